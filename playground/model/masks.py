@@ -1,0 +1,57 @@
+"""Boolean masks: True = may attend. Built once per pass, then only broadcast."""
+
+import torch
+from torch import Tensor
+
+
+def causal_mask(n_tokens: int, device: torch.device | None = None) -> Tensor:
+    """No token looks ahead: (1, T, T), True on and below the diagonal (Vaswani et al. 2017, section 3.2.3)."""
+    return torch.ones(1, n_tokens, n_tokens, dtype=torch.bool, device=device).tril()
+
+
+def causal_and_padding(key_mask: Tensor) -> Tensor:
+    """Neither ahead nor at padding: key_mask (B, T) → (B, T, T)."""
+    return causal_mask(key_mask.shape[-1], key_mask.device) & key_mask[:, None, :]
+
+
+def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: int) -> Tensor | None:
+    """Bring a mask to (B or 1, 1, Tq or 1, Tk), so that it broadcasts over heads.
+
+    Args:
+        mask: bool; (B, Tk) hides keys from every query, (B or 1, Tq, Tk) says who may look at whom; None hides nothing.
+        n_sentences: B. n_queries: Tq. n_keys: Tk.
+
+    Raises:
+        ValueError: the mask is not boolean, or its shape fits neither form.
+    """
+    if mask is None:
+        return None
+    if mask.dtype != torch.bool:
+        raise ValueError(f"A mask is boolean, True = may attend; this one is {mask.dtype}.")
+    shape = tuple(mask.shape)
+    if shape == (n_sentences, n_keys):
+        return mask[:, None, None, :]
+    if shape in {(n_sentences, n_queries, n_keys), (1, n_queries, n_keys)}:
+        return mask[:, None, :, :]
+    raise ValueError(
+        f"A mask of shape {shape} fits neither keys ({n_sentences}, {n_keys}) "
+        f"nor query-key pairs ({n_sentences} or 1, {n_queries}, {n_keys})."
+    )
+
+
+def no_peek(mask: Tensor | None, n_sentences: int, n_tokens: int, device: torch.device | None = None) -> Tensor:
+    """A target's mask over heads, (B or 1, 1, T, T): nobody looks ahead, unless the mask itself says who looks where.
+
+    Args:
+        mask: bool; (B, T) hides keys on top of what lies ahead, (B or 1, T, T) is taken as it is; None hides no key.
+        n_sentences: B. n_tokens: T.
+        device: where to build the mask.
+
+    Raises:
+        ValueError: as `over_heads`.
+    """
+    given = over_heads(mask, n_sentences, n_tokens, n_tokens)
+    ahead = causal_mask(n_tokens, device)[:, None]  # (1, 1, T, T)
+    if mask is None or given is None:
+        return ahead
+    return given if mask.ndim == 3 else ahead & given

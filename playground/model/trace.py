@@ -1,0 +1,75 @@
+"""What a forward pass computed, by name, handed to the caller who asked for it."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from torch import Tensor
+
+
+class Trace(Mapping[str, Tensor]):
+    """Every intermediate of one forward pass, by the name of the exact point where it was taken.
+
+    Legend: B sentences, T tokens, Tq/Tk queries/keys, H heads, D = d_model; `i` counts layers from 0.
+
+    | name | shape | the point |
+    |-|-|-|
+    | `embed.tokens` | (B, T, D) | rows of the token table, times √D where the config says so |
+    | `embed.out` | (B, T, D) | what enters the first block |
+    | `layers.i.attn.q`, `.k`, `.v` | (B, H, T, d_head) | projections, cut into heads |
+    | `layers.i.attn.scores` | (B, H, Tq, Tk) | q·k / √d_head, −inf where masked |
+    | `layers.i.attn.pattern` | (B, H, Tq, Tk) | softmax of the scores, before dropout |
+    | `layers.i.attn.z` | (B, H, T, d_head) | each head's weighted sum of values |
+    | `layers.i.attn.out`, `layers.i.ffn.out` | (B, T, D) | what the sublayer hands to the residual stream |
+    | `layers.i.ffn.up`, `.hidden` | (B, T, d_ff) | before and after the activation |
+    | `layers.i.norm1.normalized`, `norm2.…` | (B, T, D) | after dividing, before gain and bias |
+    | `layers.i.norm1.out`, `norm2.…` | (B, T, D) | after gain and bias |
+    | `layers.i.resid_mid` | (B, T, D) | block input + attn.out, before any post-norm |
+    | `layers.i.resid_post` | (B, T, D) | the feed-forward's input stream + ffn.out, before any post-norm |
+    | `layers.i.out` | (B, T, D) | what leaves the block |
+    | `embed.norm.…`, `final_norm.…` | (B, T, D) | the same two points of these norms, where the config has them |
+    | `final` | (B, T, D) | what leaves the encoder |
+    """
+
+    recording = True
+
+    def __init__(self, keep: Callable[[str], bool] = lambda name: True) -> None:
+        """Record the tensors whose full name `keep` accepts; all of them by default."""
+        self._keep = keep
+        self._tensors: dict[str, Tensor] = {}
+        self._prefix = ""
+
+    def scope(self, name: str) -> "Trace":
+        """Return a view that records into this trace under `name.`."""
+        child = Trace(self._keep)
+        child._tensors = self._tensors
+        child._prefix = f"{self._prefix}{name}."
+        return child
+
+    def record(self, name: str, tensor: Tensor) -> Tensor:
+        """Note the tensor and hand it back, so that a traced line still reads as its equation."""
+        if self._keep(self._prefix + name):
+            self._tensors[self._prefix + name] = tensor
+        return tensor
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._tensors[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+
+class _Untraced(Trace):
+    """Records nothing: the default, so that no line of a forward pass asks whether it is watched."""
+
+    recording = False
+
+    def scope(self, name: str) -> Trace:
+        return self
+
+    def record(self, name: str, tensor: Tensor) -> Tensor:
+        return tensor
+
+
+UNTRACED = _Untraced()

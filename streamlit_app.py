@@ -1,0 +1,47 @@
+"""The server. Start it with `streamlit run streamlit_app.py`; the pages begin in playground/web/app.py."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import streamlit as st
+import torch
+from starlette.middleware import Middleware
+
+from playground.web.server import LocalMetrics, SecurityHeaders, SessionCap
+from playground.web.settings import settings
+
+logger = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def lifespan(_app: st.App) -> AsyncIterator[None]:
+    """Sets torch's threads and loads the default model before the first visitor comes."""
+    torch.set_num_threads(settings().threads)
+    try:
+        # Imported here, because a cache is tied to the runtime that runs when it is made.
+        from playground.web.cache import warm_up
+
+        warm_up()
+    except Exception:
+        logger.exception("The default model could not be loaded ahead of the first visitor")
+    yield
+
+
+def explain_script_error(_error: Exception) -> bool:
+    """Shows a visitor one plain sentence; the traceback is in the log, where Streamlit has written it by now."""
+    st.error("Something went wrong while drawing this page; your link still holds everything you set.")
+    return True
+
+
+app = st.App(
+    Path(__file__).resolve().parent / "playground" / "web" / "app.py",
+    lifespan=lifespan,
+    middleware=[
+        Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
+        Middleware(LocalMetrics),
+        Middleware(SessionCap, limit=settings().max_sessions),
+    ],
+    on_script_error=explain_script_error,
+)

@@ -1,0 +1,95 @@
+"""Attention against the same sums written out in NumPy float64."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from playground import ModelConfig, Trace
+from playground.config import HeadMerge
+from playground.model.attention import Attention, attend
+from playground.model.init import initialise
+from playground.model.masks import causal_mask, over_heads
+from tests.model.reference import attention_float64, float64, scramble, vectors
+
+B, T = 3, 6
+
+
+def new(*, fused: bool = False, merge: HeadMerge = "transpose", n_heads: int = 4) -> Attention:
+    config = ModelConfig(vocab_size=0, d_model=12, n_heads=n_heads, fused_qkv=fused, head_merge=merge)
+    attention = Attention(config)
+    initialise(attention, seed=0)
+    return scramble(attention).eval()
+
+
+def some_keys() -> Tensor:
+    return torch.arange(T) < torch.tensor([6, 4, 1])[:, None]
+
+
+@pytest.mark.parametrize("n_heads", [1, 4, 12])
+@pytest.mark.parametrize("merge", ["transpose", "reshape"])
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("mask", [None, some_keys(), causal_mask(T)], ids=["unmasked", "padded", "causal"])
+def test_attention_is_the_formulas(mask: Tensor | None, fused: bool, merge: HeadMerge, n_heads: int) -> None:
+    attention, x, trace = new(fused=fused, merge=merge, n_heads=n_heads), vectors(B, T, 12), Trace()
+    mask = over_heads(mask, B, T, T)
+    out, pattern = attention_float64(attention, float64(x), np.ones(1, bool) if mask is None else mask.numpy())
+    np.testing.assert_allclose(float64(attention(x, mask)), out, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(float64(attention(x, mask, trace)), out, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(float64(trace["pattern"]), pattern, atol=1e-6, rtol=0)
+
+
+def test_fused_and_separate_projections_agree() -> None:
+    separate, fused, x = new(), new(fused=True), vectors(B, T, 12)
+    for kind in ("weight", "bias"):
+        heads = [getattr(getattr(separate, p), kind).detach().unflatten(0, (4, 3)) for p in "qkv"]
+        getattr(fused.qkv, kind).data.copy_(torch.stack(heads, dim=1).flatten(0, 2))
+        getattr(fused.o, kind).data.copy_(getattr(separate.o, kind))
+    torch.testing.assert_close(fused(x), separate(x))
+    for ours, theirs in zip(fused.project(x), separate.project(x), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_queries_and_keys_may_differ_in_number() -> None:
+    q, k, v = vectors(2, 3, 4, 5, seed=1), vectors(2, 3, 7, 5, seed=2), vectors(2, 3, 7, 6, seed=3)
+    mask, trace = torch.rand(2, 1, 4, 7, generator=torch.Generator().manual_seed(4)) < 0.5, Trace()
+    torch.testing.assert_close(attend(q, k, v, mask, trace=trace), attend(q, k, v, mask))
+    assert trace["pattern"].shape == (2, 3, 4, 7)
+
+
+def test_equal_keys_share_the_attention_evenly() -> None:
+    q, v, trace = vectors(1, 1, 2, 4), vectors(1, 1, 5, 4, seed=3), Trace()
+    z = attend(q, torch.ones(1, 1, 5, 4), v, trace=trace)
+    torch.testing.assert_close(trace["pattern"], torch.full((1, 1, 2, 5), 0.2))
+    torch.testing.assert_close(z, v.mean(2, keepdim=True).expand_as(z))
+
+
+def test_scores_are_scaled_by_the_heads_width() -> None:
+    q, k, trace = vectors(1, 2, 3, 16), vectors(1, 2, 3, 16, seed=5), Trace()
+    attend(q, k, k, trace=trace)
+    torch.testing.assert_close(trace["scores"], torch.einsum("bhqd,bhkd->bhqk", q, k) / 4)
+
+
+def test_huge_scores_do_not_overflow() -> None:
+    q = 1e4 * vectors(1, 1, 3, 4)
+    for trace in (Trace(), None):
+        z = attend(q, q, q) if trace is None else attend(q, q, q, trace=trace)
+        assert z.isfinite().all()
+
+
+def test_the_pattern_is_noted_before_dropout() -> None:
+    attention, trace = new().train(), Trace()
+    attention.dropout.p = 0.5
+    attention(vectors(B, T, 12), None, trace)
+    torch.testing.assert_close(trace["pattern"].sum(-1), torch.ones(B, 4, T))
+    expected = trace["pattern"] @ trace["v"]
+    assert not torch.allclose(trace["z"], expected, atol=1e-2)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_dropout_keeps_the_mean(traced: bool) -> None:
+    torch.manual_seed(0)
+    q, v = torch.zeros(1, 1, 2_000, 1), torch.ones(1, 1, 2_000, 1)
+    z = attend(q, q, v, dropout=0.4, trace=Trace()) if traced else attend(q, q, v, dropout=0.4)
+    assert z.mean().item() == pytest.approx(1, abs=0.01)
+    assert z.std().item() > 0.01

@@ -1,0 +1,113 @@
+"""Masks: their forms, what they hide, and rows that hide everything."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from playground import Encoder, ModelConfig, Trace
+from playground.model import causal_and_padding, causal_mask
+from playground.model.attention import attend
+from playground.model.masks import over_heads
+from playground.model.trace import UNTRACED
+from tests.model.reference import scramble, vectors
+
+
+def test_a_causal_mask_sees_itself_and_what_came_before() -> None:
+    mask = causal_mask(4)
+    assert mask.dtype == torch.bool
+    assert mask.tolist() == [[[key <= query for key in range(4)] for query in range(4)]]
+
+
+def test_causal_and_padding_needs_both() -> None:
+    keys = torch.tensor([[True, True, False], [False, True, True]])
+    expected = [[[key <= query and row[key] for key in range(3)] for query in range(3)] for row in keys.tolist()]
+    assert causal_and_padding(keys).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [((2, 3), (2, 1, 1, 3)), ((2, 5, 3), (2, 1, 5, 3)), ((1, 5, 3), (1, 1, 5, 3))],
+)
+def test_every_form_broadcasts_over_heads(given: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    mask = torch.rand(given, generator=torch.Generator().manual_seed(0)) < 0.5
+    brought = over_heads(mask, 2, 5, 3)
+    assert brought is not None
+    assert brought.shape == expected
+    assert torch.equal(brought.flatten(), mask.flatten())
+
+
+def test_no_mask_stays_none() -> None:
+    assert over_heads(None, 2, 5, 3) is None
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2,), (2, 5), (3, 2), (3, 5, 3), (2, 3, 5), (2, 1, 5, 3), (2, 0)])
+def test_a_shape_that_fits_nothing_is_named(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="fits neither") as caught:
+        over_heads(torch.ones(shape, dtype=torch.bool), 2, 5, 3)
+    for named in (shape, (2, 3)):
+        assert str(named) in str(caught.value)
+    assert "(2 or 1, 5, 3)" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.uint8])
+def test_a_mask_that_is_not_boolean_is_refused(dtype: torch.dtype) -> None:
+    with pytest.raises(ValueError, match=f"boolean, True = may attend; this one is {dtype}"):
+        over_heads(torch.ones(2, 3, dtype=dtype), 2, 5, 3)
+
+
+@pytest.fixture
+def hidden() -> Tensor:
+    """A mask over (B, 1, Tq, Tk) in which query 1 of sentence 0, and all of sentence 1, may attend to nothing."""
+    mask = torch.ones(2, 1, 4, 4, dtype=torch.bool)
+    mask[0, 0, 1] = False
+    mask[1] = False
+    mask[0, 0, 2, 3] = False
+    return mask
+
+
+def attended(hidden: Tensor, trace: Trace) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The attention of random q, k and v, and a loss's gradients at each of them."""
+    q, k, v = (vectors(2, 3, 4, 5, seed=seed).requires_grad_() for seed in range(3))
+    z = attend(q, k, v, hidden, trace=trace)
+    at_q, at_k, at_v = torch.autograd.grad(z.square().sum(), (q, k, v))
+    return z, at_q, at_k, at_v
+
+
+@pytest.mark.parametrize("trace", [UNTRACED, Trace()], ids=["untraced", "traced"])
+def test_queries_without_a_key_get_zeros_and_pass_no_gradient(hidden: Tensor, trace: Trace) -> None:
+    z, at_q, at_k, at_v = attended(hidden, trace)
+    empty = (~hidden.any(-1)).expand(2, 3, 4)
+    for tensor in (z, at_q):
+        assert tensor.isfinite().all()
+        assert not tensor[empty].any()
+        assert tensor[~empty].all()
+    for tensor in (at_k, at_v):
+        assert tensor.isfinite().all()
+        assert not tensor[1].any()
+        assert tensor[0].any()
+
+
+def test_traced_and_untraced_gradients_agree(hidden: Tensor) -> None:
+    torch.testing.assert_close(attended(hidden, Trace()), attended(hidden, UNTRACED), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_sentence_of_padding_alone_trains_without_nan(traced: bool) -> None:
+    model = scramble(Encoder(ModelConfig(vocab_size=5, d_model=8, n_heads=2, n_layers=2, d_ff=8, max_len=4)))
+    ids = torch.tensor([[1, 2, 3, 0], [0, 0, 0, 0]])
+    out = model(ids, ids != 0, Trace() if traced else None)
+    out.square().sum().backward()
+    assert out.isfinite().all()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+
+
+def test_the_callers_mask_and_ids_are_left_alone() -> None:
+    model = Encoder(ModelConfig(vocab_size=5, d_model=8, n_heads=2, n_layers=1, d_ff=8, max_len=4))
+    ids = torch.tensor([[1, 2, 3, 0]])
+    mask = causal_and_padding(ids != 0)
+    before = ids.clone(), mask.clone()
+    model(ids, mask, Trace())
+    assert torch.equal(ids, before[0])
+    assert torch.equal(mask, before[1])

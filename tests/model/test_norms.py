@@ -1,0 +1,101 @@
+"""The four norms against torch's functions and tutorial A's formula in float64."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from playground import ModelConfig, Trace
+from playground.config import Norm
+from playground.model.init import initialise
+from playground.model.norms import LayerNorm, NoNorm, RMSNorm, ScalarNorm, build_norm
+from tests.model.reference import float64, scalar_norm, scramble, vectors
+
+D_MODEL = 7
+KINDS: dict[str, type[LayerNorm | ScalarNorm | RMSNorm]] = {"layer": LayerNorm, "scalar": ScalarNorm, "rms": RMSNorm}
+
+
+def new(kind: str, eps: float = 1e-5) -> LayerNorm | ScalarNorm | RMSNorm:
+    norm = KINDS[kind](D_MODEL, eps)
+    initialise(norm, seed=0)
+    return scramble(norm)
+
+
+@pytest.fixture(params=["spread", "offset", "constant"])
+def x(request: pytest.FixtureRequest) -> Tensor:
+    """Inputs with a deviation of about 3, far from zero, and without any deviation."""
+    return {
+        "spread": 3 * vectors(2, 5, D_MODEL),
+        "offset": vectors(2, 5, D_MODEL) + 20,
+        "constant": torch.full((2, 5, D_MODEL), 4.0),
+    }[request.param]
+
+
+@pytest.fixture(params=[1e-5, 0.3])
+def eps(request: pytest.FixtureRequest) -> float:
+    """A usual one, and one large enough that its place in the formula shows."""
+    value: float = request.param
+    return value
+
+
+def test_layer_norm_is_torchs(x: Tensor, eps: float) -> None:
+    norm = new("layer", eps)
+    assert isinstance(norm, LayerNorm)
+    expected = F.layer_norm(x, (D_MODEL,), norm.gain, norm.bias, eps)
+    torch.testing.assert_close(norm(x), expected)
+    torch.testing.assert_close(norm(x, Trace()), expected)
+
+
+def test_rms_norm_is_torchs(x: Tensor, eps: float) -> None:
+    norm = new("rms", eps)
+    torch.testing.assert_close(norm(x), F.rms_norm(x, (D_MODEL,), norm.gain, eps))
+
+
+def test_scalar_norm_is_tutorial_as(x: Tensor, eps: float) -> None:
+    norm = new("scalar", eps)
+    assert isinstance(norm, ScalarNorm)
+    expected = scalar_norm(float64(x), norm.gain.item(), norm.bias.item(), eps)
+    np.testing.assert_allclose(float64(norm(x)), expected, atol=1e-5, rtol=0)
+
+
+def test_no_norm_hands_its_input_on(x: Tensor) -> None:
+    assert NoNorm()(x) is x
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gain_and_bias_come_after_normalized(kind: str) -> None:
+    norm, trace = new(kind), Trace()
+    out = norm(vectors(2, 5, D_MODEL), trace)
+    bias = 0.0 if isinstance(norm, RMSNorm) else norm.bias
+    torch.testing.assert_close(trace["out"], trace["normalized"] * norm.gain + bias)
+    assert trace["out"] is out
+    assert list(trace) == ["normalized", "out"]
+
+
+@pytest.mark.parametrize("kind", get_args(Norm))
+def test_tracing_changes_no_norm(kind: Norm) -> None:
+    x, norm = vectors(2, 5, D_MODEL), build_norm(config_with(kind))
+    initialise(norm, seed=0)
+    scramble(norm)
+    torch.testing.assert_close(norm(x, Trace()), norm(x))
+
+
+@pytest.mark.parametrize(
+    ("kind", "shapes"),
+    [
+        ("layer", {"gain": (D_MODEL,), "bias": (D_MODEL,)}),
+        ("scalar", {"gain": (1,), "bias": (1,)}),
+        ("rms", {"gain": (D_MODEL,)}),
+        ("none", {}),
+    ],
+)
+def test_a_configs_norm_has_the_documented_parameters(kind: Norm, shapes: dict[str, tuple[int, ...]]) -> None:
+    norm = build_norm(config_with(kind))
+    assert {name: tuple(parameter.shape) for name, parameter in norm.named_parameters()} == shapes
+
+
+def config_with(norm: Norm) -> ModelConfig:
+    return ModelConfig(vocab_size=1, d_model=D_MODEL, n_heads=1, norm=norm)

@@ -1,0 +1,140 @@
+"""Properties of every architecture, over random small ones."""
+
+from typing import get_args
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from playground import Encoder, ModelConfig, Trace
+from playground.config import Norm, NormPlacement
+from playground.model import causal_mask
+from tests.model.reference import scramble, vectors
+from tests.model.strategies import MAX_LEN, Case, cases, modest
+
+
+def close(actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, atol=1e-5, rtol=0)
+
+
+def random_ids(case: Case, n_tokens: int, seed: int = 7) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(case.config.vocab_size, (case.ids.shape[0], n_tokens), generator=generator)
+
+
+@modest
+@given(cases())
+def test_traced_is_untraced(case: Case) -> None:
+    trace = Trace()
+    traced = case.model(case.ids, case.mask, trace)
+    close(traced, case.model(case.ids, case.mask))
+    assert traced is trace["final"]
+    assert traced.isfinite().all()
+
+
+@pytest.mark.parametrize("norm_placement", get_args(NormPlacement))
+@pytest.mark.parametrize("norm", ["layer", "scalar", "rms"])  # with none, the stream grows and enlarges rounding
+@pytest.mark.parametrize("fused_qkv", [False, True])
+def test_traced_is_untraced_in_single_precision(norm_placement: NormPlacement, norm: Norm, fused_qkv: bool) -> None:
+    config = ModelConfig(
+        vocab_size=50, d_model=64, n_heads=4, d_ff=128, norm_placement=norm_placement, norm=norm, fused_qkv=fused_qkv
+    )
+    model, ids = Encoder(config), torch.arange(40).view(2, 20)
+    close(model(ids, ids % 20 < 15, Trace()), model(ids, ids % 20 < 15))
+
+
+@modest
+@given(cases())
+def test_residual_identities(case: Case) -> None:
+    trace, config = Trace(), case.config
+    case.model(case.ids, case.mask, trace)
+    entering = trace["embed.out"]
+    for i in range(config.n_layers):
+        layer = f"layers.{i}"
+        added, fed = trace[f"{layer}.attn.out"], trace[f"{layer}.ffn.out"]
+        mid, post = trace[f"{layer}.resid_mid"], trace[f"{layer}.resid_post"]
+        stream = mid if config.norm_placement == "pre" else trace[f"{layer}.norm1.out"]
+        assert torch.equal(mid, entering + added if config.residual else added)
+        assert torch.equal(post, stream + fed if config.residual else fed)
+        leaving = post if config.norm_placement == "pre" else trace[f"{layer}.norm2.out"]
+        entering = trace[f"{layer}.out"]
+        assert torch.equal(entering, leaving)
+    assert torch.equal(trace["final"], trace["final_norm.out"] if config.final_norm else entering)
+
+
+@modest
+@given(cases())
+def test_every_row_of_every_pattern_sums_to_one_or_is_hidden(case: Case) -> None:
+    trace = Trace()
+    case.model(case.ids, case.mask, trace)
+    for i in range(case.config.n_layers):
+        scores, pattern = trace[f"layers.{i}.attn.scores"], trace[f"layers.{i}.attn.pattern"]
+        may_attend = case.may_attend.expand(pattern.shape)
+        assert torch.equal(scores.isneginf(), ~may_attend)
+        assert not pattern[~may_attend].any()
+        assert (pattern >= 0).all()
+        close(pattern.sum(-1), may_attend.any(-1).double())
+
+
+@modest
+@given(cases(), st.booleans())
+def test_no_gradient_is_nan(case: Case, traced: bool) -> None:
+    out = case.model(case.ids, case.mask, Trace() if traced else None)
+    (out * vectors(*out.shape)).sum().backward()
+    for name, parameter in case.model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+
+
+@modest
+@given(cases(head_merge="transpose"), st.integers(1, 3))
+def test_padding_never_changes_what_a_real_token_gets(case: Case, n_padding: int) -> None:
+    B, T = case.ids.shape  # noqa: N806
+    padded = torch.cat([case.ids, random_ids(case, n_padding)], dim=1)
+    real = (torch.arange(T + n_padding) < T).expand(B, -1)
+    close(case.model(padded, real)[:, :T], case.model(case.ids))
+
+
+@modest
+@given(cases(head_merge="transpose"))
+def test_a_sentence_gets_the_same_alone_and_in_a_batch(case: Case) -> None:
+    together = case.model(case.ids)
+    for i in range(case.ids.shape[0]):
+        close(case.model(case.ids[i : i + 1]), together[i : i + 1])
+
+
+@modest
+@given(cases(positions="none", head_merge="transpose"), st.integers(0, 99))
+def test_without_positions_outputs_move_with_their_tokens(case: Case, seed: int) -> None:
+    order = torch.randperm(case.ids.shape[1], generator=torch.Generator().manual_seed(seed))
+    close(case.model(case.ids[:, order]), case.model(case.ids)[:, order])
+
+
+@modest
+@given(cases(head_merge="transpose"), st.integers(1, MAX_LEN - 1))
+def test_under_a_causal_mask_later_tokens_change_nothing_earlier(case: Case, first_changed: int) -> None:
+    ids, mask = random_ids(case, MAX_LEN), causal_mask(MAX_LEN)
+    changed = torch.cat([ids[:, :first_changed], random_ids(case, MAX_LEN - first_changed, seed=8)], dim=1)
+    before, after = case.model(ids, mask), case.model(changed, mask)
+    close(after[:, :first_changed], before[:, :first_changed])
+
+
+def changed_positions(model: Encoder, n_tokens: int) -> list[int]:
+    """Where the output of a causal pass moves when only the last token does."""
+    x = vectors(1, n_tokens, model.config.d_model)
+    changed = x.clone()
+    changed[:, -1] += 1
+    difference = model.encode(changed, causal_mask(n_tokens)) - model.encode(x, causal_mask(n_tokens))
+    return difference[0].abs().amax(-1).gt(1e-4).nonzero().flatten().tolist()
+
+
+def test_a_bare_reshape_leaks_the_last_token_into_earlier_ones() -> None:
+    config = ModelConfig(vocab_size=0, d_model=16, n_heads=4, n_layers=1, d_ff=32, head_merge="reshape", fused_qkv=True)
+    assert changed_positions(scramble(Encoder(config)), 6) == [1, 2, 4, 5]
+
+
+def test_a_transposed_merge_does_not() -> None:
+    config = ModelConfig(vocab_size=0, d_model=16, n_heads=4, n_layers=1, d_ff=32, fused_qkv=True)
+    assert changed_positions(scramble(Encoder(config)), 6) == [5]

@@ -1,0 +1,155 @@
+"""Architectures that cannot be built are refused with a reason and a value that works."""
+
+from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from playground import ConfigError, ModelConfig
+from playground.config import CHOICES, nearest_divisors
+
+SMALL = ModelConfig(vocab_size=7, d_model=12, n_heads=3, n_layers=2, d_ff=16, max_len=8)
+
+NOT_INTEGERS: tuple[Any, ...] = (1.5, 2.0, "8", None, True, float("nan"), float("inf"), [1])
+NOT_CHOICES: tuple[Any, ...] = ("", "banana", None, 0, True, float("nan"), [])
+NOT_SWITCHES: tuple[Any, ...] = (0, 1, "yes", None, float("nan"))
+NOT_NUMBERS: tuple[Any, ...] = ("0.1", None, True, float("nan"), float("inf"), float("-inf"), 10**400, [0.1])
+
+WRONG: dict[str, tuple[Any, ...]] = {
+    "vocab_size": (*NOT_INTEGERS, -1, -(10**9)),
+    "d_model": (*NOT_INTEGERS, 0, -12),
+    "n_heads": (*NOT_INTEGERS, 0, -3, 5, 7, 13, 10**9),
+    "n_layers": (*NOT_INTEGERS, 0, -1),
+    "d_ff": (*NOT_INTEGERS, 0, -1),
+    "max_len": (*NOT_INTEGERS, 0, -1),
+    "n_segments": (*NOT_INTEGERS, -1),
+    "dropout": (*NOT_NUMBERS, -0.1, 1, 1.0, 1.5),
+    "norm_eps": (*NOT_NUMBERS, 0, 0.0, -1e-5, 1, 2.0),
+    "norm_placement": NOT_CHOICES,
+    "norm": NOT_CHOICES,
+    "activation": NOT_CHOICES,
+    "positions": NOT_CHOICES,
+    "head_merge": NOT_CHOICES,
+    "final_norm": NOT_SWITCHES,
+    "scale_embeddings": NOT_SWITCHES,
+    "embedding_norm": NOT_SWITCHES,
+    "fused_qkv": NOT_SWITCHES,
+    "residual": NOT_SWITCHES,
+}
+
+
+def test_every_field_has_wrong_values_below() -> None:
+    assert set(WRONG) == {field.name for field in fields(ModelConfig)}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [pytest.param(field, value, id=f"{field}={value!r:.20}") for field, values in WRONG.items() for value in values],
+)
+def test_a_wrong_value_is_refused_with_values_that_work(field: str, value: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        replace(SMALL, **{field: value})
+    error = caught.value
+    assert error.field == field
+    assert error.value is value
+    assert str(error).startswith(f"{field}={value!r} ")
+    assert error.works
+    for works in error.works:
+        assert str(works) in str(error)
+        repaired: Any = {field: works}
+        assert getattr(replace(SMALL, **repaired), field) == works
+
+
+def test_a_config_error_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="n_heads=5"):
+        replace(SMALL, n_heads=5)
+
+
+def test_an_indivisible_width_is_explained() -> None:
+    with pytest.raises(ConfigError) as caught:
+        ModelConfig(vocab_size=1, d_model=13, n_heads=4)
+    assert caught.value.works == (1, 13)
+    assert str(caught.value) == (
+        "n_heads=4 does not divide d_model=13: every head gets an equal slice of the 13 features, "
+        "and 13 / 4 is not a whole number; 1 or 13 would work."
+    )
+
+
+def test_one_feature_has_no_unbiased_deviation() -> None:
+    with pytest.raises(ConfigError, match=r"d_model=1 .*; 64 would work") as caught:
+        ModelConfig(vocab_size=1, d_model=1, n_heads=1, norm="scalar")
+    works = caught.value.works[0]
+    assert isinstance(works, int)
+    assert ModelConfig(vocab_size=1, d_model=works, n_heads=1, norm="scalar").d_model == works
+
+
+@pytest.mark.parametrize(("field", "choice"), [(field, choice) for field in CHOICES for choice in CHOICES[field]])
+def test_every_choice_is_accepted(field: str, choice: str) -> None:
+    assert getattr(replace(SMALL, **{field: choice}), field) == choice  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("vocab_size", 0),
+        ("n_segments", 0),
+        ("n_layers", 1),
+        ("d_ff", 1),
+        ("max_len", 1),
+        ("dropout", 0),
+        ("dropout", 0.999),
+        ("norm_eps", 1e-12),
+        ("n_heads", 1),
+        ("n_heads", 12),
+    ],
+)
+def test_the_ends_of_every_range_are_accepted(field: str, value: Any) -> None:
+    assert getattr(replace(SMALL, **{field: value}), field) == value
+
+
+def test_the_defaults_are_the_papers_base_model() -> None:
+    assert ModelConfig(vocab_size=10) == ModelConfig(
+        vocab_size=10,
+        d_model=512,
+        n_heads=8,
+        n_layers=6,
+        d_ff=2048,
+        max_len=512,
+        dropout=0.1,
+        norm_placement="post",
+        norm="layer",
+        norm_eps=1e-5,
+        final_norm=False,
+        activation="relu",
+        positions="sinusoidal",
+        scale_embeddings=True,
+        embedding_norm=False,
+        n_segments=0,
+        fused_qkv=False,
+        head_merge="transpose",
+        residual=True,
+    )
+
+
+def test_a_config_is_frozen_and_a_key() -> None:
+    with pytest.raises(FrozenInstanceError):
+        SMALL.d_model = 24  # type: ignore[misc]
+    assert {SMALL: "found"}[replace(SMALL)] == "found"
+    assert replace(SMALL, residual=False) != SMALL
+
+
+def test_heads_share_the_width() -> None:
+    assert SMALL.d_head == 4
+    assert replace(SMALL, n_heads=12).d_head == 1
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(1, 400), st.integers(1, 500))
+def test_nearest_divisors_are_the_neighbours_that_divide(whole: int, part: int) -> None:
+    found = nearest_divisors(whole, part)
+    divisors = [n for n in range(1, whole + 1) if whole % n == 0 and n != part]
+    below, above = [n for n in divisors if n < part], [n for n in divisors if n > part]
+    assert set(found) == set(below[-1:] + above[:1])
+    assert sorted(found, key=lambda n: abs(n - part)) == list(found)

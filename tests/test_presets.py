@@ -1,0 +1,65 @@
+"""Named architectures have the sizes that their papers, checkpoints and tutorials state."""
+
+import pytest
+
+from playground import Encoder, count_parameters
+from playground.model.trace import Trace
+from playground.presets import PRESETS
+from tests.model.reference import vectors
+
+TOTALS = {
+    "minilm-l6": 22_713_216 - 147_840,  # all-MiniLM-L6-v2 without its pooler, 384² + 384
+    "tutorial-a": 18_902_042 + 2_560,
+    "tutorial-b": 3_280,
+    "tutorial-c": 15_761_920,
+    "tutorial-d": 24_035_328,
+    "tutorial-e": 24_034_304,
+    "vaswani-base": 37_858_304,
+    "vaswani-big": 113_465_344,
+    "bert-base": 108_891_648,  # 109,482,240 with its pooler
+    "bert-large": 334_092_288,  # 335,141,888 with its pooler
+    "gpt-2": 124_439_808,
+    "gpt-3": 174_604_259_328,
+}
+
+
+def test_the_menu_is_complete() -> None:
+    assert set(PRESETS) == set(TOTALS)
+
+
+@pytest.mark.parametrize("name", TOTALS)
+def test_totals_are_the_published_ones(name: str) -> None:
+    assert count_parameters(PRESETS[name].config).total == TOTALS[name]
+
+
+def test_tutorial_a_splits_into_encoder_and_embedding() -> None:
+    by_component = count_parameters(PRESETS["tutorial-a"].config).by(lambda term: term.component)
+    assert by_component["embeddings"] == 2_560
+    assert sum(by_component.values()) - by_component["embeddings"] == 18_902_042
+
+
+def test_tutorial_d_splits_into_blocks_and_embedding() -> None:
+    count = count_parameters(PRESETS["tutorial-d"].config)
+    assert count.total - count.by(lambda term: term.component)["embeddings"] == 18_915_328
+    by_layer = count.by(lambda term: term.layer)
+    assert [by_layer[i] for i in range(6)] == [3_152_384] * 6
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_says_what_it_is(name: str) -> None:
+    assert PRESETS[name].title
+    assert PRESETS[name].source
+
+
+def test_titles_tell_presets_apart() -> None:
+    assert len({preset.title for preset in PRESETS.values()}) == len(PRESETS)
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("tutorial-")])
+def test_tutorials_run(name: str) -> None:
+    config = PRESETS[name].config
+    model, trace = Encoder(config), Trace(lambda name: name.endswith("pattern"))
+    out = model.encode(model.embed_vectors(vectors(1, 5, config.d_model)), trace=trace)
+    assert out.shape == (1, 5, config.d_model)
+    assert out.isfinite().all()
+    assert len(trace) == config.n_layers
