@@ -1,0 +1,79 @@
+"""The four tokenizers: the trained model's own, words, characters, and byte-level BPE."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from os import PathLike
+
+import tokenizers
+from tokenizers import Regex, models, pre_tokenizers, trainers
+
+from playground.text.corpus import english_texts
+from playground.text.pieces import visible_bytes
+from playground.text.sentences import replace_surrogates
+from playground.text.tokenizer import PAD, UNKNOWN, Tokenizer
+
+MIN_BPE_VOCABULARY = 300
+"""[PAD], the 256 bytes, and some merges to look at."""
+
+MAX_BPE_VOCABULARY = 8_000
+"""The corpus runs out of pairs to merge a little above 9,000."""
+
+
+def wordpiece(path: str | PathLike[str]) -> Tokenizer:
+    """Read a trained WordPiece tokenizer (Wu et al. 2016, section 4.1) from its `tokenizer.json`.
+
+    Raises:
+        ValueError: the file is missing, or is not a tokenizer's.
+    """
+    try:
+        backend = tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise ValueError(f"no tokenizer can be read from {path}: {error}") from error
+    return Tokenizer("wordpiece", backend)
+
+
+def words(sentences: Sequence[str]) -> Tokenizer:
+    """Make a vocabulary of the sentences' own words and punctuation marks, in order of first appearance.
+
+    There are no special tokens: five different words are five ids. Encoding any other word raises ValueError.
+    """
+    texts = map(replace_surrogates, sentences)
+    splitter = pre_tokenizers.BertPreTokenizer()
+    found = dict.fromkeys(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
+    backend = tokenizers.Tokenizer(models.WordLevel({word: index for index, word in enumerate(found)}, UNKNOWN))
+    backend.pre_tokenizer = splitter
+    return Tokenizer("word", backend)
+
+
+@lru_cache(maxsize=1)
+def characters() -> Tokenizer:
+    """One token a character: [PAD], [UNK], then printable ASCII; any other character is [UNK]."""
+    printable = map(chr, range(ord(" "), ord("~") + 1))
+    vocabulary = {token: index for index, token in enumerate([PAD, UNKNOWN, *printable])}
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, UNKNOWN))
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    return Tokenizer("char", backend)
+
+
+@lru_cache(maxsize=8)
+def bpe(vocab_size: int) -> Tokenizer:
+    """Train byte-level byte-pair encoding on Python's help topics, in about 0.2 s; no text is unknown to it.
+
+    Sources: Sennrich et al. 2016, section 3.2 (merges); Radford et al. 2019, section 2.2 (bytes).
+
+    Raises:
+        ValueError: `vocab_size` lies outside 300 to 8,000.
+    """
+    if not MIN_BPE_VOCABULARY <= vocab_size <= MAX_BPE_VOCABULARY:
+        raise ValueError(f"vocab_size={vocab_size}: BPE takes {MIN_BPE_VOCABULARY} to {MAX_BPE_VOCABULARY:,} tokens")
+    backend = tokenizers.Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[PAD],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    backend.train_from_iterator(english_texts(), trainer)
+    backend.encode_special_tokens = True  # someone who types "[PAD]" means those five characters
+    return Tokenizer("bpe", backend, visible_bytes)

@@ -1,0 +1,183 @@
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground.limits import MAX_TOKENS
+from playground.pretrained import minilm_path
+from playground.text import Batch, Tokenizer, bpe, characters, wordpiece, words
+
+HARD_TEXTS = [
+    "",
+    "   ",
+    "The animal didn't cross the street because it was too tired.",
+    "🙂 👩‍👩‍👧 🏳️‍🌈",
+    "שלום עולם مرحبا",
+    "<script>alert('x')</script>",
+    "a\u0301\u0302\u0303 Zalgo",
+    "x" * 2_000,
+    "[CLS] [PAD] [UNK] [MASK] [SEP]",
+    "\x00\x1b\x85\n\t\u202e",
+    "lone \ud800 surrogate",
+]
+
+
+def _minilm() -> Tokenizer:
+    folder = minilm_path()
+    assert folder is not None, "the trained weights' package is not installed"
+    return wordpiece(folder / "tokenizer.json")
+
+
+MINILM = _minilm()
+MAKERS: dict[str, Callable[[Sequence[str]], Tokenizer]] = {
+    "wordpiece": lambda _: MINILM,
+    "word": words,
+    "char": lambda _: characters(),
+    "bpe": lambda _: bpe(1_000),
+}
+
+
+def check(tokenizer: Tokenizer, batch: Batch) -> None:
+    """Everything a batch promises, whatever the text."""
+    assert batch.ids.dtype == torch.int64
+    assert batch.mask.dtype == torch.bool
+    assert batch.ids.shape == batch.mask.shape == (len(batch.sentences), max(map(len, batch.tokens), default=0))
+    assert batch.ids.shape[1] <= MAX_TOKENS
+    assert (batch.ids[~batch.mask] == tokenizer.pad_id).all()
+    for row, sentence in enumerate(batch.sentences):
+        tokens, offsets = batch.tokens[row], batch.offsets[row]
+        assert len(tokens) == len(offsets) == len(batch.special[row]) == len(batch.unknown[row])
+        assert batch.mask[row].tolist() == [True] * len(tokens) + [False] * (batch.ids.shape[1] - len(tokens))
+        assert all(0 <= start <= end <= len(sentence) for start, end in offsets)
+        ids = batch.ids[row, : len(tokens)].tolist()
+        assert all(0 <= token_id < tokenizer.vocab_size for token_id in ids)
+        assert [tokenizer.id_to_token(token_id) for token_id in ids] == tokens
+        assert batch.truncated[row] >= 0
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("texts", [[], HARD_TEXTS, *([text] for text in HARD_TEXTS)])
+def test_hard_texts_keep_a_batchs_promises(name: str, texts: list[str]) -> None:
+    tokenizer = MAKERS[name](texts)
+    assert tokenizer.name == name
+    check(tokenizer, tokenizer.encode_batch(texts))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@given(texts=st.lists(st.text(st.characters(), max_size=60), max_size=4))
+def test_any_text_keeps_a_batchs_promises(name: str, texts: list[str]) -> None:
+    tokenizer = MAKERS[name](texts)
+    check(tokenizer, tokenizer.encode_batch(texts))
+
+
+def test_wordpiece_reads_as_the_trained_model_does() -> None:
+    batch = MINILM.encode_batch(["Unbelievable 🙂!", "No"])
+    assert batch.tokens == [["[CLS]", "unbelievable", "[UNK]", "!", "[SEP]"], ["[CLS]", "no", "[SEP]"]]
+    assert batch.special == [[True, False, False, False, True], [True, False, True]]
+    assert batch.unknown == [[False, False, True, False, False], [False] * 3]
+    assert batch.offsets[0] == [(0, 0), (0, 12), (13, 14), (14, 15), (0, 0)]
+    assert batch.ids[1].tolist() == [101, 2053, 102, 0, 0]
+    assert MINILM.vocab_size == 30_522
+
+
+def test_wordpiece_keeps_word_pieces() -> None:
+    assert MINILM.encode_batch(["embeddings"]).tokens == [["[CLS]", "em", "##bed", "##ding", "##s", "[SEP]"]]
+
+
+def test_truncation_keeps_the_closing_token_and_counts_what_it_cut() -> None:
+    batch = MINILM.encode_batch(["a " * 300, "a " * 254, "a"])
+    assert batch.ids.shape == (3, MAX_TOKENS)
+    assert batch.truncated == [300 + 2 - MAX_TOKENS, 0, 0]
+    assert batch.tokens[0][0] == "[CLS]"
+    assert batch.tokens[0][-1] == "[SEP]"
+    short = MINILM.encode_batch(["one two three four"], max_tokens=4)
+    assert short.tokens == [["[CLS]", "one", "two", "[SEP]"]]
+    assert short.truncated == [2]
+
+
+def test_truncation_without_special_tokens() -> None:
+    batch = characters().encode_batch(["x" * 2_000])
+    assert batch.mask.sum() == MAX_TOKENS
+    assert batch.truncated == [2_000 - MAX_TOKENS]
+
+
+def test_no_room_for_a_token_is_an_error() -> None:
+    with pytest.raises(ValueError, match="max_tokens=2"):
+        MINILM.encode_batch(["a"], max_tokens=2)
+    assert MINILM.encode_batch(["a"], max_tokens=3).tokens == [["[CLS]", "a", "[SEP]"]]
+
+
+def test_words_are_numbered_as_they_appear() -> None:
+    tokenizer = words(["this is an example sentence"])
+    batch = tokenizer.encode_batch(["this is an example sentence", "sentence this"])
+    assert tokenizer.vocab_size == 5
+    assert batch.ids.tolist() == [[0, 1, 2, 3, 4], [4, 0, 0, 0, 0]]
+    assert batch.mask[1].tolist() == [True, True, False, False, False]
+
+
+def test_words_keep_their_case_and_punctuation_stands_alone() -> None:
+    text = "The cat, the dog!"
+    batch = words([text]).encode_batch([text])
+    assert batch.tokens == [["The", "cat", ",", "the", "dog", "!"]]
+    assert [text[start:end] for start, end in batch.offsets[0]] == batch.tokens[0]
+
+
+def test_a_word_outside_the_vocabulary_is_an_error() -> None:
+    with pytest.raises(ValueError, match="'two'"):
+        words(["one"]).encode_batch(["two"])
+
+
+def test_characters_have_the_same_ids_whatever_the_text() -> None:
+    tokenizer = characters()
+    assert tokenizer.vocab_size == 97
+    assert [tokenizer.id_to_token(index) for index in (0, 1, 2, 3, 96)] == ["[PAD]", "[UNK]", "␣", "!", "~"]
+    batch = tokenizer.encode_batch(["a é\n~"])
+    assert batch.tokens == [["a", "␣", "[UNK]", "[UNK]", "~"]]
+    assert batch.unknown == [[False, False, True, True, False]]
+    assert batch.ids.tolist() == [[67, 2, 1, 1, 96]]
+
+
+def test_bpe_pieces_are_readable_and_cover_the_text() -> None:
+    text = "The animal didn't cross the street"
+    batch = bpe(2_000).encode_batch([text])
+    assert "".join(batch.tokens[0]).replace("␣", " ") == text
+    assert "␣the" in batch.tokens[0]
+    assert not any(batch.unknown[0])
+    assert bpe(300).encode_batch(["é"]).tokens == [["⟨C3⟩", "⟨A9⟩"]]
+
+
+def test_bpe_takes_typed_special_tokens_as_text() -> None:
+    assert 0 not in bpe(300).encode_batch(["[PAD]"]).ids
+    assert bpe(300).id_to_token(0) == "[PAD]"
+
+
+@pytest.mark.parametrize("vocab_size", [300, 1_234, 8_000])
+def test_bpe_has_the_size_asked_for_and_is_trained_alike_every_time(vocab_size: int) -> None:
+    tokenizer = bpe(vocab_size)
+    again = bpe.__wrapped__(vocab_size)
+    assert tokenizer.vocab_size == vocab_size
+    pieces = [tokenizer.id_to_token(index) for index in range(vocab_size)]
+    assert pieces == [again.id_to_token(index) for index in range(vocab_size)]
+
+
+@pytest.mark.parametrize("vocab_size", [-1, 0, 299, 8_001, 10**9])
+def test_bpe_refuses_sizes_it_can_not_have(vocab_size: int) -> None:
+    with pytest.raises(ValueError, match="300 to 8,000"):
+        bpe(vocab_size)
+
+
+@pytest.mark.parametrize("token_id", [-1, 97, 10**6])
+def test_an_id_outside_the_vocabulary_is_an_error(token_id: int) -> None:
+    with pytest.raises(IndexError, match="0 to 96"):
+        characters().id_to_token(token_id)
+
+
+def test_threads_may_share_a_tokenizer() -> None:
+    lengths = [3 + index % 50 for index in range(64)]
+    with ThreadPoolExecutor(4) as pool:
+        batches = list(pool.map(lambda length: MINILM.encode_batch(["a " * 60], max_tokens=length), lengths))
+    assert [batch.ids.shape[1] for batch in batches] == lengths
+    assert [batch.truncated for batch in batches] == [[62 - length] for length in lengths]
