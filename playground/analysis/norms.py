@@ -1,0 +1,139 @@
+"""What each norm of a run is given and hands out, and one of them worked out by hand.
+
+Legend: T real tokens, D = d_model; padding never counts.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from playground.config import ModelConfig
+from playground.engine import Run
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class NormPoint:
+    """One norm of a run.
+
+    Attributes:
+        name: its name in the model, such as `layers.0.norm1`.
+        before: (T, D), what it is given.
+        after: (T, D), what it hands out.
+    """
+
+    name: str
+    before: Array
+    after: Array
+
+
+def norm_points(run: Run) -> list[NormPoint]:
+    """Every norm in the blocks and after them, in the order of the computation."""
+    inputs = {}
+    block_input = "embed.out"
+    for i in range(run.config.n_layers):
+        layer = f"layers.{i}"
+        if run.config.norm_placement == "pre":
+            inputs[f"{layer}.norm1"], inputs[f"{layer}.norm2"] = block_input, f"{layer}.resid_mid"
+        else:
+            inputs[f"{layer}.norm1"], inputs[f"{layer}.norm2"] = f"{layer}.resid_mid", f"{layer}.resid_post"
+        block_input = f"{layer}.out"
+    if run.config.final_norm:
+        inputs["final_norm"] = block_input
+    real = ~run.padding
+    return [
+        NormPoint(name, run.arrays[before][real], run.arrays[f"{name}.out"][real]) for name, before in inputs.items()
+    ]
+
+
+def norm_statistics(points: list[NormPoint]) -> pd.DataFrame:
+    """Mean and standard deviation over a token's features, before and after every norm, averaged over tokens."""
+    with np.errstate(invalid="ignore"):  # what has overflowed is NaN, as everywhere
+        rows = {
+            point.name: {
+                f"{statistic} {when}": float(np.mean(compute(vectors, axis=-1, dtype=np.float64)))
+                for when, vectors in (("before", point.before), ("after", point.after))
+                for statistic, compute in (("mean", np.mean), ("std", np.std))
+            }
+            for point in points
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("norm")
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """One token's norm, before gain and bias.
+
+    Attributes:
+        mean: of the D numbers; 0 for `rms`, which subtracts none.
+        spread: what the formula calls σ², s or the mean square.
+        normalized: (D,), the result.
+        off: the largest difference to what torch computes.
+    """
+
+    mean: float
+    spread: float
+    normalized: Array
+    off: float
+
+
+def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
+    """Normalise one token's vector (D,) as its formula says, in fp64, and compare with torch in fp32.
+
+    The formulas: `layer`, Ba et al. 2016; `rms`, Zhang & Sennrich 2019, equation 4; `scalar`, tutorial A.
+
+    Raises:
+        ValueError: the config has no norm.
+    """
+    wide, eps = x.astype(np.float64), config.norm_eps
+    mean = 0.0 if config.norm == "rms" else float(wide.mean())
+    if config.norm == "layer":
+        spread = float(((wide - mean) ** 2).sum() / wide.size)
+        normalized = (wide - mean) / np.sqrt(spread + eps)
+    elif config.norm == "rms":
+        spread = float((wide**2).sum() / wide.size)
+        normalized = wide / np.sqrt(spread + eps)
+    elif config.norm == "scalar":
+        spread = float(np.sqrt(((wide - mean) ** 2).sum() / (wide.size - 1)))
+        normalized = (wide - mean) / (spread + eps)
+    else:
+        raise ValueError("norm='none' hands its input on: there is nothing to normalise.")
+    theirs = _normalise_by_torch(torch.tensor(x), config).numpy()
+    return ByHand(mean, spread, normalized.astype(np.float32), float(np.abs(normalized - theirs).max()))
+
+
+def formula(config: ModelConfig) -> str:
+    """The norm in LaTeX, before gain and bias."""
+    return {
+        "layer": r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}},\quad "
+        r"\mu = \tfrac{1}{D}\sum_j x_j,\quad \sigma^2 = \tfrac{1}{D}\sum_j (x_j - \mu)^2",
+        "rms": r"\hat{x}_i = \frac{x_i}{\sqrt{m + \epsilon}},\quad m = \tfrac{1}{D}\sum_j x_j^2",
+        "scalar": r"\hat{x}_i = \frac{x_i - \mu}{s + \epsilon},\quad "
+        r"\mu = \tfrac{1}{D}\sum_j x_j,\quad s = \sqrt{\tfrac{1}{D-1}\sum_j (x_j - \mu)^2}",
+        "none": r"\hat{x}_i = x_i",
+    }[config.norm]
+
+
+def formula_with_numbers(x: Array, hand: ByHand, config: ModelConfig) -> str:
+    """The formula in LaTeX for the vector's first number."""
+    mean = "" if config.norm == "rms" else f" - ({hand.mean:.4g})"
+    divisor = rf"{hand.spread:.4g} + 10^{{{math.log10(config.norm_eps):.3g}}}"
+    if config.norm != "scalar":
+        divisor = rf"\sqrt{{{divisor}}}"
+    return rf"\hat{{x}}_0 = \frac{{{x[0]:.4g}{mean}}}{{{divisor}}} = {hand.normalized[0]:.4g}"
+
+
+def _normalise_by_torch(x: Tensor, config: ModelConfig) -> Tensor:
+    if config.norm == "layer":
+        return F.layer_norm(x, x.shape, eps=config.norm_eps)
+    if config.norm == "rms":
+        return F.rms_norm(x, x.shape, eps=config.norm_eps)
+    deviation, mean = torch.std_mean(x)  # torch has no such norm, but the two numbers it takes
+    return (x - mean) / (deviation + config.norm_eps)

@@ -1,0 +1,145 @@
+"""Sizes and directions of the vectors in the residual stream, at the real tokens: padding never counts.
+
+Legend: L layers, T real tokens, D = d_model. A depth counts the blocks passed: 0 is the embeddings, L the last block.
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from playground.config import ModelConfig
+from playground.engine import Run
+
+Array = NDArray[np.float32]
+
+
+def l2(vectors: Array) -> Array:
+    """Length of each token's vector, √Σ x²: (…, D) → (…); NaN where a number has left fp32's range.
+
+    Squares are summed in fp64: in fp32 those of vectors far from 1 would vanish or overflow.
+    """
+    squares = np.einsum("...d,...d->...", vectors, vectors, dtype=np.float64)
+    lengths: Array = np.sqrt(np.where(np.isfinite(squares), squares, np.nan)).astype(np.float32)
+    return lengths
+
+
+def lengths(run: Run) -> dict[str, Array]:
+    """L2 norm of each token's vector: the `residual` stream's, (L + 1, T), and what `attention` and `feed-forward` add.
+
+    Those two are (L, T), as the sublayers hand them out, before they are added and before any post-norm.
+    """
+    layers = range(run.config.n_layers)
+    points = {
+        "residual": _depths(run),
+        "attention": [f"layers.{i}.attn.out" for i in layers],
+        "feed-forward": [f"layers.{i}.ffn.out" for i in layers],
+    }
+    real = ~run.padding
+    return {part: np.stack([l2(run.arrays[name][real]) for name in names]) for part, names in points.items()}
+
+
+def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
+    """Mean, 10th and 90th percentile over tokens of each part's lengths, a row a depth."""
+    columns = {}
+    for part, values in lengths.items():
+        depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
+        for title, numbers in {
+            "mean": values.mean(axis=1),
+            "10 %": np.percentile(values, 10, axis=1),
+            "90 %": np.percentile(values, 90, axis=1),
+        }.items():
+            columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
+    return pd.DataFrame(columns).rename_axis("blocks passed")
+
+
+def describe_growth(config: ModelConfig, lengths: Mapping[str, Array], final: Array) -> str:
+    """What the place of the norms does to the residual stream, in this run's numbers.
+
+    Args:
+        config: the architecture that ran.
+        lengths: of the run, as `lengths` returns them.
+        final: (T,), lengths of what leaves the encoder.
+    """
+    means = lengths["residual"].mean(axis=1)
+    broken = np.flatnonzero(np.isnan(means))
+    if broken.size:
+        return (
+            f"**Overflow**: the embeddings begin at a mean length of {means[0]:.3g}, and after {broken[0]} blocks the "
+            f"numbers are too large for 32-bit floats; the rest is lost. Norms are there to prevent this."
+        )
+    first, last = float(means[0]), float(means[-1])
+    times = f" (×{last / first:.3g})" if first > 0 else ""
+    change = f"from {first:.3g} to {last:.3g}{times} over {config.n_layers} block{'s' if config.n_layers > 1 else ''}"
+    if config.norm != "none" and config.norm_placement == "post":
+        note = _post_norm(config, means[1:])
+    elif not config.residual:
+        note = (
+            f"**No residual connections**: what leaves a block is the feed-forward's output alone, "
+            f"so the mean length goes {change}."
+        )
+    elif config.norm == "none":
+        note = (
+            f"**No norm**: each block reads the stream as it is and adds to it, so what it adds grows along. "
+            f"The mean length goes {change}."
+        )
+    else:
+        note = (
+            f"**Pre-norm**: norms stand before attention and feed-forward only. Nothing resets the stream itself; "
+            f"each block adds to it, and its mean length goes {change}."
+        )
+    if config.final_norm and config.norm != "none":
+        note += f" The final norm then makes it {final.mean():.3g}."
+    return note
+
+
+def residual_stream(run: Run) -> Array:
+    """The vectors between the blocks: (L + 1, T, D), the embeddings first."""
+    real = ~run.padding
+    return np.stack([run.arrays[name][real] for name in _depths(run)])
+
+
+def cosine_between_tokens(vectors: Array) -> Array:
+    """Cosine of the angle between each two tokens: (T, D) → (T, T); a zero vector is at 0 to everything."""
+    unit = _unit(vectors)
+    cosines: Array = unit @ unit.T
+    return np.clip(cosines, -1, 1)
+
+
+def cosine_between_layers(stream: Array) -> Array:
+    """Cosine between one token's vectors at each two depths, averaged over tokens: (L + 1, T, D) → (L + 1, L + 1)."""
+    unit = _unit(stream).reshape(len(stream), -1)
+    cosines: Array = unit @ unit.T / stream.shape[1]
+    return np.clip(cosines, -1, 1)
+
+
+def mean_of_pairs(cosines: Array) -> float:
+    """Mean over the pairs of two different things: (N, N) → a number; NaN where there is only one."""
+    n = len(cosines)
+    return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1))) if n > 1 else math.nan
+
+
+def _post_norm(config: ModelConfig, means: Array) -> str:
+    free = config.d_model - 1 if config.norm == "scalar" else config.d_model
+    low, high = f"{means.min():.3g}", f"{means.max():.3g}"
+    found = f"is {low}" if low == high else f"stays between {low} and {high}"
+    note = (
+        f"**Post-norm**: every block ends in a norm, which sets each vector's length anew, whatever attention and "
+        f"feed-forward add. Normalised numbers alone have length √{free} = {math.sqrt(free):.3g}; with the norm's own "
+        f"gain{'' if config.norm == 'rms' else ' and bias'} the mean length after a block {found}."
+    )
+    return note if config.residual else f"{note} There are no residual connections: a norm sees one sublayer alone."
+
+
+def _depths(run: Run) -> list[str]:
+    """The trace's names of the residual stream, by depth."""
+    return ["embed.out", *(f"layers.{i}.out" for i in range(run.config.n_layers))]
+
+
+def _unit(vectors: Array) -> Array:
+    """Each vector at length 1; zero stays zero, and what has left fp32's range is NaN."""
+    lengths = l2(vectors)[..., None]
+    finite = np.where(np.isfinite(vectors), vectors, np.float32(np.nan))
+    return np.divide(finite, lengths, where=lengths != 0, out=np.zeros_like(vectors))

@@ -1,0 +1,1 @@
+"""Charts: arrays in, Plotly figures out."""

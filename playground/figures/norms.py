@@ -1,0 +1,183 @@
+"""The residual stream's sizes and angles as pictures. Legend: L layers, T tokens; a depth counts the blocks passed."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from playground.figures import palette
+from playground.figures.theme import diverging, style, token_labels
+
+Array = NDArray[np.float32]
+
+PARTS = {
+    "residual": ("residual stream", palette.RESIDUAL),
+    "attention": ("attention adds", palette.ATTENTION),
+    "feed-forward": ("feed-forward adds", palette.FEED_FORWARD),
+}
+"""How the parts are called on a page, and their colours."""
+
+LOGARITHMIC_FROM = 100
+"""Where the largest value is this many times the smallest, an axis is logarithmic: small ones would not be seen."""
+
+_DEPTH = "blocks passed (0 = embeddings)"
+
+
+def norms_by_layer(lengths: Mapping[str, Array]) -> go.Figure:
+    """Mean length over tokens by depth, a line a part, with a band from the 10th to the 90th percentile.
+
+    Args:
+        lengths: by part, (L + 1, T) for the residual stream and (L, T) for what the sublayers add.
+    """
+    figure = go.Figure()
+    n_depths = len(lengths["residual"])
+    for part, values in lengths.items():
+        name, colour = PARTS[part]
+        depths = np.arange(n_depths - len(values), n_depths)
+        low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)
+        figure.add_scatter(
+            x=np.concatenate([depths, depths[::-1]]),
+            y=np.concatenate([high, low[::-1]]),
+            mode="lines",
+            line={"width": 0},
+            fill="toself",
+            fillcolor=_faint(colour),
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        figure.add_scatter(
+            x=depths,
+            y=values.mean(axis=1),
+            name=name,
+            mode="lines+markers",
+            line={"color": colour, "width": 2.5},
+            marker={"size": 6},
+            customdata=np.stack([low, high], axis=1),
+            hovertemplate="%{y:.4g} (80 % of tokens: %{customdata[0]:.4g} … %{customdata[1]:.4g})",
+        )
+    figure.update_xaxes(title=_DEPTH, **_whole_ticks(n_depths), zeroline=False)
+    means = np.concatenate([values.mean(axis=1) for values in lengths.values()])
+    figure.update_yaxes(**_length_axis(means, "mean L2 norm"))
+    figure.update_layout(hovermode="x unified")
+    return style(figure, height=380, legend=True)
+
+
+def norms_by_token(lengths: Array, tokens: Sequence[str], *, first_depth: int) -> go.Figure:
+    """Each token's length by depth; colours follow the length, or its logarithm where lengths lie far apart.
+
+    Args:
+        lengths: (depths, T).
+        tokens: T pieces.
+        first_depth: of the first row: 0 with the embeddings, 1 without.
+    """
+    logarithmic = _is_logarithmic(lengths)
+    logs = np.log10(lengths, where=lengths > 0, out=np.full_like(lengths, np.nan))
+    powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1} if logarithmic else {}
+    figure = go.Figure(
+        go.Heatmap(
+            z=logs if logarithmic else lengths,
+            x=token_labels(tokens),
+            y=np.arange(first_depth, first_depth + len(lengths)),
+            customdata=lengths,
+            hovertemplate="%{x}, depth %{y}: %{customdata:.4g}<extra></extra>",
+            hoverongaps=False,
+            colorbar=_colorbar("L2 norm") | powers,
+        )
+    )
+    figure.update_xaxes(title="token", type="category", tickangle=-55, showgrid=False)
+    figure.update_yaxes(title="blocks passed", **_whole_ticks(len(lengths)), showgrid=False, zeroline=False)
+    return style(figure, height=int(np.clip(170 + 26 * len(lengths), 280, 620)))
+
+
+def norm_statistics(statistics: pd.DataFrame) -> go.Figure:
+    """Standard deviation (above) and mean (below) of a token's features, before and after every norm.
+
+    Args:
+        statistics: a row a norm, in their order; columns `std before`, `std after`, `mean before`, `mean after`.
+    """
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.6, 0.4])
+    for row, statistic in ((1, "std"), (2, "mean")):
+        for when, colour in (("before", palette.RESIDUAL), ("after", palette.NORMS)):
+            figure.add_scatter(
+                row=row,
+                col=1,
+                x=statistics.index.to_list(),
+                y=statistics[f"{statistic} {when}"].to_numpy(np.float32),
+                name=f"{when} the norm",
+                showlegend=row == 1,
+                mode="lines+markers",
+                line={"color": colour, "width": 2},
+                marker={"size": 6},
+                hovertemplate=f"%{{x}}<br>{statistic} {when}: %{{y:.4g}}<extra></extra>",
+            )
+    spreads = statistics[["std before", "std after"]].to_numpy()
+    figure.update_xaxes(type="category", tickangle=-55, showgrid=False)
+    figure.update_xaxes(row=2, col=1, title="norm, in the order of the computation")
+    figure.update_yaxes(row=1, col=1, **_length_axis(spreads, "std of features"))
+    figure.update_yaxes(row=2, col=1, title="mean of features")
+    return style(figure, height=460, legend=True)
+
+
+def cosines_between_layers(cosines: Array) -> go.Figure:
+    """Cosines (L + 1, L + 1) between the stream's depths."""
+    depths = np.arange(len(cosines))
+    figure = _cosines(cosines, depths, "depth %{y} and depth %{x}")
+    figure.update_xaxes(title="blocks passed", **_whole_ticks(len(cosines)))
+    figure.update_yaxes(title="blocks passed", **_whole_ticks(len(cosines)))
+    return style(figure, height=420)
+
+
+def cosines_between_tokens(cosines: Array, tokens: Sequence[str]) -> go.Figure:
+    """Cosines (T, T) between tokens at one depth."""
+    figure = _cosines(cosines, token_labels(tokens), "%{y} and %{x}")
+    figure.update_xaxes(title="token", type="category", tickangle=-55)
+    figure.update_yaxes(title="token", type="category")
+    return style(figure, height=420)
+
+
+def _cosines(cosines: Array, labels: object, names: str) -> go.Figure:
+    figure = go.Figure(
+        go.Heatmap(
+            z=cosines,
+            x=labels,
+            y=labels,
+            zmin=-1,
+            zmax=1,
+            colorscale=diverging(),
+            hovertemplate=names + ": %{z:.3f}<extra></extra>",
+            hoverongaps=False,
+            colorbar=_colorbar("cosine"),
+        )
+    )
+    figure.update_xaxes(showgrid=False, zeroline=False)
+    figure.update_yaxes(showgrid=False, zeroline=False, autorange="reversed")
+    return figure
+
+
+def _colorbar(title: str) -> dict[str, object]:
+    return {"title": {"text": title, "side": "right"}, "thickness": 10, "len": 1.0}
+
+
+def _length_axis(values: NDArray[np.floating], title: str) -> dict[str, object]:
+    if _is_logarithmic(values):
+        return {"title": f"{title} (log scale)", "type": "log", "exponentformat": "power"}
+    return {"title": title, "rangemode": "tozero"}
+
+
+def _is_logarithmic(values: NDArray[np.floating]) -> bool:
+    positive = values[values > 0]
+    return positive.size > 0 and bool(positive.max() > LOGARITHMIC_FROM * positive.min())
+
+
+def _whole_ticks(n: int) -> dict[str, object]:
+    """Ticks at whole numbers, however few or many there are."""
+    return {"tickmode": "linear", "tick0": 0, "dtick": max(1, n // 12)}
+
+
+def _faint(colour: str) -> str:
+    """A palette colour, `#rrggbb`, as a band that others show through."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return f"rgba({red}, {green}, {blue}, 0.16)"

@@ -1,0 +1,197 @@
+"""Where parameters sit and what a sentence costs: bars, treemap, layers, cost by length, named models."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from playground.accounting import Component, Count, Term
+from playground.figures import palette, theme
+from playground.readable import in_millions, share, times
+
+_PARTS = {"Q": palette.Q, "K": palette.K, "V": palette.V}
+_EDGE = {"width": 1, "color": "rgba(255, 255, 255, 0.55)"}
+
+
+def breakdown_bar(count: Count, unit: str) -> go.Figure:
+    """One bar a component, one piece a part, summed over the blocks; `unit` is what is counted."""
+    sums = count.by(lambda term: term.component)
+    rows = {name: f"{label}<br>{share(sums[name], count.total)}" for name, label in _labels(count).items()}
+    figure = go.Figure()
+    for (component, part), n in count.by(_part).items():
+        of_all = f"{n:,} {unit}, {share(n, count.total)}"
+        figure.add_bar(
+            x=np.array([n], np.float64),
+            y=[rows[component]],
+            orientation="h",
+            name=part,
+            text=[part],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            marker={"color": _colour(component, part), "line": _EDGE},
+            hovertemplate=f"{palette.LABELS[component]}, {part}<br>{of_all}<extra></extra>",
+        )
+    theme.style(figure, height=70 + 44 * len(rows))
+    figure.update_layout(barmode="stack", bargap=0.25, uniformtext={"minsize": 10, "mode": "hide"})
+    figure.update_xaxes(title=unit, exponentformat=_exponent(unit), nticks=6)
+    figure.update_yaxes(
+        title=None, categoryorder="array", categoryarray=list(rows.values()), autorange="reversed", showgrid=False
+    )
+    return figure
+
+
+def breakdown_treemap(count: Count, unit: str) -> go.Figure:
+    """Areas: the model, its components, their parts, and each part's layers."""
+    nodes = {"model": ("model", "", count.total, palette.MUTED)}  # by id: label, the parent's id, count, colour
+    for name, n in count.by(lambda term: term.component).items():
+        nodes[name] = (palette.LABELS[name], "model", n, palette.COMPONENTS[name])
+    for (component, part), n in count.by(_part).items():
+        nodes[f"{component}/{part}"] = (part, component, n, _colour(component, part))
+    for term in count:
+        if term.layer is not None:
+            parent = f"{term.component}/{term.part}"
+            nodes[term.name] = (f"layer {term.layer}", parent, term.count, nodes[parent][3])
+    labels, parents, sizes, colours = zip(*nodes.values(), strict=True)
+    figure = go.Figure(
+        go.Treemap(
+            ids=list(nodes),
+            labels=labels,
+            parents=parents,
+            values=np.array(sizes, np.float64),
+            branchvalues="total",
+            maxdepth=3,
+            marker={"colors": colours},
+            textinfo="label+percent root",
+            tiling={"pad": 2},
+            hovertemplate=f"%{{label}}<br>%{{value:,}} {unit}, %{{percentRoot:.2%}} of the model<extra></extra>",
+        )
+    )
+    return theme.style(figure, height=380)
+
+
+def breakdown_layers(count: Count, unit: str) -> go.Figure:
+    """One bar a block, and one each for what stands before and after the blocks."""
+    by_row = count.by(lambda term: (term.component, _row(term)))
+    blocks = dict.fromkeys(str(term.layer) for term in count if term.layer is not None)
+    figure = go.Figure()
+    for component, label in _labels(count).items():
+        sums = {row: n for (owner, row), n in by_row.items() if owner == component}
+        figure.add_bar(
+            x=list(sums),
+            y=np.array(list(sums.values()), np.float64),
+            name=label,
+            marker={"color": palette.COMPONENTS[component]},
+            hovertemplate=f"%{{x}}<br>{label}: %{{y:,}} {unit}<extra></extra>",
+        )
+    theme.style(figure, height=340, legend=True)
+    figure.update_layout(barmode="stack", bargap=0.2, legend_traceorder="normal")
+    figure.update_xaxes(
+        title="layer",
+        type="category",
+        categoryorder="array",
+        categoryarray=["embed", *blocks, "final"],
+        tickangle=0,
+        showgrid=False,
+    )
+    figure.update_yaxes(title=unit, exponentformat=_exponent(unit), nticks=6)
+    return figure
+
+
+def flops_by_length(
+    lengths: list[int], flops: Mapping[Component, list[int]], n_tokens: int, overtakes: int
+) -> go.Figure:
+    """FLOPs a token against the sentence's length by component; marked: this sentence, and where attention overtakes.
+
+    Args:
+        lengths: of sentences, in tokens.
+        flops: of a whole sentence, by component, one for each length.
+        n_tokens: this sentence's length.
+        overtakes: the first length at which attention costs more.
+    """
+    per_token = {name: np.array(costs, np.float64) / np.array(lengths) for name, costs in flops.items()}
+    figure = go.Figure()
+    for component, costs in per_token.items():
+        label = palette.LABELS[component]
+        figure.add_scatter(
+            x=np.array(lengths, np.float64),
+            y=costs,
+            mode="lines",
+            name=label,
+            line={"color": palette.COMPONENTS[component], "width": 2.5},
+            hovertemplate=f"{label}<br>%{{x:,}} tokens: %{{y:.3s}}FLOPs a token<extra></extra>",
+        )
+    middle = np.sqrt(lengths[0] * lengths[-1])
+    for length, name, dash, y in (
+        (n_tokens, "this sentence", "dot", 0.9),
+        (overtakes, "attention overtakes", "dash", 1),
+    ):
+        figure.add_vline(length, line={"color": palette.RESIDUAL, "width": 1.5, "dash": dash})
+        figure.add_annotation(
+            x=np.log10(length),
+            y=y,
+            yref="paper",
+            xanchor="left" if length < middle else "right",
+            yanchor="top",
+            text=f"{name}: {length:,}",
+            showarrow=False,
+        )
+    theme.style(figure, height=340, legend=True)
+    figure.update_xaxes(title="length of the sentence T, in tokens", type="log", exponentformat="SI", dtick=1)
+    figure.update_yaxes(title="FLOPs a token", exponentformat="SI", nticks=6, rangemode="tozero")
+    return figure
+
+
+def named_models(counts: Mapping[str, Count], this: str) -> go.Figure:
+    """Each model's shares, the smallest model on top; beside each its size, and the model `this` over it."""
+    by_size = sorted(counts, key=lambda name: counts[name].total)
+    rows = [f"<b>{name}</b>" if name == this else name for name in by_size]
+    totals = np.array([counts[name].total for name in by_size], np.float64)
+    sums = [counts[name].by(lambda term: str(term.component)) for name in by_size]
+    figure = go.Figure()
+    for component, colour in palette.COMPONENTS.items():
+        n = np.array([by_component.get(component, 0) for by_component in sums], np.float64)
+        label = palette.LABELS[component]
+        figure.add_bar(
+            x=n / totals,
+            y=rows,
+            orientation="h",
+            name=label,
+            marker={"color": colour},
+            customdata=n,
+            hovertemplate=f"%{{y}}<br>{label}: %{{x:.1%}}, %{{customdata:,}} parameters<extra></extra>",
+        )
+    for name, row in zip(by_size, rows, strict=True):
+        size, ratio = in_millions(counts[name].total), times(counts[this].total / counts[name].total)
+        text = f"<b>{size}</b>" if name == this else f"{size} · {ratio}"
+        figure.add_annotation(x=1.02, y=row, text=text, xanchor="left", showarrow=False)
+    theme.style(figure, height=90 + 26 * len(rows), legend=True)
+    figure.update_layout(barmode="stack", bargap=0.25, legend_traceorder="normal")
+    figure.update_xaxes(title="share of the parameters", tickformat=".0%", tickvals=[0, 0.5, 1], range=[0, 1.5])
+    figure.update_yaxes(title=None, autorange="reversed", showgrid=False)
+    return figure
+
+
+def _labels(count: Count) -> dict[Component, str]:
+    """The components that a count has, in the order of every page."""
+    found = count.by(lambda term: term.component)
+    return {name: palette.LABELS[name] for name in sorted(found, key=list(palette.COMPONENTS).index)}
+
+
+def _part(term: Term) -> tuple[Component, str]:
+    return term.component, term.part
+
+
+def _row(term: Term) -> str:
+    if term.layer is not None:
+        return str(term.layer)
+    return "final" if term.name == "final_norm" else "embed"
+
+
+def _colour(component: Component, part: str) -> str:
+    return _PARTS.get(part, palette.COMPONENTS[component])
+
+
+def _exponent(unit: str) -> str:
+    """Billions of parameters, but GFLOPs."""
+    return "B" if unit == "parameters" else "SI"

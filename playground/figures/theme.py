@@ -1,0 +1,42 @@
+"""What every figure shares: margins, labels that cannot be mistaken for markup, and unique names for tokens.
+
+Colours of the page, fonts and the colour scales of heatmaps come from the app's theme, light or dark, in the browser.
+"""
+
+import html
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_LONGEST_LABEL = 18
+
+
+def label(text: str) -> str:
+    """A stranger's text as Plotly shows it, letter by letter: Plotly reads tags and entities in labels."""
+    short = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+    return html.escape(short, quote=False)
+
+
+def token_labels(tokens: Sequence[str]) -> list[str]:
+    """Each token with its position below the line, from 0, so that no two are the same: `it₉`."""
+    return [f"{label(token)}{str(i).translate(_SUBSCRIPTS)}" for i, token in enumerate(tokens)]
+
+
+def style(figure: go.Figure, *, height: int, legend: bool = False) -> go.Figure:
+    """Set a figure's height in pixels, its margins and its legend."""
+    figure.update_layout(
+        height=height,
+        margin={"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0},
+        showlegend=legend,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "title": None},
+        uirevision="keep",
+    )
+    figure.update_xaxes(automargin=True, title_standoff=6)
+    figure.update_yaxes(automargin=True, title_standoff=6)
+    return figure
+
+
+def diverging() -> object:
+    """The theme's colour scale for signed values, its middle at zero."""
+    return go.Figure().layout.template.layout.colorscale.diverging

@@ -1,0 +1,67 @@
+"""What can be read off one attention pattern: the views below the large heatmap."""
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from playground.analysis.attention import mean_entropy, rollout
+from playground.engine import Array, Run
+from playground.figures import attention as figures
+from playground.figures.theme import token_labels
+from playground.web import panels, widgets
+
+
+def lines(run: Run, pattern: Array, shown: NDArray[np.bool_] | None) -> None:
+    """Each query's strongest keys, as lines."""
+    query, name = _pick_query(run)
+    panels.chart(
+        "attention_lines",
+        figures.head_lines(pattern, run.tokens, query, shown=~run.padding if shown is None else shown),
+        caption=f"Each query's {figures.STRONGEST} strongest keys: the thicker, the more weight. Coloured: {name}.",
+        alt=f"Lines from each query to the keys it attends to most, {name} in colour.",
+    )
+
+
+def ranking(run: Run, pattern: Array) -> None:
+    """What one query attends to, strongest first."""
+    query, name = _pick_query(run)
+    panels.chart(
+        "attention_ranking",
+        figures.query_ranking(pattern[query], run.tokens, run.allowed[query]),
+        caption=f"What {name} attends to, strongest first.",
+        alt=f"Bars: attention weights of {name}.",
+    )
+
+
+def entropies(run: Run, patterns: Array, layer: int, head: int) -> None:
+    """How spread out every head is."""
+    bits = mean_entropy(patterns, ~run.padding)
+    n_tokens = int((~run.padding).sum())
+    panels.chart(
+        "attention_entropy",
+        figures.entropy_grid(bits, (layer, head)),
+        caption=r"How spread out each head is, $-\sum p \log_2 p$ averaged over queries: 0 bits is one token, "
+        f"{np.log2(n_tokens):.2f} is all {n_tokens} evenly. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits.",
+        alt="Mean entropy of every head, in bits.",
+    )
+
+
+def rolled_out(run: Run, patterns: Array, layer: int, shown: NDArray[np.bool_] | None) -> None:
+    """Attention traced back to the input."""
+    shares = rollout(patterns, residual=run.config.residual)[layer]
+    real = ~run.padding
+    stays = "half of each token staying where it is, " if run.config.residual else ""
+    panels.chart(
+        "attention_rollout",
+        figures.head_heatmap(shares, run.tokens, real & real[:, None], shown=shown, stretch=True),
+        caption=f"Attention rollout (Abnar & Zuidema 2020) up to layer {layer}: heads averaged, {stays}"
+        "layers multiplied. A row says what share of each input token has reached that place.",
+        alt=f"Attention rollout from the input to layer {layer}.",
+    )
+
+
+def _pick_query(run: Run) -> tuple[int, str]:
+    query = widgets.whole("attention_query", "query token, by its position", high=int((~run.padding).sum()) - 1)
+    name = token_labels(run.tokens)[query]
+    st.markdown(f"Query: `{run.tokens[query].replace('`', 'ˋ')}` at position {query}")
+    return query, name.replace("$", r"\$")

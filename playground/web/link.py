@@ -1,0 +1,103 @@
+"""What a link may say, and which of its values go together.
+
+Pure functions; `state` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest thing
+that can, with one sentence on what was changed and why.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from playground.config import ConfigError, ModelConfig
+from playground.web.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, write
+
+VERSION = "1"
+"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
+
+
+def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
+    """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
+    value, complaint = PARAMS[key].read(texts[-1])
+    if complaint is None:
+        return value, None
+    if key == "text":
+        return value, f"The text {complaint}."
+    return value, f"The link's {key}={_brief(texts[-1])} {complaint}; {write(value)} is used instead."
+
+
+def settle(
+    values: Mapping[str, Any],
+    asked: Collection[str] = (),
+    *,
+    before: Mapping[str, Any] | None = None,
+    trained: bool = True,
+) -> tuple[dict[str, Any], list[str]]:
+    """Make values go together.
+
+    Args:
+        values: of every shared parameter, each in its own domain.
+        asked: the keys that a link has just set, rather than the visitor's own hand: these are worth a sentence.
+        before: the values that the page showed last, which did go together.
+        trained: whether the trained weights are there.
+
+    Returns:
+        The values, changed as little as possible, and a sentence for each change that needs one.
+    """
+    values, notices = dict(values), []
+    if values["weights"] == "minilm" and not trained:
+        values["weights"] = "random"
+        notices.append(
+            "The trained weights are not on this server, so these are random weights of the same shape; "
+            "the README says how to get the trained ones."
+        )
+    if values["tokenizer"] == "wordpiece" and not trained:
+        values["tokenizer"] = "word"
+    if values["weights"] == "minilm":
+        _lock(values, asked, notices)
+    try:
+        model_config(values, vocab_size=1)
+    except ConfigError as error:  # each parameter is in its domain, so it is n_heads that does not divide d_model
+        heads = _next_divisor(values, before or {})
+        notices.append(f"{str(error).rstrip('.')}. Moved to {heads}.")
+        values["n_heads"] = heads
+    return values, notices
+
+
+def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
+    """Return the architecture that the sidebar describes, for a tokenizer's vocabulary.
+
+    Raises:
+        ConfigError: the values do not go together.
+    """
+    return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
+
+
+def _lock(values: dict[str, Any], asked: Collection[str], notices: list[str]) -> None:
+    """Set what the trained weights decide; a link that asks for another shape, but for no weights, gets random ones."""
+    odd = [key for key in LOCKED if values[key] != SHARED[key].default]
+    wanted = [key for key in odd if key in asked]
+    if wanted and "weights" not in asked:
+        values["weights"] = "random"
+        notices.append(f"The trained weights have another {_listed(wanted)}, so these are random weights.")
+        return
+    if wanted:
+        notices.append(f"The trained weights decide {_listed(wanted)}; choose random weights to set them yourself.")
+    values.update({key: SHARED[key].default for key in odd})
+
+
+def _next_divisor(values: Mapping[str, Any], before: Mapping[str, Any]) -> int:
+    """The number of heads to move to: on in the direction in which the slider was moved, else the nearest."""
+    divisors = [heads for heads in N_HEADS if values["d_model"] % heads == 0]
+    moved = values["n_heads"] - before.get("n_heads", values["n_heads"])
+    onwards = [heads for heads in divisors if (heads - values["n_heads"]) * moved > 0]
+    nearest: int = min(onwards or divisors, key=lambda heads: (abs(heads - values["n_heads"]), -heads))
+    return nearest
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _brief(text: str) -> str:
+    """A stranger's text, short enough to quote, without anything that markdown would act on."""
+    plain = "".join(c for c in text[:24] if c.isalnum() or c in " .-+_")
+    return f"“{plain}{'…' if len(text) > 24 else ''}”"

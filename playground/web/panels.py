@@ -1,0 +1,82 @@
+"""What every page shares: its heading, the run it shows, charts with their caption, numbers and code."""
+
+import inspect
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from playground.engine import BusyError, Run
+from playground.web import cache, state
+
+
+def heading(question: str) -> None:
+    """The page's one question, and what had to be changed in the visitor's choices."""
+    st.title(question)
+    sentences = state.notices()
+    if sentences:
+        st.info("\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0])
+
+
+def current_run() -> Run:
+    """Run the visitor's sentence; where that cannot be, say why in one sentence and end the page there."""
+    setup = state.current()
+    for note in setup.text.notes:
+        st.info(note, icon=":material/content_cut:")
+    if not setup.text.sentences:
+        st.info("Type a sentence in the sidebar, and this page shows what the encoder does with it.")
+        st.stop()
+    try:
+        cut = setup.batch.truncated[setup.sentence]
+        run = cache.run_sentence(
+            setup.text_key, setup.sentence, setup["weights"], setup.config, setup["seed"], setup["causal"]
+        )
+    except (ValueError, BusyError) as error:
+        st.error(str(error))
+        st.stop()
+    if cut:
+        kept = int((~run.padding).sum())
+        st.info(f"The sentence is cut after {kept} tokens; {cut} more are left out.", icon=":material/content_cut:")
+    return run
+
+
+def run_line(run: Run) -> None:
+    """How much was computed, where, how fast, and whether the weights were learned."""
+    tokens = int((~run.padding).sum())
+    padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
+    where = "a GPU" if run.device == "cuda" else "CPU"
+    learned = "trained weights" if state.current()["weights"] == "minilm" else ":orange-badge[random weights]"
+    st.caption(
+        f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
+        f"{1000 * run.seconds:.0f} ms on {where} · {learned}"
+    )
+
+
+def chart(key: str, figure: go.Figure, *, caption: str, alt: str, **options: Any) -> Any:
+    """Show a chart in a container of its name, with one caption on how to read it; options as in `st.plotly_chart`."""
+    with st.container(key=key):
+        event = st.plotly_chart(figure, key=f"{key}_chart", alt=alt, config={"displayModeBar": False}, **options)
+        st.caption(caption)
+    return event
+
+
+def numbers(key: str, table: Callable[[], pd.DataFrame], label: str = "The numbers") -> None:
+    """A table to read and copy, made only when it is opened."""
+    with st.container(key=f"{key}_numbers"):
+        panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
+        if panel.open:
+            with panel:
+                st.dataframe(table(), key=f"{key}_table")
+
+
+def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[..., Any]) -> None:
+    """The running source of what computed a page, read when it is opened."""
+    panel = st.expander("The code behind this", icon=":material/code:", key=f"{key}_code", on_change="rerun")
+    if panel.open:
+        with panel:
+            for source in sources:
+                st.caption(f"`{inspect.getmodule(source).__name__}`")  # type: ignore[union-attr]
+                st.code(inspect.getsource(source), language="python")

@@ -1,0 +1,178 @@
+"""Every query parameter, which is the key of one widget: its frozen default and how its text is read."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playground.config import CHOICES
+from playground.limits import MAX_CHARACTERS, MAX_SENTENCES, MAX_TOKENS
+from playground.presets import PRESETS
+from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
+
+DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
+TRAINED = PRESETS["minilm-l6"].config
+
+Reading = tuple[Any, str | None]
+"""The value to use, and what is wrong with the link's text, where something is."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words."""
+
+    default: str
+    options: Sequence[str]
+
+    def read(self, text: str) -> Reading:
+        """Read the word."""
+        if text in self.options:
+            return text, None
+        return self.default, f"is not one of {', '.join(self.options)}"
+
+
+@dataclass(frozen=True)
+class Size:
+    """One of the numbers that a slider stops at, smallest first."""
+
+    default: float
+    options: Sequence[float]
+
+    def read(self, text: str) -> Reading:
+        """Read the number; one between two stops becomes the nearer stop."""
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if math.isnan(value):
+            return self.default, "is not a number"
+        inside = min(max(value, self.options[0]), self.options[-1])
+        nearest = min(self.options, key=lambda option: abs(option - inside))
+        return nearest, None if nearest == value else "is not a stop of its slider"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number between two bounds."""
+
+    default: int
+    low: int
+    high: int
+
+    def read(self, text: str) -> Reading:
+        """Read the number; one outside the bounds becomes the nearer bound."""
+        if not re.fullmatch("-?[0-9]{1,20}", text):
+            return self.default, "is not a whole number"
+        value = min(max(int(text), self.low), self.high)
+        return value, None if value == int(text) else f"is not between {self.low:,} and {self.high:,}"
+
+
+@dataclass(frozen=True)
+class Switch:
+    """On or off."""
+
+    default: bool
+
+    def read(self, text: str) -> Reading:
+        """Read true or false."""
+        if text.lower() in {"true", "false"}:
+            return text.lower() == "true", None
+        return self.default, "is neither true nor false"
+
+
+@dataclass(frozen=True)
+class Text:
+    """Typed text."""
+
+    default: str
+
+    def read(self, text: str) -> Reading:
+        """Read the text, as long as it may be."""
+        if len(text) > MAX_CHARACTERS:
+            return text[:MAX_CHARACTERS], f"has {len(text):,} characters; only the first {MAX_CHARACTERS:,} are kept"
+        return text, None
+
+
+Param = Choice | Size | Whole | Switch | Text
+
+N_HEADS = (*range(1, 17), 20, 24, 25, 32, 48, 64, 96)
+
+SIZES = {
+    "d_model": Size(
+        TRAINED.d_model,
+        (8, 15, 16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1600, 2048, 4096, 12288),
+    ),
+    "n_heads": Size(TRAINED.n_heads, N_HEADS),
+    "n_layers": Size(TRAINED.n_layers, (*range(1, 13), 16, 24, 32, 48, 96)),
+    "d_ff": Size(
+        TRAINED.d_ff,
+        (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6400, 8192, 16384, 49152),
+    ),
+    "max_len": Size(TRAINED.max_len, (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000)),
+    "norm_eps": Size(TRAINED.norm_eps, (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1)),
+    "n_segments": Size(TRAINED.n_segments, (0, 1, 2)),
+}
+WORDS = {
+    "norm_placement": Choice(TRAINED.norm_placement, CHOICES["norm_placement"]),
+    "norm": Choice(TRAINED.norm, CHOICES["norm"]),
+    "activation": Choice(TRAINED.activation, CHOICES["activation"]),
+    "positions": Choice(TRAINED.positions, CHOICES["positions"]),
+    "head_merge": Choice(TRAINED.head_merge, CHOICES["head_merge"]),
+}
+SWITCHES = {
+    "final_norm": Switch(TRAINED.final_norm),
+    "scale_embeddings": Switch(TRAINED.scale_embeddings),
+    "embedding_norm": Switch(TRAINED.embedding_norm),
+    "fused_qkv": Switch(TRAINED.fused_qkv),
+    "residual": Switch(TRAINED.residual),
+}
+ARCHITECTURE: dict[str, Param] = {**SIZES, **WORDS, **SWITCHES}
+"""The sidebar's architecture: `ModelConfig`'s own fields; the defaults are the trained model's."""
+
+WEIGHTS = Choice("minilm", ("minilm", "random"))
+TOKENIZER = Choice("wordpiece", ("wordpiece", "word", "char", "bpe"))
+VOCAB_SIZE = Whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY)
+SENTENCE = Whole(1, 1, MAX_SENTENCES)
+SEED = Whole(0, 0, 2**31 - 1)
+
+SHARED: dict[str, Param] = {
+    "text": Text(DEFAULT_TEXT),
+    "sentence": SENTENCE,
+    "weights": WEIGHTS,
+    "tokenizer": TOKENIZER,
+    "vocab_size": VOCAB_SIZE,
+    **ARCHITECTURE,
+    "causal": Switch(False),
+    "seed": SEED,
+}
+"""The sidebar's parameters, the same on every page."""
+
+OWN: dict[str, Param] = {
+    "attention_layer": Whole(3, 0, 95),
+    "attention_head": Whole(1, 0, 95),
+    "attention_query": Whole(10, 0, MAX_TOKENS - 1),
+    "attention_show": Choice("one head", ("one head", "average of heads", "difference of two heads")),
+    "attention_other": Whole(0, 0, 95),
+    "attention_view": Choice("lines", ("lines", "ranking", "entropy", "rollout")),
+    "attention_hide": Switch(False),
+    "attention_stretch": Switch(False),
+    "norms_view": Choice("tokens", ("tokens", "statistics", "cosines", "by hand")),
+    "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
+    "norms_layer": Whole(0, 0, 96),
+    "norms_norm": Whole(0, 0, 192),
+    "norms_token": Whole(0, 0, MAX_TOKENS - 1),
+    "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
+    "parameters_view": Choice("components", ("components", "treemap", "layers")),
+}
+"""The pages' own parameters; each starts with its page."""
+
+PARAMS = {**SHARED, **OWN}
+
+LOCKED = ("tokenizer", *ARCHITECTURE)
+"""What the trained weights decide."""
+
+
+def write(value: object) -> str:
+    """Turn a value into the text that its widget puts into the link."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

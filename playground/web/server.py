@@ -1,0 +1,166 @@
+"""ASGI layers around Streamlit's server: security headers, private metrics, a cap on visitors."""
+
+import base64
+import hashlib
+import ipaddress
+import re
+from pathlib import Path
+
+import streamlit
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+STREAM_PATH = "/_stcore/stream"
+METRICS_PATH = "/_stcore/metrics"
+
+_FULL_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta http-equiv="refresh" content="{seconds}">
+<title>Playground full</title>
+</head>
+<body><p>Every seat in the playground is taken right now; this page tries again every {seconds} seconds,
+and your link keeps everything you set.</p></body>
+</html>
+"""
+
+
+class SecurityHeaders:
+    """Adds to every HTTP response the headers that keep the page to its own scripts, data and frames.
+
+    Args:
+        app: The application inside.
+        frame_ancestors: Who may show the page in a frame: the directive's list of sources.
+    """
+
+    def __init__(self, app: ASGIApp, frame_ancestors: str = "'self'") -> None:
+        self.app = app
+        self.headers = {
+            "Content-Security-Policy": content_security_policy(frame_ancestors),
+            "X-Content-Type-Options": "nosniff",
+            # A link holds the student's text: it must not travel on to the sites a page links to.
+            "Referrer-Policy": "no-referrer",
+            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+        }
+        # The older header knows only these two cases; browsers that read the policy above ignore it.
+        frame_options = {"'self'": "SAMEORIGIN", "'none'": "DENY"}.get(frame_ancestors)
+        if frame_options:
+            self.headers["X-Frame-Options"] = frame_options
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes everything on; the start of an HTTP response gets the headers."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self.headers)
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers)
+
+
+class LocalMetrics:
+    """Answers 404 to whoever asks for Streamlit's metrics, which need no login, from another machine."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hides the metrics' path from clients that are not on a loopback address; passes on the rest."""
+        if scope["type"] == "http" and scope["path"].rstrip("/").endswith(METRICS_PATH) and not _is_local(scope):
+            await PlainTextResponse("Not Found", status_code=404)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+class SessionCap:
+    """Lets at most `limit` visitors in: each holds one websocket, and its state, for as long as the page is open.
+
+    At the cap a page load gets a short page with status 503 that tries again by itself, and a new
+    websocket is refused with close code 1013 (try again later, RFC 6455's registry).
+
+    Args:
+        app: The application inside.
+        limit: Websockets open at once.
+        retry_after: Seconds until a refused page tries again.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, retry_after: int = 10) -> None:
+        self.app = app
+        self.limit = limit
+        self.retry_after = retry_after
+        self.open = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Counts websockets on Streamlit's stream; everything but new visitors passes at any time."""
+        if scope["type"] == "websocket" and scope["path"].endswith(STREAM_PATH):
+            await self._stream(scope, receive, send)
+        elif self.open >= self.limit and _is_page_load(scope):
+            response = HTMLResponse(
+                _FULL_PAGE.format(seconds=self.retry_after),
+                status_code=503,
+                headers={"Retry-After": str(self.retry_after), "Cache-Control": "no-store"},
+            )
+            await response(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.open >= self.limit:
+            await receive()  # the connect message, which ASGI has us read before answering
+            await send({"type": "websocket.close", "code": 1013, "reason": "The playground is full."})
+            return
+        self.open += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.open -= 1
+
+
+def content_security_policy(frame_ancestors: str) -> str:
+    """The policy under which Streamlit's own front end, Plotly's charts and inline components work, and no more.
+
+    `blob:` scripts are inline components (`st.components.v2`), which the front end imports from memory;
+    inline styles are how Plotly and the front end's CSS-in-JS draw. No `eval`, no other host.
+    """
+    inline_scripts = " ".join(_hashes_of_inline_scripts())
+    return "; ".join(
+        (
+            "default-src 'self'",
+            f"script-src 'self' blob: {inline_scripts}",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            f"frame-ancestors {frame_ancestors}",
+        )
+    )
+
+
+def _hashes_of_inline_scripts() -> list[str]:
+    """Sources that allow exactly the inline scripts of Streamlit's page, read from the installed version."""
+    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+
+
+def _is_local(scope: Scope) -> bool:
+    host = (scope.get("client") or ("",))[0]
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)  # a socket for both families reports ::ffff:127.0.0.1
+    return (mapped or address).is_loopback
+
+
+def _is_page_load(scope: Scope) -> bool:
+    return scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")

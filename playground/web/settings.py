@@ -1,0 +1,90 @@
+"""What whoever runs the app may set: environment variables with the prefix PLAYGROUND_."""
+
+import logging
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeVar
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The deployment's choices; a field's variable is PLAYGROUND_ and the field's name in capitals."""
+
+    max_parameters: int = 120_000_000
+    """Largest model that is built and run, in parameters; counting alone has no limit."""
+    max_sessions: int = 200
+    """Visitors connected at once; the next one is asked to come back."""
+    device: str = "auto"
+    """Where models run: "auto" (CUDA where present), "cpu", "cuda" or "cuda:<index>"."""
+    threads: int = field(default_factory=lambda: min(os.cpu_count() or 1, 4))
+    """CPU threads of one forward pass."""
+    frame_ancestors: str = "'self'"
+    """Who may show the app in a frame, as in the Content-Security-Policy directive of this name."""
+    busy_timeout: float = 20.0
+    """Seconds that a visitor waits for a turn to compute before the page says that the server is busy."""
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The settings of this process, read once."""
+    return read_settings(os.environ)
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Settings from `environ`; a value that makes no sense is logged, and the default stands in its place."""
+
+    def read(name: str, parse: Callable[[str], T], default: T) -> T:
+        variable = f"PLAYGROUND_{name.upper()}"
+        text = environ.get(variable)
+        if text is None:
+            return default
+        try:
+            return parse(text.strip())
+        except ValueError as error:
+            logger.warning("%s is ignored, %r is used: %s", variable, default, error)
+            return default
+
+    default = Settings()
+    return Settings(
+        max_parameters=read("max_parameters", _count, default.max_parameters),
+        max_sessions=read("max_sessions", _count, default.max_sessions),
+        device=read("device", _device, default.device),
+        threads=read("threads", _count, default.threads),
+        frame_ancestors=read("frame_ancestors", _sources, default.frame_ancestors),
+        busy_timeout=read("busy_timeout", _seconds, default.busy_timeout),
+    )
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(f"{value} is below 1")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise ValueError(f"{value} is not a time above 0")
+    return value
+
+
+def _device(text: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
+        raise ValueError(f"{text!r} is none of auto, cpu, cuda, cuda:<index>")
+    return text
+
+
+def _sources(text: str) -> str:
+    # The value becomes part of a header: a separator in it would add a directive, a line break another header.
+    if not (text and text.isascii() and text.isprintable()) or set(text) & set(";,"):
+        raise ValueError(f"{text!r} is not a list of sources such as 'self' https://school.example")
+    return text

@@ -1,0 +1,153 @@
+"""The sidebar, the same on every page: text, weights, architecture, tokens, seed and link."""
+
+from typing import Any
+
+import streamlit as st
+
+from playground.limits import MAX_CHARACTERS
+from playground.presets import PRESETS, differences
+from playground.text.builders import MAX_BPE_VOCABULARY
+from playground.web import params, state, widgets
+from playground.web.address import copy_link, keep_true
+
+HELP = {
+    "d_model": "Width of the residual stream: how many numbers stand for one token.",
+    "n_heads": "Attention heads. Each works on d_model / n_heads features, so n_heads must divide d_model.",
+    "n_layers": "Encoder blocks, one after the other.",
+    "d_ff": "Hidden width of the feed-forward network; usually 4 × d_model.",
+    "max_len": "Longest sentence in tokens: the number of rows in the position table.",
+    "norm_placement": "post: norm(x + f(x)), as in the paper. pre: x + f(norm(x)), easier to train when deep.",
+    "norm": "layer: gain and bias per feature. scalar: one of each for all (tutorial A). rms: no mean, no bias.",
+    "norm_eps": "Added before dividing, so that nothing is divided by zero.",
+    "final_norm": "One more norm after the last block.",
+    "activation": "Between the feed-forward network's two linear maps.",
+    "positions": "How a token's place is told. sinusoidal-doubled is tutorial B's table, whose exponent counts twice.",
+    "scale_embeddings": "Multiply token embeddings by √d_model, as in the paper.",
+    "embedding_norm": "A norm on the summed embeddings, as in BERT.",
+    "n_segments": "Rows of the segment table, as in BERT; 0 is none.",
+    "fused_qkv": "One projection for Q, K and V, laid out head by head (tutorial C).",
+    "head_merge": "reshape forgets to move the head axis back: tutorial C's mistake, it mixes positions.",
+    "residual": "Add each sublayer's input to its output.",
+    "weights": "minilm: a trained encoder. random: drawn from the seed, in whatever shape you like.",
+    "tokenizer": "How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
+    "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts.",
+    "causal": "No token may look at later ones, as in a decoder.",
+    "seed": "Random weights are drawn from this number: the same seed gives the same weights everywhere.",
+}
+
+ARCHITECTURE_ORDER = (
+    "d_model",
+    "n_heads",
+    "n_layers",
+    "d_ff",
+    "norm_placement",
+    "norm",
+    "norm_eps",
+    "final_norm",
+    "residual",
+    "activation",
+    "positions",
+    "scale_embeddings",
+    "embedding_norm",
+    "n_segments",
+    "fused_qkv",
+    "head_merge",
+)
+
+
+def draw() -> None:
+    """Draw every shared widget."""
+    st.text_area(
+        "Your text, one sentence a line",
+        params.DEFAULT_TEXT,
+        key="text",
+        max_chars=MAX_CHARACTERS,
+        height=110,
+        bind="query-params",
+    )
+    setup = state.current()
+    if len(setup.text.sentences) > 1:
+        widgets.whole("sentence", "Sentence to look at", high=len(setup.text.sentences))
+    widgets.choice("weights", "Weights", help_text=HELP["weights"], on_change=_remember_architecture)
+    locked = setup["weights"] == "minilm"
+    if locked:
+        st.caption("**MiniLM-L6**, trained on pairs of sentences; its shape is fixed.")
+        st.button(
+            "Unlock: same shape, random weights",
+            key="unlock",
+            icon=":material/lock_open:",
+            on_click=lambda: _set({"weights": "random"}),
+            width="stretch",
+        )
+    else:
+        st.caption(":orange-badge[random weights] Nothing here was learned.")
+    st.selectbox(
+        "Start from",
+        PRESETS,
+        index=None,
+        key="preset",
+        format_func=lambda name: PRESETS[name].title,
+        placeholder="a named architecture …",
+        on_change=_apply_preset,
+        help="Sets the sliders below to a tutorial's or a paper's architecture.",
+    )
+    st.caption(_resemblance(setup))
+    with st.expander("Architecture", expanded=not locked):
+        _architecture(locked)
+    with st.expander("Tokens and masks"):
+        widgets.choice("tokenizer", disabled=locked, help_text=HELP["tokenizer"])
+        if setup["tokenizer"] == "bpe":
+            widgets.whole("vocab_size", "vocab_size", high=MAX_BPE_VOCABULARY, step=100)
+        widgets.size("max_len", disabled=locked, help_text=HELP["max_len"])
+        widgets.switch("causal", help_text=HELP["causal"])
+    low, high, default = params.SEED.low, params.SEED.high, params.SEED.default
+    st.number_input("Seed", low, high, default, key="seed", help=HELP["seed"], bind="query-params")
+    copy_link()
+    keep_true("shared", params.SHARED)
+    st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
+
+
+def _architecture(locked: bool) -> None:
+    for key in ARCHITECTURE_ORDER:
+        if key in params.SIZES:
+            widgets.size(key, disabled=locked, help_text=HELP[key])
+        elif key in params.WORDS:
+            widgets.choice(key, disabled=locked, help_text=HELP[key])
+        else:
+            widgets.switch(key, disabled=locked, help_text=HELP[key])
+
+
+def _resemblance(setup: state.Setup) -> str:
+    """Which preset the sliders match, or come nearest to and how they differ."""
+    sliders = {key: setup[key] for key in params.ARCHITECTURE}
+    name, different = min(
+        ((name, differences(sliders, preset.config)) for name, preset in PRESETS.items()), key=lambda item: len(item[1])
+    )
+    if not different:
+        return f"matches: {PRESETS[name].title}"
+    listed = ", ".join(f"{key} {sliders[key]} instead of {theirs}" for key, theirs in different.items())
+    return f"nearest: {PRESETS[name].title}, but {listed}"
+
+
+def _set(values: dict[str, Any]) -> None:
+    for key, value in values.items():
+        st.session_state[key] = value
+
+
+def _apply_preset() -> None:
+    name = st.session_state["preset"]
+    if name is not None:
+        config = PRESETS[name].config
+        _set({"weights": "random", **{key: getattr(config, key) for key in params.ARCHITECTURE}, "preset": None})
+
+
+def _remember_architecture() -> None:
+    """The trained weights lock the sliders to their own shape; the visitor's own comes back with random weights."""
+    if st.session_state["weights"] == "minilm":
+        st.session_state["_own_architecture"] = {key: st.session_state[key] for key in params.ARCHITECTURE}
+    else:
+        _set(st.session_state.pop("_own_architecture", {}))
+
+
+def _reset() -> None:
+    _set({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})

@@ -1,0 +1,125 @@
+"""The visitor's choices: query parameters ⇄ widgets → one `Setup` that a run is made from."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from playground.config import ModelConfig
+from playground.text import Batch, Sentences, split_sentences
+from playground.web import cache, link, params
+
+NOTICES = "_notices"
+"""Session key of (the choices they are about, the sentences); they stay until a choice changes."""
+
+SHOWN = "_shown"
+"""Session key of the shared values that the page showed last."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that a run depends on: the sidebar's values, by their keys."""
+
+    values: dict[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+    @property
+    def text(self) -> Sentences:
+        """The typed text as sentences, with notes on what had to change."""
+        return split_sentences(self["text"])
+
+    @property
+    def text_key(self) -> cache.TextKey:
+        """What the tokens depend on; there has to be a sentence."""
+        vocab_size = self["vocab_size"] if self["tokenizer"] == "bpe" else 0
+        return cache.TextKey(self["tokenizer"], vocab_size, self["max_len"], self.text.sentences)
+
+    @property
+    def batch(self) -> Batch:
+        """The tokens; there has to be a sentence."""
+        return cache.tokenize(self.text_key)
+
+    @property
+    def sentence(self) -> int:
+        """The sentence to look at, from 0."""
+        return min(int(self["sentence"]), len(self.text.sentences)) - 1
+
+    @property
+    def config(self) -> ModelConfig:
+        """The architecture, with the tokenizer's vocabulary."""
+        return link.model_config(self.values, cache.tokenizer(self.text_key).vocab_size)
+
+
+def value(key: str) -> Any:
+    """One choice: from its widget once there is one, and from the link before."""
+    if key in st.session_state:
+        return st.session_state[key]
+    texts = st.query_params.get_all(key)
+    return link.read(key, texts)[0] if texts else params.PARAMS[key].default
+
+
+def current() -> Setup:
+    """The visitor's choices, as the sidebar has or is about to have them."""
+    return Setup({key: value(key) for key in params.SHARED})
+
+
+def open_page() -> None:
+    """Make the visitor's choices go together, before any widget exists.
+
+    A choice comes from its widget once there is one, and from the link before. What has to change is written back to
+    whichever it came from, so that widgets, link and charts agree.
+    """
+    from_link = [key for key in params.PARAMS if key not in st.session_state and key in st.query_params]
+    read = {key: link.read(key, st.query_params.get_all(key)) for key in from_link}
+    sentences = [complaint for _, complaint in read.values() if complaint]
+    if st.query_params.get("v", link.VERSION) != link.VERSION and not st.session_state:
+        sentences.append("This link was made by another version of the playground; some of it may look different.")
+
+    values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
+    values.update({key: value for key, (value, _) in read.items() if key in values})
+    before = st.session_state.get(SHOWN)
+    settled, reasons = link.settle(values, from_link, before=before, trained=cache.trained_available())
+    st.session_state[SHOWN] = settled
+    changed = {key: value for key, value in settled.items() if value != values[key]}
+    if sentences or reasons:
+        st.session_state[NOTICES] = (settled, [*sentences, *reasons])
+    for key in changed.keys() & st.session_state.keys():
+        st.session_state[key] = changed[key]
+    if sentences or changed.keys() - st.session_state.keys():
+        own = {key: value for key, (value, _) in read.items() if key not in settled}
+        _rewrite_link({**settled, **own})
+
+
+def notices() -> list[str]:
+    """Sentences on what had to be changed, until the visitor changes something else."""
+    about, sentences = st.session_state.get(NOTICES, ({}, []))
+    return sentences if about == current().values else []
+
+
+def _rewrite_link(values: dict[str, Any]) -> None:
+    """Put corrected values into the link and start again: only the link can seed a widget that is not there yet."""
+    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in params.PARAMS and key != "v"}
+    ours = {key: params.write(value) for key, value in values.items() if value != params.PARAMS[key].default}
+    st.query_params.from_dict({**others, **ours})
+    st.rerun()
+
+
+def limit(key: str, high: int) -> int:
+    """Keep a page's own number within what this run has, before its widget exists; returns the widget's default.
+
+    Args:
+        key: a parameter of the page.
+        high: the largest value that makes sense now, such as the last layer.
+    """
+    default = min(int(params.PARAMS[key].default), high)
+    if value(key) > high:
+        if key in st.session_state:
+            st.session_state[key] = high
+        elif key in st.query_params:
+            sentence = f"The link's {key}={value(key)} is moved to the last, {high}."
+            st.session_state[NOTICES] = (current().values, [*notices(), sentence])
+            st.query_params[key] = params.write(high)
+            st.rerun()
+    return default

@@ -1,0 +1,71 @@
+"""Widgets of the link: each is bound to the query parameter of its key, with that parameter's options and default."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from playground.web import state
+from playground.web.params import PARAMS, Choice, Size, Switch, Whole, write
+
+
+def size(key: str, *, disabled: bool = False, help_text: str | None = None) -> None:
+    """A slider over a parameter's stops."""
+    param = PARAMS[key]
+    if not isinstance(param, Size):
+        raise TypeError(f"{key} is not a Size")
+    st.select_slider(
+        key,
+        param.options,
+        param.default,
+        key=key,
+        disabled=disabled,
+        help=help_text,
+        bind="query-params",
+        format_func=write,
+    )
+
+
+def choice(
+    key: str,
+    label: str | None = None,
+    *,
+    disabled: bool = False,
+    help_text: str | None = None,
+    on_change: Callable[[], None] | None = None,
+) -> str:
+    """A row of words, one of them chosen."""
+    param = PARAMS[key]
+    if not isinstance(param, Choice):
+        raise TypeError(f"{key} is not a Choice")
+    chosen = st.segmented_control(
+        label or key,
+        param.options,
+        default=param.default,
+        required=True,
+        key=key,
+        disabled=disabled,
+        help=help_text,
+        on_change=on_change or "rerun",
+        bind="query-params",
+        wrap=True,
+    )
+    return str(chosen)
+
+
+def switch(key: str, label: str | None = None, *, disabled: bool = False, help_text: str | None = None) -> bool:
+    """A toggle."""
+    param = PARAMS[key]
+    if not isinstance(param, Switch):
+        raise TypeError(f"{key} is not a Switch")
+    return st.toggle(label or key, param.default, key=key, disabled=disabled, help=help_text, bind="query-params")
+
+
+def whole(key: str, label: str, *, high: int, step: int = 1, help_text: str | None = None) -> int:
+    """A slider up to `high`, the largest number that this run has; nothing is drawn where only one number is left."""
+    param = PARAMS[key]
+    if not isinstance(param, Whole):
+        raise TypeError(f"{key} is not a Whole")
+    default = state.limit(key, high)
+    if high <= param.low:
+        return param.low
+    return int(st.slider(label, param.low, high, default, step, key=key, help=help_text, bind="query-params"))

@@ -1,0 +1,93 @@
+"""Entropy and rollout against plain loops and cases that can be worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from playground.analysis.attention import entropy, mean_entropy, rollout
+
+
+def random_patterns(seed: int, *shape: int, causal: bool = False) -> NDArray[np.float32]:
+    """Patterns (…, T, T) whose rows sum to 1."""
+    weights = np.random.default_rng(seed).random((*shape, shape[-1])) ** 3
+    if causal:
+        weights *= np.tri(shape[-1])
+    return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("n_tokens", [1, 2, 7, 64])
+def test_even_attention_has_the_logarithm_of_the_length(n_tokens: int) -> None:
+    even = np.full((n_tokens, n_tokens), 1 / n_tokens, dtype=np.float32)
+    np.testing.assert_allclose(entropy(even), math.log2(n_tokens), atol=1e-5)
+
+
+def test_attention_to_one_token_has_none() -> None:
+    bits = entropy(np.eye(5, dtype=np.float32))
+    assert bits.tolist() == [0.0] * 5
+    assert not np.signbit(bits).any()
+
+
+def test_a_masked_row_has_none_and_masked_keys_do_not_count() -> None:
+    pattern = np.array([[0, 0, 0], [0.5, 0.5, 0], [1, 0, 0]], dtype=np.float32)
+    assert entropy(pattern).tolist() == [0.0, 1.0, 0.0]
+
+
+def test_entropy_is_the_sum_of_its_definition() -> None:
+    patterns = random_patterns(0, 2, 3, 5)
+    bits = entropy(patterns)
+    assert bits.shape == (2, 3, 5)
+    for index in np.ndindex(2, 3, 5):
+        assert bits[index] == pytest.approx(-sum(p * math.log2(p) for p in patterns[index].tolist() if p > 0), abs=1e-5)
+
+
+def test_the_mean_is_over_the_rows_that_count() -> None:
+    patterns = random_patterns(1, 2, 3, 4)
+    rows = np.array([True, False, True, False])
+    means = mean_entropy(patterns, rows)
+    assert means.shape == (2, 3)
+    np.testing.assert_allclose(means, (entropy(patterns)[:, :, 0] + entropy(patterns)[:, :, 2]) / 2, rtol=1e-6)
+
+
+@given(seed=st.integers(0, 1000), n_layers=st.integers(1, 4), n_heads=st.integers(1, 3), n_tokens=st.integers(1, 6),
+       causal=st.booleans(), residual=st.booleans())  # fmt: skip
+def test_rollout_is_the_plain_loop_and_its_rows_sum_to_one(
+    seed: int, n_layers: int, n_heads: int, n_tokens: int, causal: bool, residual: bool
+) -> None:
+    patterns = random_patterns(seed, n_layers, n_heads, n_tokens, causal=causal)
+    shares = rollout(patterns, residual=residual)
+    assert shares.shape == (n_layers, n_tokens, n_tokens)
+    np.testing.assert_allclose(shares.sum(axis=-1), 1, atol=1e-5)
+    expected = np.eye(n_tokens)
+    for layer in range(n_layers):
+        mean = sum(patterns[layer, head].astype(float) for head in range(n_heads)) / n_heads
+        mixing = (mean + np.eye(n_tokens)) / 2 if residual else mean
+        new = np.zeros((n_tokens, n_tokens))
+        for query in range(n_tokens):
+            for middle in range(n_tokens):
+                new[query] += mixing[query, middle] * expected[middle]
+        expected = new
+        np.testing.assert_allclose(shares[layer], expected, atol=1e-5)
+    if causal:
+        assert np.allclose(np.triu(shares[-1], 1), 0)
+
+
+def test_rollout_without_residual_keeps_a_masked_row_empty() -> None:
+    patterns = np.zeros((2, 1, 2, 2), dtype=np.float32)
+    patterns[:, 0, 1] = [0.25, 0.75]
+    shares = rollout(patterns, residual=False)
+    assert np.isfinite(shares).all()
+    np.testing.assert_allclose(shares[0], [[0, 0], [0.25, 0.75]])
+    np.testing.assert_allclose(shares[1].sum(axis=-1), [0, 0.75])
+
+
+def test_nothing_is_written_into_the_patterns() -> None:
+    patterns = random_patterns(2, 2, 2, 3)
+    patterns.flags.writeable = False
+    before = patterns.copy()
+    mean_entropy(patterns, np.ones(3, dtype=bool))
+    rollout(patterns)
+    assert np.array_equal(patterns, before)

@@ -1,0 +1,84 @@
+"""Norms' inputs and outputs, and a norm worked out by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from playground import Encoder, ModelConfig
+from playground.analysis import norms
+from playground.engine import Run, run
+from playground.text import words
+from tests.model.strategies import configs
+
+SENTENCES = ["one two three", "two"]
+
+
+def run_of(config: ModelConfig, sentence: int = 0) -> Run:
+    return run(Encoder(config, 0), words(SENTENCES).encode_batch(SENTENCES), sentence)
+
+
+@given(configs(vocab_size=3))
+def test_every_norm_of_the_blocks_is_there_and_does_what_its_formula_says(config: ModelConfig) -> None:
+    points = norms.norm_points(run_of(config))
+    names = [f"layers.{i}.norm{n}" for i in range(config.n_layers) for n in (1, 2)]
+    assert [point.name for point in points] == names + ["final_norm"] * config.final_norm
+    for point in points:  # a new norm has gain 1 and bias 0: what it hands out is what its formula gives
+        if config.norm == "none":
+            np.testing.assert_array_equal(point.after, point.before)
+            continue
+        for before, after in zip(point.before, point.after, strict=True):
+            hand = norms.normalise_by_hand(before, config)
+            np.testing.assert_allclose(hand.normalized, after, atol=2e-3)
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_statistics_are_means_over_real_tokens(placement: str) -> None:
+    config = ModelConfig(vocab_size=3, d_model=8, n_heads=2, n_layers=2, d_ff=16, norm_placement=placement)  # type: ignore[arg-type]
+    lonely = run_of(config, sentence=1)
+    table = norms.norm_statistics(norms.norm_points(lonely))
+    assert list(table.index) == ["layers.0.norm1", "layers.0.norm2", "layers.1.norm1", "layers.1.norm2"]
+    into = "layers.0.out" if placement == "pre" else "layers.1.resid_mid"
+    x = lonely.arrays[into][0].astype(np.float64)
+    row = table.loc["layers.1.norm1"]
+    assert row["mean before"] == pytest.approx(sum(x) / 8, abs=1e-7)
+    assert row["std before"] == pytest.approx(np.sqrt(sum((x - sum(x) / 8) ** 2) / 8))
+    assert row["mean after"] == pytest.approx(0, abs=1e-6)
+    assert row["std after"] == pytest.approx(1, abs=1e-3)
+
+
+def test_statistics_of_an_overflow_are_nan() -> None:
+    point = norms.NormPoint("layers.0.norm1", np.array([[np.inf, 1]], np.float32), np.ones((1, 2), np.float32))
+    assert norms.norm_statistics([point]).isna().sum().sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("norm", "mean", "spread", "first"),
+    [("layer", 4.0, 5.0, -3 / 6**0.5), ("rms", 0.0, 21.0, 1 / 22**0.5), ("scalar", 4.0, (20 / 3) ** 0.5, None)],
+)
+def test_by_hand_on_four_numbers(norm: str, mean: float, spread: float, first: float | None) -> None:
+    config = ModelConfig(vocab_size=1, d_model=4, n_heads=1, norm=norm, norm_eps=0.999999)  # type: ignore[arg-type]
+    hand = norms.normalise_by_hand(np.array([1, 3, 5, 7], np.float32), config)
+    assert (hand.mean, hand.spread) == pytest.approx((mean, spread))
+    assert hand.normalized[0] == pytest.approx(-3 / (spread + 1) if first is None else first, rel=1e-5)
+    assert hand.off < 1e-6
+
+
+def test_no_norm_cannot_be_worked_out() -> None:
+    config = ModelConfig(vocab_size=1, d_model=4, n_heads=1, norm="none")
+    with pytest.raises(ValueError, match="nothing to normalise"):
+        norms.normalise_by_hand(np.ones(4, np.float32), config)
+
+
+@pytest.mark.parametrize(
+    ("norm", "expected"),
+    [
+        ("layer", r"\hat{x}_0 = \frac{1 - (4)}{\sqrt{5 + 10^{-5}}} = -1.342"),
+        ("rms", r"\hat{x}_0 = \frac{1}{\sqrt{21 + 10^{-5}}} = 0.2182"),
+        ("scalar", r"\hat{x}_0 = \frac{1 - (4)}{2.582 + 10^{-5}} = -1.162"),
+    ],
+)
+def test_the_formula_holds_the_numbers(norm: str, expected: str) -> None:
+    config = ModelConfig(vocab_size=1, d_model=4, n_heads=1, norm=norm)  # type: ignore[arg-type]
+    x = np.array([1, 3, 5, 7], np.float32)
+    assert norms.formula_with_numbers(x, norms.normalise_by_hand(x, config), config) == expected
+    assert norms.formula(config).startswith(r"\hat{x}_i = \frac")

@@ -1,0 +1,142 @@
+"""Lengths and angles of the residual stream, against torch and against what the norms' place must do."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from torch.nn.functional import cosine_similarity
+
+from playground import Encoder, ModelConfig
+from playground.analysis import streams
+from playground.engine import Run, run
+from playground.text import words
+from tests.model.strategies import configs
+
+SENTENCES = ["one two three four five", "two"]
+
+
+def run_of(config: ModelConfig, sentence: int = 0, seed: int = 0) -> Run:
+    tokenizer = words(SENTENCES)
+    return run(Encoder(config, seed), tokenizer.encode_batch(SENTENCES), sentence)
+
+
+def small(**fields: object) -> ModelConfig:
+    defaults = {"vocab_size": 5, "d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 32, "max_len": 9}
+    return ModelConfig(**defaults | fields)  # type: ignore[arg-type]
+
+
+def note(config: ModelConfig) -> str:
+    result = run_of(config)
+    return streams.describe_growth(config, streams.lengths(result), streams.l2(result.arrays["final"]))
+
+
+def test_l2_is_torchs_norm_and_zero_at_zero() -> None:
+    vectors = np.random.default_rng(0).normal(size=(3, 4, 7)).astype(np.float32)
+    vectors[0, 0] = 0
+    expected = torch.linalg.vector_norm(torch.tensor(vectors), dim=-1).numpy()
+    np.testing.assert_allclose(streams.l2(vectors), expected, rtol=1e-6)
+    assert streams.l2(vectors)[0, 0] == 0
+
+
+def test_l2_neither_vanishes_nor_overflows_where_squares_in_fp32_would() -> None:
+    tiny, huge = np.full((1, 4), 1e-30, np.float32), np.full((1, 4), 1e30, np.float32)
+    np.testing.assert_allclose(streams.l2(tiny), [2e-30], rtol=1e-6)
+    np.testing.assert_allclose(streams.l2(huge), [2e30], rtol=1e-6)
+    assert np.isnan(streams.l2(np.array([[np.inf, 1.0], [np.nan, 1.0]], np.float32))).all()
+
+
+@given(configs(vocab_size=5))
+def test_lengths_are_those_of_the_trace_at_the_real_tokens(config: ModelConfig) -> None:
+    lonely = run_of(config, sentence=1)  # one real token, four of padding
+    lengths = streams.lengths(lonely)
+    assert [values.shape for values in lengths.values()] == [
+        (config.n_layers + 1, 1),
+        (config.n_layers, 1),
+        (config.n_layers, 1),
+    ]
+    last = config.n_layers - 1
+    for part, depth, name in (
+        ("residual", 0, "embed.out"),
+        ("residual", -1, f"layers.{last}.out"),
+        ("attention", -1, f"layers.{last}.attn.out"),
+        ("feed-forward", 0, "layers.0.ffn.out"),
+    ):
+        expected = math.sqrt(sum(float(x) ** 2 for x in lonely.arrays[name][0]))
+        assert lengths[part][depth, 0] == pytest.approx(expected, rel=1e-5, abs=1e-9)
+
+
+def test_the_summary_has_a_row_a_depth_and_no_addition_to_the_embeddings() -> None:
+    lengths = streams.lengths(run_of(small()))
+    table = streams.summary(lengths)
+    assert list(table.index) == [0, 1, 2, 3]
+    assert table.loc[2, "attention, mean"] == pytest.approx(lengths["attention"][1].mean())
+    assert table.loc[0, "residual, 10 %"] == pytest.approx(np.percentile(lengths["residual"][0], 10))
+    assert table.loc[[0], ["attention, mean", "feed-forward, 90 %"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(("norm", "length"), [("layer", 4.0), ("rms", 4.0), ("scalar", math.sqrt(15))])
+def test_a_post_norm_resets_every_length(norm: str, length: float) -> None:
+    config = small(norm=norm)
+    assert streams.lengths(run_of(config))["residual"][1:] == pytest.approx(length, rel=1e-3)
+    assert "**Post-norm**" in note(config)
+    assert f"√{16 if norm != 'scalar' else 15} = {length:.3g}" in note(config)
+    assert note(config).endswith(f"the mean length after a block is {length:.3g}.")
+    assert ("gain and bias" in note(config)) is (norm != "rms")
+
+
+@pytest.mark.parametrize(
+    ("fields", "opening"), [({"norm_placement": "pre"}, "Pre-norm"), ({"norm": "none"}, "No norm")]
+)
+def test_without_a_reset_the_stream_goes_from_what_to_what(fields: dict[str, str], opening: str) -> None:
+    config = small(**fields)
+    means = streams.lengths(run_of(config))["residual"].mean(axis=1)
+    text = note(config)
+    assert text.startswith(f"**{opening}**")
+    assert f"from {means[0]:.3g} to {means[-1]:.3g} (×{means[-1] / means[0]:.3g}) over 3 blocks" in text
+    assert means[-1] > 1.5 * means[0]
+
+
+def test_the_note_tells_of_the_final_norm_and_of_missing_residuals() -> None:
+    assert "The final norm then makes it 4." in note(small(norm_placement="pre", final_norm=True))
+    assert "final norm" not in note(small(norm="none", final_norm=True))
+    assert note(small(norm="none", residual=False)).startswith("**No residual connections**")
+    assert note(small(norm_placement="pre", residual=False)).startswith("**No residual connections**")
+    assert note(small(residual=False)).endswith("There are no residual connections: a norm sees one sublayer alone.")
+    assert "over 1 block." in note(small(norm="none", n_layers=1)).replace(")", "").replace("  ", " ")
+
+
+def test_the_note_tells_where_the_numbers_overflowed() -> None:
+    lengths = {"residual": np.array([[1.0, 3.0], [5.0, 5.0], [7.0, np.nan]], np.float32)}
+    text = streams.describe_growth(small(norm="none", n_layers=2), lengths, np.array([np.nan], np.float32))
+    assert text.startswith("**Overflow**: the embeddings begin at a mean length of 2, and after 2 blocks")
+
+
+def test_cosines_are_torchs() -> None:
+    stream = np.random.default_rng(1).normal(size=(4, 5, 8)).astype(np.float32)
+    x = torch.tensor(stream)
+    tokens = cosine_similarity(x[2][:, None], x[2][None], dim=-1)
+    np.testing.assert_allclose(streams.cosine_between_tokens(stream[2]), tokens.numpy(), atol=1e-6)
+    layers = cosine_similarity(x[:, None], x[None], dim=-1).mean(dim=-1)
+    np.testing.assert_allclose(streams.cosine_between_layers(stream), layers.numpy(), atol=1e-6)
+
+
+def test_a_zero_vector_is_at_right_angles_and_an_overflow_at_none() -> None:
+    vectors = np.array([[0, 0], [3, 4], [np.inf, 1]], np.float32)
+    cosines = streams.cosine_between_tokens(vectors)
+    np.testing.assert_allclose(cosines[:2, :2], [[0, 0], [0, 1]], atol=1e-6)
+    assert np.isnan(cosines[2]).all()
+
+
+def test_the_mean_of_pairs_leaves_the_diagonal_out() -> None:
+    cosines = np.array([[1, 0.5, 0], [0.5, 1, 0.1], [0, 0.1, 1]], np.float32)
+    assert streams.mean_of_pairs(cosines) == pytest.approx(0.2)
+    assert math.isnan(streams.mean_of_pairs(np.ones((1, 1), np.float32)))
+
+
+def test_the_stream_holds_real_tokens_only() -> None:
+    lonely = run_of(small(), sentence=1)
+    stream = streams.residual_stream(lonely)
+    assert stream.shape == (4, 1, 16)
+    np.testing.assert_array_equal(stream[1, 0], lonely.arrays["layers.0.out"][0])

@@ -1,0 +1,86 @@
+"""Labels that cannot be mistaken for markup, and what every figure shares."""
+
+import html
+import re
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground.figures import palette
+from playground.figures.theme import diverging, label, style, token_labels
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("cat", "cat"),
+        ("<b>", "&lt;b&gt;"),
+        ("&amp;", "&amp;amp;"),
+        ('"it\'s"', '"it\'s"'),
+        ("", ""),
+        ("a" * 18, "a" * 18),
+        ("a" * 19, "a" * 17 + "…"),
+        ("<" * 30, "&lt;" * 17 + "…"),
+    ],
+)
+def test_a_label_is_read_letter_by_letter(text: str, shown: str) -> None:
+    assert label(text) == shown
+
+
+@given(st.text())
+def test_no_label_holds_a_tag_or_a_broken_entity(text: str) -> None:
+    shown = label(text)
+    assert not set("<>") & set(shown)
+    assert len(html.unescape(shown)) <= 18
+    assert re.sub("&(amp|lt|gt);", "", shown).count("&") == 0
+
+
+@given(st.lists(st.sampled_from(["it", "it₁", "1", "", "<b>", "[PAD]"]), max_size=300))
+def test_token_labels_are_unique_and_end_in_the_position(tokens: list[str]) -> None:
+    labels = token_labels(tokens)
+    assert len(labels) == len(tokens)
+    digits = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+    for i, (token, shown) in enumerate(zip(tokens, labels, strict=True)):
+        assert shown.startswith(label(token))
+        assert shown.removeprefix(label(token)).translate(digits) == str(i)
+
+
+def test_a_repeated_token_has_two_labels() -> None:
+    assert token_labels(["the", "cat", "the"]) == ["the₀", "cat₁", "the₂"]
+
+
+@pytest.mark.parametrize("legend", [False, True])
+def test_style_sets_height_and_legend_and_hands_the_figure_back(legend: bool) -> None:
+    figure = go.Figure(go.Scatter(x=np.arange(3), y=np.arange(3)))
+    assert style(figure, height=321, legend=legend) is figure
+    assert figure.layout.height == 321
+    assert figure.layout.showlegend is legend
+    assert figure.layout.uirevision == "keep"
+    assert figure.layout.xaxis.automargin
+    assert figure.layout.yaxis.automargin
+
+
+def test_the_diverging_scale_can_be_drawn() -> None:
+    figure = go.Figure(go.Heatmap(z=np.eye(2, dtype=np.float32), colorscale=diverging()))
+    scale = figure.data[0].colorscale
+    assert scale[0][0] == 0
+    assert scale[-1][0] == 1
+    assert scale[0][1] != scale[-1][1]
+
+
+def test_every_part_has_a_colour_and_a_name_of_its_own() -> None:
+    assert palette.COMPONENTS.keys() == palette.LABELS.keys()
+    assert len(set(palette.COMPONENTS.values())) == len(palette.COMPONENTS)
+    parts = [
+        palette.Q,
+        palette.K,
+        palette.V,
+        palette.ATTENTION,
+        palette.FEED_FORWARD,
+        palette.NORMS,
+        palette.EMBEDDINGS,
+    ]
+    assert len(set(parts)) == len(parts)

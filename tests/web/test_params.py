@@ -1,0 +1,135 @@
+"""What each query parameter means and stands at. Old links depend on every line of this."""
+
+import pytest
+
+from playground.config import ModelConfig
+from playground.presets import PRESETS
+from playground.web.link import VERSION
+from playground.web.params import (
+    ARCHITECTURE,
+    LOCKED,
+    OWN,
+    PARAMS,
+    SHARED,
+    SIZES,
+    Choice,
+    Size,
+    Switch,
+    Text,
+    Whole,
+    write,
+)
+
+DEFAULTS = {
+    "text": "The animal didn't cross the street because it was too tired.",
+    "sentence": 1,
+    "weights": "minilm",
+    "tokenizer": "wordpiece",
+    "vocab_size": 2_000,
+    "d_model": 384,
+    "n_heads": 12,
+    "n_layers": 6,
+    "d_ff": 1_536,
+    "max_len": 512,
+    "norm_eps": 1e-12,
+    "n_segments": 2,
+    "norm_placement": "post",
+    "norm": "layer",
+    "activation": "gelu",
+    "positions": "learned",
+    "head_merge": "transpose",
+    "final_norm": False,
+    "scale_embeddings": False,
+    "embedding_norm": True,
+    "fused_qkv": False,
+    "residual": True,
+    "causal": False,
+    "seed": 0,
+    "attention_layer": 3,
+    "attention_head": 1,
+    "attention_query": 10,
+    "attention_show": "one head",
+    "attention_other": 0,
+    "attention_view": "lines",
+    "attention_hide": False,
+    "attention_stretch": False,
+    "norms_view": "tokens",
+    "norms_part": "residual",
+    "norms_layer": 0,
+    "norms_norm": 0,
+    "norms_token": 0,
+    "parameters_model": "sidebar",
+    "parameters_view": "components",
+}
+"""Of version 1."""
+
+
+def test_defaults_are_frozen() -> None:
+    """A default is what a link means by leaving a parameter out: every link ever sent changes with it."""
+    assert VERSION == "1", "A new version: renew the defaults above with it."
+    defaults = {key: param.default for key, param in PARAMS.items()}
+    assert defaults == DEFAULTS, (
+        "A changed default changes old links: raise link.VERSION, then renew the defaults above."
+    )
+    assert {key: type(value) for key, value in defaults.items()} == {
+        key: type(value) for key, value in DEFAULTS.items()
+    }
+
+
+def test_no_parameter_is_shared_and_a_pages_own() -> None:
+    assert not SHARED.keys() & OWN.keys()
+    assert {key.split("_")[0] for key in OWN} <= {"attention", "norms", "parameters"}
+
+
+def test_the_architecture_is_the_configs_fields() -> None:
+    fields = set(ModelConfig.__dataclass_fields__)
+    assert fields - set(ARCHITECTURE) == {"vocab_size", "dropout"}
+    assert set(ARCHITECTURE) <= fields
+    assert set(LOCKED) == {"tokenizer", *ARCHITECTURE}
+
+
+@pytest.mark.parametrize("key", [key for key, param in PARAMS.items() if isinstance(param, Size)])
+def test_stops_rise_and_hold_the_default(key: str) -> None:
+    param = SIZES[key]
+    assert list(param.options) == sorted(set(param.options))
+    assert param.default in param.options
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_stands_on_the_sliders_stops(name: str) -> None:
+    config = PRESETS[name].config
+    off = {
+        key: getattr(config, key)
+        for key, param in ARCHITECTURE.items()
+        if isinstance(param, Choice | Size) and getattr(config, key) not in param.options
+    }
+    assert not off
+
+
+def domain(key: str) -> list[object]:
+    """Values of a parameter: all of them, or the ends of a range."""
+    param = PARAMS[key]
+    if isinstance(param, Choice | Size):
+        return list(param.options)
+    if isinstance(param, Switch):
+        return [False, True]
+    if isinstance(param, Whole):
+        return [param.low, param.default, param.high]
+    return ["", " two\nlines ", "א🙂"]
+
+
+@pytest.mark.parametrize("key", PARAMS)
+def test_what_is_written_is_read_back(key: str) -> None:
+    for value in domain(key):
+        read, complaint = PARAMS[key].read(write(value))
+        assert (read, type(read), complaint) == (value, type(value), None)
+
+
+def test_written_values_are_what_streamlit_puts_into_the_address() -> None:
+    assert [write(value) for value in (True, False, 7, 1e-12, 0.001, "pre")] == [
+        "true", "false", "7", "1e-12", "0.001", "pre",
+    ]  # fmt: skip
+
+
+def test_every_kind_of_parameter_is_in_use() -> None:
+    assert {type(param) for param in PARAMS.values()} == {Choice, Size, Whole, Switch, Text}
