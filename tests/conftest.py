@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import settings
 
 # The same examples on every machine, and no deadline: a slow machine must not turn a true property false.
 settings.register_profile("playground", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("playground")
+
+torch.set_num_threads(1)  # the tests run side by side, and their models are small
 
 
 @pytest.fixture(scope="session")

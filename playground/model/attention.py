@@ -58,7 +58,7 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None = None, trace: Trace = UNTRACED, memory: Tensor | None = None
     ) -> Tensor:
-        """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or to itself → (B, Tq, d_model); mask as in `attend`."""
+        """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or itself → (B, Tq, d_model); mask as in `attend`."""
         q, k, v = self.project(x, memory)
         trace.record("q", q), trace.record("k", k), trace.record("v", v)
         dropout = self.dropout.p if self.training else 0.0

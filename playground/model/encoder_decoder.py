@@ -1,0 +1,85 @@
+"""The whole transformer: an encoder, a decoder that reads from it, and a score for every next token."""
+
+import contextlib
+
+import torch
+from torch import Tensor, nn
+
+from playground.config import ConfigError, ModelConfig
+from playground.model.decoder import Decoder
+from playground.model.encoder import Encoder
+from playground.model.init import Linear, initialise
+from playground.model.trace import UNTRACED, Trace
+
+
+class EncoderDecoder(nn.Module):
+    """A transformer (Vaswani et al. 2017, figure 1), both halves in the same config's variant.
+
+    It starts in eval mode; call `train()` for dropout. Parameters are named `encoder.…`, as an `Encoder`'s;
+    `decoder.…`, likewise, with `self_attn`, `cross_attn` and three norms a block; `fc.weight` and `fc.bias`.
+
+    Args:
+        config: the architecture of both halves; `vocab_size` is the source's.
+        tgt_vocab_size: words of the target language.
+        seed: as of `Encoder`, whose weights the encoder has at the same seed; None allocates nothing.
+
+    Raises:
+        ConfigError: there is no target word to predict.
+    """
+
+    def __init__(self, config: ModelConfig, tgt_vocab_size: int, seed: int | None = 0) -> None:
+        super().__init__()
+        if tgt_vocab_size < 1:
+            raise ConfigError("tgt_vocab_size", tgt_vocab_size, "leaves no word to predict", (1,))
+        self.config = config
+        with torch.device("meta") if seed is None else contextlib.nullcontext():
+            self.encoder = Encoder(config, seed)
+            self.decoder = Decoder(config, tgt_vocab_size)
+            self.fc = Linear(config.d_model, tgt_vocab_size)
+        if seed is not None:
+            initialise(self, seed)  # one stream of draws for both halves: the encoder's come out the same again
+        self.eval()
+
+    def forward(
+        self,
+        src_ids: Tensor,
+        tgt_ids: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        trace: Trace | None = None,
+    ) -> Tensor:
+        """Score every target word as the one after each target token.
+
+        Args:
+            src_ids: (B, Ts) int64.
+            tgt_ids: (B, Tt) int64, the target so far.
+            src_mask: bool, (B, Ts), True = a source token, not padding.
+            tgt_mask: bool, True = may attend: (B, Tt) over target keys, on top of the no-peek mask, or
+                (B or 1, Tt, Tt) instead of it.
+            trace: where to note every intermediate: `encoder.…`, `decoder.…`, `logits`.
+
+        Returns:
+            logits, (B, Tt, tgt_vocab_size)
+
+        Raises:
+            ValueError: ids or a mask have another shape, or a sentence is longer than the config's max_len.
+        """
+        return self.decode(tgt_ids, self.encode(src_ids, src_mask, trace), src_mask, tgt_mask, trace)
+
+    def encode(self, src_ids: Tensor, src_mask: Tensor | None = None, trace: Trace | None = None) -> Tensor:
+        """Read the source once: (B, Ts) → memory (B, Ts, d_model); arguments as in `forward`."""
+        trace = UNTRACED if trace is None else trace
+        return self.encoder(src_ids, src_mask, trace.scope("encoder"))  # type: ignore[no-any-return]
+
+    def decode(
+        self,
+        tgt_ids: Tensor,
+        memory: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        trace: Trace | None = None,
+    ) -> Tensor:
+        """Score the words after the target, beside the memory from `encode` → logits (B, Tt, tgt_vocab_size)."""
+        trace = UNTRACED if trace is None else trace
+        x = self.decoder(tgt_ids, memory, src_mask, tgt_mask, trace.scope("decoder"))  # (B, Tt, d_model)
+        return trace.record("logits", self.fc(x))

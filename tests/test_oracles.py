@@ -1,0 +1,311 @@
+"""A tutorial's preset, with the tutorial's weights, computes what the tutorial's own code computed."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from playground import Encoder, EncoderDecoder, ModelConfig, Trace, count_parameters
+from playground.interop import WeightsError, load_weights
+from playground.model import causal_mask
+from playground.model.attention import Attention
+from playground.model.feedforward import FeedForward
+from playground.model.norms import build_norm
+from playground.model.positions import sinusoids
+from playground.presets import PRESETS
+from tests.model.reference import vectors
+
+DATA = Path(__file__).parent / "data"
+ON_ATTENTION, ON_OUTPUTS = 1e-5, 2e-5
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """One file: its sizes, the tutorial's parameters under the tutorial's names, and what its code computed."""
+
+    sizes: dict[str, Any]
+    weights: dict[str, Tensor]
+    arrays: dict[str, Tensor]
+
+    def config(self, tutorial: str) -> ModelConfig:
+        """The tutorial's preset in the oracle's sizes: every field that says which variant it is stays the preset's."""
+        preset = PRESETS[tutorial].config
+        sizes = {name: self.sizes[name] for name in ("d_model", "n_heads", "n_layers", "d_ff")}
+        vocab_size = self.sizes["vocab_size"] if preset.vocab_size else 0
+        return replace(preset, vocab_size=vocab_size, max_len=self.sizes["seq_len"], **sizes)
+
+
+def read(name: str) -> Oracle:
+    with np.load(DATA / f"{name}.npz", allow_pickle=False) as file:
+        arrays = {key: torch.from_numpy(array) for key, array in file.items() if key != "config"}
+        sizes = json.loads(str(file["config"]))
+    weights = {key.removeprefix("weights/"): arrays.pop(key) for key in list(arrays) if key.startswith("weights/")}
+    return Oracle(sizes, weights, arrays)
+
+
+def assert_close(ours: Tensor, theirs: Tensor, tolerance: float) -> None:
+    torch.testing.assert_close(ours.detach(), theirs, rtol=0, atol=tolerance)
+
+
+FILES = {
+    "tutorial-a": "a_prenorm_scalar_norm",
+    "tutorial-b": "b_postnorm_walkthrough",
+    "tutorial-c": "c_fused_qkv_reshape_merge",
+    "tutorial-d": "d_postnorm_gelu_final_norm",
+    "tutorial-e": "e_encoder_decoder",
+}
+ENCODERS = [name for name in FILES if name != "tutorial-e"]
+
+
+def loaded(tutorial: str, **changes: Any) -> Encoder:
+    oracle = read(FILES[tutorial])
+    encoder = Encoder(replace(oracle.config(tutorial), **changes), seed=None)
+    load_weights(encoder, oracle.weights, tutorial)
+    return encoder
+
+
+def embed(encoder: Encoder, arrays: dict[str, Tensor]) -> Tensor:
+    """Ids or raw vectors, whichever the tutorial takes, as they enter the first block."""
+    embedded: Tensor = encoder.embed(arrays["ids"]) if "ids" in arrays else encoder.embed_vectors(arrays["x"])
+    return embedded
+
+
+def mask_of(arrays: dict[str, Tensor]) -> Tensor | None:
+    """Theirs is of integers over (B, 1, 1, Tk), 1 = a token; ours is boolean over (B, Tk)."""
+    return arrays["mask"][:, 0, 0] == 1 if "mask" in arrays else None
+
+
+@pytest.mark.parametrize("tutorial", ENCODERS)
+def test_every_stage_of_an_encoder_is_the_tutorials(tutorial: str) -> None:
+    encoder, arrays, trace = loaded(tutorial), read(FILES[tutorial]).arrays, Trace()
+    mask = mask_of(arrays)
+    embedded = embed(encoder, arrays)
+    out = encoder.encode(embedded, mask, trace)
+    layers = range(encoder.config.n_layers)
+    assert_close(embedded, arrays["embedded" if "embedded" in arrays else "x"], ON_OUTPUTS)
+    assert_close(torch.stack([trace[f"layers.{i}.attn.pattern"] for i in layers]), arrays["attention"], ON_ATTENTION)
+    assert_close(torch.stack([trace[f"layers.{i}.out"] for i in layers]), arrays["block_output"], ON_OUTPUTS)
+    assert_close(out, arrays["output"], ON_OUTPUTS)
+    assert_close(encoder.encode(embedded, mask), arrays["output"], ON_OUTPUTS)
+
+
+def test_an_encoder_decoders_outputs_are_the_reference_ones() -> None:
+    oracle, trace = read(FILES["tutorial-e"]), Trace()
+    model = EncoderDecoder(oracle.config("tutorial-e"), oracle.sizes["tgt_vocab_size"], seed=None)
+    load_weights(model, oracle.weights, "tutorial-e")
+    ids, tgt = oracle.arrays["ids"], oracle.arrays["tgt"]
+    logits = model(ids, tgt, ids != 0, tgt != 0, trace)
+    assert_close(trace["encoder.final"], oracle.arrays["encoder_output"], ON_OUTPUTS)
+    assert_close(trace["decoder.final"], oracle.arrays["decoder_output"], ON_OUTPUTS)
+    assert_close(logits, oracle.arrays["output"], ON_OUTPUTS)
+    assert_close(model(ids, tgt, ids != 0, tgt != 0), oracle.arrays["output"], ON_OUTPUTS)
+
+
+def test_the_additive_causal_mask_is_the_boolean_one() -> None:
+    oracle, trace = read("c_fused_qkv_additive_causal_mask"), Trace()
+    attention = Attention(oracle.config("tutorial-c")).eval()
+    theirs = {"qkv": "attention.qkv_layer", "o": "attention.linear_layer"}
+    attention.load_state_dict(
+        {f"{ours}.{kind}": oracle.weights[f"{name}.{kind}"] for ours, name in theirs.items() for kind in KINDS}
+    )
+    mask = causal_mask(oracle.sizes["seq_len"])
+    added = torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)
+    assert torch.equal(added[0], oracle.arrays["mask"])
+    out = attention(oracle.arrays["x"], mask[:, None], trace)
+    assert_close(trace["pattern"], oracle.arrays["attention"][0], ON_ATTENTION)
+    assert_close(out, oracle.arrays["output"], ON_OUTPUTS)
+    assert_close(attention(oracle.arrays["x"], mask[:, None]), oracle.arrays["output"], ON_OUTPUTS)
+
+
+KINDS = ("weight", "bias")
+
+
+def test_tutorial_ds_unused_sublayer_is_a_pre_norm_one() -> None:
+    oracle = read("d_prenorm_sublayer")
+    config = oracle.config("tutorial-d")
+    norm, ffn = build_norm(config), FeedForward(config).eval()
+    weights = oracle.weights
+    norm.load_state_dict({"gain": weights["sublayer.norm.weight"], "bias": weights["sublayer.norm.bias"]})
+    theirs = {"up": "ffn.linear1", "down": "ffn.linear2"}
+    ffn.load_state_dict(
+        {f"{ours}.{kind}": weights[f"{name}.{kind}"] for ours, name in theirs.items() for kind in KINDS}
+    )
+    x = oracle.arrays["x"]
+    assert_close(x + ffn(norm(x)), oracle.arrays["output"], ON_OUTPUTS)
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(DATA.glob("[a-e]_*.npz"))])
+def test_presets_have_the_oracles_epsilon(name: str) -> None:
+    tutorial = f"tutorial-{name[0]}"
+    assert read(name).sizes.get("norm_eps", 1e-5) == PRESETS[tutorial].config.norm_eps
+
+
+# The variant of each tutorial, read from the table that describes them; defaults are the paper's.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "tutorial-a": {"norm_placement": "pre", "norm": "scalar", "norm_eps": 1e-6, "final_norm": True},
+    "tutorial-b": {"positions": "sinusoidal-doubled", "dropout": 0.0},
+    "tutorial-c": {"positions": "none", "fused_qkv": True, "head_merge": "reshape"},
+    "tutorial-d": {"activation": "gelu", "final_norm": True},
+    "tutorial-e": {},
+}
+SIZES = ("vocab_size", "d_model", "n_heads", "n_layers", "d_ff", "max_len")
+
+
+@pytest.mark.parametrize("tutorial", FILES)
+def test_presets_differ_from_the_paper_where_the_tutorial_does(tutorial: str) -> None:
+    config = PRESETS[tutorial].config
+    sizes = {name: getattr(config, name) for name in SIZES}
+    assert config == ModelConfig(**sizes | VARIANTS[tutorial])
+
+
+TOTALS = {
+    "tutorial-a": 18_902_042 + 2_560,
+    "tutorial-b": 3_280,
+    "tutorial-c": 15_761_920,
+    "tutorial-d": 24_035_328,
+}
+
+
+@pytest.mark.parametrize("tutorial", TOTALS)
+def test_presets_total_what_the_tutorial_states(tutorial: str) -> None:
+    config = PRESETS[tutorial].config
+    assert sum(parameter.numel() for parameter in Encoder(config, seed=None).parameters()) == TOTALS[tutorial]
+    assert count_parameters(config).total == TOTALS[tutorial]
+
+
+# Each oracle tells the variants apart: with one field changed, the numbers are no longer the tutorial's.
+
+
+@pytest.mark.parametrize(
+    ("tutorial", "change"),
+    [
+        ("tutorial-a", {"norm_placement": "post"}),
+        ("tutorial-a", {"norm": "layer"}),
+        ("tutorial-a", {"scale_embeddings": False}),
+        ("tutorial-b", {"positions": "sinusoidal"}),
+        ("tutorial-b", {"norm_placement": "pre"}),
+        ("tutorial-c", {"head_merge": "transpose"}),
+        ("tutorial-c", {"positions": "sinusoidal"}),
+        ("tutorial-d", {"activation": "relu"}),
+        ("tutorial-d", {"norm_placement": "pre"}),
+        ("tutorial-d", {"residual": False}),
+    ],
+)
+def test_another_variant_with_the_same_weights_gives_other_numbers(tutorial: str, change: dict[str, Any]) -> None:
+    right, arrays = loaded(tutorial), read(FILES[tutorial]).arrays
+    wrong = Encoder(replace(right.config, **change))
+    shapes = {name: tensor.shape for name, tensor in wrong.state_dict().items()}
+    wrong.load_state_dict({name: tensor.expand(shapes[name]) for name, tensor in right.state_dict().items()})
+    out = wrong.encode(embed(wrong, arrays), mask_of(arrays))
+    assert (out - arrays["output"]).abs().max() > 100 * ON_OUTPUTS
+
+
+@pytest.mark.parametrize("tutorial", ENCODERS)
+def test_separate_and_fused_models_take_either_layout(tutorial: str) -> None:
+    arrays = read(FILES[tutorial]).arrays
+    outputs = []
+    for fused_qkv in (False, True):
+        encoder = loaded(tutorial, fused_qkv=fused_qkv)
+        assert ("layers.0.attn.qkv.weight" in encoder.state_dict()) == fused_qkv
+        embedded = embed(encoder, arrays)
+        outputs.append(encoder.encode(embedded, mask_of(arrays)))
+    for out in outputs:
+        assert_close(out, arrays["output"], ON_OUTPUTS)
+
+
+def test_head_by_head_rows_are_cut_into_queries_keys_and_values() -> None:
+    state = loaded("tutorial-c", fused_qkv=False).state_dict()
+    theirs = read(FILES["tutorial-c"]).weights["encoder.layers.1.attention.qkv_layer.weight"]
+    d_head = 4
+    for part, letter in enumerate("qkv"):
+        rows = [theirs[(3 * head + part) * d_head : (3 * head + part + 1) * d_head] for head in range(4)]
+        assert torch.equal(state[f"layers.1.attn.{letter}.weight"], torch.cat(rows))
+
+
+TABLE = "pos_encoding.pe"
+
+
+def test_tutorial_ds_table_of_positions_is_ours_and_may_be_missing() -> None:
+    oracle = read(FILES["tutorial-d"])
+    encoder = Encoder(oracle.config("tutorial-d"), seed=None)
+    assert_close(encoder.embed.sinusoids, oracle.weights.pop(TABLE)[0], ON_OUTPUTS)
+    load_weights(encoder, oracle.weights, "tutorial-d")
+    assert torch.equal(encoder(oracle.arrays["ids"]), loaded("tutorial-d")(oracle.arrays["ids"]))
+
+
+@pytest.mark.parametrize("shape", [(1, 6, 15), (16, 1), ()])
+def test_a_table_of_positions_of_another_width_is_refused(shape: tuple[int, ...]) -> None:
+    oracle = read(FILES["tutorial-d"])
+    with pytest.raises(WeightsError, match=r"pos_encoding\.pe has shape .*; the model needs \(…, 16\)"):
+        load_weights(Encoder(oracle.config("tutorial-d")), oracle.weights | {TABLE: torch.zeros(shape)}, "tutorial-d")
+
+
+def test_only_tutorial_d_has_a_table_of_positions() -> None:
+    oracle = read(FILES["tutorial-a"])
+    with pytest.raises(WeightsError, match=r"pos_encoding\.pe is not a part of this model"):
+        load_weights(
+            Encoder(oracle.config("tutorial-a")), oracle.weights | {TABLE: torch.zeros(1, 6, 16)}, "tutorial-a"
+        )
+
+
+def test_an_encoder_decoders_tensor_that_does_not_fit_is_named() -> None:
+    oracle = read(FILES["tutorial-e"])
+    name = "decoder_layers.1.multihead_attn.in_proj_weight"
+    model = EncoderDecoder(oracle.config("tutorial-e"), 13)
+    with pytest.raises(WeightsError, match=rf"{name} has shape \(16, 16\); the model needs \(48, 16\)"):
+        load_weights(model, oracle.weights | {name: torch.zeros(16, 16)}, "tutorial-e")
+
+
+# What the tutorials get wrong, as numbers.
+
+
+def changed_by_the_last_token(**variant: Any) -> list[int]:
+    """The positions whose outputs move when the last of 6 tokens does, under a causal mask."""
+    config = ModelConfig(vocab_size=0, d_model=16, n_heads=4, n_layers=1, d_ff=32, positions="none", **variant)
+    encoder, x = Encoder(config), vectors(1, 6, 16)
+    other = x.clone()
+    other[:, -1] += 1
+    moved = (encoder.encode(x, causal_mask(6)) - encoder.encode(other, causal_mask(6))).abs().amax(-1)[0]
+    return torch.nonzero(moved > 1e-6).flatten().tolist()
+
+
+def test_merging_heads_by_a_bare_reshape_leaks_the_future() -> None:
+    assert changed_by_the_last_token(head_merge="transpose") == [5]
+    assert changed_by_the_last_token(head_merge="reshape") == [1, 2, 4, 5]
+
+
+def test_the_doubled_exponent_is_far_from_the_standard_one() -> None:
+    difference = (sinusoids(50, 16, doubled=True) - sinusoids(50, 16)).abs().max().item()
+    assert difference == pytest.approx(1.997, abs=5e-4)
+
+
+def norm_of(**variant: Any) -> Callable[[Tensor], Tensor]:
+    norm = build_norm(ModelConfig(vocab_size=0, d_model=8, n_heads=1, norm_eps=1e-6, **variant))
+    norm.load_state_dict({name: torch.ones_like(t) * (name == "gain") for name, t in norm.state_dict().items()})
+    return norm
+
+
+def test_the_scalar_norm_is_not_layer_norm() -> None:
+    x = vectors(4, 10, 8)
+    scalar, layer = norm_of(norm="scalar")(x), norm_of(norm="layer")(x)
+    # The unbiased deviation is √(8/7) of the biased one.
+    assert_close(scalar, layer * (7 / 8) ** 0.5, 1e-4)
+    assert 0.1 < (scalar - layer).abs().max().item() < 0.2
+    assert_close(layer, F.layer_norm(x, (8,), eps=1e-6), 1e-6)
+
+
+def test_a_fill_of_minus_a_billion_attends_where_everything_is_masked() -> None:
+    encoder, trace, hidden = loaded("tutorial-a"), Trace(), torch.zeros(1, 3, dtype=torch.bool)
+    encoder(torch.tensor([[1, 2, 3]]), hidden, trace)
+    pattern = trace["layers.0.attn.pattern"]
+    assert not pattern.any()
+    scores = trace["layers.0.attn.q"] @ trace["layers.0.attn.k"].transpose(-2, -1)
+    filled = scores.masked_fill(~hidden, -1e9).softmax(-1)
+    assert_close(filled, torch.full_like(pattern, 1 / 3), 1e-6)
