@@ -1,0 +1,31 @@
+"""The environment that the app is started with, so that what is measured is what runs."""
+
+import os
+import platform
+import sys
+
+import torch
+
+ALLOCATOR = {
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "MALLOC_TRIM_THRESHOLD_": "536870912",
+}
+"""How `make run` and the container start the app: glibc keeps a pass's memory for the next pass, instead of handing
+every large tensor back to the kernel and paying for each of its pages again."""
+
+
+def enter() -> None:
+    """Start this process anew with the app's environment, where it lacks any of it: glibc reads it at the start."""
+    if not ALLOCATOR.keys() <= os.environ.keys():
+        arguments = [sys.executable, "-m", "benchmarks", *sys.argv[1:]]
+        os.execve(sys.executable, arguments, {**ALLOCATOR, **os.environ})
+
+
+def describe() -> str:
+    """What the numbers depend on, in one line."""
+    allocator = " ".join(f"{name}={os.environ[name]}" for name in ALLOCATOR)
+    return (
+        f"Python {platform.python_version()}, torch {torch.__version__} with {torch.get_num_threads()} threads, "
+        f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {allocator}"
+    )

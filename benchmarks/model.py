@@ -1,0 +1,78 @@
+"""The model beside torch's own: the same weights, the same numbers, how much slower."""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.results import Result, interleaved, paired_ratio
+from playground import engine
+from playground.config import ModelConfig
+from playground.interop import load_weights
+from playground.model import Encoder, Trace
+
+CONFIG = ModelConfig(vocab_size=0, d_model=512, n_heads=8, d_ff=2048, n_layers=6, positions="none", fused_qkv=True)
+"""The base model of Vaswani et al. 2017, with the fused projection that torch's encoder has too."""
+
+SIZES = ((1, 32, 100), (1, 128, 60), (8, 128, 20))
+"""Sentences, tokens in each, rounds."""
+
+
+def measure() -> Iterator[Result]:
+    """Forward passes, and making a model."""
+    yield from passes()
+    yield construction()
+
+
+@torch.inference_mode()
+def passes() -> Iterator[Result]:
+    """Untraced over torch's encoder, and traced over untraced."""
+    layer = nn.TransformerEncoderLayer(CONFIG.d_model, CONFIG.n_heads, CONFIG.d_ff, batch_first=True)
+    reference = nn.TransformerEncoder(layer, CONFIG.n_layers, enable_nested_tensor=False).eval()
+    encoder = Encoder(CONFIG)
+    load_weights(encoder, reference.state_dict(), "torch")
+    for n_sentences, n_tokens, rounds in SIZES:
+        x = torch.randn(n_sentences, n_tokens, CONFIG.d_model, generator=torch.Generator().manual_seed(0))
+        torch.testing.assert_close(encoder.encode(x), reference(x), atol=1e-4, rtol=0)
+        times = interleaved(
+            {
+                "torch": partial(reference, x),
+                "untraced": partial(encoder.encode, x),
+                "app": partial(traced, encoder, x, engine.on_every_page),
+                "full": partial(traced, encoder, x, everything),
+            },
+            rounds,
+        )
+        size = f"{n_sentences} × {n_tokens} tokens"
+        yield compare(f"{size}: untraced pass / torch.nn.TransformerEncoder", times["untraced"], times["torch"], 1.05)
+        yield compare(f"{size}: pass with the app's trace / untraced", times["app"], times["untraced"], 1.15)
+        yield compare(f"{size}: pass with the full trace / untraced", times["full"], times["untraced"], 1.15)
+
+
+def traced(encoder: Encoder, x: Tensor, keep: Callable[[str], bool]) -> None:
+    """One pass whose trace is dropped at the end."""
+    encoder.encode(x, trace=Trace(keep))
+
+
+def everything(name: str) -> bool:
+    """What a full trace keeps."""
+    return True
+
+
+def construction() -> Result:
+    """A new model over drawing as many random numbers."""
+    n = sum(parameter.numel() for parameter in Encoder(CONFIG, seed=None).parameters())
+    generator = torch.Generator()
+    times = interleaved(
+        {"build": lambda: Encoder(CONFIG, seed=0), "draw": lambda: torch.empty(n).uniform_(-1, 1, generator=generator)},
+        rounds=15,
+    )
+    return compare("a new model / its random numbers", times["build"], times["draw"], 1.3)
+
+
+def compare(what: str, times: Sequence[float], reference: Sequence[float], target: float) -> Result:
+    """The ratio of the rounds' times, with the medians behind it."""
+    ms, reference_ms = 1000 * statistics.median(times), 1000 * statistics.median(reference)
+    return Result(what, paired_ratio(times, reference), target, note=f"{ms:.1f} ms / {reference_ms:.1f} ms")

@@ -1,0 +1,162 @@
+"""The Attention page in a real browser: bytes on the wire, and how long until the charts are painted."""
+
+import os
+import shutil
+import statistics
+from collections.abc import Callable, Iterator
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from benchmarks.results import Result, paired_ratio
+from benchmarks.server import Relay, serve
+
+SENTENCE = "the old man went down to the river and saw a small boat with two men in it "
+"""Each word is one token of the trained model."""
+
+LARGE = ".st-key-attention_pattern .heatmaplayer image"
+SMALL = ".st-key-attention_grid .heatmaplayer image"
+"""The two heatmaps, which Plotly draws as images."""
+
+DRAWN = """async selectors => {
+  const drawn = () => selectors.every(selector => document.querySelector(selector)?.href.baseVal)
+  const frame = () => new Promise(requestAnimationFrame)
+  while (!drawn()) await frame()
+  await frame()
+  return performance.now()
+}"""
+"""Milliseconds from the navigation to the frame after all images are there."""
+
+WATCH_KEY = """selector => {
+  const read = () => {
+    const element = document.querySelector(selector)
+    return element?.href?.baseVal ?? element?.textContent
+  }
+  window.changed = new Promise(resolve => addEventListener("keydown", () => {
+    const start = performance.now(), before = read()
+    const look = () => {
+      const now = read()
+      if (now === undefined || now === before) requestAnimationFrame(look)
+      else requestAnimationFrame(() => resolve(performance.now() - start))
+    }
+    look()
+  }, { once: true, capture: true }))
+}"""
+"""Times the next key: milliseconds until what the selector shows has changed and a frame has passed."""
+
+
+def measure() -> Iterator[Result]:
+    """Start both apps and a browser, and measure the page at two lengths and at a head's choice."""
+    with serve("streamlit_app.py") as app, serve("benchmarks/empty_app.py") as empty, sync_playwright() as playwright:
+        relay = Relay(app)
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which(os.environ.get("CHROMIUM", "chromium")),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+                  "--disable-sync"],
+        )  # fmt: skip
+        visitor = Visitor(browser, relay)
+        yield from first_view(visitor, n_tokens=128, megabytes=1.5)
+        yield from other_head(visitor, kilobytes=150)
+        yield from first_view(visitor, n_tokens=256, megabytes=4, seconds=3)
+        slider = new_page(browser)
+        slider.goto(f"http://127.0.0.1:{empty}/")
+        for n_tokens in (16, 128):
+            yield head_over_slider(visitor, slider, n_tokens)
+        browser.close()
+
+
+class Visitor:
+    """A browser page of the app, with what it received."""
+
+    def __init__(self, browser: Browser, relay: Relay) -> None:
+        self.relay = relay
+        self.payload = 0
+        self.page = new_page(browser)
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._count))
+
+    def _count(self, frame: str | bytes) -> None:
+        self.payload += len(frame)
+
+    def open(self, n_tokens: int, **choices: int) -> float:
+        """Follow a link to the Attention page on a text of so many tokens; returns seconds until it is painted."""
+        text = " ".join((SENTENCE * n_tokens).split()[: n_tokens - 2])  # [CLS] and [SEP] are the other two
+        self.page.goto("about:blank")
+        query = urlencode({"text": text, **choices})
+        self.page.goto(f"http://127.0.0.1:{self.relay.port}/attention?{query}", wait_until="commit")
+        painted: float = self.page.evaluate(DRAWN, [LARGE, SMALL]) / 1000
+        self.page.get_by_text(f"{n_tokens} tokens ·").wait_for()
+        self.rest()
+        return painted
+
+    def rest(self) -> None:
+        """Wait until the script is done and nothing more arrives."""
+        before = -1
+        while before != self.relay.received:
+            before = self.relay.received
+            self.page.wait_for_timeout(400)
+            self.page.locator("[data-test-script-state=notRunning]").wait_for(state="attached")
+
+    def bytes_of(self, action: Callable[[], object]) -> tuple[int, int]:
+        """What an action makes the server send: (in messages, on the wire, where they may be compressed)."""
+        payload, wire = self.payload, self.relay.received
+        action()
+        self.rest()
+        return self.payload - payload, self.relay.received - wire
+
+    def next_head(self) -> float:
+        """Choose the next head by keyboard; returns milliseconds until its heatmap is painted."""
+        return press_right(self.page, ".st-key-attention_head input[type=range]", LARGE)
+
+
+def new_page(browser: Browser) -> Page:
+    """A laptop's window in a browser context of its own."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.set_default_timeout(60_000)
+    return page
+
+
+def press_right(page: Page, slider: str, shown: str) -> float:
+    """Move a slider by one and return the milliseconds until what depends on it is painted."""
+    page.locator(slider).focus()
+    page.evaluate(WATCH_KEY, shown)
+    page.keyboard.press("ArrowRight")
+    milliseconds: float = page.evaluate("() => window.changed")
+    return milliseconds
+
+
+def first_view(visitor: Visitor, *, n_tokens: int, megabytes: float, seconds: float | None = None) -> Iterator[Result]:
+    """Bytes of a page opened by its link, and where wanted the seconds to painted, each in a warm browser."""
+    visitor.open(n_tokens)
+    painted = []
+    for _ in range(3):
+        message, wire = visitor.bytes_of(lambda: painted.append(visitor.open(n_tokens)))
+    what = f"Attention page at {n_tokens} tokens"
+    yield Result(what, message / 1e6, megabytes, "MB", f"{wire / 1e6:.2f} MB on the wire")
+    if seconds is not None:
+        yield Result(f"{what}, to painted", statistics.median(painted), seconds, "s", "median of 3 visits")
+
+
+def other_head(visitor: Visitor, *, kilobytes: float) -> Iterator[Result]:
+    """Bytes of one more head."""
+    message, wire = visitor.bytes_of(visitor.next_head)
+    yield Result("  another head", message / 1e3, kilobytes, "kB", f"{wire / 1e3:.1f} kB on the wire")
+
+
+def head_over_slider(visitor: Visitor, slider: Page, n_tokens: int) -> Result:
+    """Another head chosen to painted, over an empty app's slider moved to its number shown; both by keyboard."""
+    heads, numbers = [], []
+    for layer in (1, 4):
+        visitor.open(n_tokens, attention_layer=layer, attention_head=0)
+        slider.reload()
+        slider.locator("[data-testid=stText]").wait_for()
+        for step in range(11):
+            actions: list[Callable[[], None]] = [
+                lambda: heads.append(visitor.next_head()),
+                lambda: numbers.append(press_right(slider, "input[type=range]", "[data-testid=stText]")),
+            ]
+            for action in actions if step % 2 else reversed(actions):
+                action()
+            visitor.rest()
+    note = f"{statistics.median(heads):.0f} ms / {statistics.median(numbers):.0f} ms"
+    what = f"another head, {n_tokens} tokens / an empty app's slider"
+    return Result(what, paired_ratio(heads, numbers), 2.0, note=note)
