@@ -8,7 +8,6 @@ from playground.figures import norms as figures
 from playground.model import norms as model_norms
 from playground.web import norm_views, panels
 
-
 panels.heading("How large do the vectors grow?")
 run = panels.current_run()
 panels.run_line(run)

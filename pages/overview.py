@@ -5,37 +5,12 @@ import streamlit as st
 from playground.accounting import count_flops, count_parameters
 from playground.analysis import streams
 from playground.anatomy import stages
-from playground.engine import Run
 from playground.figures import attention, norms, parameters
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
-from playground.web import panels, state
+from playground.web import overview_views, panels
 from playground.web.drawings import data_flow, token_chips
 from playground.web.navigation import pages
-
-
-def chips(run: Run) -> list[tuple[str, str, str, str]]:
-    """The sentence's tokens, and the batch's padding, with what there is to know of each."""
-    setup = state.current()
-    batch, row = setup.batch, setup.sentence
-    sentence = batch.sentences[row]
-    result = []
-    for i, piece in enumerate(batch.tokens[row]):
-        start, end = batch.offsets[row][i]
-        kind, why = "plain", f"characters {start} to {end}: “{sentence[start:end]}”"
-        if batch.special[row][i]:
-            kind, why = "special", "added by the tokenizer"
-        elif batch.unknown[row][i]:
-            kind, why = "unknown", f"not in the vocabulary: “{sentence[start:end]}”"
-        result.append((piece, str(int(batch.ids[row, i])), kind, f"position {i}, id {int(batch.ids[row, i])}, {why}"))
-    n_padding = int(run.padding.sum())
-    return result + [("[PAD]", str(int(batch.ids[row, -1])), "padding", "padding, masked")] * n_padding
-
-
-def open_stage() -> None:
-    """A box was pressed: remember its page, to go there in this run."""
-    st.session_state["_door"] = st.session_state["data_flow"].open
-
 
 panels.heading("What happens to a sentence in an encoder?")
 door = st.session_state.pop("_door", None)
@@ -44,15 +19,17 @@ if door:
 run = panels.current_run()
 panels.run_line(run)
 config, n_tokens = run.config, len(run.tokens)
-token_chips(chips(run))
+token_chips(overview_views.chips(run))
 st.caption("Each chip is a token with its id in the vocabulary; dashed ones were added, red ones are unknown words.")
 
-data_flow(stages(config, n_tokens), config.n_layers, open_stage)
+data_flow(stages(config, n_tokens), config.n_layers, overview_views.open_stage)
 st.caption(
     f"Shapes are (tokens, features), for this sentence. In all: **{count_parameters(config).total:,} parameters**, "
     f"**{count_flops(config, n_tokens).total / 1e6:,.1f} million floating-point operations**, "
     f"**{1000 * run.seconds:.0f} ms**. Press a box to open it up."
 )
+
+overview_views.every_shape(config)
 
 for column, (page, figure, caption, alt) in zip(
     st.columns(3, gap="medium"),

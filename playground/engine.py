@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -61,8 +61,27 @@ class Run:
         return np.stack([self.arrays[f"layers.{i}.attn.pattern"] for i in range(self.config.n_layers)])
 
 
-def run(encoder: Encoder, batch: Batch, sentence: int = 0, *, causal: bool = False) -> Run:
+def on_every_page(name: str) -> bool:
+    """Whether a point of the trace is among those that are kept of every layer."""
+    return not name.endswith(_LEFT_OUT)
+
+
+def run(
+    encoder: Encoder,
+    batch: Batch,
+    sentence: int = 0,
+    *,
+    causal: bool = False,
+    keep: Callable[[str], bool] = on_every_page,
+) -> Run:
     """Run one sentence of a batch through an encoder, padded as the batch is, and keep what pages show.
+
+    Args:
+        encoder: the model, in eval or in train mode.
+        batch: the tokens.
+        sentence: which of them, from 0.
+        causal: whether later tokens are hidden.
+        keep: which points of the trace to keep, by name.
 
     Raises:
         TooLargeError: the attention patterns would be too many to keep.
@@ -74,7 +93,7 @@ def run(encoder: Encoder, batch: Batch, sentence: int = 0, *, causal: bool = Fal
     check_patterns(encoder.config, n_tokens)
     mask = causal_and_padding(keys) if causal else keys  # (1, T, T) or (1, T)
 
-    trace = Trace(keep=lambda name: not name.endswith(_LEFT_OUT))
+    trace = Trace(keep)
     started = time.perf_counter()
     with torch.inference_mode():
         encoder(ids, mask, trace)

@@ -9,11 +9,21 @@ from playground.config import ModelConfig
 
 @dataclass(frozen=True)
 class Preset:
-    """A named `ModelConfig`, with where it comes from."""
+    """A named `ModelConfig`, with where it comes from.
+
+    Attributes:
+        title: how it is called on a page.
+        config: the architecture.
+        source: the paper, or what sets a tutorial apart.
+        tokenizer: the kind of tokenizer that its own example uses, if any.
+        text: its own example, if any.
+    """
 
     title: str
     config: ModelConfig
     source: str
+    tokenizer: str | None = None
+    text: str | None = None
 
 
 def _vaswani(d_model: int, n_heads: int, d_ff: int) -> ModelConfig:
@@ -62,6 +72,8 @@ PRESETS: dict[str, Preset] = {
         "Tutorial A: component by component",
         ModelConfig(vocab_size=5, norm_placement="pre", norm="scalar", norm_eps=1e-6, final_norm=True),
         "pre-norm with one α and one β a norm; its five-word sentence",
+        tokenizer="word",
+        text="this is an example sentence",
     ),
     "tutorial-b": Preset(
         "Tutorial B: attention to block",

@@ -94,12 +94,16 @@ def test_modules_stay_small_and_silent(path: Path) -> None:
     assert not [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_public_names_are_sorted(path: Path) -> None:
-    for node in ast.parse(read(path)).body:
-        if isinstance(node, ast.Assign) and "__all__" in {ast.unparse(target) for target in node.targets}:
-            names = ast.literal_eval(node.value)
-            assert list(names) == sorted(names)
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.parts[0] == "pages" or "web" in path.parts], ids=str)
+def test_no_session_holds_on_to_a_run(path: Path) -> None:
+    """A session keeps its fragments' arguments, and all globals of a page that defines a function."""
+    tree = ast.parse(read(path))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    fragments = [node for node in functions if "st.fragment" in {ast.unparse(mark) for mark in node.decorator_list}]
+    handed = [ast.unparse(argument) for node in fragments for argument in node.args.args]
+    assert not [argument for argument in handed if argument.endswith("Run")]
+    kept = [ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)] if functions else []
+    assert not [value for value in kept if "current_run(" in value or "shown_run(" in value]
 
 
 def test_readme_begins_with_the_two_commands() -> None:

@@ -5,6 +5,7 @@ import pytest
 from playground import Encoder, count_parameters
 from playground.model.trace import Trace
 from playground.presets import PRESETS
+from playground.text import words
 from tests.model.reference import vectors
 
 TOTALS = {
@@ -63,3 +64,9 @@ def test_tutorials_run(name: str) -> None:
     assert out.shape == (1, 5, config.d_model)
     assert out.isfinite().all()
     assert len(trace) == config.n_layers
+
+
+def test_a_presets_own_example_is_made_by_its_own_tokenizer() -> None:
+    own = {name: (preset.tokenizer, preset.text) for name, preset in PRESETS.items() if preset.tokenizer or preset.text}
+    assert own == {"tutorial-a": ("word", "this is an example sentence")}
+    assert words([own["tutorial-a"][1] or ""]).vocab_size == PRESETS["tutorial-a"].config.vocab_size

@@ -1,4 +1,7 @@
-"""Attention patterns as pictures. Legend: L layers, H heads, T tokens; a pattern's rows are queries, columns keys."""
+"""Attention patterns as pictures: rows are queries, columns keys.
+
+Legend: L layers, H heads, T tokens; Tq/Tk queries/keys, where they are not the same tokens.
+"""
 
 import math
 from collections.abc import Sequence
@@ -15,33 +18,31 @@ Array = NDArray[np.float32]
 THUMBNAIL = 22
 """Dots along a thumbnail's side, at most: more would be smaller than a pixel is wide."""
 
-STRONGEST = 5
-"""Keys that the line view draws for each query, at most."""
+MOST_LABELS = 40
+"""Tokens named along an axis, at most; the others are named where the pointer is."""
 
 _TICKS = (0.0, 0.05, 0.25, 0.5, 1.0)
 _COLOUR_BAR = {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0}
 
 
-def head_grid(patterns: Array, selected: tuple[int, int] | None = None, *, legend: bool = True) -> go.Figure:
+def head_grid(patterns: Array, *, legend: bool = True) -> go.Figure:
     """Every head as a thumbnail: rows are layers, columns heads; darkness is the square root of the weight.
 
-    One heatmap holds them all; over each lies an invisible marker, number layer · H + head, that can be clicked.
+    One heatmap holds them all; over each lies an invisible marker, number layer · H + head, that can be clicked. All
+    thumbnails have equal shares of the picture, so that a frame can be laid over one of them.
 
     Args:
-        patterns: (L, H, T, T), weights in 0 … 1.
-        selected: the layer and head to frame.
+        patterns: (L, H, Tq, Tk), weights in 0 … 1.
         legend: whether to name heads and weights beside the picture.
     """
     thumbnails = shrink(patterns)
-    n_layers, n_heads, side, _ = thumbnails.shape
-    pitch = side + 1  # one empty row and column between thumbnails
-    mosaic = np.zeros((n_layers * pitch, n_heads * pitch), dtype=np.uint8)
-    for layer in range(n_layers):
-        for head in range(n_heads):
-            top, left = layer * pitch, head * pitch
-            mosaic[top : top + side, left : left + side] = np.sqrt(thumbnails[layer, head]) * 255
-    heads, layers = np.arange(n_heads), np.arange(n_layers)
-    centre = (side - 1) / 2
+    n_layers, n_heads, height, width = thumbnails.shape
+    mosaic = np.zeros((n_layers, height + 1, n_heads, width + 1), dtype=np.uint8)  # an empty row and column after each
+    mosaic[:, :height, :, :width] = (np.sqrt(thumbnails) * 255).transpose(0, 2, 1, 3)
+    mosaic = mosaic.reshape(n_layers * (height + 1), n_heads * (width + 1))
+    columns = np.arange(n_heads) * (width + 1) + (width - 1) / 2
+    rows = np.arange(n_layers) * (height + 1) + (height - 1) / 2
+    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": legend}
     figure = go.Figure(
         [
             go.Heatmap(
@@ -58,46 +59,48 @@ def head_grid(patterns: Array, selected: tuple[int, int] | None = None, *, legen
                 },
             ),
             go.Scatter(
-                x=np.tile(heads * pitch + centre, n_layers),
-                y=np.repeat(layers * pitch + centre, n_heads),
+                x=np.tile(columns, n_layers),
+                y=np.repeat(rows, n_heads),
                 mode="markers",
                 marker={"symbol": "square", "size": 26},
                 opacity=0,
                 hoverinfo="none",
                 showlegend=False,
             ),
-        ]
+        ],
+        {
+            "xaxis": {
+                **axis,
+                "title": "head",
+                "tickvals": columns,
+                "ticktext": [str(head) for head in range(n_heads)],
+                "range": [-0.5, mosaic.shape[1] - 0.5],
+            },
+            "yaxis": {
+                **axis,
+                "title": "layer",
+                "tickvals": rows,
+                "ticktext": [str(layer) for layer in range(n_layers)],
+                "range": [mosaic.shape[0] - 0.5, -0.5],
+            },
+            "hovermode": "closest",
+            "hoverdistance": -1,
+            "clickmode": "event+select",
+            "dragmode": False,
+        },
     )
-    if selected is not None:
-        layer, head = selected
-        left, top = head * pitch - 1, layer * pitch - 1
-        figure.add_shape(
-            type="rect",
-            x0=left,
-            x1=left + pitch,
-            y0=top,
-            y1=top + pitch,
-            line={"color": palette.FEED_FORWARD, "width": 3},
-        )
-    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": legend}
-    figure.update_xaxes(title="head", tickvals=heads * pitch + centre, ticktext=[str(n) for n in heads], **axis)
-    figure.update_yaxes(
-        title="layer", tickvals=layers * pitch + centre, ticktext=[str(n) for n in layers], autorange="reversed", **axis
-    )
-    figure.update_layout(hovermode="closest", hoverdistance=-1, clickmode="event+select", dragmode=False)
     return style(figure, height=90 + 44 * n_layers)
 
 
 def shrink(patterns: Array) -> Array:
-    """Patterns (L, H, T, T) with at most THUMBNAIL dots a side; each dot is the largest weight below it."""
-    n_tokens = patterns.shape[-1]
-    block = -(-n_tokens // THUMBNAIL)
+    """Patterns (L, H, Tq, Tk) with at most THUMBNAIL dots a side; each dot is the largest weight below it."""
+    n_queries, n_keys = patterns.shape[2:]
+    block = -(-max(n_queries, n_keys) // THUMBNAIL)
     if block == 1:
         return patterns
-    missing = -n_tokens % block
-    padded = np.pad(patterns, [(0, 0), (0, 0), (0, missing), (0, missing)])
-    side = padded.shape[-1] // block
-    dots: Array = padded.reshape(*patterns.shape[:2], side, block, side, block).max(axis=(3, 5))
+    padded = np.pad(patterns, [(0, 0), (0, 0), (0, -n_queries % block), (0, -n_keys % block)])
+    height, width = padded.shape[2] // block, padded.shape[3] // block
+    dots: Array = padded.reshape(*patterns.shape[:2], height, block, width, block).max(axis=(3, 5))
     return dots
 
 
@@ -106,84 +109,51 @@ def head_heatmap(
     tokens: Sequence[str],
     allowed: NDArray[np.bool_],
     *,
+    keys: Sequence[str] | None = None,
     shown: NDArray[np.bool_] | None = None,
     stretch: bool = False,
     signed: bool = False,
+    axes: tuple[str, str] = ("query: who asks", "key: attended to"),
 ) -> go.Figure:
     """One pattern, large: who (row) attends to whom (column); what is masked stays grey.
 
     Args:
-        pattern: (T, T); weights in 0 … 1, or their differences.
-        tokens: T pieces.
-        allowed: (T, T), False where a query may not look.
-        shown: (T,) bool, the tokens to show; all of them by default.
+        pattern: (Tq, Tk); weights in 0 … 1, or their differences.
+        tokens: the queries' pieces.
+        allowed: (Tq, Tk), False where a query may not look.
+        keys: the keys' pieces, where they are not the queries'.
+        shown: (T,) bool, the tokens to show, where queries and keys are the same; all of them by default.
         stretch: end the colour scale at the largest value, not at 1.
         signed: the pattern is a difference: colours diverge from 0.
+        axes: what rows and columns stand for.
     """
-    keep = np.ones(len(tokens), dtype=bool) if shown is None else shown
-    values = np.where(allowed, pattern, np.float32(np.nan))[np.ix_(keep, keep)].astype(np.float32)
-    labels = [label for label, kept in zip(token_labels(tokens), keep, strict=True) if kept]
+    columns = token_labels(tokens if keys is None else keys)
+    rows = token_labels(tokens)
+    values = np.where(allowed, pattern, np.float32(np.nan)).astype(np.float32)
+    if shown is not None:
+        values = values[np.ix_(shown, shown)]
+        rows = columns = [label for label, kept in zip(rows, shown, strict=True) if kept]
     largest = float(np.nanmax(np.abs(values), initial=0.0)) if np.isfinite(values).any() else 1.0
     top = max(largest, 1e-6) if stretch or signed else 1.0
     colours = {"colorscale": diverging(), "zmin": -top, "zmax": top} if signed else {"zmin": 0, "zmax": top}
+    axis = {"type": "category", "showgrid": False, "nticks": MOST_LABELS}
     figure = go.Figure(
         go.Heatmap(
             z=values,
-            x=labels,
-            y=labels,
+            x=columns,
+            y=rows,
             hoverongaps=False,
             hovertemplate="%{y} attends to %{x}<br>%{z:.4f}<extra></extra>",
             colorbar={**_COLOUR_BAR, "title": {"text": "difference" if signed else "weight", "side": "top"}},
             **colours,
-        )
+        ),
+        {
+            "xaxis": {**axis, "title": axes[1], "tickangle": -55},
+            "yaxis": {**axis, "title": axes[0], "autorange": "reversed"},
+            "plot_bgcolor": palette.MUTED,
+        },
     )
-    figure.update_xaxes(title="key: attended to", type="category", tickangle=-55, showgrid=False, side="bottom")
-    figure.update_yaxes(title="query: who asks", type="category", autorange="reversed", showgrid=False)
-    figure.update_layout(plot_bgcolor=palette.MUTED)
-    return style(figure, height=int(np.clip(150 + 22 * len(labels), 320, 620)))
-
-
-def head_lines(
-    pattern: Array, tokens: Sequence[str], query: int, *, shown: NDArray[np.bool_] | None = None
-) -> go.Figure:
-    """One pattern as lines from queries (left) to keys (right): the heavier the weight, the thicker the line.
-
-    Each query's STRONGEST keys are drawn, above a weight of 0.02; the chosen query's lines stand out.
-    """
-    keep = np.flatnonzero(np.ones(len(tokens), dtype=bool) if shown is None else shown)
-    place = {int(token): row for row, token in enumerate(keep)}
-    edges = [
-        (int(q), int(k), float(pattern[q, k]))
-        for q in keep
-        for k in keep[np.argsort(pattern[q, keep])[::-1][:STRONGEST]]
-        if pattern[q, k] >= 0.02
-    ]
-    figure = go.Figure()
-    for chosen, colour in ((False, palette.MUTED), (True, palette.ATTENTION)):
-        for low, high, width in ((0.02, 0.1, 1), (0.1, 0.25, 2), (0.25, 0.5, 4), (0.5, 0.75, 6), (0.75, 1.01, 9)):
-            group = [(q, k) for q, k, weight in edges if (q == query) is chosen and low <= weight < high]
-            y = np.array([[place[q], place[k], np.nan] for q, k in group], dtype=np.float32).ravel()
-            x = np.tile(np.array([0, 1, np.nan], dtype=np.float32), len(group))
-            figure.add_scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")
-    labels = [token_labels(tokens)[token] for token in keep]
-    rows = np.arange(len(keep), dtype=np.float32)
-    for x_at, side in ((0, "middle left"), (1, "middle right")):
-        figure.add_scatter(
-            x=np.full(len(keep), x_at, dtype=np.float32),
-            y=rows,
-            mode="markers+text",
-            text=labels,
-            textposition=side,
-            marker={"size": 5, "color": palette.ATTENTION},
-            hoverinfo="skip",
-            cliponaxis=False,
-        )
-    figure.update_xaxes(
-        range=[-0.35, 1.35], tickvals=[0, 1], ticktext=["query: who asks", "key: attended to"], side="top", title=None,
-        showgrid=False, zeroline=False, fixedrange=True,
-    )  # fmt: skip
-    figure.update_yaxes(visible=False, range=[len(keep) - 0.5, -0.5], fixedrange=True)
-    return style(figure, height=70 + 22 * len(keep))
+    return style(figure, height=int(np.clip(150 + 22 * len(rows), 320, 620)))
 
 
 def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, most: int = 20) -> go.Figure:

@@ -25,15 +25,15 @@ def token_labels(tokens: Sequence[str]) -> list[str]:
 
 def style(figure: go.Figure, *, height: int, legend: bool = False) -> go.Figure:
     """Set a figure's height in pixels, its margins and its legend."""
+    axis = {"automargin": True, "title": {"standoff": 6}}
     figure.update_layout(
         height=height,
         margin={"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0},
         showlegend=legend,
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "title": None},
         uirevision="keep",
+        **{name: axis for name in figure.layout if name.startswith(("xaxis", "yaxis"))},
     )
-    figure.update_xaxes(automargin=True, title_standoff=6)
-    figure.update_yaxes(automargin=True, title_standoff=6)
     return figure
 
 

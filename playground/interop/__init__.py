@@ -1,6 +1,21 @@
 """Weights that other code has named: the one place where foreign names live."""
 
+from playground.interop.files import HOW_TO_SAVE, MAX_BYTES, first_not_finite, quoted, read_file, read_tensors
 from playground.interop.loading import WeightsError, load_weights
+from playground.interop.recognise import build_encoder, recognise
 from playground.interop.schemes import SCHEMES, Scheme
 
-__all__ = ["SCHEMES", "Scheme", "WeightsError", "load_weights"]
+__all__ = [
+    "HOW_TO_SAVE",
+    "MAX_BYTES",
+    "SCHEMES",
+    "Scheme",
+    "WeightsError",
+    "build_encoder",
+    "first_not_finite",
+    "load_weights",
+    "quoted",
+    "read_file",
+    "read_tensors",
+    "recognise",
+]

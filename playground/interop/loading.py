@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -9,6 +10,8 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.interop.schemes import SCHEMES, Names, Scheme
 from playground.model import Encoder, EncoderDecoder
+
+T = TypeVar("T")
 
 
 class WeightsError(ValueError):
@@ -27,7 +30,7 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
     """
     if scheme not in SCHEMES:
         raise WeightsError(f"Unknown naming scheme {scheme!r}; the known ones are {', '.join(SCHEMES)}.")
-    given = _respelled(tensors, SCHEMES[scheme])
+    given = respelled(tensors, SCHEMES[scheme])
     _drop_position_table(given, SCHEMES[scheme], model.config.d_model)
     shapes = _stacked_shapes(model)
     names = _names_in(shapes, scheme, model.config.n_layers)
@@ -42,10 +45,10 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
     model.load_state_dict(state, strict=False, assign=next(model.parameters()).is_meta)
 
 
-def _respelled(tensors: Mapping[str, Tensor], scheme: Scheme) -> dict[str, Tensor]:
-    """The tensors under the scheme's own spelling, without those that it ignores."""
+def respelled(named: Mapping[str, T], scheme: Scheme) -> dict[str, T]:
+    """Tensors, or what there is to say of them, under the scheme's own spelling, without those that it ignores."""
     given = {}
-    for name, tensor in tensors.items():
+    for name, tensor in named.items():
         for pattern, spelling in scheme.spellings:
             name = re.sub(pattern, spelling, name)
         if scheme.ignored is None or not re.match(scheme.ignored, name):

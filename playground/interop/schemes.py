@@ -37,6 +37,19 @@ def _norm(ours: str, theirs: str, gain: str = "weight", bias: str = "bias") -> N
     return {f"{ours}.gain": (f"{theirs}.{gain}",), f"{ours}.bias": (f"{theirs}.{bias}",)}
 
 
+def _own(*queries_keys_values: str) -> Names:
+    """Our names for an `Encoder`'s parameters, with queries, keys and values in one tensor or in three."""
+    names: Names = {
+        f"embed.{table}.weight": (f"embed.{table}.weight",) for table in ("tokens", "positions", "segments")
+    }
+    names |= _linear("layers.{i}.attn.qkv", *queries_keys_values)
+    for linear in ("attn.o", "ffn.up", "ffn.down"):
+        names |= _linear(f"layers.{{i}}.{linear}", f"layers.{{i}}.{linear}")
+    for norm in ("embed.norm", "layers.{i}.norm1", "layers.{i}.norm2", "final_norm"):
+        names |= _norm(norm, norm, gain="gain")
+    return names
+
+
 def _torch_attention(ours: str, theirs: str) -> Names:
     """torch.nn.MultiheadAttention."""
     packed = {f"{ours}.qkv.{part}": (f"{theirs}.in_proj_{part}",) for part in ("weight", "bias")}
@@ -158,5 +171,8 @@ SCHEMES = {
             **_linear("fc", "fc"),
         }
     ),
+    # an Encoder's own state dict, with separate projections or the fused one
+    "playground": Scheme(_own("layers.{i}.attn.q", "layers.{i}.attn.k", "layers.{i}.attn.v")),
+    "playground-fused": Scheme(_own("layers.{i}.attn.qkv"), head_by_head=True),
 }
 """The naming schemes that `load_weights` reads."""

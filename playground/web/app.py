@@ -5,12 +5,11 @@ import streamlit as st
 from playground.web import sidebar, state
 from playground.web.address import keep_true
 from playground.web.navigation import pages
-from playground.web.params import OWN
 
 st.set_page_config(page_title="Transformer Encoder Playground", page_icon="🧭", layout="wide")
 page = st.navigation(list(pages().values()), position="top")
-state.open_page()  # after the navigation, so that a corrected link stays on its page
+state.open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
     sidebar.draw()
 page.run()
-keep_true("own", OWN)
+keep_true("own", state.own_keys(page.url_path))

@@ -1,18 +1,33 @@
 """What visitors share: tokenizers, encoders and runs, each cached under small keys and within bounds."""
 
+import functools
+import inspect
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
+import plotly.graph_objects as go
 import streamlit as st
 import torch
 
 from playground import pretrained
+from playground.analysis import positions
 from playground.config import ModelConfig
+from playground.dropout import DroppedRun, run_with_dropout
 from playground.engine import Run, Turns, check_budget, check_patterns, choose_device, run
+from playground.figures import attention
+from playground.interop import build_encoder
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
 from playground.text import Batch, Tokenizer, bpe, characters, words
+from playground.walkthrough import LayerRun
+from playground.walkthrough import trace_layer as trace
+from playground.web import own_weights
 from playground.web.settings import settings
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 
@@ -61,13 +76,43 @@ def tokenizer(key: TextKey) -> Tokenizer:
     return bpe(key.vocab_size) if key.tokenizer == "bpe" else characters()
 
 
+def by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Cache a function of `weights`, as `Setup.weights`, for everybody; of a visitor's own, for that session alone."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
+        private = st.cache_resource(max_entries=min(max_entries, 2), show_spinner=False, scope="session")(function)
+
+        @functools.wraps(function)
+        def cached(*args: P.args, **kwargs: P.kwargs) -> R:
+            weights = signature.bind(*args, **kwargs).arguments["weights"]
+            return (shared if weights in {"minilm", "random"} else private)(*args, **kwargs)
+
+        return cached
+
+    return decorate
+
+
 @st.cache_resource(max_entries=16, show_spinner=False)
 def tokenize(key: TextKey) -> Batch:
     """The text as a batch of token ids."""
     return tokenizer(key).encode_batch(key.sentences, min(key.max_tokens, MAX_TOKENS))
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
+def check_vocabulary(text: TextKey, config: ModelConfig) -> None:
+    """Refuse a tokenizer with more tokens than the token table has rows, as a visitor's own may."""
+    n = tokenizer(text).vocab_size
+    if n > config.vocab_size:
+        others = [f"char ({characters().vocab_size} tokens)"] if characters().vocab_size <= config.vocab_size else []
+        fits = " or ".join([f"word with at most {config.vocab_size:,} different words", *others])
+        raise ValueError(
+            f"The tokenizer {text.tokenizer} makes {n:,} different tokens of this, and your file's token table has "
+            f"{config.vocab_size:,} rows: the tokenizer {fits} fits."
+        )
+
+
+@by_weights(max_entries=6)
 def run_sentence(text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool) -> Run:
     """Run one sentence of a text, counted from 0.
 
@@ -76,6 +121,7 @@ def run_sentence(text: TextKey, sentence: int, weights: str, config: ModelConfig
         BusyError: no turn came free.
         ValueError: the sentence is longer than the position table.
     """
+    check_vocabulary(text, config)
     batch = tokenize(text)
     check_budget(config, settings().max_parameters)
     check_patterns(config, batch.ids.shape[1])
@@ -83,9 +129,75 @@ def run_sentence(text: TextKey, sentence: int, weights: str, config: ModelConfig
         return run(encoder(weights, config, seed), batch, sentence, causal=causal)
 
 
+@by_weights(max_entries=6)
+def head_grid(text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool) -> go.Figure:
+    """Every head of a run as thumbnails, drawn once; raises as `run_sentence`."""
+    shown = run_sentence(text, sentence, weights, config, seed, causal)
+    return attention.head_grid(shown.patterns() * ~shown.padding[:, None])
+
+
+@by_weights(max_entries=6)
+def position_rows(weights: str, config: ModelConfig, seed: int) -> positions.Array:
+    """The position table's first rows, for the longest sentence there may be, as `positions.first_rows` gives them.
+
+    Raises:
+        TooLargeError: the model is over this server's limits.
+        BusyError: no turn came free.
+    """
+    check_budget(config, settings().max_parameters)
+    with TURNS.take():
+        return positions.first_rows(encoder(weights, config, seed), MAX_TOKENS)
+
+
+@by_weights(max_entries=32)
+def swap_words(
+    text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool, first: int, second: int
+) -> positions.Swap:
+    """Exchange the tokens at two positions of a sentence; raises as `run_sentence`."""
+    batch = tokenize(text)
+    check_budget(config, settings().max_parameters)
+    check_patterns(config, batch.ids.shape[1])
+    with TURNS.take():
+        return positions.swap_words(encoder(weights, config, seed), batch, sentence, first, second, causal=causal)
+
+
+@by_weights(max_entries=4)
+def trace_layer(
+    text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool, layer: int
+) -> LayerRun:
+    """Run one sentence and keep all of one layer; raises as `run_sentence`."""
+    batch = tokenize(text)
+    check_budget(config, settings().max_parameters)
+    check_patterns(config, batch.ids.shape[1])
+    with TURNS.take():
+        return trace(encoder(weights, config, seed), batch, sentence, layer, causal=causal)
+
+
+@by_weights(max_entries=4)
+def drop_layer(
+    text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool, layer: int
+) -> DroppedRun:
+    """Run one sentence in train mode, in a model of its own, and keep one layer; raises as `run_sentence`."""
+    batch = tokenize(text)
+    check_budget(config, settings().max_parameters)
+    check_patterns(config, batch.ids.shape[1])
+    with TURNS.take():
+        return run_with_dropout(encoder(weights, config, seed), batch, sentence, layer, seed=seed, causal=causal)
+
+
 def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
-    """The trained encoder, or one with random weights; check the config against the budget first."""
-    return _require_trained()[0] if weights == "minilm" else _random_encoder(config, seed)
+    """The trained encoder, one with random weights, or the visitor's own; check the config against the budget first."""
+    if weights == "minilm":
+        return _require_trained()[0]
+    return _random_encoder(config, seed) if weights == "random" else _own_encoder(weights, config, seed)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False, scope="session")
+def _own_encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
+    own = own_weights.opened()
+    if own is None or own.sha256 != weights:
+        raise ValueError("These weights are not open in your session; open their file in the sidebar.")
+    return build_encoder(own.tensors, own.recognised, config, seed).requires_grad_(False).to(device())
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

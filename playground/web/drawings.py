@@ -1,4 +1,4 @@
-"""Two small drawings of our own: the sentence as chips, and the way of the data as boxes.
+"""Three small drawings of our own: the sentence as chips, the way of the data as boxes, a frame over a thumbnail.
 
 Text reaches the page through `textContent` alone, so that nobody's sentence is ever read as markup.
 """
@@ -93,8 +93,42 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 """
 
+_FRAME_JS = """
+const watching = new WeakMap()
+
+export default function ({ data, parentElement }) {
+  const grid = parentElement.getRootNode().host.closest(`.st-key-${data.container}`)
+  const place = () => {
+    const picture = grid.querySelector(".nsewdrag")
+    const holder = picture?.closest(".svg-container")
+    if (!holder) return
+    let frame = holder.querySelector(":scope > .head-frame")
+    if (!frame) {
+      frame = document.createElement("div")
+      frame.className = "head-frame"
+      holder.append(frame)
+    }
+    const inner = picture.getBoundingClientRect(), outer = holder.getBoundingClientRect()
+    const width = inner.width / data.heads, height = inner.height / data.layers
+    Object.assign(frame.style, {
+      position: "absolute", pointerEvents: "none", boxSizing: "border-box", border: `3px solid ${data.colour}`,
+      left: `${inner.left - outer.left + data.head * width - 2}px`, width: `${width + 2}px`,
+      top: `${inner.top - outer.top + data.layer * height - 2}px`, height: `${height + 2}px`,
+    })
+  }
+  watching.get(parentElement)?.disconnect()
+  const watch = new MutationObserver(() => requestAnimationFrame(place))
+  watch.observe(grid, { subtree: true, childList: true, attributes: true, attributeFilter: ["width", "height"] })
+  watching.set(parentElement, watch)
+  place()
+  return () => watch.disconnect()
+}
+"""
+
 _chips = st.components.v2.component("token_chips", html='<div class="chips"></div>', css=_CHIPS_CSS, js=_CHIPS_JS)
 _flow = st.components.v2.component("data_flow", html='<div class="flow"></div>', css=_FLOW_CSS, js=_FLOW_JS)
+
+_frame = st.components.v2.component("head_frame", js=_FRAME_JS)
 
 DOORS = {"embeddings": "parameters", "attention": "attention", "feed_forward": "parameters", "norms": "norms"}
 """The page that opens up each part of the model."""
@@ -103,6 +137,19 @@ DOORS = {"embeddings": "parameters", "attention": "attention", "feed_forward": "
 def token_chips(chips: Sequence[tuple[str, str, str, str]]) -> None:
     """Draw tokens as chips: (piece, id, kind, explanation), kind being `plain`, `special`, `unknown` or `padding`."""
     _chips(key="token_chips", data={"chips": [list(chip) for chip in chips]})
+
+
+def head_frame(container: str, selected: tuple[int, int], n_layers: int, n_heads: int) -> None:
+    """Frame one thumbnail of a grid of heads, without drawing or sending the thumbnails again.
+
+    Args:
+        container: the key of the grid's container, inside which this is called.
+        selected: the layer and head to frame.
+        n_layers: the grid's rows.
+        n_heads: its columns; all of its thumbnails are equally large.
+    """
+    place = {"layer": selected[0], "head": selected[1], "layers": n_layers, "heads": n_heads}
+    _frame(key=f"{container}_frame", data={**place, "container": container, "colour": palette.FEED_FORWARD})
 
 
 def data_flow(stages: Sequence[Stage], n_layers: int, on_open: Callable[[], None]) -> None:

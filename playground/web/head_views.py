@@ -1,25 +1,29 @@
 """What can be read off one attention pattern: the views below the large heatmap."""
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
 from playground.analysis.attention import mean_entropy, rollout
 from playground.engine import Array, Run
 from playground.figures import attention as figures
+from playground.figures.lines import head_lines, strongest_keys
 from playground.figures.theme import token_labels
 from playground.web import panels, widgets
 
 
 def lines(run: Run, pattern: Array, shown: NDArray[np.bool_] | None) -> None:
-    """Each query's strongest keys, as lines."""
+    """Every query's strongest keys, as lines."""
     query, name = _pick_query(run)
+    most = strongest_keys(len(run.tokens))
     panels.chart(
         "attention_lines",
-        figures.head_lines(pattern, run.tokens, query, shown=~run.padding if shown is None else shown),
-        caption=f"Each query's {figures.STRONGEST} strongest keys: the thicker, the more weight. Coloured: {name}.",
+        head_lines(pattern, run.tokens, query, shown=~run.padding if shown is None else shown),
+        caption=f"Each query's strongest keys, {most} at most: the thicker, the more weight. Coloured: {name}.",
         alt=f"Lines from each query to the keys it attends to most, {name} in colour.",
     )
+    panels.numbers("attention_lines", lambda: _weights(run, pattern[query]))
 
 
 def ranking(run: Run, pattern: Array) -> None:
@@ -31,11 +35,12 @@ def ranking(run: Run, pattern: Array) -> None:
         caption=f"What {name} attends to, strongest first.",
         alt=f"Bars: attention weights of {name}.",
     )
+    panels.numbers("attention_ranking", lambda: _weights(run, pattern[query]))
 
 
-def entropies(run: Run, patterns: Array, layer: int, head: int) -> None:
+def entropies(run: Run, layer: int, head: int) -> None:
     """How spread out every head is."""
-    bits = mean_entropy(patterns, ~run.padding)
+    bits = mean_entropy(run.patterns(), ~run.padding)
     n_tokens = int((~run.padding).sum())
     panels.chart(
         "attention_entropy",
@@ -44,20 +49,46 @@ def entropies(run: Run, patterns: Array, layer: int, head: int) -> None:
         f"{np.log2(n_tokens):.2f} is all {n_tokens} evenly. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits.",
         alt="Mean entropy of every head, in bits.",
     )
+    panels.numbers("attention_entropy", lambda: pd.DataFrame(bits).rename_axis("layer").rename_axis("head", axis=1))
 
 
-def rolled_out(run: Run, patterns: Array, layer: int, shown: NDArray[np.bool_] | None) -> None:
+def rolled_out(run: Run, layer: int, shown: NDArray[np.bool_] | None) -> None:
     """Attention traced back to the input."""
-    shares = rollout(patterns, residual=run.config.residual)[layer]
+    shares = rollout(run.patterns(), residual=run.config.residual)[layer]
     real = ~run.padding
     stays = "half of each token staying where it is, " if run.config.residual else ""
+    axes = ("place in the layer", "input token")
     panels.chart(
         "attention_rollout",
-        figures.head_heatmap(shares, run.tokens, real & real[:, None], shown=shown, stretch=True),
+        figures.head_heatmap(shares, run.tokens, real & real[:, None], shown=shown, stretch=True, axes=axes),
         caption=f"Attention rollout (Abnar & Zuidema 2020) up to layer {layer}: heads averaged, {stays}"
         "layers multiplied. A row says what share of each input token has reached that place.",
         alt=f"Attention rollout from the input to layer {layer}.",
     )
+    labels = token_labels(run.tokens)
+    panels.numbers("attention_rollout", lambda: pd.DataFrame(shares, index=labels, columns=labels))
+
+
+def strongest(run: Run) -> pd.DataFrame:
+    """Every head's largest weight, and between which tokens it lies."""
+    patterns = run.patterns() * ~run.padding[:, None]
+    n_layers, n_heads, n_tokens, _ = patterns.shape
+    query, key = np.divmod(patterns.reshape(n_layers * n_heads, -1).argmax(axis=1), n_tokens)
+    labels = np.array(token_labels(run.tokens))
+    return pd.DataFrame(
+        {
+            "layer": np.repeat(np.arange(n_layers), n_heads),
+            "head": np.tile(np.arange(n_heads), n_layers),
+            "largest weight": patterns.max(axis=(2, 3)).ravel(),
+            "query": labels[query],
+            "key": labels[key],
+        }
+    )
+
+
+def _weights(run: Run, row: Array) -> pd.DataFrame:
+    table = pd.DataFrame({"key": token_labels(run.tokens), "weight": row})
+    return table.sort_values("weight", ascending=False, ignore_index=True)
 
 
 def _pick_query(run: Run) -> tuple[int, str]:

@@ -8,7 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from playground.config import ConfigError, ModelConfig
-from playground.web.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, write
+from playground.interop.recognise import Recognised
+from playground.text import split_sentences
+from playground.web.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, Text, write
 
 VERSION = "1"
 """Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
@@ -19,8 +21,8 @@ def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
     value, complaint = PARAMS[key].read(texts[-1])
     if complaint is None:
         return value, None
-    if key == "text":
-        return value, f"The text {complaint}."
+    if isinstance(PARAMS[key], Text):
+        return value, f"The {key.rpartition('_')[-1]} {complaint}."
     return value, f"The link's {key}={_brief(texts[-1])} {complaint}; {write(value)} is used instead."
 
 
@@ -30,6 +32,7 @@ def settle(
     *,
     before: Mapping[str, Any] | None = None,
     trained: bool = True,
+    own: Recognised | None = None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Make values go together.
 
@@ -38,6 +41,7 @@ def settle(
         asked: the keys that a link has just set, rather than the visitor's own hand: these are worth a sentence.
         before: the values that the page showed last, which did go together.
         trained: whether the trained weights are there.
+        own: the visitor's own weights, which count where `weights` is `mine`.
 
     Returns:
         The values, changed as little as possible, and a sentence for each change that needs one.
@@ -51,8 +55,17 @@ def settle(
         )
     if values["tokenizer"] == "wordpiece" and not trained:
         values["tokenizer"] = "word"
+    n_sentences = max(1, len(split_sentences(values["text"]).sentences))
+    if values["sentence"] > n_sentences:
+        if "sentence" in asked:
+            notices.append(f"There is no sentence {values['sentence']} in this text; the last is {n_sentences}.")
+        values["sentence"] = n_sentences
     if values["weights"] == "minilm":
         _lock(values, asked, notices)
+    elif values["weights"] == "mine" and own is not None:
+        _follow(values, own, notices)
+    else:
+        values.update({key: size.read(write(values[key]))[0] for key, size in SIZES.items()})  # back from a file's own
     try:
         model_config(values, vocab_size=1)
     except ConfigError as error:  # each parameter is in its domain, so it is n_heads that does not divide d_model
@@ -82,6 +95,14 @@ def _lock(values: dict[str, Any], asked: Collection[str], notices: list[str]) ->
     if wanted:
         notices.append(f"The trained weights decide {_listed(wanted)}; choose random weights to set them yourself.")
     values.update({key: SHARED[key].default for key in odd})
+
+
+def _follow(values: dict[str, Any], own: Recognised, notices: list[str]) -> None:
+    """Set what the visitor's own weights tell."""
+    values.update({key: known for key, known in own.known.items() if key in ARCHITECTURE})
+    if values["positions"] == "learned" and "positions" in own.asked:
+        values["positions"] = own.asked["positions"]
+        notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")
 
 
 def _next_divisor(values: Mapping[str, Any], before: Mapping[str, Any]) -> int:

@@ -19,7 +19,27 @@ _PAGES = {
         ":material/straighten:",
         "How long the vectors are, layer by layer, and what the norms do to them.",
     ),
+    "step-by-step": (
+        "Step by step",
+        ":material/footprint:",
+        "One layer, one head, one token: every number on the way.",
+    ),
+    "positions": (
+        "Positions",
+        ":material/format_list_numbered:",
+        "How words are told apart by their place, and what is lost without.",
+    ),
+    "encoder-decoder": (
+        "Encoder–decoder",
+        ":material/compare_arrows:",
+        "Two halves: how the decoder reads what the encoder wrote, and what comes next.",
+    ),
     "parameters": ("Parameters", ":material/scale:", "Where the parameters, the work and the memory go."),
+    "tutorials": (
+        "Tutorials",
+        ":material/school:",
+        "The five tutorials side by side: where they differ, what it does, and what went wrong.",
+    ),
 }
 
 
@@ -27,7 +47,7 @@ def pages() -> dict[str, StreamlitPage]:
     """Every page by its name, which is its path in the address; the overview's is empty."""
     return {
         name: st.Page(
-            _FOLDER / f"{name}.py",
+            _FOLDER / f"{name.replace('-', '_')}.py",
             title=title,
             icon=icon,
             help=purpose,

@@ -1,5 +1,6 @@
 """The norms page's closer looks: token by token, before and after each norm, directions, and one norm by hand."""
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 

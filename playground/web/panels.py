@@ -21,22 +21,28 @@ def heading(question: str) -> None:
         st.info("\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0])
 
 
+def shown_run() -> Run:
+    """The run of the visitor's sentence; where it cannot be, say why in one sentence and end the page there.
+
+    A fragment asks for it anew: whatever a fragment is handed, its session keeps for as long as it lives.
+    """
+    try:
+        return cache.run_sentence(*state.current().run_key)
+    except (ValueError, BusyError) as error:
+        st.error(str(error))
+        st.stop()
+
+
 def current_run() -> Run:
-    """Run the visitor's sentence; where that cannot be, say why in one sentence and end the page there."""
+    """The run of the visitor's sentence, with a sentence on everything that had to be cut or is missing."""
     setup = state.current()
     for note in setup.text.notes:
         st.info(note, icon=":material/content_cut:")
     if not setup.text.sentences:
         st.info("Type a sentence in the sidebar, and this page shows what the encoder does with it.")
         st.stop()
-    try:
-        cut = setup.batch.truncated[setup.sentence]
-        run = cache.run_sentence(
-            setup.text_key, setup.sentence, setup["weights"], setup.config, setup["seed"], setup["causal"]
-        )
-    except (ValueError, BusyError) as error:
-        st.error(str(error))
-        st.stop()
+    run = shown_run()
+    cut = setup.batch.truncated[setup.sentence]
     if cut:
         kept = int((~run.padding).sum())
         st.info(f"The sentence is cut after {kept} tokens; {cut} more are left out.", icon=":material/content_cut:")
@@ -48,19 +54,23 @@ def run_line(run: Run) -> None:
     tokens = int((~run.padding).sum())
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
     where = "a GPU" if run.device == "cuda" else "CPU"
-    learned = "trained weights" if state.current()["weights"] == "minilm" else ":orange-badge[random weights]"
+    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
+    learned = names.get(state.current().weights, "your own weights")
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
         f"{1000 * run.seconds:.0f} ms on {where} · {learned}"
     )
 
 
-def chart(key: str, figure: go.Figure, *, caption: str, alt: str, **options: Any) -> Any:
+def chart(
+    key: str, figure: go.Figure, *, caption: str, alt: str, overlay: Callable[[], None] | None = None, **options: Any
+) -> None:
     """Show a chart in a container of its name, with one caption on how to read it; options as in `st.plotly_chart`."""
     with st.container(key=key):
-        event = st.plotly_chart(figure, key=f"{key}_chart", alt=alt, config={"displayModeBar": False}, **options)
+        st.plotly_chart(figure, key=f"{key}_chart", alt=alt, config={"displayModeBar": False}, **options)
         st.caption(caption)
-    return event
+        if overlay is not None:
+            overlay()
 
 
 def numbers(key: str, table: Callable[[], pd.DataFrame], label: str = "The numbers") -> None:

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES, MAX_TOKENS
 from playground.presets import PRESETS
 from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
+DEFAULT_TARGET = "Het dier was te moe.\nDaarom stak het de straat niet over."
+"""What a translator would have made of the default text, in Dutch; of two lengths, so that the shorter is padded."""
+
 TRAINED = PRESETS["minilm-l6"].config
 
 Reading = tuple[Any, str | None]
@@ -83,14 +87,15 @@ class Switch:
 
 @dataclass(frozen=True)
 class Text:
-    """Typed text."""
+    """Typed text of at most `longest` characters."""
 
     default: str
+    longest: int = MAX_CHARACTERS
 
     def read(self, text: str) -> Reading:
         """Read the text, as long as it may be."""
-        if len(text) > MAX_CHARACTERS:
-            return text[:MAX_CHARACTERS], f"has {len(text):,} characters; only the first {MAX_CHARACTERS:,} are kept"
+        if len(text) > self.longest:
+            return text[: self.longest], f"has {len(text):,} characters; only the first {self.longest:,} are kept"
         return text, None
 
 
@@ -130,7 +135,7 @@ SWITCHES = {
 ARCHITECTURE: dict[str, Param] = {**SIZES, **WORDS, **SWITCHES}
 """The sidebar's architecture: `ModelConfig`'s own fields; the defaults are the trained model's."""
 
-WEIGHTS = Choice("minilm", ("minilm", "random"))
+WEIGHTS = Choice("minilm", ("minilm", "random", "mine"))
 TOKENIZER = Choice("wordpiece", ("wordpiece", "word", "char", "bpe"))
 VOCAB_SIZE = Whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY)
 SENTENCE = Whole(1, 1, MAX_SENTENCES)
@@ -148,7 +153,11 @@ SHARED: dict[str, Param] = {
 }
 """The sidebar's parameters, the same on every page."""
 
+MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
+
 OWN: dict[str, Param] = {
+    "overview_shapes": Switch(False),
+    "overview_batch": Choice("this text", ("this text", "tutorial C: 30 × 200")),
     "attention_layer": Whole(3, 0, 95),
     "attention_head": Whole(1, 0, 95),
     "attention_query": Whole(10, 0, MAX_TOKENS - 1),
@@ -162,8 +171,31 @@ OWN: dict[str, Param] = {
     "norms_layer": Whole(0, 0, 96),
     "norms_norm": Whole(0, 0, 192),
     "norms_token": Whole(0, 0, MAX_TOKENS - 1),
+    "positions_view": Choice(
+        "swap two words", ("swap two words", "this sentence", "curves", "similarity", "doubled exponent")
+    ),
+    "positions_first": Whole(2, 0, MAX_TOKENS - 1),
+    "positions_second": Whole(8, 0, MAX_TOKENS - 1),
+    "positions_curve_1": Whole(0, 0, MAX_DIMENSION),
+    "positions_curve_2": Whole(10, 0, MAX_DIMENSION),
+    "positions_curve_3": Whole(100, 0, MAX_DIMENSION),
+    "positions_measure": Choice("dot product", ("dot product", "distance")),
+    "step_path": Choice("as the data moves", ("as the data moves", "as tutorial B")),
+    "step_stage": Choice("embedding", STAGES),
+    "step_layer": Whole(0, 0, 95),
+    "step_head": Whole(0, 0, 95),
+    "step_query": Whole(10, 0, MAX_TOKENS - 1),
+    "step_key": Whole(2, 0, MAX_TOKENS - 1),
+    "step_dropout": Switch(False),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "treemap", "layers")),
+    "tutorials_against": Choice("E", ("A", "B", "C", "D", "E")),
+    "tutorials_letter": Choice("A", ("A", "B", "C", "D", "E")),
+    "encdec_target": Text(DEFAULT_TARGET, longest=500),
+    "encdec_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
+    "encdec_layer": Whole(0, 0, 95),
+    "encdec_head": Whole(0, 0, 95),
+    "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
 }
 """The pages' own parameters; each starts with its page."""
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -30,6 +31,10 @@ class Settings:
     """Who may show the app in a frame, as in the Content-Security-Policy directive of this name."""
     busy_timeout: float = 20.0
     """Seconds that a visitor waits for a turn to compute before the page says that the server is busy."""
+    max_own_weights: int = 2_000_000_000
+    """Bytes of memory that the weights which visitors have opened may take, all of them together."""
+    weights_folder: Path | None = None
+    """Folder whose safetensors files every visitor may open; None: visitors bring their own."""
 
 
 @lru_cache(maxsize=1)
@@ -60,6 +65,8 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         threads=read("threads", _count, default.threads),
         frame_ancestors=read("frame_ancestors", _sources, default.frame_ancestors),
         busy_timeout=read("busy_timeout", _seconds, default.busy_timeout),
+        max_own_weights=read("max_own_weights", _count, default.max_own_weights),
+        weights_folder=read("weights_folder", _folder, default.weights_folder),
     )
 
 
@@ -75,6 +82,12 @@ def _seconds(text: str) -> float:
     if not 0 < value < math.inf:
         raise ValueError(f"{value} is not a time above 0")
     return value
+
+
+def _folder(text: str) -> Path:
+    if not Path(text).is_absolute() or not Path(text).is_dir():
+        raise ValueError(f"{text!r} is not the full path of a folder")
+    return Path(text)
 
 
 def _device(text: str) -> str:

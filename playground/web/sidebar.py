@@ -1,5 +1,6 @@
 """The sidebar, the same on every page: text, weights, architecture, tokens, seed and link."""
 
+from collections.abc import Collection
 from typing import Any
 
 import streamlit as st
@@ -7,8 +8,9 @@ import streamlit as st
 from playground.limits import MAX_CHARACTERS
 from playground.presets import PRESETS, differences
 from playground.text.builders import MAX_BPE_VOCABULARY
-from playground.web import params, state, widgets
+from playground.web import own_weights, params, state, widgets
 from playground.web.address import copy_link, keep_true
+from playground.web.presets import apply_preset
 
 HELP = {
     "d_model": "Width of the residual stream: how many numbers stand for one token.",
@@ -28,7 +30,8 @@ HELP = {
     "fused_qkv": "One projection for Q, K and V, laid out head by head (tutorial C).",
     "head_merge": "reshape forgets to move the head axis back: tutorial C's mistake, it mixes positions.",
     "residual": "Add each sublayer's input to its output.",
-    "weights": "minilm: a trained encoder. random: drawn from the seed, in whatever shape you like.",
+    "weights": "minilm: a trained encoder. random: drawn from the seed, in whatever shape you like. "
+    "mine: a file that you have saved, of a tutorial's model or another encoder.",
     "tokenizer": "How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
     "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts.",
     "causal": "No token may look at later ones, as in a decoder.",
@@ -69,8 +72,8 @@ def draw() -> None:
     if len(setup.text.sentences) > 1:
         widgets.whole("sentence", "Sentence to look at", high=len(setup.text.sentences))
     widgets.choice("weights", "Weights", help_text=HELP["weights"], on_change=_remember_architecture)
-    locked = setup["weights"] == "minilm"
-    if locked:
+    trained = setup["weights"] == "minilm"
+    if trained:
         st.caption("**MiniLM-L6**, trained on pairs of sentences; its shape is fixed.")
         st.button(
             "Unlock: same shape, random weights",
@@ -79,6 +82,8 @@ def draw() -> None:
             on_click=lambda: _set({"weights": "random"}),
             width="stretch",
         )
+    elif setup["weights"] == "mine":
+        own_weights.draw()
     else:
         st.caption(":orange-badge[random weights] Nothing here was learned.")
     st.selectbox(
@@ -88,43 +93,51 @@ def draw() -> None:
         key="preset",
         format_func=lambda name: PRESETS[name].title,
         placeholder="a named architecture …",
-        on_change=_apply_preset,
-        help="Sets the sliders below to a tutorial's or a paper's architecture.",
+        on_change=_start_from,
+        help="Sets the sliders below to a tutorial's or a paper's architecture; tutorial A brings its text too.",
     )
     st.caption(_resemblance(setup))
-    with st.expander("Architecture", expanded=not locked):
+    locked = _locked(setup)
+    with st.expander("Architecture", expanded=not trained):
         _architecture(locked)
     with st.expander("Tokens and masks"):
-        widgets.choice("tokenizer", disabled=locked, help_text=HELP["tokenizer"])
+        widgets.choice("tokenizer", disabled="tokenizer" in locked, help_text=HELP["tokenizer"])
         if setup["tokenizer"] == "bpe":
             widgets.whole("vocab_size", "vocab_size", high=MAX_BPE_VOCABULARY, step=100)
-        widgets.size("max_len", disabled=locked, help_text=HELP["max_len"])
+        widgets.size("max_len", disabled="max_len" in locked, help_text=HELP["max_len"])
         widgets.switch("causal", help_text=HELP["causal"])
     low, high, default = params.SEED.low, params.SEED.high, params.SEED.default
     st.number_input("Seed", low, high, default, key="seed", help=HELP["seed"], bind="query-params")
     copy_link()
-    keep_true("shared", params.SHARED)
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
+    keep_true("shared", params.SHARED)
 
 
-def _architecture(locked: bool) -> None:
+def _locked(setup: state.Setup) -> Collection[str]:
+    """What the weights decide."""
+    if setup["weights"] == "minilm":
+        return params.LOCKED
+    return setup.own.recognised.known.keys() if setup.own else ()
+
+
+def _architecture(locked: Collection[str]) -> None:
     for key in ARCHITECTURE_ORDER:
         if key in params.SIZES:
-            widgets.size(key, disabled=locked, help_text=HELP[key])
+            widgets.size(key, disabled=key in locked, help_text=HELP[key])
         elif key in params.WORDS:
-            widgets.choice(key, disabled=locked, help_text=HELP[key])
+            widgets.choice(key, disabled=key in locked, help_text=HELP[key])
         else:
-            widgets.switch(key, disabled=locked, help_text=HELP[key])
+            widgets.switch(key, disabled=key in locked, help_text=HELP[key])
 
 
 def _resemblance(setup: state.Setup) -> str:
     """Which preset the sliders match, or come nearest to and how they differ."""
     sliders = {key: setup[key] for key in params.ARCHITECTURE}
-    name, different = min(
-        ((name, differences(sliders, preset.config)) for name, preset in PRESETS.items()), key=lambda item: len(item[1])
-    )
-    if not different:
-        return f"matches: {PRESETS[name].title}"
+    distances = {name: differences(sliders, preset.config) for name, preset in PRESETS.items()}
+    same = [PRESETS[name].title for name, different in distances.items() if not different]
+    if same:
+        return f"matches: {' · '.join(same)}"
+    name, different = min(distances.items(), key=lambda item: len(item[1]))
     listed = ", ".join(f"{key} {sliders[key]} instead of {theirs}" for key, theirs in different.items())
     return f"nearest: {PRESETS[name].title}, but {listed}"
 
@@ -134,20 +147,21 @@ def _set(values: dict[str, Any]) -> None:
         st.session_state[key] = value
 
 
-def _apply_preset() -> None:
+def _start_from() -> None:
     name = st.session_state["preset"]
     if name is not None:
-        config = PRESETS[name].config
-        _set({"weights": "random", **{key: getattr(config, key) for key in params.ARCHITECTURE}, "preset": None})
+        apply_preset(name)
+        st.session_state["preset"] = None  # a shortcut, not a choice that lasts
 
 
 def _remember_architecture() -> None:
     """The trained weights lock the sliders to their own shape; the visitor's own comes back with random weights."""
     if st.session_state["weights"] == "minilm":
-        st.session_state["_own_architecture"] = {key: st.session_state[key] for key in params.ARCHITECTURE}
+        st.session_state["_own_architecture"] = {key: st.session_state[key] for key in params.LOCKED}
     else:
         _set(st.session_state.pop("_own_architecture", {}))
 
 
 def _reset() -> None:
+    own_weights.close()
     _set({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})

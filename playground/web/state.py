@@ -7,13 +7,16 @@ import streamlit as st
 
 from playground.config import ModelConfig
 from playground.text import Batch, Sentences, split_sentences
-from playground.web import cache, link, params
+from playground.web import cache, link, own_weights, params
 
 NOTICES = "_notices"
 """Session key of (the choices they are about, the sentences); they stay until a choice changes."""
 
 SHOWN = "_shown"
 """Session key of the shared values that the page showed last."""
+
+OPEN = "_open"
+"""Session key of the page that was drawn last, by its path."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,27 @@ class Setup:
         return min(int(self["sentence"]), len(self.text.sentences)) - 1
 
     @property
+    def weights(self) -> str:
+        """`minilm`, `random`, or the SHA-256 of the visitor's own file; until there is one, `random`."""
+        if self["weights"] != "mine":
+            return str(self["weights"])
+        return self.own.sha256 if self.own else "random"
+
+    @property
+    def own(self) -> own_weights.OwnWeights | None:
+        """The visitor's own weights, where they are what is shown."""
+        return own_weights.opened() if self["weights"] == "mine" else None
+
+    @property
     def config(self) -> ModelConfig:
-        """The architecture, with the tokenizer's vocabulary."""
-        return link.model_config(self.values, cache.tokenizer(self.text_key).vocab_size)
+        """The architecture, with the vocabulary of the visitor's own token table, or else the tokenizer's."""
+        vocab_size = self.own.recognised.known["vocab_size"] if self.own else 0
+        return link.model_config(self.values, vocab_size or cache.tokenizer(self.text_key).vocab_size)
+
+    @property
+    def run_key(self) -> tuple[cache.TextKey, int, str, ModelConfig, int, bool]:
+        """What the run of the sentence depends on, as `cache.run_sentence` takes it."""
+        return self.text_key, self.sentence, self.weights, self.config, self["seed"], self["causal"]
 
 
 def value(key: str) -> Any:
@@ -65,31 +86,73 @@ def current() -> Setup:
     return Setup({key: value(key) for key in params.SHARED})
 
 
-def open_page() -> None:
+def open_page(page: str) -> None:
     """Make the visitor's choices go together, before any widget exists.
 
     A choice comes from its widget once there is one, and from the link before. What has to change is written back to
     whichever it came from, so that widgets, link and charts agree.
+
+    Args:
+        page: the path of the page that is about to be drawn.
     """
-    from_link = [key for key in params.PARAMS if key not in st.session_state and key in st.query_params]
-    read = {key: link.read(key, st.query_params.get_all(key)) for key in from_link}
+    _bring_back(page)
+    texts = {key: st.query_params.get_all(key) for key in st.query_params if key in params.PARAMS}
+    from_link = [key for key in texts if key not in st.session_state]
+    read = {key: link.read(key, texts[key]) for key in from_link}
     sentences = [complaint for _, complaint in read.values() if complaint]
-    if st.query_params.get("v", link.VERSION) != link.VERSION and not st.session_state:
+    outdated = st.query_params.get("v", link.VERSION) != link.VERSION
+    if outdated:
         sentences.append("This link was made by another version of the playground; some of it may look different.")
 
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, (value, _) in read.items() if key in values})
     before = st.session_state.get(SHOWN)
-    settled, reasons = link.settle(values, from_link, before=before, trained=cache.trained_available())
+    own = own_weights.opened()
+    settled, reasons = link.settle(
+        values,
+        from_link,
+        before=before,
+        trained=cache.trained_available(),
+        own=own.recognised if own else None,
+    )
+    if values["weights"] == "mine" and before is None:
+        reasons.append(
+            "A link can't carry a weights file, so these are random weights of its architecture; "
+            "open the file in the sidebar to see yours."
+        )
     st.session_state[SHOWN] = settled
-    changed = {key: value for key, value in settled.items() if value != values[key]}
     if sentences or reasons:
         st.session_state[NOTICES] = (settled, [*sentences, *reasons])
-    for key in changed.keys() & st.session_state.keys():
-        st.session_state[key] = changed[key]
-    if sentences or changed.keys() - st.session_state.keys():
-        own = {key: value for key, (value, _) in read.items() if key not in settled}
-        _rewrite_link({**settled, **own})
+
+    wanted = {**{key: value for key, (value, _) in read.items()}, **settled}
+    changed = [key for key in settled if settled[key] != values[key]]
+    for key in changed:
+        if key in st.session_state:
+            st.session_state[key] = settled[key]
+    misspelt = any([params.write(read[key][0])] != texts[key] for key in from_link)
+    if outdated or misspelt or any(key not in st.session_state for key in changed):
+        _rewrite_link(wanted)
+
+
+def own_keys(page: str) -> list[str]:
+    """The parameters of one page, by its path."""
+    prefix = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec"}.get(page, page)
+    return [key for key in params.OWN if key.startswith(f"{prefix}_")]
+
+
+def _bring_back(page: str) -> None:
+    """Put a page's own values, which the session has kept, back into the link when the page is opened again.
+
+    A step back in the browser's history trusts the link alone, and Streamlit takes them out of it on leaving.
+    """
+    if st.session_state.get(OPEN) == page:
+        return
+    st.session_state[OPEN] = page
+    kept = {key: st.session_state[key] for key in own_keys(page) if key in st.session_state}
+    moved = {key: value for key, value in kept.items() if value != params.OWN[key].default}
+    if moved.keys() - st.query_params.keys():
+        st.query_params.update({key: params.write(value) for key, value in moved.items()})
+        st.rerun()
 
 
 def notices() -> list[str]:

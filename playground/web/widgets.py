@@ -1,6 +1,6 @@
 """Widgets of the link: each is bound to the query parameter of its key, with that parameter's options and default."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -9,13 +9,14 @@ from playground.web.params import PARAMS, Choice, Size, Switch, Whole, write
 
 
 def size(key: str, *, disabled: bool = False, help_text: str | None = None) -> None:
-    """A slider over a parameter's stops."""
+    """A slider over a parameter's stops, and over the value of a visitor's own weights, which may lie between them."""
     param = PARAMS[key]
     if not isinstance(param, Size):
         raise TypeError(f"{key} is not a Size")
+    stops = sorted({*param.options, state.value(key)})
     st.select_slider(
         key,
-        param.options,
+        stops,
         param.default,
         key=key,
         disabled=disabled,
@@ -50,6 +51,14 @@ def choice(
         wrap=True,
     )
     return str(chosen)
+
+
+def stage(key: str, label: str, order: Sequence[str]) -> str:
+    """A slider through a parameter's words, in the order that makes sense now."""
+    param = PARAMS[key]
+    if not isinstance(param, Choice):
+        raise TypeError(f"{key} is not a Choice")
+    return str(st.select_slider(label, order, param.default, key=key, bind="query-params"))
 
 
 def switch(key: str, label: str | None = None, *, disabled: bool = False, help_text: str | None = None) -> bool:

@@ -16,7 +16,8 @@ def random_patterns(seed: int, *shape: int, causal: bool = False) -> NDArray[np.
     weights = np.random.default_rng(seed).random((*shape, shape[-1])) ** 3
     if causal:
         weights *= np.tri(shape[-1])
-    return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+    patterns: NDArray[np.float32] = (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return patterns
 
 
 @pytest.mark.parametrize("n_tokens", [1, 2, 7, 64])
@@ -80,8 +81,8 @@ def test_rollout_without_residual_keeps_a_masked_row_empty() -> None:
     patterns[:, 0, 1] = [0.25, 0.75]
     shares = rollout(patterns, residual=False)
     assert np.isfinite(shares).all()
-    np.testing.assert_allclose(shares[0], [[0, 0], [0.25, 0.75]])
-    np.testing.assert_allclose(shares[1].sum(axis=-1), [0, 0.75])
+    np.testing.assert_allclose(shares[0], [[0.0, 0.0], [0.25, 0.75]])
+    np.testing.assert_allclose(shares[1].sum(axis=-1), [0.0, 0.75])
 
 
 def test_nothing_is_written_into_the_patterns() -> None:

@@ -1,21 +1,25 @@
 """Attention's pictures hold exactly the weights they were given."""
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from playground.figures import attention
+from playground.figures import attention, lines
 from playground.figures.theme import token_labels
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
 T = len(TOKENS)
 ALL = np.ones((T, T), dtype=bool)
+EVERY = np.ones(T, dtype=bool)
 
 
 def random_patterns(*shape: int, seed: int = 0) -> NDArray[np.float32]:
     weights = np.random.default_rng(seed).random((*shape, shape[-1])) ** 4
-    return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+    patterns: NDArray[np.float32] = (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return patterns
 
 
 def text_of(figure: go.Figure) -> str:
@@ -74,13 +78,12 @@ def test_marker_number_layer_times_heads_plus_head_lies_on_that_head(
     assert list(figure.layout.yaxis.ticktext) == [str(layer) for layer in range(n_layers)]
 
 
-def test_the_chosen_head_is_framed() -> None:
-    patterns = random_patterns(3, 4, 5)
-    assert not attention.head_grid(patterns).layout.shapes
-    (frame,) = attention.head_grid(patterns, (2, 1)).layout.shapes
-    assert frame.x0 < 1 * 6 + 2 < frame.x1
-    assert frame.y0 < 2 * 6 + 2 < frame.y1
-    assert (frame.x1 - frame.x0, frame.y1 - frame.y0) == (6, 6)
+def test_every_head_has_an_equal_share_of_the_picture() -> None:
+    figure = attention.head_grid(random_patterns(3, 4, 5))
+    left, right = figure.layout.xaxis.range
+    bottom, top = figure.layout.yaxis.range
+    assert (left, right) == (-0.5, 4 * 6 - 0.5)
+    assert (top, bottom) == (-0.5, 3 * 6 - 0.5)
 
 
 def test_invisible_markers_can_be_clicked() -> None:
@@ -175,7 +178,7 @@ def test_lines_lead_from_every_query_to_its_strongest_keys() -> None:
     pattern[:, 0] = 0.6
     pattern[:, 5] = 0.4
     pattern[3, 0], pattern[3, 2] = 0.01, 0.59  # below what is drawn
-    figure = attention.head_lines(pattern, TOKENS, 3)
+    figure = lines.head_lines(pattern, TOKENS, 3, shown=EVERY)
     expected = {(q, k) for q in range(T) for k in range(T) if pattern[q, k] > 0.02}
     assert set(lines_of(figure)) == expected
     names = [list(trace.text) for trace in figure.data if trace.text is not None]
@@ -184,16 +187,16 @@ def test_lines_lead_from_every_query_to_its_strongest_keys() -> None:
 
 def test_at_most_the_strongest_keys_are_drawn() -> None:
     pattern = np.full((8, 8), 1 / 8, dtype=np.float32)
-    drawn = lines_of(attention.head_lines(pattern, [f"t{i}" for i in range(8)], 0))
-    assert len(drawn) == 8 * attention.STRONGEST
+    drawn = lines_of(lines.head_lines(pattern, [f"t{i}" for i in range(8)], 0, shown=np.ones(8, dtype=bool)))
+    assert len(drawn) == 8 * lines.strongest_keys(8)
 
 
 def test_lines_leave_hidden_tokens_out() -> None:
     shown = np.array([False, True, True, True, True, False])
-    figure = attention.head_lines(np.full((T, T), 1 / T, dtype=np.float32), TOKENS, 2, shown=shown)
+    figure = lines.head_lines(np.full((T, T), 1 / T, dtype=np.float32), TOKENS, 2, shown=shown)
     assert all(0 <= end <= 3 for line in lines_of(figure) for end in line)
     assert [list(trace.text) for trace in figure.data if trace.text is not None] == [token_labels(TOKENS)[1:5]] * 2
-    empty = attention.head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, shown=np.zeros(T, dtype=bool))
+    empty = lines.head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, shown=np.zeros(T, dtype=bool))
     assert lines_of(empty) == []
 
 
@@ -222,7 +225,7 @@ def test_no_picture_holds_a_tag_that_somebody_typed() -> None:
     pattern = np.full((T, T), 1 / T, dtype=np.float32)
     for figure in (
         attention.head_heatmap(pattern, TOKENS, ALL),
-        attention.head_lines(pattern, TOKENS, 0),
+        lines.head_lines(pattern, TOKENS, 0, shown=EVERY),
         attention.query_ranking(pattern[0], TOKENS, ALL[0]),
     ):
         assert "&lt;b&gt;" in text_of(figure).replace("\\u0026", "&").replace("\\u003c", "<").replace("\\u003e", ">")
@@ -231,6 +234,6 @@ def test_no_picture_holds_a_tag_that_somebody_typed() -> None:
         assert not any("<" in name for name in names)
 
 
-def _strings(trace: go.Scatter, axis: str) -> list[str]:
-    values = trace[axis] if axis in trace else None
-    return [value for value in (values if values is not None else ()) if isinstance(value, str)]
+def _strings(trace: Any, axis: str) -> list[str]:
+    values = getattr(trace, axis, None)
+    return [value for value in (() if values is None else values) if isinstance(value, str)]

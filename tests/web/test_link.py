@@ -8,8 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
+from playground.text import split_sentences
 from playground.web.link import model_config, read, settle
-from playground.web.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES, Choice, Size, Switch, Whole
+from playground.web.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES, Choice, Size, Switch, Text, Whole
 
 JUNK = ["", " ", "NaN", "nan", "<script>alert(1)</script>", "None", "null", "[]", "-", "--5", "+", "²", "½", "1e",
         "0x10", "🙂", "\x00", "\u202e12", "true;", "9" * 5000, "a" * 100_000, "`x` **y** [z](w)"]  # fmt: skip
@@ -25,13 +26,13 @@ def inside(key: str, value: Any) -> bool:
         return isinstance(value, bool)
     if isinstance(param, Whole):
         return type(value) is int and param.low <= value <= param.high
-    return isinstance(value, str) and len(value) <= MAX_CHARACTERS
+    return isinstance(value, str) and len(value) <= param.longest
 
 
 # --- reading
 
 
-@pytest.mark.parametrize("key", [key for key in PARAMS if key != "text"])
+@pytest.mark.parametrize("key", [key for key, param in PARAMS.items() if not isinstance(param, Text)])
 @pytest.mark.parametrize("junk", JUNK, ids=lambda text: repr(text[:12]))
 def test_junk_becomes_a_value_of_the_parameter_with_a_sentence(key: str, junk: str) -> None:
     value, sentence = read(key, [junk])
@@ -99,6 +100,9 @@ def test_a_text_that_is_too_long_is_cut() -> None:
     text, sentence = read("text", ["é" * 100_000])
     assert text == "é" * MAX_CHARACTERS
     assert sentence == f"The text has 100,000 characters; only the first {MAX_CHARACTERS:,} are kept."
+    target, sentence = read("encdec_target", ["a" * 600])
+    assert target == "a" * 500
+    assert sentence == "The target has 600 characters; only the first 500 are kept."
 
 
 def test_a_strangers_text_is_quoted_short_and_without_markup() -> None:
@@ -168,7 +172,8 @@ def test_settled_values_run_stay_settled_and_change_only_what_has_to(
     assert all(inside(key, value) for key, value in settled.items())
     model_config(settled, vocab_size=100)
     changed = {key for key in settled if settled[key] != values[key]}
-    assert changed <= {"weights", "n_heads", *LOCKED}
+    assert changed <= {"weights", "n_heads", "sentence", *LOCKED}
+    assert settled["sentence"] <= max(1, len(split_sentences(settled["text"]).sentences))
     assert all(sentence.endswith(".") for sentence in sentences)
     if settled["weights"] == "minilm":
         assert trained

@@ -45,6 +45,8 @@ DEFAULTS = {
     "residual": True,
     "causal": False,
     "seed": 0,
+    "overview_shapes": False,
+    "overview_batch": "this text",
     "attention_layer": 3,
     "attention_head": 1,
     "attention_query": 10,
@@ -58,8 +60,29 @@ DEFAULTS = {
     "norms_layer": 0,
     "norms_norm": 0,
     "norms_token": 0,
+    "positions_view": "swap two words",
+    "positions_first": 2,
+    "positions_second": 8,
+    "positions_curve_1": 0,
+    "positions_curve_2": 10,
+    "positions_curve_3": 100,
+    "positions_measure": "dot product",
+    "step_path": "as the data moves",
+    "step_stage": "embedding",
+    "step_layer": 0,
+    "step_head": 0,
+    "step_query": 10,
+    "step_key": 2,
+    "step_dropout": False,
     "parameters_model": "sidebar",
     "parameters_view": "components",
+    "tutorials_against": "E",
+    "tutorials_letter": "A",
+    "encdec_target": "Het dier was te moe.\nDaarom stak het de straat niet over.",
+    "encdec_attention": "cross",
+    "encdec_layer": 0,
+    "encdec_head": 0,
+    "encdec_position": 0,
 }
 """Of version 1."""
 
@@ -78,7 +101,8 @@ def test_defaults_are_frozen() -> None:
 
 def test_no_parameter_is_shared_and_a_pages_own() -> None:
     assert not SHARED.keys() & OWN.keys()
-    assert {key.split("_")[0] for key in OWN} <= {"attention", "norms", "parameters"}
+    pages = {"attention", "encdec", "norms", "overview", "parameters", "positions", "step", "tutorials"}
+    assert {key.split("_")[0] for key in OWN} <= pages
 
 
 def test_the_architecture_is_the_configs_fields() -> None:

@@ -177,6 +177,8 @@ def test_defaults_stand_without_variables() -> None:
         ("PLAYGROUND_THREADS", ["0", "auto"]),
         ("PLAYGROUND_FRAME_ANCESTORS", ["", "*; script-src *", "'self'\r\nset-cookie: a=b", "a, b", "schüle.example"]),
         ("PLAYGROUND_BUSY_TIMEOUT", ["0", "-3", "nan", "inf", "soon"]),
+        ("PLAYGROUND_MAX_OWN_WEIGHTS", ["0", "1 GB"]),
+        ("PLAYGROUND_WEIGHTS_FOLDER", ["", ".", "tests", "/there/is/no/such/folder", __file__]),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_named_and_the_default_used(

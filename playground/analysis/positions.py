@@ -1,0 +1,176 @@
+"""What the position table looks like, what it adds to a sentence, and what happens when two words change places.
+
+Legend: N positions, T real tokens, D = d_model; padding never counts.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from playground.analysis.streams import l2
+from playground.config import ModelConfig, Positions
+from playground.model import Encoder, causal_and_padding
+from playground.model.positions import frequencies, sinusoids
+from playground.text import Batch
+
+Array = NDArray[np.float32]
+
+ROUNDING = 1e-5
+"""A difference up to this share of the output's largest number is taken for rounding."""
+
+
+def first_rows(encoder: Encoder, n: int) -> Array:
+    """The first rows of the table that an encoder adds: (n or max_len, whichever is less, D), read-only.
+
+    One with positions="none" adds no table: these are the standard sinusoids then, to compare with.
+    """
+    config = encoder.config
+    table = encoder.embed.position_table()
+    if table is None:
+        table = sinusoids(min(n, config.max_len), config.d_model)
+    rows: Array = table[:n].detach().cpu().numpy().copy()
+    rows.flags.writeable = False
+    return rows
+
+
+def dot_products(rows: Array) -> Array:
+    """Each position's row times each other's: (N, D) → (N, N)."""
+    products: Array = rows @ rows.T
+    return products
+
+
+def distances(rows: Array) -> Array:
+    """Length of the difference of each two rows: (N, D) → (N, N)."""
+    wide = torch.tensor(rows)
+    apart: Array = torch.cdist(wide, wide, compute_mode="donot_use_mm_for_euclid_dist").numpy()
+    return apart
+
+
+def by_offset(matrix: Array) -> pd.DataFrame:
+    """Mean, lowest and highest entry over all pairs of positions that are as far apart: a row an offset, 0 … N − 1."""
+    diagonals = [np.diagonal(matrix, offset) for offset in range(len(matrix))]
+    rows = [(diagonal.mean(), diagonal.min(), diagonal.max()) for diagonal in diagonals]
+    return pd.DataFrame(rows, columns=["mean", "lowest", "highest"]).rename_axis("offset")
+
+
+def addition(tokens: Array, rows: Array) -> pd.DataFrame:
+    """What adding rows of the table does to token embeddings, both (T, D): a row a token.
+
+    Columns: the lengths of `token`, `position` and `sum`; `relative`, position over token; `cosine` between token and
+    sum. What divides by a zero length is NaN.
+    """
+    total = tokens + rows
+    table = pd.DataFrame({"token": l2(tokens), "position": l2(rows), "sum": l2(total)})
+    products = (tokens.astype(np.float64) * total).sum(axis=1)
+    table["relative"] = table["position"] / table["token"].where(table["token"] > 0)
+    table["cosine"] = products / (table["token"] * table["sum"]).where(lambda lengths: lengths > 0)
+    return table
+
+
+@dataclass(frozen=True)
+class Swap:
+    """How far outputs move when two words change places; each word is compared with itself, wherever it stands.
+
+    Attributes:
+        placed: (T,), each word's largest |difference| over its D numbers, with positions.
+        bare: (T,), the same without positions.
+        size: the largest |number| of the output without positions; rounding is in proportion to it.
+    """
+
+    placed: Array
+    bare: Array
+    size: float
+
+    @property
+    def equivariant(self) -> bool:
+        """Whether, without positions, the outputs change places with their words and are otherwise the same."""
+        return float(self.bare.max()) <= ROUNDING * self.size
+
+    @property
+    def ordered(self) -> bool:
+        """Whether, with positions, the outputs show the order of the words."""
+        return float(self.placed.max()) > ROUNDING * self.size
+
+
+def swap_words(encoder: Encoder, batch: Batch, sentence: int, first: int, second: int, *, causal: bool = False) -> Swap:
+    """Run a sentence as it is, and with the tokens at two positions exchanged; with positions, and without.
+
+    An encoder without positions stands for the second; the first is then its weights with the standard sinusoids.
+
+    Raises:
+        ValueError: there is no token at one of the positions, or the sentence is longer than the position table.
+    """
+    n_tokens = int(batch.mask[sentence].sum())
+    if not (0 <= first < n_tokens and 0 <= second < n_tokens):
+        raise ValueError(f"A sentence of {n_tokens} tokens has none at position {max(first, second)}.")
+    places = torch.arange(batch.ids.shape[1])
+    swapped = places.clone()
+    swapped[[first, second]] = swapped[[second, first]]
+    device = next(encoder.parameters()).device
+    ids = batch.ids[sentence, torch.stack([places, swapped])].to(device)  # (2, T with padding)
+    keys = batch.mask[sentence].expand(2, -1).to(device)
+    mask = causal_and_padding(keys) if causal else keys
+
+    outputs = {}
+    none = encoder.config.positions == "none"
+    with torch.inference_mode():
+        for name, model in {
+            "placed": with_positions(encoder, "sinusoidal") if none else encoder,
+            "bare": encoder if none else with_positions(encoder, "none"),
+        }.items():
+            before, after = model(ids, mask).cpu()
+            outputs[name] = before[:n_tokens], after[swapped][:n_tokens]
+    moved = {name: (before - after).abs().amax(dim=-1).numpy() for name, (before, after) in outputs.items()}
+    return Swap(**moved, size=float(outputs["bare"][0].abs().max()))
+
+
+def with_positions(encoder: Encoder, positions: Positions) -> Encoder:
+    """The same weights, the tensors shared, with a fixed position table instead of their own, or with none."""
+    other = Encoder(replace(encoder.config, positions=positions), seed=None)
+    weights = {name: tensor for name, tensor in encoder.state_dict().items() if name != "embed.positions.weight"}
+    other.load_state_dict(weights, assign=True)
+    return other.to(next(encoder.parameters()))
+
+
+def describe_swap(config: ModelConfig, swap: Swap, *, causal: bool = False) -> str:
+    """What the swap shows, in this run's numbers."""
+    bare, placed = float(swap.bare.max()), float(swap.placed.max())
+    if not np.isfinite([bare, placed]).all():
+        return "**Overflow**: the outputs are too large for 32-bit floats, so there is nothing to compare."
+    counts = "the order counts" if swap.ordered else "this encoder cannot tell the order with them either"
+    with_table = f"With positions, outputs change by up to {placed:.2g}: {counts}."
+    if swap.equivariant:
+        return (
+            f"**Without positions the order is lost**: the outputs change places with their words, and are the same to "
+            f"rounding ({bare:.1g}). This is *equivariance*. {with_table}"
+        )
+    reasons = ["the causal mask shows each token only those before it, which tells the order too"] * causal + [
+        "the reshape merge mixes the numbers of different positions"
+    ] * (config.head_merge == "reshape")
+    because = " and ".join(reasons) or "rounding errors, which many layers, or norms of nearly equal numbers, enlarge"
+    return f"**Even without positions, outputs change** by up to {bare:.2g}: {because}. {with_table}"
+
+
+def formula(positions: Positions) -> str:
+    """The table in LaTeX: Vaswani et al. 2017, section 3.5; tutorial B for the doubled exponent."""
+    if positions == "learned":
+        return r"P_t = \text{row } t \text{ of a table of parameters}"
+    exponent = r"2 \cdot 2i/D" if positions == "sinusoidal-doubled" else "2i/D"
+    angle = rf"\frac{{t}}{{10000^{{{exponent}}}}}"
+    return rf"P_{{t,\,2i}} = \sin{angle},\quad P_{{t,\,2i+1}} = \cos{angle}"
+
+
+def formula_with_numbers(positions: Positions, rows: Array, position: int, dimension: int) -> str:
+    """One entry of the table (N, D) in LaTeX, by its formula and by its value."""
+    entry, value = rf"P_{{{position},\,{dimension}}}", f"{rows[position, dimension]:.4g}"
+    if positions == "learned":
+        return f"{entry} = {value}"
+    doubled = positions == "sinusoidal-doubled"
+    d_model, pair = rows.shape[1], dimension // 2
+    exponent = (r"2 \cdot " if doubled else "") + f"{2 * pair}/{d_model}"
+    angle = position * float(frequencies(d_model, doubled=doubled)[pair])
+    function = r"\cos" if dimension % 2 else r"\sin"
+    return rf"{entry} = {function}\frac{{{position}}}{{10000^{{{exponent}}}}} = {function} {angle:.4g} = {value}"

@@ -1,0 +1,227 @@
+"""Each stage of a walk as a formula, with this run's numbers in it.
+
+What a formula gives is worked out by hand, in fp64, from what the model computed one stage before; what the model
+computed at the stage itself stands beside it. Legend: T tokens, H heads, D = d_model.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from playground.analysis import norms
+from playground.analysis.tex import factor, number, sum_of_products
+from playground.analysis.walkthrough import Array, Walk
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage, worked out.
+
+    Attributes:
+        formulas: LaTeX, in symbols.
+        numbers: LaTeX, the first number of each result with what it is made of.
+        by_hand: what the formulas give; (1,) to (T,) or (D,).
+        traced: the same, as the model computed it.
+    """
+
+    formulas: tuple[str, ...]
+    numbers: tuple[str, ...]
+    by_hand: Array
+    traced: Array
+
+    @property
+    def off(self) -> float:
+        """The largest difference between the two; infinities of one sign are equal."""
+        with np.errstate(invalid="ignore"):
+            return float(np.abs(np.where(self.by_hand == self.traced, 0, self.by_hand - self.traced)).max())
+
+
+def work_out(walk: Walk, stage: str) -> Step:
+    """One stage with its numbers."""
+    with np.errstate(invalid="ignore", over="ignore"):  # what has left fp32's range is shown as such
+        return _STEPS[stage](walk)
+
+
+def _embedding(walk: Walk) -> Step:
+    config, learned, arrays = walk.config, walk.layer.learned, walk.layer.run.arrays
+    x = arrays["embed.tokens"][walk.query].astype(np.float64)
+    symbols, numbers = [r"E_{\mathrm{id}}"], [number(x[0])]
+    if config.scale_embeddings:
+        symbols = [r"\sqrt{D}\, E_{\mathrm{id}}"]
+        numbers = [rf"\sqrt{{{config.d_model}}} \cdot {factor(x[0] / math.sqrt(config.d_model))}"]
+    if "embed.positions" in learned:
+        symbols, numbers = [*symbols, "P_t"], [*numbers, factor(learned["embed.positions"][walk.query, 0])]
+        x = x + learned["embed.positions"][walk.query]
+    if "embed.segments" in learned:
+        symbols, numbers = [*symbols, "S_0"], [*numbers, factor(learned["embed.segments"][0])]
+        x = x + learned["embed.segments"]
+    formulas = [f"x = {' + '.join(symbols)}"]
+    lines = [" = ".join(dict.fromkeys(("x_0", " + ".join(numbers), number(x[0]))))]  # one number alone is its sum
+    if config.embedding_norm:
+        x, norm_formulas, norm_lines = _normalise(walk, "embed.norm", x.astype(np.float32))
+        formulas, lines = [*formulas, *norm_formulas], [*lines, *norm_lines]
+    return Step(tuple(formulas), tuple(lines), x, arrays["embed.out"][walk.query])
+
+
+def _projections(walk: Walk) -> Step:
+    learned, x = walk.layer.learned, walk.attention_input
+    lines, results, traced = [], [], []
+    for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j"), ("v", walk.key, "j")):
+        weight, bias = learned[f"{name}.weight"][walk.head], learned[f"{name}.bias"][walk.head]
+        results.append(weight.astype(np.float64) @ x[token] + bias)
+        traced.append(walk.layer[f"attn.{name}"][walk.head, token, 0])
+        lines.append(sum_of_products(f"{name}_{{{index},0}}", weight, x[token], results[-1], bias))
+    formulas = r"q_t = W_Q\, x_t + b_Q", r"k_j = W_K\, x_j + b_K", r"v_j = W_V\, x_j + b_V"
+    return Step(formulas, tuple(lines), np.array(results), np.array(traced))
+
+
+def _dot_products(walk: Walk) -> Step:
+    products, q, k = walk.dot_products(), walk.of_query("attn.q"), walk.layer["attn.k"][walk.head, walk.key]
+    traced = walk.of_query("attn.scores") * math.sqrt(walk.config.d_head)
+    line = sum_of_products(r"q_t \cdot k_j", q, k, products[walk.key])
+    formula = r"q_t \cdot k_j = \sum_i q_{t,i}\, k_{j,i}"
+    return Step((formula,), (line,), products[walk.allowed], traced[walk.allowed])
+
+
+def _scale(walk: Walk) -> Step:
+    product, scaled, d_head = walk.dot_products()[walk.key], walk.scaled(), walk.config.d_head
+    line = rf"s_{{t,j}} = \frac{{{number(product)}}}{{\sqrt{{{d_head}}}}} = {number(scaled[walk.key])}"
+    formula = r"s_{t,j} = \frac{q_t \cdot k_j}{\sqrt{d_\text{head}}}"
+    return Step((formula,), (line,), scaled[walk.allowed], walk.of_query("attn.scores")[walk.allowed])
+
+
+def _mask(walk: Walk) -> Step:
+    scores = np.where(walk.allowed, walk.scaled(), -np.inf)
+    formula = r"s_{t,j} \leftarrow -\infty \quad \text{where } t \text{ may not attend to } j"
+    line = rf"s_{{t,j}} = {number(scores[walk.key])}"
+    return Step((formula,), (line,), scores, walk.of_query("attn.scores"))
+
+
+def _softmax(walk: Walk) -> Step:
+    scores = walk.of_query("attn.scores").astype(np.float64)
+    largest = scores.max()
+    powers = np.exp(scores - largest)
+    weights = powers / powers.sum()
+    top = f"{number(scores[walk.key])} - {factor(largest)}"
+    line = rf"a_{{t,j}} = \frac{{e^{{{top}}}}}{{{number(powers.sum())}}} = {number(weights[walk.key])}"
+    formula = r"a_{t,j} = \frac{e^{s_{t,j} - m}}{\sum_i e^{s_{t,i} - m}}, \quad m = \max_i s_{t,i}"
+    return Step((formula,), (line,), weights, walk.of_query("attn.pattern"))
+
+
+def _weighted_sum(walk: Walk) -> Step:
+    weights, values = walk.of_query("attn.pattern").astype(np.float64), walk.layer["attn.v"][walk.head]
+    z, heaviest = weights @ values, np.argsort(weights)[::-1]
+    line = sum_of_products("z_{t,0}", weights[heaviest], values[heaviest, 0], z[0])
+    return Step((r"z_t = \sum_j a_{t,j}\, v_j",), (line,), z, walk.of_query("attn.z"))
+
+
+def _merge(walk: Walk) -> Step:
+    z, pieces = walk.layer["attn.z"], walk.pieces()
+    merged = np.concatenate([z[head, token] for head, token in pieces])
+    names = [rf"z^{{({head})}}_{{{token}}}" for head, token in pieces]
+    shown = r" \;;\; ".join(names if len(names) <= 4 else [*names[:2], r"\dots", names[-1]])
+    formula = r"c_t = [\, z^{(0)}_t \;;\; z^{(1)}_t \;;\; \dots \,]"
+    if walk.config.head_merge == "reshape":
+        formula = r"c = \mathrm{reshape}(z), \quad z: (H, T, d_\text{head}) \to c: (T, D)"
+    line = rf"c_{{{walk.query}}} = [\, {shown} \,]"
+    return Step((formula,), (line,), merged, walk.layer.merged[walk.query])
+
+
+def _output_projection(walk: Walk) -> Step:
+    weight, bias = walk.layer.learned["o.weight"][0], walk.layer.learned["o.bias"][0]
+    merged = walk.layer.merged[walk.query]
+    result = weight.astype(np.float64) @ merged + bias
+    line = sum_of_products("o_{t,0}", weight, merged, result, bias)
+    return Step((r"o_t = W_O\, c_t + b_O",), (line,), np.array([result]), walk.of_query("attn.out")[:1])
+
+
+def _first_residual(walk: Walk) -> Step:
+    return _residual(walk, r"x'_t", ("x_t", "o_t"), walk.first_sum, "resid_mid")
+
+
+def _second_residual(walk: Walk) -> Step:
+    base = "x'_t" if walk.pre_norm else "y_t"
+    return _residual(walk, r"x''_t", (base, "f_t"), walk.second_sum, "resid_post")
+
+
+def _residual(walk: Walk, result: str, symbols: tuple[str, str], vectors: tuple[Array, Array], name: str) -> Step:
+    stream, added = vectors
+    first = result.replace("_t", "_{t,0}")
+    if not walk.config.residual:
+        return Step((f"{result} = {symbols[1]}",), (f"{first} = {number(added[0])}",), added, walk.of_query(name))
+    summed = stream.astype(np.float64) + added
+    line = f"{first} = {number(stream[0])} + {factor(added[0])} = {number(summed[0])}"
+    return Step((f"{result} = {' + '.join(symbols)}",), (line,), summed, walk.of_query(name))
+
+
+def _first_norm(walk: Walk) -> Step:
+    return _norm(walk, "norm1")
+
+
+def _second_norm(walk: Walk) -> Step:
+    return _norm(walk, "norm2")
+
+
+def _norm(walk: Walk, name: str) -> Step:
+    out, formulas, lines = _normalise(walk, name, walk.norm_input(name))
+    return Step(formulas, lines, out, walk.of_query(f"{name}.out"))
+
+
+def _normalise(walk: Walk, name: str, x: Array) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    """The norm of one vector (D,) by hand, its formulas, and the same with numbers."""
+    config, learned = walk.config, walk.layer.learned
+    if config.norm == "none":
+        return x, ("y = x",), (f"y_0 = {number(x[0])}",)
+    hand = norms.normalise_by_hand(x, config)
+    gain, bias = learned[f"{name}.gain"], learned.get(f"{name}.bias")
+    out = gain * hand.normalized.astype(np.float64) + (0 if bias is None else bias)
+    index = "" if config.norm == "scalar" else "_i"
+    formula = rf"y_i = \gamma{index}\, \hat{{x}}_i" + ("" if bias is None else rf" + \beta{index}")
+    line = sum_of_products("y_0", gain[:1], hand.normalized[:1], out[0], None if bias is None else bias[0])
+    return out, (norms.formula(config), formula), (norms.formula_with_numbers(x, hand, config), line)
+
+
+def _feed_forward(walk: Walk) -> Step:
+    learned, x, hidden = walk.layer.learned, walk.feed_forward_input[walk.query], walk.of_query("ffn.hidden")
+    definition, activate = _ACTIVATIONS[walk.config.activation]
+    w1, b1, w2, b2 = (learned[name] for name in ("up.weight", "up.bias", "down.weight", "down.bias"))
+    up = float(w1[0].astype(np.float64) @ x + b1[0])
+    down = float(w2[0].astype(np.float64) @ hidden + b2[0])
+    name = rf"\mathrm{{{walk.config.activation}}}"
+    return Step(
+        (r"u = W_1\, y_t + b_1", rf"h = {name}(u) = {definition}", r"f_t = W_2\, h + b_2"),
+        (
+            sum_of_products("u_0", w1[0], x, up, b1[0]),
+            f"h_0 = {name}({number(up)}) = {number(activate(up))}",
+            sum_of_products("f_{t,0}", w2[0], hidden, down, b2[0]),
+        ),
+        np.array([up, activate(up), down]),
+        np.array([walk.of_query("ffn.up")[0], hidden[0], walk.of_query("ffn.out")[0]]),
+    )
+
+
+_ACTIVATIONS: dict[str, tuple[str, Callable[[float], float]]] = {
+    "relu": (r"\max(0, u)", lambda u: float(np.maximum(0, u))),
+    "gelu": (r"u\, \Phi(u)", lambda u: u * (1 + math.erf(u / math.sqrt(2))) / 2),
+    "silu": (r"u\, \sigma(u)", lambda u: u / (1 + float(np.exp(-u)))),
+}
+"""As in the model's feed-forward, for one number; in LaTeX and worked out."""
+
+_STEPS: dict[str, Callable[[Walk], Step]] = {
+    "embedding": _embedding,
+    "projections": _projections,
+    "dot products": _dot_products,
+    "scale": _scale,
+    "mask": _mask,
+    "softmax": _softmax,
+    "weighted sum": _weighted_sum,
+    "merge": _merge,
+    "output projection": _output_projection,
+    "first residual": _first_residual,
+    "first norm": _first_norm,
+    "feed-forward": _feed_forward,
+    "second residual": _second_residual,
+    "second norm": _second_norm,
+}

@@ -1,0 +1,175 @@
+"""One token's way through one head of one layer: its stages, and what stands where between them.
+
+Legend: T tokens, padding included, H heads, D = d_model.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playground.config import ModelConfig
+from playground.walkthrough import LayerRun
+
+Array = NDArray[np.floating]
+
+STAGES = (
+    "embedding",
+    "projections",
+    "dot products",
+    "scale",
+    "mask",
+    "softmax",
+    "weighted sum",
+    "merge",
+    "output projection",
+    "first residual",
+    "first norm",
+    "feed-forward",
+    "second residual",
+    "second norm",
+)
+"""Every stage, in the order of a post-norm block."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What to follow through a layer: a head, the token that asks, and one that is asked."""
+
+    layer: LayerRun
+    head: int
+    query: int
+    key: int
+
+    @property
+    def config(self) -> ModelConfig:
+        """The architecture that ran."""
+        return self.layer.run.config
+
+    @property
+    def pre_norm(self) -> bool:
+        """Whether norms stand before the sublayers."""
+        return self.config.norm_placement == "pre"
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """(T,) bool: the keys that the query may attend to."""
+        keys: NDArray[np.bool_] = self.layer.run.allowed[self.query]
+        return keys
+
+    def hidden(self) -> tuple[int, int]:
+        """How many keys the mask hides from the query because they come later, and because they are padding."""
+        padding = self.layer.run.padding
+        return int((~self.allowed & ~padding).sum()), int((~self.allowed & padding).sum())
+
+    def of_query(self, name: str) -> Array:
+        """The query token's row of an array of this layer, or the head's if it has heads."""
+        array = self.layer[name]
+        row: Array = array[self.head, self.query] if array.ndim == 3 else array[self.query]
+        return row
+
+    @property
+    def attention_input(self) -> Array:
+        """What queries, keys and values are made of: (T, D)."""
+        return self.layer["norm1.out"] if self.pre_norm else self.layer.block_input
+
+    @property
+    def feed_forward_input(self) -> Array:
+        """(T, D)."""
+        return self.layer["norm2.out"] if self.pre_norm else self.layer["norm1.out"]
+
+    @property
+    def first_sum(self) -> tuple[Array, Array]:
+        """The two vectors (D,) that the first residual connection adds."""
+        return self.layer.block_input[self.query], self.of_query("attn.out")
+
+    @property
+    def second_sum(self) -> tuple[Array, Array]:
+        """The two vectors (D,) that the second residual connection adds."""
+        return self.of_query("resid_mid" if self.pre_norm else "norm1.out"), self.of_query("ffn.out")
+
+    def norm_input(self, name: str) -> Array:
+        """The vector (D,) that `norm1` or `norm2` is given."""
+        if self.pre_norm:
+            return self.layer.block_input[self.query] if name == "norm1" else self.of_query("resid_mid")
+        return self.of_query("resid_mid" if name == "norm1" else "resid_post")
+
+    def dot_products(self) -> Array:
+        """The query with every key, (T,), before scale and mask."""
+        products: Array = self.layer["attn.k"][self.head].astype(np.float64) @ self.of_query("attn.q")
+        return products
+
+    def scaled(self) -> Array:
+        """The dot products over √d_head, (T,), before the mask."""
+        return self.dot_products() / math.sqrt(self.config.d_head)
+
+    def pieces(self) -> list[tuple[int, int]]:
+        """The head and the token that each d_head numbers of the merged vector come from, in order."""
+        n_heads, n_tokens = self.config.n_heads, len(self.layer.run.tokens)
+        if self.config.head_merge == "transpose":
+            return [(head, self.query) for head in range(n_heads)]
+        # Without the transpose, the pieces lie head by head, each head's tokens in a row; H of them make a vector.
+        return [divmod(self.query * n_heads + i, n_tokens) for i in range(n_heads)]
+
+
+def order(config: ModelConfig) -> tuple[str, ...]:
+    """The stages in the order in which this architecture computes them."""
+    if config.norm_placement == "post":
+        return STAGES
+    others = [stage for stage in STAGES if not stage.endswith("norm")]
+    others.insert(others.index("projections"), "first norm")
+    others.insert(others.index("feed-forward"), "second norm")
+    return tuple(others)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Some stages that belong together.
+
+    Attributes:
+        title: what they are about.
+        idea: what they add to the chapter before.
+        stages: by name.
+    """
+
+    title: str
+    idea: str
+    stages: tuple[str, ...]
+
+
+def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
+    """The same stages in the order in which tutorial B introduces them: from attention outwards."""
+    attention = ("dot products", "scale", "mask", "softmax", "weighted sum")
+    inner = {"projections", *attention, "merge", "output projection", "embedding"}
+    return (
+        Chapter(
+            "Attention",
+            "Take queries, keys and values as given. A query is compared with every key, and the answers decide how "
+            "much of each value goes into the result.",
+            attention,
+        ),
+        Chapter(
+            "Self-attention",
+            "The sentence asks itself: queries, keys and values are three learned maps of the same vectors.",
+            ("projections",),
+        ),
+        Chapter(
+            "Multi-head attention",
+            f"{config.n_heads} such heads work side by side, on {config.d_head} features each; their results are "
+            "joined, and one more map mixes them.",
+            ("merge", "output projection"),
+        ),
+        Chapter(
+            "Positions",
+            "Nothing so far knows the order of the words, so each place adds a vector of its own before the first "
+            "block.",
+            ("embedding",),
+        ),
+        Chapter(
+            "The block",
+            "Attention and a feed-forward network, each with a residual connection and a norm: one layer, to be "
+            "repeated.",
+            tuple(stage for stage in order(config) if stage not in inner),
+        ),
+    )

@@ -1,0 +1,176 @@
+"""The position table as pictures. Legend: N positions, T tokens, D dimensions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from playground.figures import palette
+from playground.figures.theme import diverging, style, token_labels
+
+Array = NDArray[np.float32]
+
+MAX_POSITIONS = 128
+"""Rows of the table that are drawn."""
+
+MAX_DIMENSIONS = 256
+"""Columns of the table that are drawn."""
+
+CURVES = (palette.EMBEDDINGS, palette.Q, palette.V)
+"""Colours of the chosen dimensions."""
+
+STANDARD, DOUBLED = palette.EMBEDDINGS, palette.Q
+
+
+def colour_limit(values: Array) -> float:
+    """Where the colours end, on either side of zero: 99 % of the numbers lie within."""
+    return float(np.percentile(np.abs(values), 99)) or 1.0
+
+
+def table_heatmap(rows: Array, *, height: int = 420) -> go.Figure:
+    """The first positions and dimensions of a table (N, D): a row a position, a column a dimension."""
+    drawn = rows[:MAX_POSITIONS, :MAX_DIMENSIONS]
+    figure = _signed(drawn, "value", "position %{y}, dimension %{x}: %{z:.4g}")
+    figure.update_xaxes(title="dimension")
+    figure.update_yaxes(title="position")
+    return style(figure, height=height)
+
+
+def dimension_curves(rows: Array, dimensions: Sequence[int]) -> go.Figure:
+    """Chosen dimensions of a table (N, D) along the first positions."""
+    figure = go.Figure()
+    drawn = rows[:MAX_POSITIONS]
+    for dimension, colour in zip(dimensions, CURVES, strict=False):
+        figure.add_scatter(
+            x=np.arange(len(drawn)),
+            y=drawn[:, dimension],
+            name=f"dimension {dimension}",
+            mode="lines+markers",
+            line={"color": colour, "width": 2},
+            marker={"size": 4},
+            hovertemplate="%{y:.4g}",
+        )
+    figure.update_xaxes(title="position")
+    figure.update_yaxes(title="value")
+    figure.update_layout(hovermode="x unified")
+    return style(figure, height=360, legend=True)
+
+
+def between_positions(matrix: Array, measure: str) -> go.Figure:
+    """Dot products, or distances, (N, N) between positions; only dot products have a sign."""
+    names = f"positions %{{y}} and %{{x}}: {measure} %{{z:.4g}}"
+    if measure == "distance":
+        figure = _heatmap(matrix, measure, names, zmin=0.0, zmax=colour_limit(matrix))
+    else:
+        figure = _signed(matrix, measure, names)
+    figure.update_xaxes(title="position")
+    figure.update_yaxes(title="position")
+    return style(figure, height=420)
+
+
+def by_offset(offsets: pd.DataFrame, measure: str) -> go.Figure:
+    """Mean over pairs by how far apart they are, with a band from the lowest to the highest; see `analysis`."""
+    apart = offsets.index.to_numpy()
+    mean, low, high = (offsets[column].to_numpy(np.float32) for column in ("mean", "lowest", "highest"))
+    figure = go.Figure()
+    figure.add_scatter(
+        x=np.concatenate([apart, apart[::-1]]),
+        y=np.concatenate([high, low[::-1]]),
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=palette.MUTED,
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=apart,
+        y=mean,
+        mode="lines",
+        line={"color": palette.EMBEDDINGS, "width": 2.5},
+        customdata=np.stack([low, high], axis=1),
+        hovertemplate="%{x} apart: %{y:.4g} (%{customdata[0]:.4g} … %{customdata[1]:.4g})<extra></extra>",
+    )
+    figure.update_xaxes(title="how far apart, in positions")
+    figure.update_yaxes(title=measure)
+    return style(figure, height=420)
+
+
+def wavelengths(standard: NDArray[np.float64], doubled: NDArray[np.float64], max_len: int) -> go.Figure:
+    """Wavelength of each pair of dimensions, (⌈D / 2⌉,) each, in positions, and the table's length."""
+    figure = go.Figure()
+    for name, values, colour in (("standard", standard, STANDARD), ("doubled exponent", doubled, DOUBLED)):
+        figure.add_scatter(
+            x=2 * np.arange(len(values)),
+            y=values,
+            name=name,
+            mode="lines+markers",
+            line={"color": colour, "width": 2},
+            marker={"size": 4},
+            hovertemplate="%{y:.4g} positions",
+        )
+    figure.add_scatter(
+        x=np.array([0, 2 * len(standard) - 2]),
+        y=np.array([max_len, max_len]),
+        name=f"max_len = {max_len}",
+        mode="lines",
+        line={"color": palette.RESIDUAL, "dash": "dot", "width": 1.5},
+        hoverinfo="skip",
+    )
+    figure.update_xaxes(title="dimension, the sine of each pair")
+    figure.update_yaxes(title="wavelength, in positions (log scale)", type="log", exponentformat="power", dtick=1)
+    figure.update_layout(hovermode="x unified")
+    return style(figure, height=360, legend=True)
+
+
+def addition_lengths(added: pd.DataFrame, tokens: Sequence[str]) -> go.Figure:
+    """Lengths of each token's embedding, of its position's row, and of their sum; see `analysis.positions.addition`."""
+    figure = go.Figure()
+    parts = (("token", palette.RESIDUAL), ("position", palette.EMBEDDINGS), ("sum", palette.NORMS))
+    for part, colour in parts:
+        figure.add_bar(
+            x=token_labels(tokens),
+            y=added[part].to_numpy(np.float32),
+            name=part,
+            marker={"color": colour},
+            hovertemplate="%{y:.4g}",
+        )
+    return _by_token(figure, "L2 norm")
+
+
+def swap_differences(placed: Array, bare: Array, tokens: Sequence[str]) -> go.Figure:
+    """Each word's largest difference (T,) between before and after a swap, with positions and without."""
+    figure = go.Figure()
+    for name, values, colour in (
+        ("with positions", placed, palette.EMBEDDINGS),
+        ("without positions", bare, palette.RESIDUAL),
+    ):
+        figure.add_bar(x=token_labels(tokens), y=values, name=name, marker={"color": colour}, hovertemplate="%{y:.2g}")
+    return _by_token(figure, "largest |difference|")
+
+
+def _by_token(figure: go.Figure, title: str) -> go.Figure:
+    figure.update_xaxes(title="token", type="category", tickangle=-55)
+    figure.update_yaxes(title=title, rangemode="tozero", exponentformat="power")
+    figure.update_layout(barmode="group", hovermode="x unified")
+    return style(figure, height=380, legend=True)
+
+
+def _signed(values: Array, title: str, names: str) -> go.Figure:
+    limit = colour_limit(values)
+    return _heatmap(values, title, names, zmin=-limit, zmax=limit, colorscale=diverging())
+
+
+def _heatmap(values: Array, title: str, names: str, **colours: object) -> go.Figure:
+    figure = go.Figure(
+        go.Heatmap(
+            z=values,
+            hovertemplate=names + "<extra></extra>",
+            colorbar={"title": {"text": title, "side": "right"}, "thickness": 10, "len": 1.0},
+            **colours,
+        )
+    )
+    figure.update_xaxes(showgrid=False, zeroline=False)
+    figure.update_yaxes(showgrid=False, zeroline=False, autorange="reversed")
+    return figure

@@ -1,0 +1,206 @@
+"""The small vectors and matrices of one attention head as pictures. Legend: T tokens, n numbers of a vector."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from playground.figures import palette
+from playground.figures.theme import diverging, style, token_labels
+
+Array = NDArray[np.floating]
+
+SHOWN = 8
+"""Numbers of a vector that are drawn; the tables have all of them."""
+
+MOST_ROWS = 16
+"""Vectors that one picture shows."""
+
+_COLOUR_BAR = {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0}
+_PLAIN = {"showgrid": False, "zeroline": False, "fixedrange": True}
+
+
+def vectors(rows: Mapping[str, Array]) -> go.Figure:
+    """Vectors below one another, the first SHOWN numbers of each, written into their cells.
+
+    Args:
+        rows: by name, in which any token is a label; at most MOST_ROWS are drawn, and they may differ in length.
+    """
+    drawn = dict(list(rows.items())[:MOST_ROWS])
+    n = min(SHOWN, max(len(vector) for vector in drawn.values()))
+    z = np.full((len(drawn), n), np.nan, dtype=np.float32)
+    for row, vector in zip(z, drawn.values(), strict=True):
+        row[: min(n, len(vector))] = vector[:n]
+    figure = go.Figure(
+        go.Heatmap(
+            z=z,
+            x=np.arange(n),
+            y=list(drawn),
+            texttemplate="%{z:.3g}",
+            hovertemplate="%{y}, number %{x}: %{z:.6g}<extra></extra>",
+            hoverongaps=False,
+            xgap=1,
+            ygap=1,
+            colorbar={**_COLOUR_BAR, "title": {"text": "value", "side": "top"}},
+            **_signed(z),
+        )
+    )
+    figure.update_xaxes(title=f"number in the vector, first {n}", dtick=1, **_PLAIN)
+    figure.update_yaxes(type="category", autorange="reversed", **_PLAIN)
+    return style(figure, height=100 + 30 * len(drawn))
+
+
+def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int, key: int) -> go.Figure:
+    """One head's queries, keys and values beside one another, a row a token, with the vectors in question framed.
+
+    Args:
+        matrices: `Q`, `K` and `V`, each (T, d_head); their first SHOWN columns are drawn.
+        tokens: T pieces.
+        query: the row to frame in Q.
+        key: the row to frame in K and V.
+    """
+    figure = make_subplots(cols=len(matrices), shared_yaxes=True, horizontal_spacing=0.02)
+    scale = _signed(np.concatenate([matrix[:, :SHOWN].ravel() for matrix in matrices.values()]))
+    colours = {"Q": palette.Q, "K": palette.K, "V": palette.V}
+    for column, (name, matrix) in enumerate(matrices.items(), start=1):
+        z = matrix[:, :SHOWN].astype(np.float32)
+        figure.add_heatmap(
+            col=column,
+            row=1,
+            z=z,
+            y=token_labels(tokens),
+            hovertemplate=f"{name} of %{{y}}, number %{{x}}: %{{z:.4g}}<extra></extra>",
+            hoverongaps=False,
+            showscale=column == len(matrices),
+            colorbar={**_COLOUR_BAR, "title": {"text": "value", "side": "top"}},
+            **scale,
+        )
+        _frame(figure, query if name == "Q" else key, z.shape[1], colours[name], column=column)
+        figure.update_xaxes(
+            col=column, title={"text": f"<b>{name}</b>, first {z.shape[1]}", "font": {"color": colours[name]}}, **_PLAIN
+        )
+    figure.update_yaxes(type="category", autorange="reversed", **_PLAIN)
+    figure.update_yaxes(col=1, title="token")
+    return style(figure, height=_height(len(tokens)))
+
+
+def keys(values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], key: int, *, title: str) -> go.Figure:
+    """One number a key, (T,), as bars; the key in question stands out, and a key that is masked has no bar.
+
+    Args:
+        values: (T,).
+        tokens: T pieces.
+        allowed: (T,), False for masked keys.
+        key: the one to stand out.
+        title: what the numbers are.
+    """
+    colours = [palette.K if i == key else palette.ATTENTION for i in range(len(tokens))]
+    labels = token_labels(tokens)
+    figure = go.Figure(
+        go.Bar(
+            x=labels,
+            y=np.where(allowed, values, np.nan).astype(np.float32),
+            marker={"color": colours},
+            hovertemplate="%{x}: %{y:.4g}<extra></extra>",
+        )
+    )
+    for i in np.flatnonzero(~allowed):
+        figure.add_vrect(x0=i - 0.5, x1=i + 0.5, fillcolor=palette.MUTED, line_width=0, layer="below")
+    figure.update_xaxes(title="key", type="category", tickangle=-55, range=[-0.5, len(tokens) - 0.5], fixedrange=True)
+    figure.update_yaxes(title=title, fixedrange=True)
+    return style(figure, height=320)
+
+
+def matrix(
+    values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], query: int, *, title: str, signed: bool
+) -> go.Figure:
+    """What every query makes of every key, (T, T), the query in question framed; masked cells stay grey.
+
+    Args:
+        values: (T, T), rows are queries.
+        tokens: T pieces.
+        allowed: (T, T), False where a query may not look.
+        query: the row to frame.
+        title: what the numbers are.
+        signed: colours diverge from 0; otherwise they begin there.
+    """
+    z = np.where(allowed, values, np.nan).astype(np.float32)
+    labels = token_labels(tokens)
+    figure = go.Figure(
+        go.Heatmap(
+            z=z,
+            x=labels,
+            y=labels,
+            hoverongaps=False,
+            hovertemplate="%{y} asks %{x}: %{z:.4g}<extra></extra>",
+            colorbar={**_COLOUR_BAR, "title": {"text": title, "side": "top"}},
+            **(_signed(z) if signed else {"zmin": 0, "zmax": _largest(z)}),
+        )
+    )
+    _frame(figure, query, len(tokens), palette.Q)
+    figure.update_xaxes(title="key", type="category", tickangle=-55, **_PLAIN)
+    figure.update_yaxes(title="query", type="category", autorange="reversed", **_PLAIN)
+    figure.update_layout(plot_bgcolor=palette.MUTED)
+    return style(figure, height=_height(len(tokens)))
+
+
+def drops(rows: Mapping[str, tuple[Array, Array]]) -> go.Figure:
+    """Vectors before and after dropout, the first 2 · SHOWN numbers of each: what they were multiplied by.
+
+    What was dropped stands out; what was 0 before stays empty.
+
+    Args:
+        rows: by name, (before, after), of any lengths.
+    """
+    n = min(2 * SHOWN, max(len(before) for before, _ in rows.values()))
+    factors = np.full((len(rows), n), np.nan, dtype=np.float32)
+    texts = np.full((len(rows), n, 2), np.nan, dtype=np.float32)
+    for i, (before, after) in enumerate(rows.values()):
+        m = min(n, len(before))
+        np.divide(after[:m], before[:m], where=before[:m] != 0, out=factors[i, :m])
+        texts[i, :m] = np.stack([before[:m], after[:m]], axis=-1)
+    figure = go.Figure(
+        go.Heatmap(
+            z=factors,
+            x=np.arange(n),
+            y=list(rows),
+            customdata=texts,
+            zmin=0,
+            zmax=max(1.0, _largest(factors)),
+            reversescale=True,
+            showscale=False,
+            texttemplate="%{z:.2f}",
+            hovertemplate="%{y}, number %{x}: %{customdata[0]:.4g} → %{customdata[1]:.4g}<extra></extra>",
+            hoverongaps=False,
+            xgap=1,
+            ygap=1,
+        )
+    )
+    figure.update_xaxes(title=f"number in the vector, first {n}", dtick=1, **_PLAIN)
+    figure.update_yaxes(type="category", autorange="reversed", **_PLAIN)
+    return style(figure, height=100 + 34 * len(rows))
+
+
+def _signed(values: Array) -> dict[str, Any]:
+    top = _largest(np.abs(values))
+    return {"colorscale": diverging(), "zmin": -top, "zmax": top}
+
+
+def _largest(values: Array) -> float:
+    """The largest finite value, and never 0: a scale has to have a length."""
+    return max(float(np.max(values, where=np.isfinite(values), initial=0)), 1e-6)
+
+
+def _frame(figure: go.Figure, row: int, width: int, colour: str, column: int = 1) -> None:
+    axis = "" if column == 1 else str(column)
+    figure.add_shape(
+        type="rect", x0=-0.5, x1=width - 0.5, y0=row - 0.5, y1=row + 0.5, xref=f"x{axis}", yref=f"y{axis}",
+        line={"color": colour, "width": 3},
+    )  # fmt: skip
+
+
+def _height(n_tokens: int) -> int:
+    return int(np.clip(130 + 20 * n_tokens, 240, 560))

@@ -1,0 +1,215 @@
+"""The five tutorials: what each is, what it teaches and on which page, and the mistakes found in it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playground.tutorials import demonstrations as show
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Something that a tutorial teaches, and the page that shows it."""
+
+    text: str
+    page: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """Something that a tutorial gets wrong.
+
+    Attributes:
+        where: the part of its code or text.
+        printed: what stands there.
+        happens: what comes of it.
+        demonstration: computes one sentence of evidence; None where there is nothing to compute.
+    """
+
+    where: str
+    printed: str
+    happens: str
+    demonstration: Callable[[], str] | None
+
+
+@dataclass(frozen=True)
+class Tutorial:
+    """One of the five; its architecture is the preset of its letter."""
+
+    what: str
+    lessons: tuple[Lesson, ...]
+    mistakes: tuple[Mistake, ...]
+
+
+_ODD_WIDTH = Mistake(
+    "positions",
+    "sines and cosines each go to every second column",
+    "An odd d_model stops with an error about sizes.",
+    show.odd_width,
+)
+_MINUS_A_BILLION = Mistake(
+    "mask",
+    "masked scores become −1e9",
+    "A row whose keys are all masked attends to all of them evenly, not to none.",
+    show.minus_a_billion,
+)
+
+TUTORIALS: dict[str, Tutorial] = {
+    "A": Tutorial(
+        "An encoder, one component after another, and then a sentence of five words sent through it.",
+        (
+            Lesson("The whole way of “this is an example sentence”, to a result of shape (1, 5, 512).", "overview"),
+            Lesson("Sinusoidal positions, computed once and added to every sentence.", "positions"),
+            Lesson("A norm with one gain α and one bias for all features, in front of each sublayer.", "norms"),
+            Lesson("Where an encoder drops numbers while it learns.", "step-by-step"),
+        ),
+        (
+            Mistake(
+                "norm",
+                "one α and one bias for all features, unbiased deviation, eps added to the deviation",
+                "It is not LayerNorm: outputs are scaled differently, and no feature has a weight of its own.",
+                show.scalar_norm,
+            ),
+            _MINUS_A_BILLION,
+            _ODD_WIDTH,
+            Mistake(
+                "positions",
+                "a table of exactly seq_len rows",
+                "A longer sentence stops with an error about sizes.",
+                show.longer_than_the_table,
+            ),
+        ),
+    ),
+    "B": Tutorial(
+        "A walk from one attention to a whole block, every stop with its own small input.",
+        (
+            Lesson("Attention, self-attention with its weights, then several heads, in that order.", "step-by-step"),
+            Lesson("Positions, and what adding them does.", "positions"),
+            Lesson("The block: attention and feed-forward, each followed by add & norm.", "norms"),
+        ),
+        (
+            Mistake(
+                "positions",
+                "10000^(2i/d_model), where i already counts 0, 2, 4 …",
+                "Each frequency is the square of the standard one, and wavelengths grow twice as fast; nothing fails.",
+                show.doubled_exponent,
+            ),
+        ),
+    ),
+    "C": Tutorial(
+        "An encoder that prints the shape of every intermediate while 30 sentences of 200 tokens pass through it.",
+        (
+            Lesson("Every shape, in order; its own batch of 30 × 200 is one of the choices.", "overview"),
+            Lesson("One projection for queries, keys and values, and where its rows end up.", "step-by-step"),
+            Lesson("Masking as a regulariser: with causal on, no token looks ahead.", "attention"),
+            Lesson("Layer normalisation by mean and deviation, as a regulariser.", "norms"),
+            Lesson("Dropout in the feed-forward and on residual connections.", "step-by-step"),
+            Lesson(
+                "Regularisers of training: weight decay, label smoothing, early stopping, gradient clipping, "
+                "knowledge distillation, and data augmentation by masking tokens, swapping them or masking spans.",
+                "training",
+            ),
+        ),
+        (
+            Mistake(
+                "merging heads",
+                "values (B, H, T, d_head) reshaped to (B, T, d_model) at once",
+                "Heads and positions are mixed, and the future leaks through a causal mask; nothing fails.",
+                show.leaking_merge,
+            ),
+            Mistake(
+                "scores",
+                "the mask is added in place",
+                "Whoever still holds the scores finds them changed.",
+                show.mask_in_place,
+            ),
+            Mistake(
+                "encoder",
+                "each block hands mask=None to its attention",
+                "Attention alone can be masked; the encoder never is.",
+                show.mask_never_arrives,
+            ),
+        ),
+    ),
+    "D": Tutorial(
+        "A notebook that builds a block, stacks it, and closes with exercises.",
+        (
+            Lesson("LayerNorm by hand against the library's.", "norms"),
+            Lesson("The table of positions as a picture.", "positions"),
+            Lesson("Parameters by layer; exercise 1: the share of each component.", "parameters"),
+            Lesson("Exercise 2: a decoder block that looks at itself and at the encoder.", "encoder-decoder"),
+            Lesson("Exercise 3: gradients with and without residual connections and norms.", "gradient-flow"),
+            Lesson("Its next step: learning from real text, letter by letter, and writing more of it.", "training"),
+        ),
+        (
+            Mistake(
+                "text",
+                "“we used pre-norm”",
+                "The block is post-norm, and the norm after the last block meets vectors that just were normalised.",
+                show.post_norm_called_pre,
+            ),
+            Mistake(
+                "text",
+                "“attention is permutation invariant”",
+                "It is equivariant: outputs move along with their tokens.",
+                show.permuted_tokens,
+            ),
+            _MINUS_A_BILLION,
+            _ODD_WIDTH,
+        ),
+    ),
+    "E": Tutorial(
+        "A whole transformer from scratch: an encoder, a decoder beside it, and scores for the next word.",
+        (
+            Lesson("Source padding, target padding and no-peek masks, and how they combine.", "encoder-decoder"),
+            Lesson("Cross-attention: the target's tokens look at the source's.", "encoder-decoder"),
+            Lesson("From the last vectors to a score for every word.", "encoder-decoder"),
+            Lesson("Its encoder half is the paper's: post-norm, ReLU, sinusoids.", "overview"),
+        ),
+        (
+            Mistake(
+                "embedding",
+                "calls the dimension, a whole number, instead of the table",
+                "TypeError.",
+                show.called_a_number,
+            ),
+            Mistake(
+                "positions",
+                "torch.log of a float; its constructor is called with one argument too few",
+                "TypeError, twice.",
+                show.logarithm_of_a_float,
+            ),
+            Mistake(
+                "positions",
+                "the exponential of the range is taken before it is scaled",
+                "Frequencies overflow instead of falling.",
+                show.exponent_before_scaling,
+            ),
+            Mistake(
+                "norm",
+                "leaves out the superclass's constructor, builds a norm from the input, gets d_model as eps",
+                "AttributeError.",
+                show.without_superclass,
+            ),
+            Mistake(
+                "feed-forward",
+                "builds a ReLU from the input instead of applying one",
+                "TypeError, at the next linear map.",
+                show.built_instead_of_applied,
+            ),
+            Mistake(
+                "blocks",
+                "super() names another class, d_model is undefined, the feed-forward's class does not exist",
+                "NameError.",
+                None,
+            ),
+            Mistake(
+                "target mask",
+                "padding masks rows, the queries, instead of columns, the keys",
+                "Padded queries attend to nothing, while padded keys stay visible to whatever comes later.",
+                show.queries_masked_for_keys,
+            ),
+            _MINUS_A_BILLION,
+        ),
+    ),
+}
+"""By letter."""

@@ -1,0 +1,121 @@
+"""The same weights and words through all five tutorials' variants: where they part, how far, and why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from playground.config import ModelConfig
+from playground.model import Encoder, Trace
+from playground.presets import PRESETS, differences
+from playground.tutorials.table import NAMES
+
+Array = NDArray[np.float32]
+
+SIZES: dict[str, Any] = {"vocab_size": 5, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 64, "max_len": 5}
+"""Of the small models that are compared: tutorial B's width, tutorial A's five words."""
+
+_VARIANTS = tuple(name for name in ModelConfig.__dataclass_fields__ if name not in {*SIZES, "dropout"})
+
+POINTS = ("attn.pattern", "attn.z", "attn.out", "resid_mid", "ffn.out", "resid_post", "out")
+"""Of a block, in order: what means the same wherever the norms stand."""
+
+APART = 1e-9
+"""The largest difference that still is none: in double precision, equal formulas are equal to about 1e-15."""
+
+
+def small_config(letter: str) -> ModelConfig:
+    """A tutorial's variant in `SIZES`, with a token table for all, and positions where it takes them as added."""
+    config = replace(PRESETS[NAMES[letter]].config, **SIZES)
+    return replace(config, positions="sinusoidal") if config.positions == "none" else config
+
+
+def build(config: ModelConfig, seed: int) -> Encoder:
+    """An encoder in double precision; equal seeds give all variants of a size the same linear maps.
+
+    Norms stand at gain 1 and bias 0 in every variant. A fused projection gets the rows of the three, head by head.
+    """
+    apart = Encoder(replace(config, fused_qkv=False), seed).double()
+    if not config.fused_qkv:
+        return apart
+    model = Encoder(config, seed).double()
+    weights = apart.state_dict()
+    for i in range(config.n_layers):
+        for kind in ("weight", "bias"):
+            parts = torch.stack([weights.pop(f"layers.{i}.attn.{letter}.{kind}") for letter in "qkv"])
+            by_head = parts.view(3, config.n_heads, config.d_head, *parts.shape[2:]).transpose(0, 1)
+            weights[f"layers.{i}.attn.qkv.{kind}"] = by_head.flatten(0, 2)  # (H, [q k v], d_head) rows
+    model.load_state_dict(weights)
+    return model
+
+
+@torch.inference_mode()
+def trace_of(config: ModelConfig, seed: int) -> Trace:
+    """Every intermediate of one sentence of five different words through one variant."""
+    trace = Trace()
+    build(config, seed)(torch.arange(SIZES["vocab_size"])[None], trace=trace)
+    return trace
+
+
+def point_names() -> list[str]:
+    """The points at which two variants are compared, in the order of computation."""
+    blocks = [f"layers.{i}.{point}" for i in range(SIZES["n_layers"]) for point in POINTS]
+    return ["embed.out", *blocks, "final"]
+
+
+def apart_by(one: Trace, other: Trace, point: str = "final") -> float:
+    """The largest difference at one point."""
+    return float((one[point] - other[point]).abs().max())
+
+
+def matrix(traces: Mapping[str, Trace]) -> Array:
+    """The largest difference of outputs between each two tutorials: (5, 5)."""
+    return np.array([[apart_by(one, other) for other in traces.values()] for one in traces.values()], dtype=np.float32)
+
+
+def by_point(traces: Mapping[str, Trace], against: str) -> dict[str, Array]:
+    """The largest difference from one tutorial at each point, by the other tutorials' letters: (points,) each."""
+    return {
+        letter: np.array([apart_by(trace, traces[against], point) for point in point_names()], dtype=np.float32)
+        for letter, trace in traces.items()
+        if letter != against
+    }
+
+
+def first_apart(differences: Array) -> str:
+    """The name of the first point at which two variants, (points,) apart, do not agree any more."""
+    return next(name for name, difference in zip(point_names(), differences, strict=True) if difference > APART)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One field in which a tutorial is not like another.
+
+    Attributes:
+        letter: the tutorial.
+        field: of `ModelConfig`.
+        here: its value there.
+        there: its value in the tutorial compared with.
+        effect: the largest difference of outputs when this field alone is changed in the tutorial compared with.
+    """
+
+    letter: str
+    field: str
+    here: Any
+    there: Any
+    effect: float
+
+
+def causes(against: str, seed: int) -> list[Cause]:
+    """Why the other four give other numbers than one: their fields, each tried alone."""
+    base = small_config(against)
+    values = {name: getattr(base, name) for name in _VARIANTS}
+    found, before = [], trace_of(base, seed)
+    for letter in NAMES:
+        for name, value in differences(values, small_config(letter)).items():
+            effect = apart_by(trace_of(replace(base, **{name: value}), seed), before)
+            found.append(Cause(letter, name, value, values[name], effect))
+    return found

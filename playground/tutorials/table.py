@@ -1,0 +1,118 @@
+"""The five tutorials' architectures side by side, read from their presets wherever a field says it."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from playground.accounting import count_parameters
+from playground.config import ModelConfig
+from playground.presets import PRESETS
+
+NAMES = {"A": "tutorial-a", "B": "tutorial-b", "C": "tutorial-c", "D": "tutorial-d", "E": "tutorial-e"}
+"""The tutorials' letters, and their presets."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One property of the five.
+
+    Attributes:
+        name: of the property.
+        cells: what it is, by letter.
+        changes: what is another where it differs.
+        notes: what there is to add to a cell, by letter.
+    """
+
+    name: str
+    cells: Mapping[str, str]
+    changes: str
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    def unusual(self) -> set[str]:
+        """The letters whose cell is not the most common one; none where no cell is more common than the others."""
+        counts = Counter(self.cells.values()).most_common()
+        if len(counts) > 1 and counts[0][1] == counts[1][1]:
+            return set()
+        return {letter for letter, cell in self.cells.items() if cell != counts[0][0]}
+
+
+_NUMBERS, _LAYOUT, _TRAINING, _SIZE = "the numbers", "the weights' layout", "training only", "the size"
+
+_PROPERTIES: dict[str, tuple[Callable[[ModelConfig], str], str]] = {
+    "embedding": (
+        lambda c: f"lookup{' × √d_model' if c.scale_embeddings else ''}" if c.vocab_size else "none: raw vectors",
+        _NUMBERS,
+    ),
+    "positions": (lambda c: c.positions.replace("-doubled", ", exponent doubled"), _NUMBERS),
+    "norm placement": (lambda c: f"{c.norm_placement}-norm", _NUMBERS),
+    "norm": (
+        lambda c: {
+            "layer": "a gain and a bias per feature; biased deviation",
+            "scalar": "one gain, one bias; unbiased deviation",
+            "rms": "a gain per feature; root mean square",
+            "none": "none",
+        }[c.norm],
+        _NUMBERS,
+    ),
+    "eps of the norm": (
+        lambda c: f"{c.norm_eps:g}, added to the {'deviation' if c.norm == 'scalar' else 'variance'}",
+        _NUMBERS,
+    ),
+    "norm after the last block": (lambda c: "yes" if c.final_norm else "no", _NUMBERS),
+    "activation": (lambda c: {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU"}[c.activation], _NUMBERS),
+    "merging heads": (
+        lambda c: {"transpose": "transpose, then reshape", "reshape": "reshape alone"}[c.head_merge],
+        _NUMBERS,
+    ),
+    "Q, K, V projections": (lambda c: "one fused, head by head" if c.fused_qkv else "three", _LAYOUT),
+    "d_model, heads, layers, d_ff": (
+        lambda c: f"{c.d_model:,}, {c.n_heads}, {c.n_layers}, {c.d_ff:,}",
+        _SIZE,
+    ),
+    "vocabulary": (lambda c: f"{c.vocab_size:,}" if c.vocab_size else "–", _SIZE),
+    "parameters": (lambda c: f"{count_parameters(c).total:,}", _SIZE),
+}
+
+_NOTES = {
+    "positions": {"C": "assumed already added"},
+    "norm placement": {"D": "its text says pre-norm"},
+    "d_model, heads, layers, d_ff": {"E": "left open; these are ours"},
+    "vocabulary": {"E": "ours"},
+    "parameters": {"E": "the encoder half"},
+}
+
+_TOLD = (
+    Row(
+        "mask",
+        {
+            "A": "−1e9 filled in: padding",
+            "B": "none",
+            "C": "−∞ added: ahead or padding",
+            "D": "−1e9 filled in: padding",
+            "E": "−1e9 filled in: padding",
+        },
+        "rows with every key masked",
+        {"E": "in its decoder, what lies ahead too"},
+    ),
+    Row(
+        "dropout",
+        {
+            "A": "after positions, on attention weights, inside the feed-forward, after each sublayer",
+            "B": "none",
+            "C": "inside the feed-forward, after each sublayer",
+            "D": "after positions, on attention weights, inside the feed-forward, after each sublayer",
+            "E": "after positions, inside the feed-forward, after each sublayer",
+        },
+        _TRAINING,
+    ),
+)
+"""What no field of a config says."""
+
+
+def table() -> list[Row]:
+    """The properties of the five, from their presets where a field says it."""
+    rows = []
+    for name, (word, changes) in _PROPERTIES.items():
+        cells = {letter: word(PRESETS[preset].config) for letter, preset in NAMES.items()}
+        rows.append(Row(name, cells, changes, _NOTES.get(name, {})))
+    return [*rows, *_TOLD]

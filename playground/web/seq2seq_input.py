@@ -1,0 +1,92 @@
+"""The encoder–decoder page's pair of sentences: the sidebar's and a line of the target, or why there is none."""
+
+from dataclasses import replace
+from typing import NoReturn
+
+import streamlit as st
+
+from playground.config import ModelConfig
+from playground.engine import BusyError
+from playground.limits import MAX_TOKENS
+from playground.text import split_sentences
+from playground.web import cache, seq2seq_cache, state
+from playground.web.cache import TextKey
+from playground.web.params import OWN, Text
+
+PairKey = tuple[TextKey, int, TextKey, int, ModelConfig, int]
+"""What the run of a pair depends on, as `seq2seq_cache.run` takes it."""
+
+
+def current_pair(setup: state.Setup) -> PairKey:
+    """Run the visitor's sentence and its target line; where that cannot be, say why and end the page there.
+
+    Returns:
+        What the run depends on; the run itself is in the cache, and no fragment has to hold on to it.
+    """
+    lines = _typed_target()
+    for note in setup.text.notes:
+        st.info(note, icon=":material/content_cut:")
+    if not setup.text.sentences:
+        _stop("Type a sentence in the sidebar: it is the source that the encoder reads.")
+    if not lines:
+        _stop("Type a target: the decoder needs at least one token to go on from.")
+    sentence, line = setup.sentence, min(setup.sentence, len(lines) - 1)
+    _tell_how_lines_match(len(setup.text.sentences), sentence, len(lines))
+    key = replace(setup.text_key, sentences=lines)
+    try:
+        source, target = setup.batch, cache.tokenize(key)
+        config = replace(setup.config, vocab_size=cache.tokenizer(setup.text_key).vocab_size)
+        pair = (setup.text_key, sentence, key, line, config, setup["seed"])
+        run = seq2seq_cache.run(*pair)
+    except (ValueError, BusyError) as error:
+        st.error(str(error))
+        st.stop()
+    _tell_what_is_cut("source", source.truncated[sentence], run.source.n_real, setup["max_len"])
+    _tell_what_is_cut("target", target.truncated[line], run.target.n_real, setup["max_len"])
+    return pair
+
+
+def _typed_target() -> tuple[str, ...]:
+    """The target's lines, asked for in a text area of their own."""
+    param = OWN["encdec_target"]
+    if not isinstance(param, Text):
+        raise TypeError("encdec_target is not a Text")
+    typed = st.text_area(
+        "Target text, a line for each of your sentences",
+        param.default,
+        key="encdec_target",
+        max_chars=param.longest,
+        height=90,
+        bind="query-params",
+    )
+    target = split_sentences(typed)
+    for note in target.notes:
+        st.info(f"Target: {note}", icon=":material/content_cut:")
+    return target.sentences
+
+
+def _tell_how_lines_match(n_sentences: int, sentence: int, n_lines: int) -> None:
+    """One sentence where source and target have not a line each."""
+    if sentence >= n_lines:
+        st.caption(
+            f"Sentence {sentence + 1} has no target line of its own: line {n_lines}, the last, stands in for it."
+        )
+    elif n_lines > n_sentences:
+        st.caption(
+            f"Your text has {n_sentences} sentence{'s' * (n_sentences > 1)}, the target {n_lines} lines: a line "
+            f"without a sentence only counts for the length to which the others are padded."
+        )
+
+
+def _tell_what_is_cut(name: str, n_cut: int, n_kept: int, max_len: int) -> None:
+    if n_cut:
+        limit = f"max_len = {max_len}" if max_len <= MAX_TOKENS else f"the {MAX_TOKENS} that this server takes"
+        st.info(
+            f"The {name} has {n_kept + n_cut} tokens, more than {limit}: it is cut after {n_kept}.",
+            icon=":material/content_cut:",
+        )
+
+
+def _stop(sentence: str) -> NoReturn:
+    st.info(sentence)
+    st.stop()

@@ -1,0 +1,182 @@
+"""Position tables read, added and left out."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground import Encoder, ModelConfig
+from playground.analysis import positions
+from playground.config import Positions
+from playground.model.positions import sinusoids
+from playground.text import words
+from tests.model.reference import scramble
+from tests.model.strategies import MAX_LEN, configs, modest
+
+SENTENCES = ["one two three four", "two one"]
+BATCH = words(SENTENCES).encode_batch(SENTENCES)
+SMALL = ModelConfig(vocab_size=4, d_model=8, n_heads=2, n_layers=2, d_ff=16, max_len=MAX_LEN)
+KINDS: list[Positions] = ["sinusoidal", "sinusoidal-doubled", "learned", "none"]
+
+
+@pytest.mark.parametrize("d_model", [7, 8])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_rows_are_the_models_own(kind: Positions, d_model: int) -> None:
+    config = replace(SMALL, positions=kind, d_model=d_model, n_heads=1)
+    encoder = Encoder(config)
+    rows = positions.first_rows(encoder, 5)
+    expected = sinusoids(5, d_model) if kind == "none" else encoder.embed.position_vectors(5).detach()
+    np.testing.assert_array_equal(rows, expected.numpy())
+    assert not rows.flags.writeable
+    assert positions.first_rows(encoder, 100).shape == (MAX_LEN, d_model)
+
+
+def test_rows_are_a_copy() -> None:
+    encoder = Encoder(replace(SMALL, positions="learned"))
+    rows = positions.first_rows(encoder, 2).copy()
+    kept = positions.first_rows(encoder, 2)
+    with torch.no_grad():
+        encoder.embed.position_vectors(2).zero_()
+    np.testing.assert_array_equal(kept, rows)
+
+
+def test_dot_products_and_distances_are_those_of_each_pair() -> None:
+    rows = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    products, apart = positions.dot_products(rows), positions.distances(rows)
+    for s in range(5):
+        for t in range(5):
+            assert products[s, t] == pytest.approx(float(np.dot(rows[s], rows[t])), abs=1e-6)
+            assert apart[s, t] == pytest.approx(math.dist(rows[s], rows[t]), abs=1e-6)
+
+
+def test_offsets_gather_the_pairs_that_are_as_far_apart() -> None:
+    table = positions.by_offset(np.array([[1, 2, 9], [2, 3, 4], [9, 4, 8]], np.float32))
+    assert table.index.name == "offset"
+    np.testing.assert_allclose(table.to_numpy(), [[4, 1, 8], [3, 2, 4], [9, 9, 9]])
+
+
+@pytest.mark.parametrize("measure", [positions.dot_products, positions.distances])
+def test_sinusoids_of_an_even_width_depend_on_the_offset_alone(
+    measure: Callable[[positions.Array], positions.Array],
+) -> None:
+    for doubled in (False, True):
+        table = positions.by_offset(measure(sinusoids(40, 16, doubled=doubled).numpy()))
+        np.testing.assert_allclose(table["highest"], table["lowest"], atol=1e-4)
+    odd = positions.by_offset(measure(sinusoids(120, 3).numpy()))
+    assert (odd["highest"] - odd["lowest"]).max() > 1e-4  # the last sine has no cosine
+
+
+def test_addition_compares_lengths_and_directions() -> None:
+    tokens = np.array([[3, 4], [0, 0], [1, 0]], np.float32)
+    rows = np.array([[0, 5], [1, 0], [-1, 0]], np.float32)
+    table = positions.addition(tokens, rows)
+    np.testing.assert_allclose(table["token"], [5, 0, 1])
+    np.testing.assert_allclose(table["position"], [5, 1, 1])
+    np.testing.assert_allclose(table["sum"], [math.hypot(3, 9), 1, 0], rtol=1e-6)
+    np.testing.assert_allclose(table["relative"], [1, math.nan, 1])
+    np.testing.assert_allclose(table["cosine"], [45 / (5 * math.hypot(3, 9)), math.nan, math.nan], rtol=1e-6)
+
+
+@modest
+@given(configs(vocab_size=4, head_merge="transpose"), st.permutations(range(4)), st.integers(0, 9))
+def test_without_positions_outputs_move_with_their_words(config: ModelConfig, order: list[int], seed: int) -> None:
+    encoder = Encoder(config, seed).double()  # a norm over two nearly equal features enlarges any rounding
+    swap = positions.swap_words(encoder, BATCH, 0, order[0], order[1])
+    assert swap.bare.shape == swap.placed.shape == (4,)
+    assert swap.equivariant
+    assert swap.bare.max() <= 1e-9 * max(1.0, swap.size)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_swap_is_what_two_runs_give(kind: Positions) -> None:
+    encoder = Encoder(replace(SMALL, positions=kind), seed=1)
+    scramble(encoder)
+    table = encoder if kind != "none" else Encoder(SMALL)
+    if kind == "none":
+        table.load_state_dict(encoder.state_dict())
+    before, after = (table(BATCH.ids[:1, order])[0].detach() for order in ([0, 1, 2, 3], [0, 3, 2, 1]))
+    swap = positions.swap_words(encoder, BATCH, 0, 1, 3)
+    expected = (before - after[[0, 3, 2, 1]]).abs().amax(dim=-1)
+    np.testing.assert_allclose(swap.placed, expected.numpy(), atol=2e-6)
+    assert swap.placed.min() > 1e-3
+    assert swap.bare.max() < 1e-5
+
+
+def test_padding_is_masked_and_left_out() -> None:
+    encoder = Encoder(SMALL)
+    alone = words(SENTENCES).encode_batch(SENTENCES[1:])
+    padded, single = positions.swap_words(encoder, BATCH, 1, 0, 1), positions.swap_words(encoder, alone, 0, 0, 1)
+    assert padded.placed.shape == (2,)
+    np.testing.assert_allclose(padded.placed, single.placed, atol=1e-5)
+    for place in (2, -1):
+        with pytest.raises(ValueError, match="A sentence of 2 tokens has none"):
+            positions.swap_words(encoder, BATCH, 1, 0, place)
+
+
+def test_the_causal_mask_and_the_reshape_merge_tell_the_order() -> None:
+    for config, causal, reason in (
+        (SMALL, True, "the causal mask"),
+        (replace(SMALL, head_merge="reshape"), False, "the reshape merge"),
+    ):
+        swap = positions.swap_words(Encoder(config), BATCH, 0, 1, 3, causal=causal)
+        assert not swap.equivariant
+        told = positions.describe_swap(config, swap, causal=causal)
+        assert told.startswith(f"**Even without positions, outputs change** by up to {swap.bare.max():.2g}: {reason}")
+        if causal:  # the words before the first that moved cannot know
+            assert swap.bare[0] <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("placed", "bare", "size", "told"),
+    [
+        (0.5, 2e-6, 1.0, "are the same to rounding (2e-06). This is *equivariance*. With positions, outputs change by"),
+        (0.5, 2e-6, 1.0, "by up to 0.5: the order counts."),
+        (2e-6, 0.0, 1.0, "by up to 2e-06: this encoder cannot tell the order with them either."),
+        (0.5, 2e-4, 1.0, "by up to 0.0002: rounding errors"),
+        (math.nan, 0.0, 1.0, "**Overflow**"),
+        (1.0, math.inf, math.inf, "**Overflow**"),
+    ],
+)
+def test_a_swap_is_described_as_it_is(placed: float, bare: float, size: float, told: str) -> None:
+    swap = positions.Swap(np.array([0, placed], np.float32), np.array([0, bare], np.float32), size)
+    assert told in positions.describe_swap(SMALL, swap)
+
+
+def test_other_positions_share_the_weights() -> None:
+    encoder = Encoder(replace(SMALL, positions="learned"), seed=3).requires_grad_(False)
+    bare = positions.with_positions(encoder, "none")
+    theirs = dict(encoder.named_parameters())
+    assert set(theirs) - {name for name, _ in bare.named_parameters()} == {"embed.positions.weight"}
+    for name, parameter in bare.named_parameters():
+        assert parameter.data_ptr() == theirs[name].data_ptr()
+    assert not any(parameter.requires_grad for parameter in theirs.values())
+    assert encoder.config.positions == "learned"
+    x = torch.zeros(1, 3, 8)
+    assert torch.equal(positions.with_positions(encoder, "sinusoidal").embed_vectors(x)[0], sinusoids(3, 8))
+
+
+@pytest.mark.parametrize("dimension", [0, 1, 4, 6])
+@pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal-doubled"])
+def test_formulas_numbers_are_the_tables(kind: Positions, dimension: int) -> None:
+    rows = positions.first_rows(Encoder(replace(SMALL, positions=kind, d_model=7, n_heads=1)), 9)
+    latex = positions.formula_with_numbers(kind, rows, 5, dimension)
+    times = 2 if kind == "sinusoidal-doubled" else 1
+    angle = 5 / 10_000 ** (times * (dimension - dimension % 2) / 7)
+    wave, name = (math.cos, r"\cos") if dimension % 2 else (math.sin, r"\sin")
+    assert latex.endswith(f"= {name} {angle:.4g} = {rows[5, dimension]:.4g}")
+    assert rows[5, dimension] == pytest.approx(wave(angle), abs=1e-6)
+    exponent = (r"2 \cdot " if times == 2 else "") + f"{dimension - dimension % 2}/7"
+    assert rf"P_{{5,\,{dimension}}} = {name}\frac{{5}}{{10000^{{{exponent}}}}}" in latex
+
+
+def test_a_learned_table_has_no_formula_but_its_numbers() -> None:
+    rows = np.array([[0.25, -2]], np.float32)
+    assert positions.formula_with_numbers("learned", rows, 0, 1) == r"P_{0,\,1} = -2"
+    assert "parameters" in positions.formula("learned")
+    assert r"2 \cdot 2i/D" in positions.formula("sinusoidal-doubled")
+    assert r"\cdot" not in positions.formula("sinusoidal")

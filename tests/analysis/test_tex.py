@@ -1,0 +1,43 @@
+"""Numbers in formulas are short, right, and never run into each other."""
+
+import numpy as np
+import pytest
+
+from playground.analysis.tex import factor, number, sum_of_products
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (0.123456, "0.1235"),
+        (-2, "-2"),
+        (1.25e-7, r"1.25 \cdot 10^{-7}"),
+        (-3e12, r"-3 \cdot 10^{12}"),
+        (0, "0"),
+        (np.float32(np.inf), r"\infty"),
+        (-np.inf, r"-\infty"),
+        (np.nan, r"\mathrm{nan}"),
+    ],
+)
+def test_a_number_has_four_digits(x: float, text: str) -> None:
+    assert number(x) == text
+
+
+def test_a_negative_factor_stands_in_parentheses() -> None:
+    assert factor(-0.5) == "(-0.5)"
+    assert factor(0.5) == "0.5"
+    assert factor(-np.inf) == r"(-\infty)"
+    assert factor(1.23456, 3) == "1.23"
+
+
+def test_a_short_sum_is_spelled_out_in_one_line() -> None:
+    assert sum_of_products("y", np.array([2.0]), np.array([-3.0]), -6) == r"y = 2 \cdot (-3) = -6"
+    assert sum_of_products("y", np.array([1.0, 2]), np.array([3.0, 4]), 10, -1) == (
+        r"y = 1 \cdot 3 + 2 \cdot 4 + (-1) = 10"
+    )
+
+
+def test_of_a_long_sum_the_first_products_are_shown() -> None:
+    line = sum_of_products("y", np.arange(5.0), np.arange(5.0), 30, 0)
+    assert line == r"\begin{aligned} y &= 0 \cdot 0 + 1 \cdot 1 \\ &\quad + \dots + 0 = 30 \end{aligned}"
+    assert sum_of_products("y", np.arange(3.0), np.arange(3.0), 5).endswith(r"+ \dots = 5 \end{aligned}")

@@ -1,0 +1,231 @@
+"""Every stage worked out by hand is what the model computed, in every architecture."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from playground import Encoder, ModelConfig, pretrained
+from playground.analysis.steps import Step, work_out
+from playground.analysis.walkthrough import STAGES, Walk, order, tutorial_b
+from playground.config import HeadMerge, NormPlacement
+from playground.text import Batch, characters
+from playground.walkthrough import LayerRun, trace_layer
+from tests.model.reference import scramble
+from tests.model.strategies import configs
+
+SMALL = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=9)
+
+
+def layer_run(
+    config: ModelConfig, layer: int = 0, *, sentence: int = 0, causal: bool = False
+) -> tuple[LayerRun, Encoder, Batch]:
+    model = Encoder(config, seed=1)
+    scramble(model)
+    batch = characters().encode_batch(["abcdef", "xyz"])
+    return trace_layer(model, batch, sentence, layer, causal=causal), model, batch
+
+
+def assert_close(step: Step, config: ModelConfig) -> None:
+    tolerance = 1e-5
+    if config.norm != "none" or config.embedding_norm:
+        tolerance = 2e-3 if config.d_model < 4 else 1e-4  # a norm over few, nearly equal features enlarges rounding
+    size = np.max(np.abs(step.traced), where=np.isfinite(step.traced), initial=1)
+    assert step.off <= tolerance * size
+
+
+# --- every stage, by hand and in the model
+
+
+@settings(max_examples=40)
+@given(
+    config=configs(vocab_size=characters().vocab_size), data=st.data(), sentence=st.integers(0, 1), causal=st.booleans()
+)
+def test_by_hand_every_stage_is_what_the_model_computed(
+    config: ModelConfig, data: st.DataObject, sentence: int, causal: bool
+) -> None:
+    layer = data.draw(st.integers(0, config.n_layers - 1))
+    run, _, _ = layer_run(config, layer, sentence=sentence, causal=causal)
+    n_real = int((~run.run.padding).sum())
+    walk = Walk(
+        run,
+        head=data.draw(st.integers(0, config.n_heads - 1)),
+        query=data.draw(st.integers(0, n_real - 1)),
+        key=data.draw(st.integers(0, 5)),
+    )
+    for stage in order(config):
+        step = work_out(walk, stage)
+        assert step.by_hand.shape == step.traced.shape
+        assert step.by_hand.size
+        assert_close(step, config)
+
+
+@pytest.mark.parametrize("layer", [0, 3, 5])
+def test_the_trained_model_too(layer: int) -> None:
+    encoder, tokenizer = pretrained.load("minilm")
+    batch = tokenizer.encode_batch(["The animal didn't cross the street because it was too tired."])
+    walk = Walk(trace_layer(encoder, batch, 0, layer), head=7, query=10, key=2)
+    for stage in order(encoder.config):
+        assert work_out(walk, stage).off < 1e-5, stage
+
+
+def test_a_wrong_number_would_be_noticed() -> None:
+    run, _, _ = layer_run(SMALL)
+    for stage in STAGES:
+        step = work_out(Walk(run, 1, 2, 0), stage)
+        changed = step.traced.copy()
+        changed[np.isfinite(changed)] += 0.5
+        assert replace(step, traced=changed).off == pytest.approx(0.5, abs=1e-4), stage
+    masked = work_out(Walk(run, 1, 2, 0), "mask")
+    assert replace(masked, traced=np.full_like(masked.traced, -np.inf)).off == np.inf
+
+
+# --- stage by stage, against torch and the trace
+
+
+def test_scores_pattern_and_mixture_are_those_of_the_equation() -> None:
+    run, model, batch = layer_run(SMALL, causal=True)
+    walk = Walk(run, head=2, query=3, key=1)
+    q, k, v = model.layers[0].attn.project(model.embed(batch.ids[:1]))  # type: ignore[union-attr, operator]
+    products = (q[0, 2, 3] * k[0, 2]).sum(dim=-1).detach().numpy()
+    np.testing.assert_allclose(walk.dot_products(), products, atol=1e-5)
+    np.testing.assert_allclose(walk.scaled(), products / math.sqrt(4), atol=1e-5)
+    np.testing.assert_allclose(walk.scaled()[:4], run["attn.scores"][2, 3, :4], atol=1e-5)
+    assert walk.allowed.tolist() == [True] * 4 + [False] * 2
+    assert np.isneginf(work_out(walk, "mask").by_hand[4:]).all()
+    weights = work_out(walk, "softmax").by_hand
+    np.testing.assert_allclose(weights, [*torch.tensor(products[:4] / 2).softmax(0).tolist(), 0, 0], atol=1e-6)
+    np.testing.assert_allclose(work_out(walk, "weighted sum").by_hand, weights @ v[0, 2].detach().numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("head_merge", ["transpose", "reshape"])
+@pytest.mark.parametrize("query", [0, 2])
+def test_merged_heads_through_the_output_map_are_attentions_output(head_merge: HeadMerge, query: int) -> None:
+    run, model, _ = layer_run(replace(SMALL, head_merge=head_merge), sentence=1)
+    merged = work_out(Walk(run, 0, query, 0), "merge").by_hand
+    output = model.layers[0].attn.o(torch.tensor(merged))  # type: ignore[union-attr, operator]
+    np.testing.assert_allclose(output.detach().numpy(), run["attn.out"][query], atol=1e-5)
+
+
+def test_pieces_say_which_head_and_token_a_merged_vector_is_made_of() -> None:
+    run, _, _ = layer_run(SMALL)
+    assert Walk(run, 0, 2, 0).pieces() == [(0, 2), (1, 2), (2, 2), (3, 2)]
+    run, _, _ = layer_run(replace(SMALL, head_merge="reshape"))
+    # 4 heads × 6 tokens: the rows of head 0 come first, then those of head 1; four rows make a vector.
+    assert Walk(run, 0, 0, 0).pieces() == [(0, 0), (0, 1), (0, 2), (0, 3)]
+    assert Walk(run, 0, 1, 0).pieces() == [(0, 4), (0, 5), (1, 0), (1, 1)]
+
+
+@pytest.mark.parametrize(("causal", "query", "hidden"), [(False, 0, (0, 3)), (True, 0, (2, 3)), (True, 2, (0, 3))])
+def test_what_is_hidden_and_why(causal: bool, query: int, hidden: tuple[int, int]) -> None:
+    run, _, _ = layer_run(SMALL, sentence=1, causal=causal)
+    assert Walk(run, 0, query, 0).hidden() == hidden
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_residual_sums(residual: bool) -> None:
+    placements: tuple[NormPlacement, ...] = ("post", "pre")
+    for placement in placements:
+        config = replace(SMALL, residual=residual, norm_placement=placement)
+        run, _, _ = layer_run(config, 1)
+        walk = Walk(run, 0, 4, 0)
+        for stage, (stream, added) in (("first residual", walk.first_sum), ("second residual", walk.second_sum)):
+            expected = stream + added if residual else added
+            np.testing.assert_allclose(work_out(walk, stage).by_hand, expected, atol=1e-6)
+        first = (run.run.arrays["layers.0.out"][4], run["attn.out"][4])
+        assert all(np.array_equal(a, b) for a, b in zip(walk.first_sum, first, strict=True))
+        base = run["resid_mid" if placement == "pre" else "norm1.out"][4]
+        assert np.array_equal(walk.second_sum[0], base)
+
+
+def test_numbers_overflow_in_peace() -> None:
+    config = replace(SMALL, norm="none", n_layers=120, d_model=64, d_ff=256)
+    run = trace_layer(Encoder(config, seed=0), characters().encode_batch(["overflow"]), 0, 119)
+    assert np.isnan(run["out"]).all()
+    for stage in set(STAGES) - {"embedding", "mask", "merge"}:
+        step = work_out(Walk(run, 0, 3, 1), stage)
+        assert np.isnan(step.off)
+        assert "nan" in step.numbers[0]
+
+
+# --- formulas
+
+
+def test_formulas_show_the_first_numbers() -> None:
+    run, _, _ = layer_run(SMALL)
+    walk = Walk(run, 1, 2, 0)
+    assert work_out(walk, "embedding").formulas == (r"x = \sqrt{D}\, E_{\mathrm{id}} + P_t",)
+    assert work_out(walk, "embedding").numbers[0].endswith(f"= {run.block_input[2, 0]:.4g}")
+    q, k, v = work_out(walk, "projections").numbers
+    for line, name, value in (
+        (q, "q_{t,0}", run["attn.q"][1, 2, 0]),
+        (k, "k_{j,0}", run["attn.k"][1, 0, 0]),
+        (v, "v_{j,0}", run["attn.v"][1, 0, 0]),
+    ):
+        assert f"{name} &=" in line
+        assert f"= {value:.4g} " in line
+    assert work_out(walk, "softmax").numbers[0].endswith(f"= {run['attn.pattern'][1, 2, 0]:.4g}")
+    assert work_out(walk, "merge").numbers == (
+        r"c_{2} = [\, z^{(0)}_{2} \;;\; z^{(1)}_{2} \;;\; z^{(2)}_{2} \;;\; z^{(3)}_{2} \,]",
+    )
+
+
+def test_formulas_follow_the_architecture() -> None:
+    bare = replace(SMALL, scale_embeddings=False, positions="none", residual=False, norm="none")
+    walk = Walk(layer_run(bare)[0], 0, 0, 0)
+    assert work_out(walk, "embedding").formulas == (r"x = E_{\mathrm{id}}",)
+    assert work_out(walk, "embedding").numbers[0].count("=") == 1
+    assert work_out(walk, "first residual").formulas == ("x'_t = o_t",)
+    assert work_out(walk, "first norm").formulas == ("y = x",)
+    full = replace(SMALL, n_segments=2, embedding_norm=True, norm="scalar", norm_placement="pre")
+    walk = Walk(layer_run(full)[0], 0, 0, 0)
+    assert work_out(walk, "embedding").formulas[0].endswith("+ P_t + S_0")
+    assert work_out(walk, "embedding").formulas[-1] == r"y_i = \gamma\, \hat{x}_i + \beta"
+    assert work_out(walk, "second residual").formulas == ("x''_t = x'_t + f_t",)
+    assert "reshape" in work_out(Walk(layer_run(replace(SMALL, head_merge="reshape"))[0], 0, 0, 0), "merge").formulas[0]
+
+
+# --- the order of the stages
+
+
+def test_a_pre_norm_block_normalises_first() -> None:
+    assert order(SMALL) == STAGES
+    pre = order(replace(SMALL, norm_placement="pre"))
+    assert sorted(pre) == sorted(STAGES)
+    assert pre[:3] == ("embedding", "first norm", "projections")
+    assert pre[-3:] == ("second norm", "feed-forward", "second residual")
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_tutorial_b_goes_from_attention_outwards_through_every_stage(placement: NormPlacement) -> None:
+    config = replace(SMALL, norm_placement=placement)
+    chapters = tutorial_b(config)
+    titles = [chapter.title for chapter in chapters]
+    assert titles == ["Attention", "Self-attention", "Multi-head attention", "Positions", "The block"]
+    assert sorted(stage for chapter in chapters for stage in chapter.stages) == sorted(STAGES)
+    block = [stage for stage in order(config) if stage in chapters[-1].stages]
+    assert list(chapters[-1].stages) == block
+
+
+# --- what is kept
+
+
+def test_only_one_layer_is_kept_and_nothing_can_be_written() -> None:
+    run, model, _ = layer_run(replace(SMALL, n_layers=3), 2)
+    names = set(run.run.arrays)
+    assert {"embed.out", "layers.1.out", "layers.2.attn.scores", "layers.2.ffn.hidden"} <= names
+    assert not [name for name in names if name.startswith("layers.0")]
+    assert [name for name in names if name.startswith("layers.1")] == ["layers.1.out"]
+    assert not any(array.flags.writeable for array in (run.merged, *run.learned.values(), *run.run.arrays.values()))
+    assert not any(np.shares_memory(run.learned["q.weight"], p.detach().numpy()) for p in model.parameters())
+
+
+def test_fused_rows_are_those_of_each_head() -> None:
+    run, model, _ = layer_run(replace(SMALL, fused_qkv=True))
+    weight = model.layers[0].attn.qkv.weight.detach().numpy()  # type: ignore[union-attr, operator]
+    assert np.array_equal(run.learned["v.weight"][3], weight[3 * 12 + 8])
+    assert np.array_equal(run.learned["q.weight"][1], weight[12])

@@ -1,0 +1,78 @@
+"""A real browser in front of the real server. Without a browser these tests fail: they are never skipped."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+from tests.browser.server import Server, serve
+from tests.browser.visitor import Visitor
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app as it is."""
+    with serve(tmp_path_factory.mktemp("server"), "-m", "streamlit", "run") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def bare_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app on a machine without the trained weights."""
+    folder: Path = tmp_path_factory.mktemp("bare_server")
+    with serve(folder, "-m", "tests.browser.without_weights", HF_HOME=str(folder)) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, by the name in CHROMIUM or its own."""
+    command = os.environ.get("CHROMIUM", "chromium")
+    executable = shutil.which(command)
+    if executable is None:
+        pytest.fail(f"{command} is not installed: install Chromium, or name yours with CHROMIUM=<command>.")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def shared_context(browser: Browser) -> BrowserContext:
+    """One cache for most tests: each page in it is a visitor's session of its own all the same."""
+    return browser.new_context(viewport={"width": 1280, "height": 900})
+
+
+@pytest.fixture
+def visitor(server: Server, shared_context: BrowserContext) -> Iterator[Visitor]:
+    """A visitor who must see nothing go wrong."""
+    visitor = Visitor(server, shared_context)
+    yield visitor
+    visitor.assert_well()
+    visitor.page.close()
+
+
+@pytest.fixture
+def newcomer(server: Server, browser: Browser) -> Iterator[Callable[..., Visitor]]:
+    """Makes visitors in fresh contexts, as `Visitor.anew` takes them; they must see nothing go wrong either."""
+    visitors: list[Visitor] = []
+
+    def make(width: int = 1280, height: int = 900) -> Visitor:
+        visitors.append(Visitor.anew(server, browser, width, height))
+        return visitors[-1]
+
+    yield make
+    for visitor in visitors:
+        visitor.assert_well()
+        visitor.page.context.close()

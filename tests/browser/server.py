@@ -1,0 +1,70 @@
+"""The app's own server in a process of its own, on a free port."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+START_UP = 90.0
+"""Seconds that a server may take to answer; on two busy cores importing torch alone takes several."""
+
+
+@dataclass
+class Server:
+    """A running server: its address, and what it has logged."""
+
+    url: str
+    log: Path
+    _read: int = 0
+
+    def tracebacks(self) -> list[str]:
+        """What it has logged of errors since this was last asked."""
+        text = self.log.read_text(encoding="utf-8", errors="replace")
+        new, self._read = text[self._read :], len(text)
+        return [new] if "Traceback" in new else []
+
+
+@contextlib.contextmanager
+def serve(folder: Path, *command: str, **environ: str) -> Iterator[Server]:
+    """Run `python <command> streamlit_app.py` until the block ends; `folder` takes its log."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = (f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none")
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, *command, "streamlit_app.py", *options],
+            cwd=ROOT,
+            env={**os.environ, "PLAYGROUND_DOWNLOAD": "0", **environ},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+        yield Server(f"http://127.0.0.1:{port}", log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait(health: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_UP
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"The server ended at once:\n{log.read_text()}")
+        with contextlib.suppress(OSError), urllib.request.urlopen(health, timeout=5):
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"The server did not answer within {START_UP:g} s:\n{log.read_text()}")

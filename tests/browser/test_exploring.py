@@ -1,0 +1,158 @@
+"""A student types, moves sliders, clicks heads, and the charts follow."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from playground import Encoder, ModelConfig
+from playground.analysis.attention import mean_entropy
+from playground.engine import Run, run
+from playground.presets import PRESETS
+from playground.pretrained import load
+from playground.web.params import ARCHITECTURE, DEFAULT_TEXT, write
+from tests.browser.visitor import Visitor
+
+
+@pytest.fixture(scope="module")
+def trained() -> Run:
+    """The default sentence through the trained model, computed here."""
+    encoder, tokenizer = load("minilm")
+    return run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
+
+
+def test_the_first_page_shows_the_trained_models_attention(visitor: Visitor, trained: Run) -> None:
+    visitor.open("/")
+    mosaic = visitor.array("overview_attention")
+    patterns = trained.patterns()  # (6, 12, 16, 16), fewer tokens than a thumbnail has dots
+    pitch = len(trained.tokens) + 1
+    for layer, head in [(0, 0), (3, 1), (5, 11)]:
+        tile = mosaic[layer * pitch :, head * pitch :][: pitch - 1, : pitch - 1]
+        expected = np.sqrt(patterns[layer, head]) * 255
+        assert np.abs(tile - expected).max() <= 1.01
+    expect(visitor.widget("token_chips")).to_contain_text("animal")
+    expect(visitor.page.locator("body")).to_contain_text("trained weights")
+    assert set(visitor.charts()) == {"overview_attention", "overview_norms", "overview_parameters"}
+
+
+def test_the_large_heatmap_is_the_chosen_head(visitor: Visitor, trained: Run) -> None:
+    visitor.open("/attention?attention_layer=2&attention_head=7")
+    np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[2, 7], atol=1e-5)
+    assert [label.rstrip("₀₁₂₃₄₅₆₇₈₉") for label in visitor.labels()] == list(trained.tokens)
+
+
+def test_typing_a_sentence_changes_tokens_and_charts(visitor: Visitor) -> None:
+    visitor.open("/attention")
+    before = visitor.charts()
+    visitor.type_text("Colourless green ideas sleep furiously")
+    visitor.eventually(lambda: any("furiously" in label for label in visitor.labels()), "the new tokens")
+    visitor.settled()
+    after = visitor.charts()
+    assert all(after[name] != before[name] for name in before)
+    assert visitor.query()["text"] == ["Colourless green ideas sleep furiously"]
+
+
+def test_unlocking_gives_random_weights_whose_sliders_move(visitor: Visitor) -> None:
+    visitor.open("/attention")
+    expect(visitor.slider("n_layers")).to_be_disabled()
+    trained = visitor.array("attention_pattern")
+    visitor.widget("unlock").get_by_role("button").click()
+    expect(visitor.page.locator(".stMarkdownBadge", has_text="random weights").first).to_be_visible()
+    visitor.settled()
+    assert visitor.query() == {"weights": ["random"]}
+    assert not np.array_equal(visitor.array("attention_pattern"), trained)
+
+    visitor.press("n_layers", "ArrowLeft", "ArrowLeft")
+    visitor.eventually(lambda: "n_layers" in visitor.query(), "n_layers in the link")
+    visitor.settled()
+    visitor.press("d_model", "ArrowRight", "ArrowRight")
+    visitor.eventually(lambda: "d_model" in visitor.query(), "d_model in the link")
+    visitor.settled()
+    assert visitor.query() == {"weights": ["random"], "n_layers": ["4"], "d_model": ["640"], "n_heads": ["10"]}
+    expect(visitor.page.locator("body")).to_contain_text("does not divide d_model=640")
+    expect(visitor.page.locator("body")).to_contain_text("4 layers × 10 heads")
+    config = ModelConfig(**{**vars(PRESETS["minilm-l6"].config), "n_layers": 4, "d_model": 640, "n_heads": 10})
+    expected = run(Encoder(config, 0), load("minilm")[1].encode_batch([DEFAULT_TEXT]))
+    np.testing.assert_allclose(visitor.array("attention_pattern"), expected.patterns()[3, 1], atol=1e-5)
+
+
+def test_a_preset_sets_the_sliders(visitor: Visitor) -> None:
+    visitor.open("/")
+    visitor.widget("preset").get_by_role("combobox").click()
+    visitor.page.get_by_role("option", name="Tutorial A").click()
+    expect(visitor.page.locator("body")).to_contain_text("matches: Tutorial A")
+    expect(visitor.page.locator("body")).to_contain_text("6 layers × 8 heads")
+    visitor.settled()
+    expect(visitor.slider("d_model")).to_have_attribute("aria-valuetext", "512")
+    config = PRESETS["tutorial-a"].config
+    chosen = {key: param for key, param in ARCHITECTURE.items() if getattr(config, key) != param.default}
+    expected = {key: [write(getattr(config, key))] for key in chosen}
+    own = {"tokenizer": ["word"], "text": ["this is an example sentence"]}
+    assert visitor.query() == {"weights": ["random"], **own, **expected}
+
+
+def test_a_click_on_a_thumbnail_opens_the_head(visitor: Visitor, trained: Run) -> None:
+    visitor.open("/attention")
+    visitor.click_head(5, 9, n_heads=12)
+    expect(visitor.slider("attention_layer")).to_have_value("5")
+    expect(visitor.slider("attention_head")).to_have_value("9")
+    visitor.settled()
+    np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[5, 9], atol=1e-5)
+    expect(visitor.widget("attention_pattern")).to_contain_text("layer 5, head 9")
+    assert visitor.query() == {"attention_layer": ["5"], "attention_head": ["9"]}
+    visitor.click_head(0, 0, n_heads=12)
+    expect(visitor.slider("attention_head")).to_have_value("0")
+    visitor.settled()
+    np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[0, 0], atol=1e-5)
+    visitor.press("attention_head", "ArrowRight", "ArrowRight")
+    visitor.eventually(lambda: visitor.query().get("attention_head") == ["2"], "the next head but one in the link")
+    visitor.settled()
+    np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[0, 2], atol=1e-5)
+
+
+def test_every_way_to_look_closer_draws_its_own_chart(visitor: Visitor, trained: Run) -> None:
+    visitor.open("/attention")
+    for view, chart in [
+        ("ranking", "attention_ranking"),
+        ("rollout", "attention_rollout"),
+        ("entropy", "attention_entropy"),
+    ]:
+        visitor.choose("attention_view", view)
+        expect(visitor.widget(f"{chart}_chart").locator(".main-svg").first).to_be_visible()
+        assert visitor.query()["attention_view"] == [view]
+    bits = mean_entropy(trained.patterns(), ~trained.padding)
+    np.testing.assert_allclose(visitor.array("attention_entropy"), bits, atol=1e-4)
+
+
+def test_several_sentences_are_padded_and_one_is_chosen(visitor: Visitor) -> None:
+    texts = ["A short one.", "This second sentence has quite a few more words than the first."]
+    visitor.open("/attention")
+    visitor.type_text("\n".join(texts))
+    expect(visitor.widget("sentence")).to_be_visible()
+    visitor.eventually(lambda: any("PAD" in label for label in visitor.labels()), "padding in the first sentence")
+    encoder, tokenizer = load("minilm")
+    batch = tokenizer.encode_batch(texts)
+    expected = run(encoder, batch, 0)
+    shown = visitor.settled().array("attention_pattern")
+    real = np.ix_(~expected.padding, ~expected.padding)
+    np.testing.assert_allclose(shown[real], expected.patterns()[3, 1][real], atol=1e-5)
+    assert np.isnan(shown[:, expected.padding]).all()
+    assert np.isnan(shown[expected.padding]).all()
+    visitor.press("sentence", "ArrowRight")
+    visitor.eventually(lambda: any("words" in label for label in visitor.labels()), "the second sentence")
+    assert visitor.settled().query()["sentence"] == ["2"]
+    np.testing.assert_allclose(visitor.array("attention_pattern"), run(encoder, batch, 1).patterns()[3, 1], atol=1e-5)
+
+
+def test_the_code_behind_a_page_is_its_running_source(visitor: Visitor) -> None:
+    visitor.open("/attention")
+    visitor.page.get_by_text("The code behind this").click()
+    expect(visitor.page.get_by_test_id("stCode").first).to_contain_text("def attend(")
+
+
+def test_a_box_of_the_data_flow_is_a_door_to_its_page(visitor: Visitor) -> None:
+    visitor.open("/?text=through+the+door&seed=3")
+    visitor.widget("data_flow").get_by_role("button", name="feed-forward").click()
+    expect(visitor.page).to_have_url(re.compile(r"/parameters\?"))
+    assert visitor.settled().query() == {"text": ["through the door"], "seed": ["3"]}

@@ -1,0 +1,196 @@
+"""A link shows a classmate exactly the same view, and a bad one opens with a plain sentence."""
+
+import re
+from collections.abc import Callable
+from urllib.parse import quote, urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from playground.limits import MAX_CHARACTERS
+from playground.web.link import VERSION
+from playground.web.params import OWN, PARAMS, SHARED
+from tests.browser.visitor import Visitor
+
+TRAVELLING = "A student who travels light has nothing to lose on the way."
+SETUP = {
+    "text": "Zwölf Boxkämpfer jagen Viktor\nquer über den großen Sylter Deich. 🥊",
+    "sentence": "2",
+    "weights": "random",
+    "tokenizer": "char",
+    "d_model": "64",
+    "n_heads": "4",
+    "n_layers": "3",
+    "d_ff": "96",
+    "norm_placement": "pre",
+    "norm": "rms",
+    "positions": "sinusoidal",
+    "causal": "true",
+    "seed": "12345",
+}
+VIEWS = {
+    "": {},
+    "attention": {"attention_layer": "2", "attention_head": "3", "attention_view": "rollout"},
+    "norms": {"norms_view": "cosines", "norms_layer": "2"},
+    "parameters": {"parameters_view": "layers"},
+}
+
+
+def link(page: str, parameters: dict[str, str]) -> str:
+    """The path and query of a page."""
+    return f"/{page}?{urlencode(parameters, quote_via=quote)}"
+
+
+@pytest.mark.parametrize("page", VIEWS)
+def test_a_copied_link_shows_the_same_to_the_digit(
+    page: str, visitor: Visitor, newcomer: Callable[..., Visitor]
+) -> None:
+    visitor.open(link(page, SETUP | VIEWS[page]))
+    assert visitor.notices() == ""
+    copied = visitor.copied_link()
+    theirs = newcomer().open(copied)
+    assert theirs.notices() == ""
+    assert theirs.query() == {key: [value] for key, value in {**SETUP, **VIEWS[page], "v": VERSION}.items()}
+    charts = visitor.charts()
+    assert charts
+    assert theirs.charts() == charts
+
+
+def test_the_link_of_what_was_clicked_together_shows_the_same(
+    visitor: Visitor, newcomer: Callable[..., Visitor]
+) -> None:
+    visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visitor.open("/attention")
+    visitor.type_text("The trophy didn't fit in the suitcase because it was too big.")
+    visitor.eventually(lambda: any("suitcase" in label for label in visitor.labels()), "the new tokens")
+    visitor.settled().click_head(4, 6, n_heads=12)
+    expect(visitor.slider("attention_head")).to_have_value("6")
+    visitor.settled().choose("attention_view", "ranking")
+    expect(visitor.widget("attention_ranking_chart")).to_be_visible()
+    copied = visitor.settled().copied_link()
+    expect(visitor.widget("copy_link").get_by_role("button")).to_have_text("Copied")
+    assert visitor.page.evaluate("() => navigator.clipboard.readText()") == copied
+    theirs = newcomer().open(copied)
+    assert theirs.charts() == visitor.charts()
+    expect(theirs.slider("attention_layer")).to_have_value("4")
+
+
+def test_the_setup_travels_from_page_to_page_and_back(visitor: Visitor) -> None:
+    setup = {"text": [TRAVELLING], "weights": ["random"], "n_layers": ["5"], "seed": ["9"]}
+    visitor.open(link("", {key: value for key, (value,) in setup.items()}))
+    first = visitor.charts()
+    for title in ("Attention", "Norms", "Parameters"):
+        visitor.go_to(title)
+        assert visitor.query() == setup
+        expect(visitor.slider("n_layers")).to_have_attribute("aria-valuetext", "5")
+        expect(visitor.widget("text").locator("textarea")).to_have_value(TRAVELLING)
+    visitor.go_to("Overview")
+    assert visitor.charts() == first
+
+
+def test_the_back_button_restores_the_page_before(visitor: Visitor) -> None:
+    visitor.open(link("attention", {"text": TRAVELLING, "attention_head": "5"}))
+    before = visitor.charts()
+    visitor.go_to("Norms")
+    visitor.page.go_back()
+    expect(visitor.page).to_have_url(re.compile("/attention"))
+    expect(visitor.widget("attention_pattern_chart")).to_be_visible()
+    visitor.settled()
+    assert visitor.query() == {"text": [TRAVELLING], "attention_head": ["5"]}
+    assert visitor.charts() == before
+
+
+JUNK = ["<script>alert(1)</script>", "NaN", "-1", "9" * 40, "--5", "", "12.0"]
+
+
+@pytest.mark.parametrize("first", range(3))
+def test_junk_for_every_parameter_opens_with_a_plain_notice(first: int, visitor: Visitor) -> None:
+    """Every parameter at once, each with the next kind of junk; `test_state` tries each kind on all of them."""
+    keys = [key for key in PARAMS if key != "text"]
+    visitor.open(link("attention", {key: JUNK[(first + i) % len(JUNK)] for i, key in enumerate(keys)}))
+    visitor.assert_well()
+    assert "is used instead" in visitor.notices()
+    # What the address bar says by now is what the page shows: opened again, nothing has to be changed any more.
+    charts = visitor.charts()
+    visitor.open(visitor.page.url)
+    assert visitor.notices() == ""
+    assert visitor.charts() == charts
+
+
+STRANGE = {
+    "script": "<script>alert(1)</script><img src=x onerror=alert(2)>",
+    "emoji": "🙂👩‍👩‍👧‍👦 🏳️‍🌈",
+    "right to left": "שלום עולם مرحبا",
+    "control characters": "a\x00b\x07\x1bc\u202edesrever",
+    "markdown": "$x$ **b** `c` :red[d] [e](f)",
+    "blank": "   ",
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_strange_text_is_shown_letter_by_letter(kind: str, visitor: Visitor) -> None:
+    text = STRANGE[kind]
+    visitor.open(link("", {"text": text}))
+    if kind not in {"control characters", "blank"}:
+        expect(visitor.widget("text").locator("textarea")).to_have_value(text)
+    for title in ("Attention", "Norms") if kind == "script" else ("Attention",):
+        visitor.go_to(title)
+        visitor.assert_well()
+    assert visitor.page.locator("img[src=x]").count() == 0
+
+
+def test_a_text_that_is_too_long_is_cut_with_a_sentence(visitor: Visitor) -> None:
+    visitor.open(link("", {"text": "long " * 9000, "weights": "random", "n_layers": "1"}))
+    assert f"only the first {MAX_CHARACTERS:,} are kept" in visitor.notices()
+    assert "cut after 256 tokens" in visitor.notices()
+    expect(visitor.widget("text").locator("textarea")).to_have_value(("long " * 9000)[:MAX_CHARACTERS])
+    assert visitor.query()["n_layers"] == ["1"]
+
+
+def test_heads_that_do_not_divide_are_moved(visitor: Visitor) -> None:
+    visitor.open("/attention?weights=random&d_model=13&n_heads=4&seed=4")
+    assert "d_model=“13” is not a stop of its slider" in visitor.notices()
+    assert "n_heads=4 does not divide" in visitor.notices()
+    heads = int(visitor.query()["n_heads"][0])
+    d_model = int(visitor.query()["d_model"][0])
+    assert d_model % heads == 0
+    assert visitor.query()["seed"] == ["4"]
+    expect(visitor.page.locator("body")).to_contain_text(f"6 layers × {heads} heads")
+
+
+def test_a_repeated_parameter_counts_once(visitor: Visitor) -> None:
+    visitor.open("/attention?weights=random&n_layers=2&n_layers=3&seed=1&seed=junk&text=one&text=two")
+    expect(visitor.page.locator("body")).to_contain_text("3 layers × 12 heads")
+    assert visitor.query()["n_layers"] == ["3"]
+    expect(visitor.widget("text").locator("textarea")).to_have_value("two")
+
+
+def test_a_layer_that_the_model_has_not_is_moved_and_other_notices_stay(visitor: Visitor) -> None:
+    visitor.open("/attention?weights=random&n_layers=2&attention_layer=50&d_ff=77&n_heads=3")
+    expect(visitor.slider("attention_layer")).to_have_value("1")
+    assert "attention_layer=50 is moved to the last" in visitor.notices()
+    assert "d_ff=“77”" in visitor.notices()
+    assert visitor.query()["n_heads"] == ["3"]
+
+
+def test_a_link_of_another_version_says_so(visitor: Visitor) -> None:
+    visitor.open("/?v=0&seed=5")
+    assert "another version" in visitor.notices()
+    assert visitor.query() == {"seed": ["5"]}
+
+
+def test_a_model_over_the_budget_is_counted_but_not_built(visitor: Visitor) -> None:
+    too_large = {"weights": "random", "n_layers": "96", "d_model": "4096", "n_heads": "32"}
+    for page in ("", "attention", "norms"):
+        visitor.open(link(page, too_large))
+        assert "this server runs at most" in visitor.notices()
+        assert visitor.charts() == {}
+    visitor.go_to("Parameters")
+    assert visitor.notices() == ""
+    assert "parameter_breakdown" in visitor.charts()
+    assert visitor.query() == {key: [value] for key, value in too_large.items()}
+
+
+def test_every_parameter_of_the_link_is_tried_here() -> None:
+    assert set(SETUP) <= set(SHARED)
+    assert {key for view in VIEWS.values() for key in view} <= set(OWN)

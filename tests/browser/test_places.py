@@ -1,0 +1,45 @@
+"""On a phone, by keyboard alone, in the dark, and on a server without the trained weights."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.server import Server
+from tests.browser.visitor import Visitor
+
+PAGES = ("", "attention", "norms", "parameters")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_phone_scrolls_down_only(page: str, newcomer: Callable[..., Visitor]) -> None:
+    visitor = newcomer(width=390, height=844).open(f"/{page}")
+    width, charts = visitor.page.evaluate(
+        """() => [
+          Math.max(document.documentElement.scrollWidth, document.querySelector(".stMain").scrollWidth),
+          [...document.querySelectorAll(".js-plotly-plot, .stMain button, .stMain iframe")]
+            .map(element => element.getBoundingClientRect()).map(({ left, right }) => [left, right]),
+        ]"""
+    )
+    assert width <= 390
+    assert len(charts) > 1
+    assert all(left >= 0 and right <= 390 for left, right in charts)
+
+
+def test_without_trained_weights_the_app_goes_on_with_random_ones(bare_server: Server, browser: Browser) -> None:
+    visitor = Visitor.anew(bare_server, browser)
+    visitor.open("/")
+    assert "The trained weights are not on this server" in visitor.notices()
+    assert "the README says how to get the trained ones" in visitor.notices()
+    expect(visitor.page.locator(".stMarkdownBadge", has_text="random weights").first).to_be_visible()
+    assert "overview_attention" in visitor.charts()
+    assert visitor.query() == {"weights": ["random"], "tokenizer": ["word"]}
+    for page in ("Attention", "Norms", "Parameters"):
+        visitor.go_to(page)
+        assert visitor.charts()
+    visitor.open("/attention?weights=minilm&text=one+two")
+    assert visitor.labels() == ["one₀", "two₁"]
+    visitor.type_text("one two three")
+    visitor.eventually(lambda: len(visitor.labels()) == 3, "the third word")
+    visitor.settled().assert_well()
+    visitor.page.context.close()

@@ -1,0 +1,177 @@
+"""One browser page of the playground, with what a visitor sees and does on it."""
+
+import base64
+import time
+from collections.abc import Callable
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Locator, Page, expect
+
+from tests.browser.server import Server
+
+PATIENCE = 20.0
+"""Seconds until something that does not come is a failure."""
+
+expect.set_options(timeout=1000 * PATIENCE)
+
+LEAKS = ("Traceback", "Error:", "Exception", "Something went wrong", "site-packages")
+"""What a visitor must never read."""
+
+_READ_CHARTS = """() => Object.fromEntries(
+  [...document.querySelectorAll(".js-plotly-plot")].map(chart => [
+    chart.closest("[class*='_chart']").className.match(/st-key-(\\S+)_chart/)[1],
+    JSON.parse(JSON.stringify(chart.data, (key, value) => key === "uid" ? undefined : value)),
+  ]))"""
+
+_PLACE_OF_POINT = """(chart, index) => {
+  const { xaxis, yaxis } = chart._fullLayout, markers = chart._fullData[1], frame = chart.getBoundingClientRect()
+  const x = xaxis._offset + xaxis.d2p(markers.x[index]), y = yaxis._offset + yaxis.d2p(markers.y[index])
+  return [frame.left + x, frame.top + y]
+}"""
+
+
+class Visitor:
+    """A page in a browser context, and everything that went wrong on it."""
+
+    def __init__(self, server: Server, context: BrowserContext) -> None:
+        self.server = server
+        self.errors: list[str] = []
+        self.page: Page = context.new_page()
+        self.page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
+        self.page.on("console", self._listen)
+        self.page.on("dialog", self._refuse)
+
+    @classmethod
+    def anew(cls, server: Server, browser: Browser, width: int = 1280, height: int = 900) -> Self:
+        """A visitor who has never been here: own cache, own storage."""
+        return cls(server, browser.new_context(viewport={"width": width, "height": height}))
+
+    def open(self, path: str) -> Self:
+        """Follow a link, whole or from the server's root, and wait until all is drawn."""
+        self.page.goto(path if path.startswith("http") else self.server.url + path)
+        return self.settled()
+
+    def settled(self) -> Self:
+        """Wait until the script rests and every chart is drawn, for a moment without interruption."""
+        calm = 0
+        deadline = time.monotonic() + PATIENCE
+        while calm < 3:
+            assert time.monotonic() < deadline, f"{self.page.url} does not come to rest"
+            self.page.wait_for_timeout(60)
+            calm = calm + 1 if self._at_rest() else 0
+        return self
+
+    def eventually(self, check: Callable[[], bool], what: str) -> None:
+        """Wait for something that no locator can say."""
+        deadline = time.monotonic() + PATIENCE
+        while not check():
+            assert time.monotonic() < deadline, f"{what}: not within {PATIENCE:g} s"
+            self.page.wait_for_timeout(60)
+
+    # what there is
+
+    def widget(self, key: str) -> Locator:
+        """The container of a key."""
+        return self.page.locator(f".st-key-{key}")
+
+    def slider(self, key: str) -> Locator:
+        """The range input of a slider."""
+        return self.widget(key).locator("input[type=range]")
+
+    def charts(self) -> dict[str, Any]:
+        """What Plotly draws from, as it came from the server, by the charts' names."""
+        charts: dict[str, Any] = self.page.evaluate(_READ_CHARTS)
+        return charts
+
+    def array(self, chart: str, trace: int = 0, name: str = "z") -> NDArray[Any]:
+        """One array of a chart."""
+        value = self.charts()[chart][trace][name]
+        if not isinstance(value, dict):
+            return np.array(value)
+        shape = [int(n) for n in value["shape"].split(",")] if "shape" in value else [-1]
+        return np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"]).reshape(shape)
+
+    def labels(self, chart: str = "attention_pattern") -> list[str]:
+        """The names along a heatmap's rows."""
+        return [str(label) for label in self.charts()[chart][0]["y"]]
+
+    def query(self) -> dict[str, list[str]]:
+        """The parameters in the address bar."""
+        return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
+
+    def text(self) -> str:
+        """Everything that can be read on the page."""
+        return self.page.locator("body").inner_text()
+
+    def notices(self) -> str:
+        """The page's blue, yellow and red boxes."""
+        return "\n".join(self.page.get_by_test_id("stAlert").all_inner_texts())
+
+    # what a visitor does
+
+    def type_text(self, text: str) -> None:
+        """Replace the sentences, and leave the field."""
+        field = self.widget("text").locator("textarea")
+        field.fill(text)
+        field.press("Control+Enter")
+
+    def press(self, key: str, *presses: str) -> None:
+        """Use the keyboard on a slider."""
+        self.slider(key).focus()
+        for press in presses:
+            self.page.keyboard.press(press)
+
+    def choose(self, key: str, word: str) -> None:
+        """Press one word of a row of words."""
+        self.widget(key).get_by_role("radio", name=word, exact=True).click()
+
+    def go_to(self, title: str) -> Self:
+        """Use the navigation."""
+        self.page.get_by_test_id("stTopNavLink").filter(has_text=title).click()
+        expect(self.page.locator("[aria-current=page]")).to_contain_text(title)
+        return self.settled()
+
+    def click_head(self, layer: int, head: int, n_heads: int) -> None:
+        """Click a thumbnail in the middle."""
+        chart = self.widget("attention_grid_chart").locator(".js-plotly-plot")
+        chart.scroll_into_view_if_needed()
+        x, y = chart.evaluate(_PLACE_OF_POINT, layer * n_heads + head)
+        self.page.mouse.move(x, y)
+        self.page.mouse.click(x, y)
+
+    def copied_link(self) -> str:
+        """Press the button; the link as the field beside it shows it."""
+        self.widget("copy_link").get_by_role("button").click()
+        return self.widget("copy_link").get_by_role("textbox").input_value()
+
+    def assert_well(self) -> None:
+        """Nothing went wrong, neither in the browser nor on the server, and nothing was shown that shouldn't be."""
+        shown = self.text()
+        leaks = [word for word in LEAKS if word in shown]
+        assert not leaks, self.notices()
+        assert self.page.get_by_test_id("stException").count() == 0
+        assert self.errors == []
+        assert self.server.tracebacks() == []
+
+    def _at_rest(self) -> bool:
+        page = self.page
+        return (
+            page.locator("[data-test-script-state=notRunning]").count() == 1
+            and page.locator(".stMain h1").count() == 1  # a run that corrected the link ends before it draws
+            and page.get_by_test_id("stSkeleton").count() == 0
+            and page.locator("[data-stale=true]").count() == 0
+            and page.get_by_test_id("stPlotlyChart").count() == page.locator(".js-plotly-plot:has(.main-svg)").count()
+        )
+
+    def _listen(self, message: ConsoleMessage) -> None:
+        # The front end looks for its server below the page's own path first, and then at the root.
+        probe = "404" in message.text and "/_stcore/" in message.location["url"]
+        if message.type == "error" and not probe:
+            self.errors.append(f"console: {message.text}")
+
+    def _refuse(self, dialog: Dialog) -> None:
+        self.errors.append(f"dialog: {dialog.message}")
+        dialog.dismiss()

@@ -1,0 +1,112 @@
+"""The positions' figures show the arrays they are given."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from playground.figures import palette
+from playground.figures import positions as figures
+
+TOKENS = ["the", "<b>x</b>", "the"]
+LABELS = ["the₀", "&lt;b&gt;x&lt;/b&gt;₁", "the₂"]
+
+
+@pytest.fixture
+def rows() -> figures.Array:
+    return np.random.default_rng(0).normal(size=(200, 300)).astype(np.float32)
+
+
+def titles(figure: Any) -> tuple[str, str]:
+    return figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
+
+
+def test_the_table_is_drawn_as_far_as_is_said(rows: figures.Array) -> None:
+    figure = figures.table_heatmap(rows)
+    heatmap = figure.data[0]
+    np.testing.assert_array_equal(heatmap.z, rows[:128, :256])
+    assert heatmap.z.dtype == np.float32
+    assert heatmap.zmax == -heatmap.zmin == pytest.approx(np.percentile(np.abs(rows[:128, :256]), 99))
+    assert heatmap.colorscale == figure.layout.template.layout.colorscale.diverging
+    assert heatmap.colorbar.title.text == "value"
+    assert titles(figure) == ("dimension", "position")
+    assert figure.layout.yaxis.autorange == "reversed"
+    np.testing.assert_array_equal(figures.table_heatmap(rows[:3, :2]).data[0].z, rows[:3, :2])
+
+
+def test_colours_of_nothing_but_zeros_still_have_two_ends() -> None:
+    heatmap = figures.table_heatmap(np.zeros((2, 2), np.float32)).data[0]
+    assert (heatmap.zmin, heatmap.zmax) == (-1, 1)
+
+
+def test_each_chosen_dimension_is_a_curve(rows: figures.Array) -> None:
+    figure = figures.dimension_curves(rows, [7, 0, 299])
+    assert [trace.name for trace in figure.data] == ["dimension 7", "dimension 0", "dimension 299"]
+    for trace, dimension, colour in zip(figure.data, [7, 0, 299], figures.CURVES, strict=True):
+        np.testing.assert_array_equal(trace.y, rows[:128, dimension])
+        assert list(trace.x) == list(range(128))
+        assert trace.line.color == colour
+    assert titles(figure) == ("position", "value")
+    assert len(figures.dimension_curves(rows, [5]).data) == 1
+
+
+def test_dot_products_diverge_and_distances_start_at_zero(rows: figures.Array) -> None:
+    matrix = np.abs(rows[:5, :5])
+    products, apart = (figures.between_positions(matrix, measure) for measure in ("dot product", "distance"))
+    for figure, measure in ((products, "dot product"), (apart, "distance")):
+        np.testing.assert_array_equal(figure.data[0].z, matrix)
+        assert figure.data[0].colorbar.title.text == measure
+        assert measure in figure.data[0].hovertemplate
+        assert titles(figure) == ("position", "position")
+    assert products.data[0].zmin == -products.data[0].zmax
+    assert (apart.data[0].zmin, apart.data[0].colorscale) == (0, None)  # the theme's, light or dark
+
+
+def test_offsets_have_a_line_and_a_band() -> None:
+    index = pd.RangeIndex(3, name="offset")
+    offsets = pd.DataFrame({"mean": [4.0, 3, 2], "lowest": [1.0, 2, 2], "highest": [9.0, 4, 2]}, index=index)
+    figure = figures.by_offset(offsets, "distance")
+    band, line = figure.data
+    np.testing.assert_array_equal(band.y, [9, 4, 2, 2, 2, 1])
+    np.testing.assert_array_equal(band.x, [0, 1, 2, 2, 1, 0])
+    np.testing.assert_array_equal(line.y, offsets["mean"])
+    np.testing.assert_array_equal(line.customdata, offsets[["lowest", "highest"]])
+    assert titles(figure) == ("how far apart, in positions", "distance")
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_wavelengths_stand_at_their_dimensions(n: int) -> None:
+    standard, doubled = np.array([6, 60, 600], np.float64)[:n], np.array([6, 600, 60_000], np.float64)[:n]
+    figure = figures.wavelengths(standard, doubled, 512)
+    for trace, values in zip(figure.data[:2], (standard, doubled), strict=True):
+        np.testing.assert_array_equal(trace.y, values)
+        assert list(trace.x) == [0, 2, 4][:n]
+    assert [trace.name for trace in figure.data] == ["standard", "doubled exponent", "max_len = 512"]
+    assert list(figure.data[2].y) == [512, 512]
+    assert list(figure.data[2].x) == [0, 2 * n - 2]
+    assert figure.layout.yaxis.type == "log"
+    assert titles(figure) == ("dimension, the sine of each pair", "wavelength, in positions (log scale)")
+
+
+def test_lengths_stand_by_token_under_harmless_labels() -> None:
+    added = pd.DataFrame({"token": [1.0, 2, 3], "position": [4.0, 5, 6], "sum": [7.0, 8, 9]})
+    figure = figures.addition_lengths(added, TOKENS)
+    assert [bar.name for bar in figure.data] == ["token", "position", "sum"]
+    for bar in figure.data:
+        np.testing.assert_array_equal(bar.y, added[bar.name])
+        assert list(bar.x) == LABELS
+    assert titles(figure) == ("token", "L2 norm")
+
+
+def test_a_swaps_differences_stand_side_by_side() -> None:
+    placed, bare = np.array([0.5, 0.25, 0], np.float32), np.array([0, 1e-7, 0], np.float32)
+    figure = figures.swap_differences(placed, bare, TOKENS)
+    assert [(bar.name, bar.marker.color) for bar in figure.data] == [
+        ("with positions", palette.EMBEDDINGS),
+        ("without positions", palette.RESIDUAL),
+    ]
+    for bar, values in zip(figure.data, (placed, bare), strict=True):
+        np.testing.assert_array_equal(bar.y, values)
+        assert list(bar.x) == LABELS
+    assert titles(figure) == ("token", "largest |difference|")

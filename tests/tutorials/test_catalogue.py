@@ -1,0 +1,42 @@
+"""The catalogue is whole, and its demonstrations are sentences."""
+
+import pytest
+
+from playground.tutorials.catalogue import TUTORIALS
+from playground.tutorials.table import NAMES
+
+PAGES = {
+    "overview", "attention", "norms", "parameters", "positions", "step-by-step", "encoder-decoder", "gradient-flow",
+    "training",
+}  # fmt: skip
+
+
+def test_all_five_are_there() -> None:
+    assert TUTORIALS.keys() == NAMES.keys()
+
+
+@pytest.mark.parametrize("letter", TUTORIALS)
+def test_every_lesson_has_a_page(letter: str) -> None:
+    lessons = TUTORIALS[letter].lessons
+    assert lessons
+    assert {lesson.page for lesson in lessons} <= PAGES
+
+
+def test_the_number_of_mistakes_found() -> None:
+    assert {letter: len(tutorial.mistakes) for letter, tutorial in TUTORIALS.items()} == {
+        "A": 4, "B": 1, "C": 3, "D": 4, "E": 8,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", TUTORIALS)
+def test_every_mistake_is_shown_where_there_is_something_to_compute(letter: str) -> None:
+    for mistake in TUTORIALS[letter].mistakes:
+        assert mistake.happens.endswith(".")
+        assert not mistake.printed.endswith(".")
+        if mistake.demonstration is None:
+            assert mistake.happens == "NameError."
+        else:
+            told = mistake.demonstration()
+            assert told == mistake.demonstration()
+            assert "\n" not in told
+            assert "nan" not in told

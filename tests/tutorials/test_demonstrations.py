@@ -1,0 +1,105 @@
+"""Each demonstration states what a computation of our own finds."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from playground.tutorials import demonstrations as show
+from tests.model.reference import sinusoid
+
+
+def numbers(text: str) -> list[float]:
+    return [float(n.replace(",", "")) for n in re.findall(r"\d[\d,]*(?:\.\d+)?(?:e-\d+)?", text)]
+
+
+def test_the_doubled_exponents_wavelengths() -> None:
+    told = numbers(show.doubled_exponent())
+    assert told[0] == 16
+    doubled, standard = ([2 * math.pi * 10_000 ** (twice * 2 * i / 16) for i in range(5)] for twice in (2, 1))
+    assert told[1:6] == pytest.approx(doubled, abs=0.05)
+    assert told[6:11] == pytest.approx(standard, abs=0.05)
+    tables = [
+        np.array([[sinusoid(p, c, 16, doubled=doubled) for c in range(16)] for p in range(50)])
+        for doubled in (True, False)
+    ]
+    assert told[11:] == [50, pytest.approx(np.abs(tables[0] - tables[1]).max(), abs=5e-4)]
+
+
+def test_a_bare_reshape_leaks_the_last_token_to_earlier_ones() -> None:
+    # Head h, token t, feature f of (H, T, d_head) lands in row (h·T·d_head + t·d_head + f) // d_model.
+    rows = {(head * 6 * 4 + 5 * 4 + feature) // 16 for head in range(4) for feature in range(4)}
+    assert show.changed_positions("reshape") == sorted(rows | {5}) == [1, 2, 4, 5]
+    assert show.changed_positions("transpose") == [5]
+    assert "positions 1, 2, 4, 5 change; with the transpose, only at 5." in show.leaking_merge()
+
+
+def test_a_mask_in_place_reaches_the_caller() -> None:
+    assert numbers(show.mask_in_place()) == [3, 9]
+
+
+def test_a_mask_would_have_moved_the_outputs() -> None:
+    (off,) = numbers(show.mask_never_arrives())
+    assert off > 0.1
+
+
+def test_post_norm_is_not_pre_norm_and_its_final_norm_idles() -> None:
+    off, moved = numbers(show.post_norm_called_pre())
+    assert off > 0.1
+    assert 0 < moved < 1e-4
+
+
+def test_attention_is_equivariant_and_not_invariant() -> None:
+    in_place, by_token = numbers(show.permuted_tokens())
+    assert in_place > 1
+    assert by_token < 1e-5
+
+
+def test_the_scalar_norm_is_off_by_the_ratio_of_deviations() -> None:
+    eight, off, *ratio = numbers(show.scalar_norm())
+    assert eight == 8
+    assert off == pytest.approx(0.13, abs=0.05)
+    assert ratio == [7, 8, 0.935]
+
+
+def test_a_fully_masked_row_is_uniform_there_and_zero_here() -> None:
+    told = show.minus_a_billion()
+    assert "attends to (0.333, 0.333, 0.333)" in told
+    assert told.endswith("this playground to (0.000, 0.000, 0.000).")
+
+
+def test_the_exponential_of_the_range_overflows() -> None:
+    width, overflowed, total = numbers(show.exponent_before_scaling())
+    largest = math.log(np.finfo(np.float32).max)
+    assert (width, total) == (512, 256)
+    assert overflowed == sum(column > largest for column in range(0, 512, 2))
+
+
+def test_a_padded_key_stays_visible_when_queries_are_masked() -> None:
+    assert "attends to 0 keys, and 2 later tokens still attend to it; masked by columns, 0 do" in (
+        show.queries_masked_for_keys()
+    )
+
+
+@pytest.mark.parametrize(
+    ("demonstration", "error", "words"),
+    [
+        (show.odd_width, "RuntimeError", ["d_model 5 has 3 columns for sines and 2 for cosines", "(2)", "(3)"]),
+        (show.longer_than_the_table, "RuntimeError", ["(6)", "(5)"]),
+        (show.called_a_number, "TypeError", ["'int' object is not callable"]),
+        (show.logarithm_of_a_float, "TypeError", ["must be Tensor, not float"]),
+        (show.without_superclass, "AttributeError", ["before Module.__init__() call"]),
+        (show.built_instead_of_applied, "TypeError", ["must be Tensor, not ReLU"]),
+    ],
+)
+def test_what_fails_fails_in_pythons_words(demonstration: object, error: str, words: list[str]) -> None:
+    assert callable(demonstration)
+    told = demonstration()
+    assert f"{error}, `" in told
+    assert all(word in told for word in words)
+
+
+def test_an_attempt_that_works_is_no_demonstration() -> None:
+    with pytest.raises(AssertionError, match="expected to fail"):
+        show.raised(lambda: 1)

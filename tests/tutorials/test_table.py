@@ -1,0 +1,108 @@
+"""The table of the five says what their presets are, and marks what stands out."""
+
+from dataclasses import fields, replace
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from playground.config import ModelConfig
+from playground.presets import PRESETS
+from playground.tutorials import table as module
+from playground.tutorials.table import NAMES, Row, table
+
+# Written out once by hand, from the description of the tutorials; the order of cells is A to E.
+EXPECTED = {
+    "embedding": ["lookup × √d_model", "none: raw vectors", "none: raw vectors", *["lookup × √d_model"] * 2],
+    "positions": ["sinusoidal", "sinusoidal, exponent doubled", "none", "sinusoidal", "sinusoidal"],
+    "norm placement": ["pre-norm", *["post-norm"] * 4],
+    "norm": ["one gain, one bias; unbiased deviation", *["a gain and a bias per feature; biased deviation"] * 4],
+    "eps of the norm": ["1e-06, added to the deviation", *["1e-05, added to the variance"] * 4],
+    "norm after the last block": ["yes", "no", "no", "yes", "no"],
+    "activation": ["ReLU", "ReLU", "ReLU", "GELU", "ReLU"],
+    "merging heads": [*["transpose, then reshape"] * 2, "reshape alone", *["transpose, then reshape"] * 2],
+    "Q, K, V projections": ["three", "three", "one fused, head by head", "three", "three"],
+    "d_model, heads, layers, d_ff": ["512, 8, 6, 2,048", "16, 4, 1, 64", "512, 8, 5, 2,048", *["512, 8, 6, 2,048"] * 2],
+    "vocabulary": ["5", "–", "–", "10,000", "10,000"],
+    "parameters": ["18,904,602", "3,280", "15,761,920", "24,035,328", "24,034,304"],
+}
+UNUSUAL = {
+    "embedding": {"B", "C"},
+    "positions": {"B", "C"},
+    "norm placement": {"A"},
+    "norm": {"A"},
+    "eps of the norm": {"A"},
+    "norm after the last block": {"A", "D"},
+    "activation": {"D"},
+    "merging heads": {"C"},
+    "Q, K, V projections": {"C"},
+    "d_model, heads, layers, d_ff": {"B", "C"},
+    "vocabulary": set(),
+    "parameters": set(),
+    "mask": {"B", "C"},
+    "dropout": {"B", "C", "E"},
+}
+
+
+def rows() -> dict[str, Row]:
+    return {row.name: row for row in table()}
+
+
+def test_every_tutorial_has_its_letter() -> None:
+    assert list(NAMES) == ["A", "B", "C", "D", "E"]
+    assert set(NAMES.values()) == {name for name in PRESETS if name.startswith("tutorial-")}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_rows_say_what_the_presets_are(name: str) -> None:
+    assert rows()[name].cells == dict(zip("ABCDE", EXPECTED[name], strict=True))
+
+
+def test_what_stands_out_is_marked() -> None:
+    assert {name: row.unusual() for name, row in rows().items()} == UNUSUAL
+
+
+def test_notes_belong_to_rows_and_letters() -> None:
+    assert all(row.notes.keys() <= NAMES.keys() for row in table())
+    assert module._NOTES.keys() <= rows().keys()
+
+
+CHANGES: dict[str, Any] = {
+    "scale_embeddings": False,
+    "positions": "learned",
+    "norm_placement": "pre",
+    "norm": "rms",
+    "norm_eps": 1e-3,
+    "final_norm": True,
+    "activation": "silu",
+    "fused_qkv": True,
+    "head_merge": "reshape",
+    "d_model": 64,
+    "n_heads": 4,
+    "n_layers": 2,
+    "d_ff": 8,
+    "vocab_size": 7,
+}
+
+
+def test_a_changed_preset_changes_its_cells() -> None:
+    told = {field.name for field in fields(ModelConfig)} - CHANGES.keys()
+    assert told == {"max_len", "dropout", "embedding_norm", "n_segments", "residual"}  # the same in all five
+    before = rows()
+    for field, value in CHANGES.items():
+        other = replace(PRESETS["tutorial-e"], config=replace(PRESETS["tutorial-e"].config, **{field: value}))
+        with mock.patch.dict(PRESETS, {"tutorial-e": other}):
+            after = rows()
+        assert any(after[name].cells["E"] != before[name].cells["E"] for name in before), field
+        assert all(after[name].cells["A"] == before[name].cells["A"] for name in before)
+
+
+def test_fields_without_a_row_are_the_same_in_all_five() -> None:
+    for field in ("embedding_norm", "n_segments", "residual"):
+        assert len({getattr(PRESETS[preset].config, field) for preset in NAMES.values()}) == 1
+
+
+def test_nothing_stands_out_where_no_cell_is_the_most_common() -> None:
+    assert Row("r", {"A": "1", "B": "1", "C": "2", "D": "2", "E": "3"}, "all").unusual() == set()
+    assert Row("r", dict.fromkeys("ABCDE", "1"), "nothing").unusual() == set()
+    assert Row("r", {"A": "1", "B": "1", "C": "2", "D": "3", "E": "1"}, "some").unusual() == {"C", "D"}
