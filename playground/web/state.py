@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.config import ModelConfig
 from playground.text import Batch, Sentences, split_sentences
@@ -141,13 +142,14 @@ def own_keys(page: str) -> list[str]:
 
 
 def _bring_back(page: str) -> None:
-    """Put a page's own values, which the session has kept, back into the link when the page is opened again.
+    """Put a page's own values back into the link after a step back in the browser's history.
 
-    A step back in the browser's history trusts the link alone, and Streamlit takes them out of it on leaving.
+    The session has kept them, but such a step trusts the link alone, and Streamlit took them out of it on leaving.
     """
-    if st.session_state.get(OPEN) == page:
+    arrived, st.session_state[OPEN] = st.session_state.get(OPEN) != page, page
+    context = get_script_run_ctx()
+    if not arrived or context is None or not context.is_history_navigation:
         return
-    st.session_state[OPEN] = page
     kept = {key: st.session_state[key] for key in own_keys(page) if key in st.session_state}
     moved = {key: value for key, value in kept.items() if value != params.OWN[key].default}
     if moved.keys() - st.query_params.keys():

@@ -156,3 +156,18 @@ def test_a_box_of_the_data_flow_is_a_door_to_its_page(visitor: Visitor) -> None:
     visitor.widget("data_flow").get_by_role("button", name="feed-forward").click()
     expect(visitor.page).to_have_url(re.compile(r"/parameters\?"))
     assert visitor.settled().query() == {"text": ["through the door"], "seed": ["3"]}
+
+
+def test_the_frame_lies_over_the_open_head(visitor: Visitor) -> None:
+    visitor.open("/attention?attention_layer=5&attention_head=2")
+    picture = visitor.widget("attention_grid").locator(".nsewdrag").bounding_box()
+    for layer, head in ((5, 2), (0, 11)):
+        frame = visitor.widget("attention_grid").locator(".head-frame").bounding_box()
+        assert picture is not None
+        assert frame is not None
+        across = (frame["x"] + frame["width"] / 2 - picture["x"]) / picture["width"] * 12
+        down = (frame["y"] + frame["height"] / 2 - picture["y"]) / picture["height"] * 6
+        assert (int(across), int(down)) == (head, layer)
+        visitor.click_head(0, 11, n_heads=12)
+        expect(visitor.slider("attention_head")).to_have_value("11")
+        visitor.settled()

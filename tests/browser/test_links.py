@@ -33,6 +33,10 @@ VIEWS = {
     "attention": {"attention_layer": "2", "attention_head": "3", "attention_view": "rollout"},
     "norms": {"norms_view": "cosines", "norms_layer": "2"},
     "parameters": {"parameters_view": "layers"},
+    "step-by-step": {"step_layer": "1", "step_head": "2", "step_stage": "softmax"},
+    "positions": {"positions_view": "curves", "positions_curve_2": "7", "positions_curve_3": "12"},
+    "encoder-decoder": {"encdec_attention": "decoder self", "encdec_layer": "1", "encdec_target": "one\ntwo words"},
+    "tutorials": {"tutorials_against": "B", "tutorials_letter": "C"},
 }
 
 

@@ -8,7 +8,16 @@ from playwright.sync_api import Browser, expect
 from tests.browser.server import Server
 from tests.browser.visitor import Visitor
 
-PAGES = ("", "attention", "norms", "parameters")
+PAGES = (
+    "",
+    "attention",
+    "norms",
+    "step-by-step",
+    "positions",
+    "encoder-decoder",
+    "tutorials",
+    "parameters",
+)
 
 
 @pytest.mark.parametrize("page", PAGES)

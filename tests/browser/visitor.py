@@ -20,10 +20,11 @@ expect.set_options(timeout=1000 * PATIENCE)
 LEAKS = ("Traceback", "Error:", "Exception", "Something went wrong", "site-packages")
 """What a visitor must never read."""
 
+# Plotly notes a click in the chart it drew, beside what came from the server: that is left out.
 _READ_CHARTS = """() => Object.fromEntries(
   [...document.querySelectorAll(".js-plotly-plot")].map(chart => [
     chart.closest("[class*='_chart']").className.match(/st-key-(\\S+)_chart/)[1],
-    JSON.parse(JSON.stringify(chart.data, (key, value) => key === "uid" ? undefined : value)),
+    JSON.parse(JSON.stringify(chart.data, (key, value) => ["uid", "selectedpoints"].includes(key) ? undefined : value)),
   ]))"""
 
 _PLACE_OF_POINT = """(chart, index) => {
