@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -12,6 +13,9 @@ from playground.model.trace import UNTRACED, Trace
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 """max(0, x); x Φ(x), exact (Hendrycks & Gimpel 2016); x σ(x) (Elfwing et al. 2017)."""
 
+_UNWATCHED = {**ACTIVATIONS, "relu": torch.relu_}
+"""The same, for a pass that nobody traces: ReLU may overwrite its input, as its gradient needs its output alone."""
+
 
 class FeedForward(nn.Module):
     """W₂ activation(W₁ x + b₁) + b₂, the same at every position."""
@@ -20,10 +24,11 @@ class FeedForward(nn.Module):
         super().__init__()
         self.up = Linear(config.d_model, config.d_ff)
         self.down = Linear(config.d_ff, config.d_model)
-        self.activation = ACTIVATIONS[config.activation]
+        self.activation, self.unwatched = ACTIVATIONS[config.activation], _UNWATCHED[config.activation]
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
         """x (B, T, d_model) → (B, T, d_model)."""
-        hidden = trace.record("hidden", self.activation(trace.record("up", self.up(x))))  # (B, T, d_ff)
+        activation = self.activation if trace.recording else self.unwatched
+        hidden = trace.record("hidden", activation(trace.record("up", self.up(x))))  # (B, T, d_ff)
         return trace.record("out", self.dropout(self.down(self.dropout(hidden))))
