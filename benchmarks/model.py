@@ -12,6 +12,7 @@ from playground import engine
 from playground.config import ModelConfig
 from playground.interop import load_weights
 from playground.model import Encoder, Trace
+from playground.presets import PRESETS
 
 CONFIG = ModelConfig(vocab_size=0, d_model=512, n_heads=8, d_ff=2048, n_layers=6, positions="none", fused_qkv=True)
 """The base model of Vaswani et al. 2017, with the fused projection that torch's encoder has too."""
@@ -23,6 +24,7 @@ SIZES = ((1, 32, 100), (1, 128, 60), (8, 128, 20))
 def measure() -> Iterator[Result]:
     """Forward passes, and making a model."""
     yield from passes()
+    yield large_batch()
     yield construction()
 
 
@@ -49,6 +51,17 @@ def passes() -> Iterator[Result]:
         yield compare(f"{size}: untraced pass / torch.nn.TransformerEncoder", times["untraced"], times["torch"], 1.05)
         yield compare(f"{size}: pass with the app's trace / untraced", times["app"], times["untraced"], 1.15)
         yield compare(f"{size}: pass with the full trace / untraced", times["full"], times["untraced"], 1.15)
+
+
+@torch.inference_mode()
+def large_batch() -> Result:
+    """Tutorial C's own batch through its five layers, over torch's encoder of the same size."""
+    config = PRESETS["tutorial-c"].config
+    layer = nn.TransformerEncoderLayer(config.d_model, config.n_heads, config.d_ff, batch_first=True)
+    reference = nn.TransformerEncoder(layer, config.n_layers, enable_nested_tensor=False).eval()
+    x = torch.randn(30, 200, config.d_model, generator=torch.Generator().manual_seed(0))
+    times = interleaved({"torch": partial(reference, x), "ours": partial(Encoder(config).encode, x)}, rounds=6)
+    return compare("tutorial C, 30 × 200 tokens / torch.nn.TransformerEncoder", times["ours"], times["torch"], 1.0)
 
 
 def traced(encoder: Encoder, x: Tensor, keep: Callable[[str], bool]) -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 
 from playground.analysis.attention import mean_entropy, rollout
 from playground.figures import attention as figures
-from playground.figures.theme import token_labels
+from playground.figures.theme import token_names
 from playground.model.attention import Attention, attend
 from playground.web import cache, head_views, panels, state, widgets
 from playground.web.grid import head_picker
@@ -29,7 +29,7 @@ def explorer() -> None:
         shown = ~run.special if widgets.switch("attention_hide", "hide special tokens") else None
         stretch = widgets.switch("attention_stretch", "stretch colours")
 
-    heads = run.arrays[f"layers.{layer}.attn.pattern"] * ~run.padding[:, None]  # nobody reads what padding attends to
+    heads = run.pattern(layer)
     pattern = heads.mean(axis=0) if average else heads[head]
     picture = pattern - heads[other] if difference else pattern
     name = f"layer {layer}, " + ("average of heads" if average else f"head {head}")
@@ -51,12 +51,14 @@ def explorer() -> None:
             caption=f"**{name}.** {reading}",
             alt=f"Attention of {name}: queries in rows, keys in columns.",
         )
-        labels = token_labels(run.tokens)
+        labels = token_names(run.tokens)
         panels.numbers("attention_pattern", lambda: pd.DataFrame(picture, index=labels, columns=labels))
     with grid:
+        with panels.plainly():
+            thumbnails = cache.head_grid(*state.current().run_key)
         head_picker(
             "attention_grid",
-            cache.head_grid(*state.current().run_key),
+            thumbnails,
             (n_layers, n_heads),
             (layer, head),
             caption="Every head, small: the stronger the colour, the more weight. Click one to open it. "

@@ -15,7 +15,8 @@ st.markdown(
 )
 setup = state.current()
 pair = current_pair(setup)
-run = seq2seq_cache.run(*pair)
+with panels.plainly():
+    run = seq2seq_cache.run(*pair)
 seq2seq_views.run_line(run, setup.weights, setup["seed"])
 if setup["causal"]:
     st.caption("The sidebar's causal switch changes nothing here: this encoder sees its whole source.")

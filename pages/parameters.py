@@ -5,7 +5,6 @@ import streamlit as st
 from playground import accounting
 from playground.config import ModelConfig
 from playground.figures import parameters as figures
-from playground.figures.palette import LABELS
 from playground.model import Encoder
 from playground.presets import PRESETS
 from playground.readable import breakdown_table, in_millions, in_units, listed, share, substitute, times
@@ -34,7 +33,7 @@ def totals(config: ModelConfig, n_tokens: int) -> None:
     """The size at a glance, and the line in which formulas and built model have to agree."""
     total = accounting.count_parameters(config).total
     bert = accounting.count_parameters(PRESETS["bert-base"].config).total
-    built = sum(parameter.numel() for parameter in Encoder(config, seed=None).parameters())
+    built = sum(parameter.numel() for parameter in Encoder(count_views.skeleton(config), seed=None).parameters())
     with st.container(horizontal=True, gap="medium"):
         st.metric("Parameters", f"{total:,}", width="content")
         st.metric("Next to BERT base", times(total / bert), width="content")
@@ -65,7 +64,7 @@ def breakdown(config: ModelConfig) -> None:
     panels.chart(
         "parameter_breakdown",
         figure(count, "parameters"),
-        caption=f"{reading} Most sit in the {LABELS[most]}: {share(sums[most], count.total)}. "
+        caption=f"{reading} Most sit in the {accounting.LABELS[most]}: {share(sums[most], count.total)}. "
         f"Blocks: {config.n_layers} × {block:,}.",
         alt=f"Parameters by component: {listed(sums.items())}.",
     )

@@ -4,7 +4,6 @@ import streamlit as st
 
 from playground.analysis import steps
 from playground.analysis.walkthrough import Walk
-from playground.engine import BusyError
 from playground.model.attention import Attention, attend
 from playground.model.blocks import EncoderBlock
 from playground.web import cache, dropout_views, panels, state, step_controls, step_views, widgets
@@ -18,13 +17,13 @@ def explorer() -> None:
     stage = step_controls.pick_stage(run)
     setup = state.current()
     what = (*setup.run_key, layer)
-    try:
+    with panels.plainly():
         walk = Walk(cache.trace_layer(*what), head, query, key)
-        step_views.show(walk, stage)
-        if widgets.switch("step_dropout", "Show where dropout strikes while training"):
-            dropout_views.show(walk, cache.drop_layer(*what), setup["seed"])
-    except BusyError as error:
-        st.error(str(error))
+    step_views.show(walk, stage)
+    if widgets.switch("step_dropout", "Show where dropout strikes while training"):
+        with panels.plainly():
+            dropped = cache.drop_layer(*what)
+        dropout_views.show(walk, dropped, setup["seed"])
 
 
 panels.heading("How is one vector computed, number by number?")

@@ -9,6 +9,14 @@ from playground.config import ModelConfig
 Component = Literal["embeddings", "attention", "feed_forward", "norms"]
 K = TypeVar("K", bound=Hashable)
 
+LABELS = {
+    "embeddings": "embeddings",
+    "attention": "attention",
+    "feed_forward": "feed-forward",
+    "norms": "norms",
+}
+"""How the components are called on a page."""
+
 
 @dataclass(frozen=True)
 class Term:

@@ -48,7 +48,13 @@ def stages(config: ModelConfig, n_tokens: int) -> list[Stage]:
     if config.norm_placement == "post":
         block = [attention, norm(norm1, add, kind), feed_forward, norm(norm2, add, kind)]
     else:
-        block = [norm(norm1, kind), attention, norm(norm2, add, kind), feed_forward, norm("no norm", add)]
+        block = [
+            norm(norm1, kind),
+            attention,
+            norm(norm2, add, kind),
+            feed_forward,
+            Stage(add, "norms", stream, 0, 0.0, in_block=True),
+        ]
     embedding_norm = _under(parameters, "embed.norm")
     return [
         Stage("tokens", None, f"({n_tokens},) ids", 0, 0.0),

@@ -15,9 +15,9 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from playground.engine import Array, Run, run
+from playground.layer_run import belongs
 from playground.model import Encoder
 from playground.text import Batch
-from playground.walkthrough import belongs
 
 POINTS = (
     "after positions",

@@ -17,8 +17,11 @@ from playground.text import Batch
 
 Array = NDArray[np.float32]
 
-MAX_PATTERN_CELLS = 32_000_000
-"""Attention weights that one run may hold: n_layers · n_heads · T², 128 MB in fp32."""
+MAX_KEPT = 32_000_000
+"""Numbers that one run may hold, attention weights and vectors together: 128 MB in fp32."""
+
+_VECTORS = 7
+"""Vectors kept of every token in every layer: two sublayers' outputs, two sums, two norms' outputs, the block's."""
 
 _LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
 """Intermediates that no page needs of every layer at once; the rest of the trace is kept."""
@@ -56,9 +59,13 @@ class Run:
     device: str
     seconds: float
 
+    def pattern(self, layer: int) -> Array:
+        """One layer's attention: (H, T, T); padding's own rows are zero, nobody reads what padding attends to."""
+        return self.arrays[f"layers.{layer}.attn.pattern"] * ~self.padding[:, None]
+
     def patterns(self) -> Array:
-        """Every layer's attention: (n_layers, H, T, T)."""
-        return np.stack([self.arrays[f"layers.{i}.attn.pattern"] for i in range(self.config.n_layers)])
+        """Every layer's attention, as `pattern` gives it: (n_layers, H, T, T)."""
+        return np.stack([self.pattern(layer) for layer in range(self.config.n_layers)])
 
 
 def on_every_page(name: str) -> bool:
@@ -90,7 +97,7 @@ def run(
     device = next(encoder.parameters()).device
     ids, keys = batch.ids[sentence : sentence + 1].to(device), batch.mask[sentence : sentence + 1].to(device)
     n_tokens = ids.shape[1]
-    check_patterns(encoder.config, n_tokens)
+    check_kept(encoder.config, n_tokens)
     mask = causal_and_padding(keys) if causal else keys  # (1, T, T) or (1, T)
 
     trace = Trace(keep)
@@ -130,21 +137,23 @@ def check_budget(config: ModelConfig, max_parameters: int) -> None:
         )
 
 
-def check_patterns(config: ModelConfig, n_tokens: int) -> None:
-    """Refuse a run whose attention patterns are too many to keep."""
-    cells = config.n_layers * config.n_heads * n_tokens**2
-    if cells > MAX_PATTERN_CELLS:
+def check_kept(config: ModelConfig, n_tokens: int) -> None:
+    """Refuse a run whose attention patterns and vectors are too many to keep."""
+    kept = config.n_layers * (config.n_heads * n_tokens**2 + _VECTORS * n_tokens * config.d_model)
+    if kept > MAX_KEPT:
         raise TooLargeError(
-            f"{config.n_layers} layers × {config.n_heads} heads × {n_tokens}² token pairs are {cells:,} attention "
-            f"weights, and this server keeps at most {MAX_PATTERN_CELLS:,}. A shorter text or fewer layers would fit."
+            f"{config.n_layers} layers × ({config.n_heads} heads × {n_tokens}² attention weights + {_VECTORS} × "
+            f"{n_tokens} vectors of {config.d_model} numbers) are {kept:,} numbers, and this server keeps at most "
+            f"{MAX_KEPT:,} of a sentence. A shorter text or fewer layers would fit."
         )
 
 
 def choose_device(wanted: str) -> torch.device:
     """`auto`: CUDA where there is a working one, else the CPU; anything else as torch names it, if it is there."""
-    if wanted != "cpu" and torch.cuda.is_available():
-        return torch.device("cuda" if wanted == "auto" else wanted)
-    return torch.device("cpu")
+    if wanted == "cpu" or not torch.cuda.is_available():
+        return torch.device("cpu")
+    device = torch.device("cuda" if wanted == "auto" else wanted)
+    return device if (device.index or 0) < torch.cuda.device_count() else torch.device("cuda")
 
 
 class Turns:

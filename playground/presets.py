@@ -26,8 +26,8 @@ class Preset:
     text: str | None = None
 
 
-def _vaswani(d_model: int, n_heads: int, d_ff: int) -> ModelConfig:
-    return ModelConfig(vocab_size=37_000, d_model=d_model, n_heads=n_heads, d_ff=d_ff)
+def _vaswani(d_model: int, n_heads: int, d_ff: int, dropout: float) -> ModelConfig:
+    return ModelConfig(vocab_size=37_000, d_model=d_model, n_heads=n_heads, d_ff=d_ff, dropout=dropout)
 
 
 def _bert(vocab_size: int, d_model: int, n_heads: int, n_layers: int) -> ModelConfig:
@@ -103,8 +103,12 @@ PRESETS: dict[str, Preset] = {
         ModelConfig(vocab_size=10_000),
         "the encoder half; the sizes are ours, the tutorial leaves them open",
     ),
-    "vaswani-base": Preset("Transformer base", _vaswani(512, 8, 2_048), "Vaswani et al. 2017, table 3; its encoder"),
-    "vaswani-big": Preset("Transformer big", _vaswani(1_024, 16, 4_096), "Vaswani et al. 2017, table 3; its encoder"),
+    "vaswani-base": Preset(
+        "Transformer base", _vaswani(512, 8, 2_048, 0.1), "Vaswani et al. 2017, table 3; its encoder"
+    ),
+    "vaswani-big": Preset(
+        "Transformer big", _vaswani(1_024, 16, 4_096, 0.3), "Vaswani et al. 2017, table 3; its encoder"
+    ),
     "bert-base": Preset("BERT base", _bert(30_522, 768, 12, 12), "Devlin et al. 2018, section 3; without its pooler"),
     "bert-large": Preset(
         "BERT large", _bert(30_522, 1_024, 16, 24), "Devlin et al. 2018, section 3; without its pooler"

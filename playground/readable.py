@@ -5,9 +5,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from playground.accounting import Count, Term, count_memory, count_parameters
+from playground.accounting import LABELS, Count, Term, count_memory, count_parameters
 from playground.config import ModelConfig
-from playground.figures.palette import LABELS
 
 
 def substitute(formula: str, config: ModelConfig, **sizes: int) -> str:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from playground.accounting import count_encoder_decoder
 from playground.config import ModelConfig
-from playground.engine import MAX_PATTERN_CELLS, Array, TooLargeError
+from playground.engine import MAX_KEPT, Array, TooLargeError
 from playground.model import EncoderDecoder, Trace, causal_mask
 from playground.model.masks import no_peek
 from playground.text import Batch
@@ -166,11 +166,11 @@ def check_pair_budget(config: ModelConfig, tgt_vocab_size: int, max_parameters: 
 def check_pair_patterns(config: ModelConfig, n_source: int, n_target: int) -> None:
     """Refuse a pair whose three attentions are too many weights to keep."""
     cells = config.n_layers * config.n_heads * (n_source**2 + n_target**2 + n_target * n_source)
-    if cells > MAX_PATTERN_CELLS:
+    if cells > MAX_KEPT:
         raise TooLargeError(
             f"{config.n_layers} layers × {config.n_heads} heads × "
             f"({n_source}² + {n_target}² + {n_target} · {n_source}) token pairs are {cells:,} attention weights, "
-            f"and this server keeps at most {MAX_PATTERN_CELLS:,}. A shorter text or fewer layers would fit."
+            f"and this server keeps at most {MAX_KEPT:,}. A shorter text or fewer layers would fit."
         )
 
 

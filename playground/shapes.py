@@ -49,6 +49,7 @@ def _embedding(config: ModelConfig) -> list[tuple[str, Symbols]]:
         steps.append(("embed.positions", ("T", "d_model")))
     if config.n_segments:
         steps.append(("embed.segment", ("d_model",)))
+    steps.append(("embed.sum", _STREAM))
     if config.embedding_norm:
         steps += _norm("embed.norm", config)
     return [*steps, ("embed.out", _STREAM)]

@@ -8,12 +8,12 @@ import torch
 
 from playground import Encoder, ModelConfig, Trace, count_parameters
 from playground.engine import (
-    MAX_PATTERN_CELLS,
+    MAX_KEPT,
     BusyError,
     TooLargeError,
     Turns,
     check_budget,
-    check_patterns,
+    check_kept,
     choose_device,
     run,
 )
@@ -77,7 +77,8 @@ def test_causal_hides_later_tokens_and_padding() -> None:
     result = run(ENCODER, BATCH, 0, causal=True)
     assert np.array_equal(result.allowed, np.tri(12, dtype=bool) & ~result.padding)
     assert not result.patterns()[..., ~result.allowed].any()
-    np.testing.assert_allclose(result.patterns().sum(axis=-1), 1, atol=1e-5)
+    rows = np.broadcast_to(~result.padding, result.patterns().shape[:3])
+    np.testing.assert_allclose(result.patterns().sum(axis=-1), rows, atol=1e-5)
 
 
 def test_a_run_cannot_be_changed() -> None:
@@ -121,10 +122,13 @@ def test_gpt_3_is_refused_without_allocating() -> None:
 
 def test_too_many_attention_weights_are_refused_before_anything_runs() -> None:
     wide = ModelConfig(vocab_size=10, d_model=64, n_heads=64, n_layers=8)
-    longest = int((MAX_PATTERN_CELLS / (64 * 8)) ** 0.5)
-    check_patterns(wide, longest)
-    with pytest.raises(TooLargeError, match=r"8 layers × 64 heads × 251² token pairs"):
-        check_patterns(wide, longest + 1)
+    longest = max(n for n in range(1, 1_000) if 8 * (64 * n**2 + 7 * n * 64) <= MAX_KEPT)
+    check_kept(wide, longest)
+    with pytest.raises(TooLargeError, match=rf"8 layers × \(64 heads × {longest + 1}² attention weights"):
+        check_kept(wide, longest + 1)
+    flat = ModelConfig(vocab_size=10, d_model=4096, n_heads=1, n_layers=96, d_ff=8)
+    with pytest.raises(TooLargeError, match="vectors of 4096 numbers"):
+        check_kept(flat, 256)
     deep = Encoder(ModelConfig(vocab_size=characters().vocab_size, d_model=96, n_heads=96, n_layers=6, d_ff=8))
     with pytest.raises(TooLargeError, match="would fit"):
         run(deep, characters().encode_batch(["x" * 256]))
@@ -174,10 +178,11 @@ def test_as_many_as_allowed_compute_at_once_and_the_next_waits() -> None:
 @pytest.mark.parametrize(
     ("wanted", "cuda", "device"),
     [("auto", False, "cpu"), ("cuda", False, "cpu"), ("cuda:1", False, "cpu"), ("cpu", True, "cpu"),
-     ("auto", True, "cuda"), ("cuda", True, "cuda"), ("cuda:1", True, "cuda:1")],
+     ("auto", True, "cuda"), ("cuda", True, "cuda"), ("cuda:1", True, "cuda:1"), ("cuda:2", True, "cuda")],
 )  # fmt: skip
 def test_the_device_is_the_wanted_one_where_it_is_there(
     wanted: str, cuda: bool, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert choose_device(wanted) == torch.device(device)

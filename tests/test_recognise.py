@@ -1,5 +1,6 @@
 """Names and shapes say which model a file is of; what they do not say is asked; the rest is refused by name."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from torch import Tensor, nn
 
 from playground import ConfigError, Encoder, ModelConfig
 from playground.interop import SCHEMES, WeightsError, build_encoder, read_tensors, recognise
-from playground.interop.recognise import Shape
+from playground.interop.naming import Shape
+from playground.interop.recognise import MAX_COMPUTED_POSITIONS
 from playground.presets import PRESETS
 from playground.pretrained import WEIGHTS, load, minilm_path
 from tests.model.strategies import configs
@@ -189,8 +191,8 @@ MISFITS: list[tuple[str, str, Tensor | None, str]] = [
     ("tutorial-d", "encoder.layers.1.attention.W_Q.weight", None, r"encoder\.layers\.1\.attention\.W_Q\.weight is"),
     ("tutorial-d", "pos_encoding.pe", torch.zeros(1, 6, 8), r"pos_encoding\.pe has shape \(1, 6, 8\)"),
     ("tutorial-d", "embedding.weight", torch.zeros(0, 16), r"embedding\.weight is not a part of this model"),
-    ("tutorial-e", "decoder_embedding.weight", None, r"decoder_embedding\.weight is missing or no matrix"),
-    ("tutorial-e", "decoder_embedding.weight", torch.zeros(16), r"decoder_embedding\.weight is missing or no matrix"),
+    ("tutorial-e", "decoder_embedding.weight", None, r"decoder_embedding\.weight is missing or not \(…, 16\)"),
+    ("tutorial-e", "decoder_embedding.weight", torch.zeros(16), r"decoder_embedding\.weight is missing or not"),
     ("tutorial-e", "decoder_layers.2.linear1.bias", torch.zeros(32), r"decoder_layers\.2\.linear1\.bias is not a part"),
 ]  # fmt: skip
 
@@ -223,3 +225,55 @@ def test_shapes_of_no_encoder_are_refused(shape: Shape) -> None:
 def test_names_of_no_known_model_are_refused(names: list[str]) -> None:
     with pytest.raises(WeightsError, match="of no model that is known here"):
         recognise(dict.fromkeys(names, (2, 2)))
+
+
+# --- a small file must not ask for a large model
+
+
+@pytest.mark.parametrize(
+    ("tutorial", "name", "shape"),
+    [
+        ("tutorial-d", "pos_encoding.pe", (1, 300_000, 0)),
+        ("tutorial-d", "pos_encoding.pe", (1, 300_000, 16)),
+        ("tutorial-d", "pos_encoding.pe", (300_000, 1, 16)),
+        ("tutorial-d", "pos_encoding.pe", (1, 6, 17)),
+        ("tutorial-d", "pos_encoding.pe", ()),
+        ("tutorial-d", "embedding.weight", (2**31 - 1, 0)),
+        ("tutorial-e", "encoder_embedding.weight", (2**31 - 1, 0)),
+        ("tutorial-e", "decoder_embedding.weight", (2**62, 0)),
+        ("bert", "embeddings.position_embeddings.weight", (2**31 - 1, 0)),
+        ("bert", "embeddings.token_type_embeddings.weight", (2**31 - 1, 0)),
+    ],
+)
+def test_a_table_as_wide_as_no_vector_or_too_long_is_refused(tutorial: str, name: str, shape: Shape) -> None:
+    shapes = bert_header() if tutorial == "bert" else header(read(FILES[tutorial]).weights)
+    assert recognise(shapes).scheme == tutorial
+    with pytest.raises(WeightsError, match=re.escape(name)) as refused:
+        recognise(shapes | {name: shape})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("shape", [(0, 300, 16), (1, 0, 16)])
+def test_a_table_without_rows_is_refused(shape: Shape) -> None:
+    with pytest.raises(WeightsError, match="max_len=0"):
+        recognise(header(read(FILES["tutorial-d"]).weights) | {"pos_encoding.pe": shape})
+
+
+@pytest.mark.parametrize("before", [(), (1,)])
+def test_the_longest_table_of_positions_is_taken(before: Shape) -> None:
+    shapes = header(read(FILES["tutorial-d"]).weights) | {"pos_encoding.pe": (*before, MAX_COMPUTED_POSITIONS, 16)}
+    assert recognise(shapes).known["max_len"] == MAX_COMPUTED_POSITIONS
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        {"layers.0.ffn.up.weight": (1, 2**31 - 1)},
+        {"layers.0.ffn.up.weight": (2**31 - 1, 1)},
+        {f"layers.{i}.ffn.up.weight": (2, 2) for i in range(2_000)},
+        {"layers.0.ffn.up.weight": (64, 64)} | {f"layers.{i}.norm1.gain": (64,) for i in range(2_000)},
+    ],
+)
+def test_a_model_most_of_which_is_missing_is_refused(shapes: dict[str, Shape]) -> None:
+    with pytest.raises(WeightsError, match=r"encoder of [0-9,]+ parameters, and the file holds [0-9,]+\."):
+        recognise(shapes)

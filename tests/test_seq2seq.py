@@ -6,7 +6,7 @@ import torch
 
 from playground import EncoderDecoder, ModelConfig, Trace
 from playground.accounting import count_encoder_decoder
-from playground.engine import MAX_PATTERN_CELLS, TooLargeError
+from playground.engine import MAX_KEPT, TooLargeError
 from playground.seq2seq import POINTS, check_pair_budget, check_pair_patterns, run_pair
 from playground.text import bpe, characters
 
@@ -118,7 +118,7 @@ def test_the_budget_counts_both_halves_and_the_output_map() -> None:
 
 def test_too_many_attention_weights_are_refused_before_anything_runs() -> None:
     wide = ModelConfig(vocab_size=10, d_model=64, n_heads=64, n_layers=8)
-    each = int((MAX_PATTERN_CELLS / (3 * 64 * 8)) ** 0.5)  # three attentions, of as many tokens on both sides
+    each = int((MAX_KEPT / (3 * 64 * 8)) ** 0.5)  # three attentions, of as many tokens on both sides
     check_pair_patterns(wide, each, each)
     with pytest.raises(TooLargeError, match=r"8 layers × 64 heads.*would fit"):
         check_pair_patterns(wide, each + 1, each + 1)

@@ -22,6 +22,11 @@ def mean_entropy(patterns: Array, rows: NDArray[np.bool_]) -> Array:
     return means
 
 
+def highest_entropy(allowed: NDArray[np.bool_], rows: NDArray[np.bool_]) -> float:
+    """What `mean_entropy` is if every query attends evenly to all that it may: (T, T) queries by keys, (T,) → bits."""
+    return float(np.log2(allowed[rows].sum(axis=-1)).mean())
+
+
 def rollout(patterns: Array, *, residual: bool = True) -> Array:
     """Attention traced back through the layers to the input (Abnar & Zuidema 2020, section 3).
 

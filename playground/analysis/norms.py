@@ -3,7 +3,6 @@
 Legend: T real tokens, D = d_model; padding never counts.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from playground.analysis.tex import factor, number
 from playground.config import ModelConfig
 from playground.engine import Run
 
@@ -35,8 +35,8 @@ class NormPoint:
 
 
 def norm_points(run: Run) -> list[NormPoint]:
-    """Every norm in the blocks and after them, in the order of the computation."""
-    inputs = {}
+    """Every norm, in the order of the computation."""
+    inputs = {"embed.norm": "embed.sum"} if run.config.embedding_norm else {}
     block_input = "embed.out"
     for i in range(run.config.n_layers):
         layer = f"layers.{i}"
@@ -123,11 +123,11 @@ def formula(config: ModelConfig) -> str:
 
 def formula_with_numbers(x: Array, hand: ByHand, config: ModelConfig) -> str:
     """The formula in LaTeX for the vector's first number."""
-    mean = "" if config.norm == "rms" else f" - ({hand.mean:.4g})"
-    divisor = rf"{hand.spread:.4g} + 10^{{{math.log10(config.norm_eps):.3g}}}"
+    mean = "" if config.norm == "rms" else f" - {factor(hand.mean)}"
+    divisor = f"{number(hand.spread)} + {number(config.norm_eps)}"
     if config.norm != "scalar":
         divisor = rf"\sqrt{{{divisor}}}"
-    return rf"\hat{{x}}_0 = \frac{{{x[0]:.4g}{mean}}}{{{divisor}}} = {hand.normalized[0]:.4g}"
+    return rf"\hat{{x}}_0 = \frac{{{number(x[0])}{mean}}}{{{divisor}}} = {number(hand.normalized[0])}"
 
 
 def _normalise_by_torch(x: Tensor, config: ModelConfig) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from playground.analysis.streams import l2
+from playground.analysis.tex import factor, number
 from playground.config import ModelConfig, Positions
 from playground.model import Encoder, causal_and_padding
 from playground.model.positions import frequencies, sinusoids
@@ -165,7 +166,7 @@ def formula(positions: Positions) -> str:
 
 def formula_with_numbers(positions: Positions, rows: Array, position: int, dimension: int) -> str:
     """One entry of the table (N, D) in LaTeX, by its formula and by its value."""
-    entry, value = rf"P_{{{position},\,{dimension}}}", f"{rows[position, dimension]:.4g}"
+    entry, value = rf"P_{{{position},\,{dimension}}}", number(rows[position, dimension])
     if positions == "learned":
         return f"{entry} = {value}"
     doubled = positions == "sinusoidal-doubled"
@@ -173,4 +174,10 @@ def formula_with_numbers(positions: Positions, rows: Array, position: int, dimen
     exponent = (r"2 \cdot " if doubled else "") + f"{2 * pair}/{d_model}"
     angle = position * float(frequencies(d_model, doubled=doubled)[pair])
     function = r"\cos" if dimension % 2 else r"\sin"
-    return rf"{entry} = {function}\frac{{{position}}}{{10000^{{{exponent}}}}} = {function} {angle:.4g} = {value}"
+    return rf"{entry} = {function}\frac{{{position}}}{{10000^{{{exponent}}}}} = {function}({number(angle)}) = {value}"
+
+
+def sum_with_numbers(tokens: Array, rows: Array, position: int) -> str:
+    """The first number of a token's embedding, its position's, and their sum in LaTeX; both arrays (T, D)."""
+    token, added = tokens[position, 0], rows[position, 0]
+    return rf"x_{{{position},\,0}} = {number(token)} + {factor(added)} = {number(token + added)}"

@@ -12,11 +12,14 @@ TERMS = 2
 
 
 def number(x: float, digits: int = 4) -> str:
-    r"""A rounded number: `0.1234`, `1.2 \cdot 10^{-5}`."""
+    r"""A rounded number: `0.1234`, `1.2 \cdot 10^{-5}`, `10^{-5}`."""
     if not math.isfinite(x):
         return r"\mathrm{nan}" if math.isnan(x) else r"\infty" if x > 0 else r"-\infty"
     mantissa, _, exponent = f"{x:.{digits}g}".partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+    if not exponent:
+        return mantissa
+    power = f"10^{{{int(exponent)}}}"
+    return power if mantissa == "1" else rf"{mantissa} \cdot {power}"
 
 
 def factor(x: float, digits: int = 4) -> str:

@@ -18,11 +18,3 @@ COMPONENTS = {
     "norms": NORMS,
 }
 """By the component names of `accounting`."""
-
-LABELS = {
-    "embeddings": "embeddings",
-    "attention": "attention",
-    "feed_forward": "feed-forward",
-    "norms": "norms",
-}
-"""How the components are called on a page."""

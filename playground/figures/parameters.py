@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from playground.accounting import Component, Count, Term
+from playground.accounting import LABELS, Component, Count, Term
 from playground.figures import palette, theme
 from playground.readable import in_millions, share, times
 
@@ -30,7 +30,7 @@ def breakdown_bar(count: Count, unit: str) -> go.Figure:
             insidetextanchor="middle",
             textangle=0,
             marker={"color": _colour(component, part), "line": _EDGE},
-            hovertemplate=f"{palette.LABELS[component]}, {part}<br>{of_all}<extra></extra>",
+            hovertemplate=f"{LABELS[component]}, {part}<br>{of_all}<extra></extra>",
         )
     theme.style(figure, height=70 + 44 * len(rows))
     figure.update_layout(barmode="stack", bargap=0.25, uniformtext={"minsize": 10, "mode": "hide"})
@@ -45,7 +45,7 @@ def breakdown_treemap(count: Count, unit: str) -> go.Figure:
     """Areas: the model, its components, their parts, and each part's layers."""
     nodes = {"model": ("model", "", count.total, palette.MUTED)}  # by id: label, the parent's id, count, colour
     for name, n in count.by(lambda term: term.component).items():
-        nodes[name] = (palette.LABELS[name], "model", n, palette.COMPONENTS[name])
+        nodes[name] = (LABELS[name], "model", n, palette.COMPONENTS[name])
     for (component, part), n in count.by(_part).items():
         nodes[f"{component}/{part}"] = (part, component, n, _colour(component, part))
     for term in count:
@@ -112,7 +112,7 @@ def flops_by_length(
     per_token = {name: np.array(costs, np.float64) / np.array(lengths) for name, costs in flops.items()}
     figure = go.Figure()
     for component, costs in per_token.items():
-        label = palette.LABELS[component]
+        label = LABELS[component]
         figure.add_scatter(
             x=np.array(lengths, np.float64),
             y=costs,
@@ -151,7 +151,7 @@ def named_models(counts: Mapping[str, Count], this: str) -> go.Figure:
     figure = go.Figure()
     for component, colour in palette.COMPONENTS.items():
         n = np.array([by_component.get(component, 0) for by_component in sums], np.float64)
-        label = palette.LABELS[component]
+        label = LABELS[component]
         figure.add_bar(
             x=n / totals,
             y=rows,
@@ -175,7 +175,7 @@ def named_models(counts: Mapping[str, Count], this: str) -> go.Figure:
 def _labels(count: Count) -> dict[Component, str]:
     """The components that a count has, in the order of every page."""
     found = count.by(lambda term: term.component)
-    return {name: palette.LABELS[name] for name in sorted(found, key=list(palette.COMPONENTS).index)}
+    return {name: LABELS[name] for name in sorted(found, key=list(palette.COMPONENTS).index)}
 
 
 def _part(term: Term) -> tuple[Component, str]:

@@ -12,15 +12,24 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LONGEST_LABEL = 18
 
 
+def shortened(text: str) -> str:
+    """A text, or its beginning with an ellipsis."""
+    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+
+
 def label(text: str) -> str:
     """A stranger's text as Plotly shows it, letter by letter: Plotly reads tags and entities in labels."""
-    short = text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
-    return html.escape(short, quote=False)
+    return html.escape(shortened(text), quote=False)
+
+
+def token_names(tokens: Sequence[str]) -> list[str]:
+    """Each token with its position below the line, from 0, so that no two are the same: `it₉`. For tables."""
+    return [f"{shortened(token)}{str(i).translate(_SUBSCRIPTS)}" for i, token in enumerate(tokens)]
 
 
 def token_labels(tokens: Sequence[str]) -> list[str]:
-    """Each token with its position below the line, from 0, so that no two are the same: `it₉`."""
-    return [f"{label(token)}{str(i).translate(_SUBSCRIPTS)}" for i, token in enumerate(tokens)]
+    """The same names as Plotly shows them, for the axes of figures."""
+    return [html.escape(name, quote=False) for name in token_names(tokens)]
 
 
 def style(figure: go.Figure, *, height: int, legend: bool = False) -> go.Figure:

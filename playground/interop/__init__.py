@@ -1,8 +1,9 @@
 """Weights that other code has named: the one place where foreign names live."""
 
+from playground.interop.building import build_encoder
 from playground.interop.files import HOW_TO_SAVE, MAX_BYTES, first_not_finite, quoted, read_file, read_tensors
 from playground.interop.loading import WeightsError, load_weights
-from playground.interop.recognise import build_encoder, recognise
+from playground.interop.recognise import recognise
 from playground.interop.schemes import SCHEMES, Scheme
 
 __all__ = [

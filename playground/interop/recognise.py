@@ -1,19 +1,19 @@
-"""What a file's names and shapes tell about its model, what they leave open, and the encoder that comes of it."""
+"""What a file's names and shapes tell about its model, and what they leave open."""
 
-import re
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from torch import Tensor
-
+from playground.accounting import count_parameters
 from playground.config import ConfigError, ModelConfig, nearest_divisors
-from playground.interop.loading import WeightsError, load_weights, respelled
+from playground.interop.loading import WeightsError
+from playground.interop.naming import Shape, encoder_shapes, scheme_of, their_name
 from playground.interop.schemes import SCHEMES
-from playground.model import Encoder, EncoderDecoder
 from playground.presets import PRESETS
 
-Shape = tuple[int, ...]
+MAX_COMPUTED_POSITIONS = 5_000
+"""Rows of a table of sines and cosines, which is computed anew: as many as the usual code makes."""
 
 _LIKELY = {name: PRESETS[name].config if name in PRESETS else ModelConfig(vocab_size=0) for name in SCHEMES}
 _LIKELY["bert"] = PRESETS["minilm-l6"].config
@@ -30,11 +30,6 @@ _OPEN = (
     "residual",
 )
 """Fields that leave no trace in names and shapes, but for a table of positions."""
-
-_OURS = {
-    name: {theirs: ours for ours, names in scheme.names.items() for theirs in names} for name, scheme in SCHEMES.items()
-}
-"""Their name → ours, `{i}` standing for the layer, for each scheme."""
 
 
 @dataclass(frozen=True)
@@ -65,106 +60,65 @@ class Recognised:
 def recognise(header: Mapping[str, Shape]) -> Recognised:
     """Find the naming scheme of tensors, given as name → shape, and what they tell about the model.
 
+    Every size comes from a tensor that is as large as it says, so that a small file can't ask for a large model.
+
     Raises:
         WeightsError: no scheme has these names, or the shapes describe no encoder.
     """
-    scheme = _scheme_of(header)
-    shapes, n_layers = _encoder_shapes(header, scheme)
-    d_ff, d_model = _table(shapes, "layers.{i}.ffn.up.weight", scheme)
-    if not d_model:
-        raise WeightsError(
-            f"{_their_name('layers.{i}.ffn.up.weight', scheme)} is missing; its shape tells d_ff and d_model."
-        )
+    scheme = scheme_of(header)
+    shapes, n_layers = encoder_shapes(header, scheme)
+    d_ff, d_model = _widths(shapes, scheme)
     known: dict[str, Any] = {
-        "vocab_size": _table(shapes, "embed.tokens.weight", scheme)[0],
+        "vocab_size": _rows(shapes, "embed.tokens.weight", scheme, d_model),
         "d_model": d_model,
         "n_layers": n_layers,
         "d_ff": d_ff,
         "norm": _norm(shapes, scheme, d_model),
         "final_norm": "final_norm.gain" in shapes,
         "embedding_norm": "embed.norm.gain" in shapes,
-        "n_segments": _table(shapes, "embed.segments.weight", scheme)[0],
+        "n_segments": _rows(shapes, "embed.segments.weight", scheme, d_model),
         "fused_qkv": SCHEMES[scheme].head_by_head,
     }
-    computed = header.get(SCHEMES[scheme].position_table or "", ())
+    computed = SCHEMES[scheme].position_table
     if "embed.positions.weight" in shapes:
-        known |= {"positions": "learned", "max_len": _table(shapes, "embed.positions.weight", scheme)[0]}
-    elif len(computed) > 1:
-        known["max_len"] = computed[-2]
+        known |= {"positions": "learned", "max_len": _rows(shapes, "embed.positions.weight", scheme, d_model)}
+    elif computed is not None and computed in header:
+        known["max_len"] = _computed_rows(computed, header[computed], d_model)
     asked = {field: getattr(_LIKELY[scheme], field) for field in _OPEN if field not in known}
-    return _checked(Recognised(scheme, known, asked, _target_words(header, scheme)))
+    found = _checked(Recognised(scheme, known, asked, _target_words(header, scheme, d_model)))
+    needed, held = count_parameters(found.config()).total, sum(math.prod(shape) for shape in header.values())
+    if needed > 2 * held:  # one that is missing will be named; where most are, building the rest is no use
+        raise WeightsError(f"These shapes describe an encoder of {needed:,} parameters, and the file holds {held:,}.")
+    return found
 
 
-def build_encoder(tensors: Mapping[str, Tensor], recognised: Recognised, config: ModelConfig, seed: int = 0) -> Encoder:
-    """Make the encoder whose weights these are: of tutorial E the encoder half.
-
-    Where the file has no token table but the config does, its rows are drawn from the seed.
-
-    Raises:
-        WeightsError: names the first tensor that is missing, of another shape, or one too many.
-    """
-    if recognised.scheme == "tutorial-e":
-        both = EncoderDecoder(config, recognised.tgt_vocab_size, seed=None)
-        load_weights(both, tensors, recognised.scheme)
-        return both.encoder
-    loaded = Encoder(replace(config, vocab_size=recognised.known["vocab_size"]), seed=None)
-    load_weights(loaded, tensors, recognised.scheme)
-    if loaded.config == config:
-        return loaded
-    encoder = Encoder(config, seed)
-    encoder.load_state_dict(loaded.state_dict(), strict=False)
-    return encoder
-
-
-def _template(name: str) -> tuple[str, int | None]:
-    """A foreign name with `{i}` for its layer, and the layer."""
-    match = re.search(r"layers?\.([0-9]{1,9})\.", name)
-    if match is None:
-        return name, None
-    return f"{name[: match.start(1)]}{{i}}{name[match.end(1) :]}", int(match[1])
-
-
-def _scheme_of(header: Mapping[str, Shape]) -> str:
-    """The scheme that knows the most of the names."""
-
-    def n_known(scheme: str) -> int:
-        return sum(_template(name)[0] in _OURS[scheme] for name in respelled(header, SCHEMES[scheme]))
-
-    best = max(SCHEMES, key=n_known)
-    if n_known(best) == 0:
-        first = f", such as {next(iter(header))}," if header else ""
-        raise WeightsError(
-            f"These names{first} are of no model that is known here: the tutorials' encoders, "
-            "torch.nn.TransformerEncoder, BERT, and the playground's own."
-        )
-    return best
-
-
-def _encoder_shapes(header: Mapping[str, Shape], scheme: str) -> tuple[dict[str, Shape], int]:
-    """Shapes by our name with `{i}`, of the first layer that has each, and how many layers there are."""
-    shapes: dict[str, Shape] = {}
-    layers = set()
-    half = "encoder." if scheme == "tutorial-e" else ""
-    for name, shape in respelled(header, SCHEMES[scheme]).items():
-        template, layer = _template(name)
-        ours = _OURS[scheme].get(template)
-        if ours is not None and ours.startswith(half):
-            shapes.setdefault(ours.removeprefix(half), shape)
-            layers.add(layer)
-    return shapes, len(layers - {None})
-
-
-def _table(shapes: Mapping[str, Shape], ours: str, scheme: str) -> Shape:
-    """The rows and columns of a matrix, (0, 0) where there is none."""
-    shape = shapes.get(ours, (0, 0))
+def _widths(shapes: Mapping[str, Shape], scheme: str) -> Shape:
+    """d_ff and d_model."""
+    name = their_name("layers.{i}.ffn.up.weight", scheme)
+    shape = shapes.get("layers.{i}.ffn.up.weight")
+    if shape is None:
+        raise WeightsError(f"{name} is missing; its shape tells d_ff and d_model.")
     if len(shape) != 2:
-        raise WeightsError(f"{_their_name(ours, scheme)} has shape {shape}; a matrix is needed.")
+        raise WeightsError(f"{name} has shape {shape}; a matrix is needed.")
     return shape
 
 
-def _their_name(ours: str, scheme: str) -> str:
-    names = SCHEMES[scheme].names
-    return names[f"encoder.{ours}" if scheme == "tutorial-e" else ours][0].format(i=0)
+def _rows(shapes: Mapping[str, Shape], ours: str, scheme: str, d_model: int) -> int:
+    """The rows of a table of vectors, 0 where there is none."""
+    shape = shapes.get(ours, (0, d_model))
+    if len(shape) != 2 or shape[1] != d_model:
+        raise WeightsError(f"{their_name(ours, scheme)} has shape {shape}; the model needs (…, {d_model}).")
+    return shape[0]
+
+
+def _computed_rows(name: str, shape: Shape, d_model: int) -> int:
+    """The rows of a table of sines and cosines, whichever axis they lie along."""
+    rows = math.prod(shape[:-1])
+    if shape[-1:] != (d_model,) or rows > MAX_COMPUTED_POSITIONS:
+        raise WeightsError(
+            f"{name} has shape {shape}; the model needs (…, {d_model}), at most {MAX_COMPUTED_POSITIONS:,} rows."
+        )
+    return rows
 
 
 def _norm(shapes: Mapping[str, Shape], scheme: str, d_model: int) -> str:
@@ -178,13 +132,15 @@ def _norm(shapes: Mapping[str, Shape], scheme: str, d_model: int) -> str:
     return "scalar" if gain == (1,) and d_model > 1 else "layer"
 
 
-def _target_words(header: Mapping[str, Shape], scheme: str) -> int:
+def _target_words(header: Mapping[str, Shape], scheme: str, d_model: int) -> int:
     """The words that tutorial E's decoder chooses from."""
     if scheme != "tutorial-e":
         return 0
     shape = header.get("decoder_embedding.weight", ())
-    if len(shape) != 2 or shape[0] < 1:
-        raise WeightsError("decoder_embedding.weight is missing or no matrix; its shape tells the target's vocabulary.")
+    if len(shape) != 2 or shape[0] < 1 or shape[1] != d_model:
+        raise WeightsError(
+            f"decoder_embedding.weight is missing or not (…, {d_model}); its shape tells the target's vocabulary."
+        )
     return shape[0]
 
 

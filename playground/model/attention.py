@@ -60,7 +60,9 @@ class Attention(nn.Module):
     ) -> Tensor:
         """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or itself → (B, Tq, d_model); mask as in `attend`."""
         q, k, v = self.project(x, memory)
-        trace.record("q", q), trace.record("k", k), trace.record("v", v)
+        trace.record("q", q)
+        trace.record("k", k)
+        trace.record("v", v)
         dropout = self.dropout.p if self.training else 0.0
         z = trace.record("z", attend(q, k, v, mask, dropout, trace))
         return trace.record("out", self.dropout(self.o(self.merge(z))))

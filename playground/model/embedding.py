@@ -55,6 +55,7 @@ class Embeddings(nn.Module):
             x = x + self.position_vectors(x.shape[1])
         if self.segments is not None:
             x = x + self.segments.weight[0]  # a single sentence is segment 0 throughout
+        x = trace.record("sum", x)
         if self.norm is not None:
             x = self.norm(x, trace.scope("norm"))
         return trace.record("out", self.dropout(x))

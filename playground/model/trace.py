@@ -13,6 +13,7 @@ class Trace(Mapping[str, Tensor]):
     | name | shape | the point |
     |-|-|-|
     | `embed.tokens` | (B, T, D) | rows of the token table, times √D where the config says so |
+    | `embed.sum` | (B, T, D) | with positions and segments, before any norm |
     | `embed.out` | (B, T, D) | what enters the first block |
     | `layers.i.attn.q`, `.k`, `.v` | (B, H, T, d_head) | projections, cut into heads |
     | `layers.i.attn.scores` | (B, H, Tq, Tk) | q·k / √d_head, −inf where masked |

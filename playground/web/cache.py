@@ -3,9 +3,10 @@
 import functools
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -15,15 +16,15 @@ from playground import pretrained
 from playground.analysis import positions
 from playground.config import ModelConfig
 from playground.dropout import DroppedRun, run_with_dropout
-from playground.engine import Run, Turns, check_budget, check_patterns, choose_device, run
+from playground.engine import Run, Turns, check_budget, check_kept, choose_device, run
 from playground.figures import attention
 from playground.interop import build_encoder
+from playground.layer_run import LayerRun
+from playground.layer_run import trace_layer as trace
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
 from playground.text import Batch, Tokenizer, bpe, characters, words
-from playground.walkthrough import LayerRun
-from playground.walkthrough import trace_layer as trace
-from playground.web import own_weights
+from playground.web import held_weights
 from playground.web.settings import settings
 
 P = ParamSpec("P")
@@ -62,18 +63,34 @@ def device() -> torch.device:
     return choose_device(settings().device)
 
 
+@st.cache_resource(max_entries=1, ttl="10m", show_spinner=False)
 def trained_available() -> bool:
-    """Whether the trained weights are there; loads them the first time."""
-    return _trained() is not None
+    """Whether the trained weights are there; loads them the first time, and looks again later where they are not."""
+    try:
+        _trained()
+    except pretrained.PretrainedError as error:
+        logger.warning("The app goes on with random weights: %s", error)
+        return False
+    return True
 
 
 def tokenizer(key: TextKey) -> Tokenizer:
     """The tokenizer that a text asks for; `word` takes its vocabulary from the text itself."""
     if key.tokenizer == "wordpiece":
-        return _require_trained()[1]
+        return _trained()[1]
     if key.tokenizer == "word":
         return words(key.sentences)
     return bpe(key.vocab_size) if key.tokenizer == "bpe" else characters()
+
+
+_private: list[Any] = []
+"""The caches of what was made from visitors' own weights, one for each session."""
+
+
+def forget_own() -> None:
+    """Free what this session's caches hold of the visitor's own weights."""
+    for kept in (*_private, _own_encoder):
+        kept.clear()
 
 
 def by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -82,7 +99,8 @@ def by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
         shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
-        private = st.cache_resource(max_entries=min(max_entries, 2), show_spinner=False, scope="session")(function)
+        private = st.cache_resource(max_entries=1, show_spinner=False, scope="session")(function)
+        _private.append(private)
 
         @functools.wraps(function)
         def cached(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -100,8 +118,22 @@ def tokenize(key: TextKey) -> Batch:
     return tokenizer(key).encode_batch(key.sentences, min(key.max_tokens, MAX_TOKENS))
 
 
-def check_vocabulary(text: TextKey, config: ModelConfig) -> None:
-    """Refuse a tokenizer with more tokens than the token table has rows, as a visitor's own may."""
+@contextmanager
+def turn(weights: str, config: ModelConfig, seed: int, n_tokens: int) -> Iterator[Encoder]:
+    """Take a turn to compute with an encoder, once it and a text of this length are within the server's limits.
+
+    Raises:
+        TooLargeError: they are not.
+        BusyError: no turn came free.
+    """
+    check_budget(config, settings().max_parameters)
+    check_kept(config, n_tokens)
+    with TURNS.take():
+        yield encoder(weights, config, seed)
+
+
+def batch_for(text: TextKey, config: ModelConfig) -> Batch:
+    """The text's tokens; raises ValueError if there are more than a visitor's own table has rows."""
     n = tokenizer(text).vocab_size
     if n > config.vocab_size:
         others = [f"char ({characters().vocab_size} tokens)"] if characters().vocab_size <= config.vocab_size else []
@@ -110,6 +142,7 @@ def check_vocabulary(text: TextKey, config: ModelConfig) -> None:
             f"The tokenizer {text.tokenizer} makes {n:,} different tokens of this, and your file's token table has "
             f"{config.vocab_size:,} rows: the tokenizer {fits} fits."
         )
+    return tokenize(text)
 
 
 @by_weights(max_entries=6)
@@ -119,34 +152,24 @@ def run_sentence(text: TextKey, sentence: int, weights: str, config: ModelConfig
     Raises:
         TooLargeError: the model or the text is over this server's limits.
         BusyError: no turn came free.
-        ValueError: the sentence is longer than the position table.
+        ValueError: the sentence is longer than the position table, or has tokens that the token table has not.
     """
-    check_vocabulary(text, config)
-    batch = tokenize(text)
-    check_budget(config, settings().max_parameters)
-    check_patterns(config, batch.ids.shape[1])
-    with TURNS.take():
-        return run(encoder(weights, config, seed), batch, sentence, causal=causal)
+    batch = batch_for(text, config)
+    with turn(weights, config, seed, batch.ids.shape[1]) as model:
+        return run(model, batch, sentence, causal=causal)
 
 
 @by_weights(max_entries=6)
 def head_grid(text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool) -> go.Figure:
     """Every head of a run as thumbnails, drawn once; raises as `run_sentence`."""
-    shown = run_sentence(text, sentence, weights, config, seed, causal)
-    return attention.head_grid(shown.patterns() * ~shown.padding[:, None])
+    return attention.head_grid(run_sentence(text, sentence, weights, config, seed, causal).patterns())
 
 
 @by_weights(max_entries=6)
 def position_rows(weights: str, config: ModelConfig, seed: int) -> positions.Array:
-    """The position table's first rows, for the longest sentence there may be, as `positions.first_rows` gives them.
-
-    Raises:
-        TooLargeError: the model is over this server's limits.
-        BusyError: no turn came free.
-    """
-    check_budget(config, settings().max_parameters)
-    with TURNS.take():
-        return positions.first_rows(encoder(weights, config, seed), MAX_TOKENS)
+    """The position table's first rows, for the longest sentence there may be, as `positions.first_rows` gives them."""
+    with turn(weights, config, seed, n_tokens=0) as model:
+        return positions.first_rows(model, MAX_TOKENS)
 
 
 @by_weights(max_entries=32)
@@ -154,11 +177,9 @@ def swap_words(
     text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool, first: int, second: int
 ) -> positions.Swap:
     """Exchange the tokens at two positions of a sentence; raises as `run_sentence`."""
-    batch = tokenize(text)
-    check_budget(config, settings().max_parameters)
-    check_patterns(config, batch.ids.shape[1])
-    with TURNS.take():
-        return positions.swap_words(encoder(weights, config, seed), batch, sentence, first, second, causal=causal)
+    batch = batch_for(text, config)
+    with turn(weights, config, seed, batch.ids.shape[1]) as model:
+        return positions.swap_words(model, batch, sentence, first, second, causal=causal)
 
 
 @by_weights(max_entries=4)
@@ -166,11 +187,9 @@ def trace_layer(
     text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool, layer: int
 ) -> LayerRun:
     """Run one sentence and keep all of one layer; raises as `run_sentence`."""
-    batch = tokenize(text)
-    check_budget(config, settings().max_parameters)
-    check_patterns(config, batch.ids.shape[1])
-    with TURNS.take():
-        return trace(encoder(weights, config, seed), batch, sentence, layer, causal=causal)
+    batch = batch_for(text, config)
+    with turn(weights, config, seed, batch.ids.shape[1]) as model:
+        return trace(model, batch, sentence, layer, causal=causal)
 
 
 @by_weights(max_entries=4)
@@ -178,23 +197,21 @@ def drop_layer(
     text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool, layer: int
 ) -> DroppedRun:
     """Run one sentence in train mode, in a model of its own, and keep one layer; raises as `run_sentence`."""
-    batch = tokenize(text)
-    check_budget(config, settings().max_parameters)
-    check_patterns(config, batch.ids.shape[1])
-    with TURNS.take():
-        return run_with_dropout(encoder(weights, config, seed), batch, sentence, layer, seed=seed, causal=causal)
+    batch = batch_for(text, config)
+    with turn(weights, config, seed, batch.ids.shape[1]) as model:
+        return run_with_dropout(model, batch, sentence, layer, seed=seed, causal=causal)
 
 
 def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
     """The trained encoder, one with random weights, or the visitor's own; check the config against the budget first."""
     if weights == "minilm":
-        return _require_trained()[0]
+        return _trained()[0]
     return _random_encoder(config, seed) if weights == "random" else _own_encoder(weights, config, seed)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False, scope="session")
 def _own_encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
-    own = own_weights.opened()
+    own = held_weights.opened()
     if own is None or own.sha256 != weights:
         raise ValueError("These weights are not open in your session; open their file in the sidebar.")
     return build_encoder(own.tensors, own.recognised, config, seed).requires_grad_(False).to(device())
@@ -206,17 +223,6 @@ def _random_encoder(config: ModelConfig, seed: int) -> Encoder:
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _trained() -> tuple[Encoder, Tokenizer] | None:
-    try:
-        loaded, wordpiece = pretrained.load("minilm")
-    except pretrained.PretrainedError as error:
-        logger.warning("The app goes on with random weights: %s", error)
-        return None
+def _trained() -> tuple[Encoder, Tokenizer]:
+    loaded, wordpiece = pretrained.load("minilm")
     return loaded.to(device()), wordpiece
-
-
-def _require_trained() -> tuple[Encoder, Tokenizer]:
-    loaded = _trained()
-    if loaded is None:
-        raise ValueError(f"The trained weights are not on this server; {pretrained.HOW_TO_GET_MINILM}.")
-    return loaded

@@ -14,6 +14,11 @@ from playground.readable import breakdown_table, listed, memory_table, substitut
 from playground.web import panels
 
 
+def skeleton(config: ModelConfig) -> ModelConfig:
+    """The same parameters without a table of sines, which holds none but takes its memory even of a model of shapes."""
+    return config if config.positions == "learned" else replace(config, max_len=1)
+
+
 def heads(config: ModelConfig) -> None:
     """Why n_heads leaves the count alone, counted."""
     d, h = config.d_model, config.n_heads
@@ -64,7 +69,8 @@ def named(config: ModelConfig, this: str) -> None:
         "named_models",
         figures.named_models(counts, this),
         caption="Each bar is a whole model, the smallest on top; beside it its size, and how many of it this one is: "
-        f"{times(ratios['bert-base'])} BERT base, {times(ratios['gpt-3'])} GPT-3. Encoders only, without poolers.",
+        f"{times(ratios['bert-base'])} BERT base, {times(ratios['gpt-3'])} GPT-3. "
+        "GPT-2's and GPT-3's blocks are counted as an encoder's; poolers are left out.",
         alt=f"Parameters of named models: {listed(sizes.items())}.",
     )
     panels.numbers("named_models", lambda: pd.DataFrame({"parameters": sizes, "this one over it": ratios}))

@@ -55,6 +55,9 @@ def settle(
         )
     if values["tokenizer"] == "wordpiece" and not trained:
         values["tokenizer"] = "word"
+        notices = notices or [
+            "The trained model's tokenizer is not on this server, so the text's own words are tokens."
+        ]
     n_sentences = max(1, len(split_sentences(values["text"]).sentences))
     if values["sentence"] > n_sentences:
         if "sentence" in asked:

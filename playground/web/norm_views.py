@@ -7,7 +7,9 @@ import streamlit as st
 from playground.analysis import norms, streams
 from playground.engine import Run
 from playground.figures import norms as figures
+from playground.figures.theme import token_names
 from playground.web import panels, widgets
+from playground.web.quoting import quoted
 
 
 def look_closer(run: Run, lengths: dict[str, streams.Array]) -> None:
@@ -36,7 +38,7 @@ def show_tokens(lengths: dict[str, streams.Array], tokens: list[str]) -> None:
         alt=f"Heatmap of the L2 norm of each token's vector by depth: {figures.PARTS[part][0]}",
     )
     depths = [f"depth {depth}" for depth in range(first, first + len(chosen))]
-    panels.numbers("norms_by_token", lambda: pd.DataFrame(chosen.T, numbered(tokens), depths))
+    panels.numbers("norms_by_token", lambda: pd.DataFrame(chosen.T, token_names(tokens), depths))
 
 
 def show_statistics(run: Run) -> None:
@@ -81,7 +83,9 @@ def show_cosines(run: Run, tokens: list[str]) -> None:
             + (told.format(*means) if len(tokens) > 1 else "there is only one."),
             alt=f"Heatmap of cosines between tokens at depth {depth}",
         )
-        panels.numbers("cosines_between_tokens", lambda: pd.DataFrame(cosines, numbered(tokens), numbered(tokens)))
+        panels.numbers(
+            "cosines_between_tokens", lambda: pd.DataFrame(cosines, token_names(tokens), token_names(tokens))
+        )
 
 
 def show_by_hand(run: Run, tokens: list[str]) -> None:
@@ -97,7 +101,7 @@ def show_by_hand(run: Run, tokens: list[str]) -> None:
         token = widgets.whole("norms_token", "Token", high=len(tokens) - 1)
     x, out = point.before[token], point.after[token]
     hand = norms.normalise_by_hand(x, run.config)
-    st.text(f"{point.name}, token {token}: {tokens[token]}")
+    st.markdown(f"`{point.name}` of {quoted(tokens[token])} at position {token}")
     st.latex(norms.formula(run.config))
     st.latex(norms.formula_with_numbers(x, hand, run.config))
     learned = "gain" if run.config.norm == "rms" else "gain and bias"
@@ -107,8 +111,3 @@ def show_by_hand(run: Run, tokens: list[str]) -> None:
     )
     table = {"x": x, "normalised by hand": hand.normalized, f"after {learned}": out}
     panels.numbers("norm_by_hand", lambda: pd.DataFrame(table).rename_axis("feature"))
-
-
-def numbered(tokens: list[str]) -> list[str]:
-    """Names for a table's rows and columns, no two the same."""
-    return [f"{i} {token}" for i, token in enumerate(tokens)]

@@ -1,38 +1,29 @@
-"""A visitor's own weights: opened from a file, kept in that visitor's session alone, and freed with it."""
+"""What opens a visitor's own weights, from a file, and what is known of the one that is open."""
 
-import hashlib
-import threading
-import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass
+import logging
 from pathlib import Path
 
 import streamlit as st
-from torch import Tensor
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from playground.engine import check_budget
-from playground.interop import (
-    HOW_TO_SAVE,
-    WeightsError,
-    build_encoder,
-    first_not_finite,
-    quoted,
-    read_file,
-    read_tensors,
-    recognise,
-)
-from playground.interop.recognise import Recognised
-from playground.web import params
+from playground.engine import BusyError
+from playground.interop import HOW_TO_SAVE, quoted, read_file
+from playground.web import cache, params
+from playground.web.held_weights import OPENED, OwnWeights, opened, read
 from playground.web.settings import settings
 
-OPENED = "_own_weights"
-"""Session key of the `OwnWeights`."""
+logger = logging.getLogger(__name__)
 
 PROBLEM = "_own_weights_problem"
 """Session key of the sentence that says why the last file was not opened."""
 
-UPLOAD, CHOICE = "own_file", "own_file_on_server"
-"""Keys of the two widgets; a link can't carry a file, so they are no parameters."""
+UPLOADS = "_own_uploads"
+"""Session key of how many files were uploaded."""
+
+CHOICE, CLOSE = "own_file_on_server", "own_close"
+"""Keys of the widgets; a link can't carry a file, so they are no parameters."""
 
 _SCHEMES = {
     "playground": "the playground's own names",
@@ -42,71 +33,18 @@ _SCHEMES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class OwnWeights:
-    """A file that was opened.
-
-    Attributes:
-        file: its name.
-        sha256: of its bytes; what caches know the weights by.
-        tensors: by the file's own names.
-        recognised: what they are.
-        not_finite: the first tensor with a number that is none, or infinite.
-    """
-
-    file: str
-    sha256: str
-    tensors: Mapping[str, Tensor]
-    recognised: Recognised
-    not_finite: str | None
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that the tensors take."""
-        return sum(tensor.nbytes for tensor in self.tensors.values())
-
-
-_HELD: weakref.WeakSet[OwnWeights] = weakref.WeakSet()
-_HELD_LOCK = threading.Lock()
-
-
-def held() -> list[OwnWeights]:
-    """Every session's open file: together they are bounded."""
-    with _HELD_LOCK:
-        return list(_HELD)
-
-
-def opened() -> OwnWeights | None:
-    """The file that this session has open."""
-    own: OwnWeights | None = st.session_state.get(OPENED)
-    return own
-
-
 def close() -> None:
-    """Let go of the file and of what was said about it."""
+    """Let go of the file, of what was made from it, and of what was said about it."""
     st.session_state.pop(OPENED, None)
     st.session_state.pop(PROBLEM, None)
+    if CHOICE in st.session_state:
+        st.session_state[CHOICE] = None
+    cache.forget_own()
 
 
-def read(file: str, data: bytes) -> OwnWeights:
-    """Read a file's bytes; the encoder is built once, so that whatever does not fit is found now.
-
-    Raises:
-        ValueError: the file or its model can't be used here, in one sentence.
-    """
-    tensors = read_tensors(data)
-    recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
-    config = recognised.config()
-    check_budget(config, settings().max_parameters)
-    own = OwnWeights(file, hashlib.sha256(data).hexdigest(), tensors, recognised, first_not_finite(tensors))
-    if own.n_bytes + sum(other.n_bytes for other in held()) > settings().max_own_weights:
-        raise WeightsError(
-            "This server holds as many visitors' weights as it can right now; try again in some minutes."
-        )
-    build_encoder(tensors, recognised, config)
-    with _HELD_LOCK:
-        _HELD.add(own)
-    return own
+def upload_key() -> str:
+    """The uploader's key: a new one after each file, since an uploader keeps what it was given."""
+    return f"own_file_{st.session_state.get(UPLOADS, 0)}"
 
 
 def draw() -> None:
@@ -114,9 +52,9 @@ def draw() -> None:
     st.file_uploader(
         "A state_dict, saved as safetensors",
         type="safetensors",
-        key=UPLOAD,
+        key=upload_key(),
         on_change=_open_upload,
-        help="At most 200 MB. It stays in your session, is shown to nobody else, and is gone when you close the page.",
+        help="At most 200 MB. It stays in your session, is shown to nobody else, gone when you close it or leave.",
     )
     if files := files_on_server():
         st.selectbox(
@@ -135,6 +73,7 @@ def draw() -> None:
         st.code(HOW_TO_SAVE, language="python", wrap_lines=True)
         return
     st.caption(" ".join([f"**{quoted(own.file)}**: {_summary(own)}.", *_remarks(own)]))
+    st.button("Close this file", key=CLOSE, icon=":material/close:", on_click=close, width="stretch")
 
 
 def files_on_server() -> dict[str, Path]:
@@ -168,17 +107,26 @@ def _remarks(own: OwnWeights) -> list[str]:
 
 
 def _open_upload() -> None:
-    upload = st.session_state[UPLOAD]
+    upload = st.session_state.get(upload_key())
+    if upload is None:  # a click on an uploader that has had its turn
+        return
     close()
-    if CHOICE in st.session_state:
-        st.session_state[CHOICE] = None
-    if upload is not None:
-        _open(upload.name, upload.getvalue())
+    _forget(upload)
+    _open(upload.name, upload.getvalue())
+
+
+def _forget(upload: UploadedFile) -> None:
+    """Free the bytes of an upload, which the server would keep as long as the session."""
+    st.session_state[UPLOADS] = st.session_state.get(UPLOADS, 0) + 1
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)
 
 
 def _open_from_server() -> None:
     chosen = st.session_state[CHOICE]
     close()
+    st.session_state[CHOICE] = chosen  # closing empties the box
     if chosen in files_on_server():
         _open(chosen, files_on_server()[chosen])
 
@@ -186,9 +134,17 @@ def _open_from_server() -> None:
 def _open(file: str, source: bytes | Path) -> None:
     """Keep the file in the session and set what it leaves open to what is likely; or keep the reason why not."""
     try:
-        own = read(file, source if isinstance(source, bytes) else read_file(source))
+        with cache.TURNS.take():
+            own = read(file, source if isinstance(source, bytes) else read_file(source))
+    except BusyError:
+        st.session_state[PROBLEM] = f"Many people are computing right now; open {quoted(file)} again in a few seconds."
+        return
     except ValueError as error:
         st.session_state[PROBLEM] = f"{quoted(file)} can't be used. {error}"
+        return
+    except (MemoryError, RuntimeError):  # torch raises the second where memory is short
+        logger.exception("A visitor's weights could not be read")
+        st.session_state[PROBLEM] = f"{quoted(file)} can't be used. This server is too short of memory to read it."
         return
     st.session_state[OPENED] = own
     for key, likely in own.recognised.asked.items():

@@ -1,7 +1,8 @@
 """What every page shares: its heading, the run it shows, charts with their caption, numbers and code."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -26,8 +27,15 @@ def shown_run() -> Run:
 
     A fragment asks for it anew: whatever a fragment is handed, its session keeps for as long as it lives.
     """
-    try:
+    with plainly():
         return cache.run_sentence(*state.current().run_key)
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Where something cannot be computed, say why in one sentence, and end the page or the fragment there."""
+    try:
+        yield
     except (ValueError, BusyError) as error:
         st.error(str(error))
         st.stop()

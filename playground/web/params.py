@@ -117,6 +117,7 @@ SIZES = {
     "max_len": Size(TRAINED.max_len, (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000)),
     "norm_eps": Size(TRAINED.norm_eps, (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1)),
     "n_segments": Size(TRAINED.n_segments, (0, 1, 2)),
+    "dropout": Size(TRAINED.dropout, (0.0, 0.1, 0.2, 0.3, 0.5)),
 }
 WORDS = {
     "norm_placement": Choice(TRAINED.norm_placement, CHOICES["norm_placement"]),
@@ -169,7 +170,7 @@ OWN: dict[str, Param] = {
     "norms_view": Choice("tokens", ("tokens", "statistics", "cosines", "by hand")),
     "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
     "norms_layer": Whole(0, 0, 96),
-    "norms_norm": Whole(0, 0, 192),
+    "norms_norm": Whole(0, 0, 193),
     "norms_token": Whole(0, 0, MAX_TOKENS - 1),
     "positions_view": Choice(
         "swap two words", ("swap two words", "this sentence", "curves", "similarity", "doubled exponent")

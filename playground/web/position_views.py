@@ -5,9 +5,9 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis import positions
-from playground.engine import BusyError, Run
+from playground.engine import Run
 from playground.figures import positions as figures
-from playground.figures.theme import token_labels
+from playground.figures.theme import token_names
 from playground.web import cache, panels, state, table_views, widgets
 from playground.web.drawings import token_chips
 
@@ -22,11 +22,8 @@ KINDS = {
 def current_rows() -> positions.Array:
     """The table's first rows, the standard one's where the encoder has none; ends the page where it can't be had."""
     setup = state.current()
-    try:
+    with panels.plainly():
         return cache.position_rows(setup.weights, setup.config, setup["seed"])
-    except (ValueError, BusyError) as error:
-        st.error(str(error))
-        st.stop()
 
 
 def table(run: Run, rows: positions.Array) -> None:
@@ -79,11 +76,8 @@ def show_swap(run: Run) -> None:
         st.info("Both are the same token. Choose two different positions to exchange.")
         return
     setup = state.current()
-    try:
+    with panels.plainly():
         swap = cache.swap_words(*setup.run_key, first, second)
-    except (ValueError, BusyError) as error:
-        st.error(str(error))
-        return
     order = list(range(n_tokens))
     order[first], order[second] = second, first
     token_chips(
@@ -102,7 +96,7 @@ def show_swap(run: Run) -> None:
         alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
     )
     columns = {"with positions": swap.placed, "without positions": swap.bare}
-    panels.numbers("swap_differences", lambda: pd.DataFrame(columns, index=_numbered(run, n_tokens)))
+    panels.numbers("swap_differences", lambda: pd.DataFrame(columns, index=token_names(run.tokens[:n_tokens])))
 
 
 def show_addition(run: Run, rows: positions.Array) -> None:
@@ -113,9 +107,8 @@ def show_addition(run: Run, rows: positions.Array) -> None:
     added = positions.addition(tokens, rows[:n_tokens])
     t = min(1, n_tokens - 1)
     scale = r"\sqrt{D}\, " if config.scale_embeddings else ""
-    numbers = f"{tokens[t, 0]:.4g} + ({rows[t, 0]:.4g}) = {tokens[t, 0] + rows[t, 0]:.4g}"
     st.latex(rf"x_t = {scale}E_{{\text{{id}}_t}} + P_t")
-    st.latex(rf"x_{{{t},\,0}} = {numbers}")
+    st.latex(positions.sum_with_numbers(tokens, rows, t))
     would = "would be" if config.positions == "none" else "is"
     scaled = f"multiplied by √{config.d_model} = {config.d_model**0.5:.3g}" if config.scale_embeddings else "not scaled"
     rest = [f"row 0 of {config.n_segments} segments"] * (config.n_segments > 0) + ["a norm"] * config.embedding_norm
@@ -128,7 +121,7 @@ def show_addition(run: Run, rows: positions.Array) -> None:
         f"embedding and sum have a mean cosine of {added['cosine'].mean():.3g}.{after}",
         alt="Bars: L2 norm of each token's embedding, its position's row, and their sum.",
     )
-    panels.numbers("addition_lengths", lambda: added.set_axis(_numbered(run, n_tokens)))
+    panels.numbers("addition_lengths", lambda: added.set_axis(token_names(run.tokens[:n_tokens])))
 
 
 def _shown(rows: positions.Array) -> positions.Array:
@@ -146,7 +139,3 @@ def _row_lengths(rows: positions.Array) -> str:
     if lengths.max() - lengths.min() < 0.01 * lengths.max():
         return f"Every row has a length of about {lengths.mean():.3g}."
     return f"The longest row is {longest}'s, {lengths[longest]:.3g}; their mean length is {lengths.mean():.3g}."
-
-
-def _numbered(run: Run, n_tokens: int) -> list[str]:
-    return token_labels(run.tokens[:n_tokens])

@@ -3,10 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from playground.accounting import Term, count_encoder_decoder
+from playground.accounting import LABELS, Term, count_encoder_decoder
 from playground.config import ModelConfig
-from playground.figures.palette import LABELS
 from playground.model import EncoderDecoder
+from playground.web.count_views import skeleton
 
 COMPONENTS = ("embeddings", "self-attention", "cross-attention", "feed-forward", "norms", "output map")
 
@@ -14,7 +14,8 @@ COMPONENTS = ("embeddings", "self-attention", "cross-attention", "feed-forward",
 def halves(config: ModelConfig, tgt_vocab_size: int) -> None:
     """Parameters of both halves, and the line in which formulas and built model have to agree."""
     count = count_encoder_decoder(config, tgt_vocab_size)
-    built = sum(parameter.numel() for parameter in EncoderDecoder(config, tgt_vocab_size, seed=None).parameters())
+    shapes = EncoderDecoder(skeleton(config), tgt_vocab_size, seed=None)
+    built = sum(parameter.numel() for parameter in shapes.parameters())
     totals = count.by(_half)
     sums = count.by(lambda term: (_component(term), _half(term)))
     table = pd.DataFrame(

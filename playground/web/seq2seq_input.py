@@ -6,10 +6,9 @@ from typing import NoReturn
 import streamlit as st
 
 from playground.config import ModelConfig
-from playground.engine import BusyError
 from playground.limits import MAX_TOKENS
 from playground.text import split_sentences
-from playground.web import cache, seq2seq_cache, state
+from playground.web import cache, panels, seq2seq_cache, state
 from playground.web.cache import TextKey
 from playground.web.params import OWN, Text
 
@@ -33,14 +32,11 @@ def current_pair(setup: state.Setup) -> PairKey:
     sentence, line = setup.sentence, min(setup.sentence, len(lines) - 1)
     _tell_how_lines_match(len(setup.text.sentences), sentence, len(lines))
     key = replace(setup.text_key, sentences=lines)
-    try:
+    with panels.plainly():
         source, target = setup.batch, cache.tokenize(key)
         config = replace(setup.config, vocab_size=cache.tokenizer(setup.text_key).vocab_size)
         pair = (setup.text_key, sentence, key, line, config, setup["seed"])
         run = seq2seq_cache.run(*pair)
-    except (ValueError, BusyError) as error:
-        st.error(str(error))
-        st.stop()
     _tell_what_is_cut("source", source.truncated[sentence], run.source.n_real, setup["max_len"])
     _tell_what_is_cut("target", target.truncated[line], run.target.n_real, setup["max_len"])
     return pair

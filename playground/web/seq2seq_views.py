@@ -6,7 +6,7 @@ import streamlit as st
 
 from playground.figures import attention as figures
 from playground.figures.seq2seq import mask_heatmap
-from playground.figures.theme import token_labels
+from playground.figures.theme import token_names
 from playground.seq2seq import PairRun, Side
 from playground.web import cache, panels, seq2seq_cache, widgets
 from playground.web.grid import head_picker
@@ -71,14 +71,15 @@ def masks(run: PairRun) -> None:
             else "no different here, as this line has no padding; a second, longer target line makes some."
         )
     )
-    labels = token_labels(run.target.tokens)
+    labels = token_names(run.target.tokens)
     panels.numbers("encdec_masks", lambda: pd.DataFrame(run.masks["combined"].astype(np.uint8), labels, labels))
 
 
 @st.fragment
 def attentions(pair: PairKey) -> None:
     """One of the three attentions: every head, and one large."""
-    run = seq2seq_cache.run(*pair)
+    with panels.plainly():
+        run = seq2seq_cache.run(*pair)
     attention = widgets.choice("encdec_attention", "Which attention")
     queries, keys = run.sides(attention)
     patterns = np.where(queries.padding[:, None], 0, run.patterns[attention])  # nobody reads what padding attends to
@@ -107,7 +108,7 @@ def attentions(pair: PairKey) -> None:
             f"weight is {pattern[queries.n_real - 1].max():.3f}. Grey is masked, or a padded query.",
             alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
         )
-        rows, columns = token_labels(queries.tokens), token_labels(keys.tokens)
+        rows, columns = token_names(queries.tokens), token_names(keys.tokens)
         panels.numbers("encdec_pattern", lambda: pd.DataFrame(pattern, rows, columns))
     with grid:
         head_picker(
@@ -130,7 +131,8 @@ def attentions(pair: PairKey) -> None:
 @st.fragment
 def next_words(pair: PairKey) -> None:
     """The words that the logits of one target position rank highest."""
-    run = seq2seq_cache.run(*pair)
+    with panels.plainly():
+        run = seq2seq_cache.run(*pair)
     st.caption(
         ":orange-badge[untrained: random weights] The softmax of the logits at one target position, best first. "
         "Training raises the probabilities of the words that do follow; until then the order is chance."

@@ -32,7 +32,7 @@ class Settings:
     busy_timeout: float = 20.0
     """Seconds that a visitor waits for a turn to compute before the page says that the server is busy."""
     max_own_weights: int = 2_000_000_000
-    """Bytes of memory that the weights which visitors have opened may take, all of them together."""
+    """Bytes that the weights visitors have opened, and the models made of them, may take, all of them together."""
     weights_folder: Path | None = None
     """Folder whose safetensors files every visitor may open; None: visitors bring their own."""
 

@@ -12,6 +12,9 @@ from playground.web import own_weights, params, state, widgets
 from playground.web.address import copy_link, keep_true
 from playground.web.presets import apply_preset
 
+OWN_SHAPE = "_own_shape"
+"""Session key of the visitor's own architecture, while the trained weights show theirs."""
+
 HELP = {
     "d_model": "Width of the residual stream: how many numbers stand for one token.",
     "n_heads": "Attention heads. Each works on d_model / n_heads features, so n_heads must divide d_model.",
@@ -30,6 +33,7 @@ HELP = {
     "fused_qkv": "One projection for Q, K and V, laid out head by head (tutorial C).",
     "head_merge": "reshape forgets to move the head axis back: tutorial C's mistake, it mixes positions.",
     "residual": "Add each sublayer's input to its output.",
+    "dropout": "The share of numbers that is zeroed while training; the pages run without, step by step shows where.",
     "weights": "minilm: a trained encoder. random: drawn from the seed, in whatever shape you like. "
     "mine: a file that you have saved, of a tutorial's model or another encoder.",
     "tokenizer": "How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
@@ -55,6 +59,7 @@ ARCHITECTURE_ORDER = (
     "n_segments",
     "fused_qkv",
     "head_merge",
+    "dropout",
 )
 
 
@@ -79,7 +84,7 @@ def draw() -> None:
             "Unlock: same shape, random weights",
             key="unlock",
             icon=":material/lock_open:",
-            on_click=lambda: _set({"weights": "random"}),
+            on_click=_unlock,
             width="stretch",
         )
     elif setup["weights"] == "mine":
@@ -147,9 +152,15 @@ def _set(values: dict[str, Any]) -> None:
         st.session_state[key] = value
 
 
+def _unlock() -> None:
+    st.session_state.pop(OWN_SHAPE, None)
+    _set({"weights": "random"})
+
+
 def _start_from() -> None:
     name = st.session_state["preset"]
     if name is not None:
+        st.session_state.pop(OWN_SHAPE, None)
         apply_preset(name)
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts
 
@@ -157,11 +168,12 @@ def _start_from() -> None:
 def _remember_architecture() -> None:
     """The trained weights lock the sliders to their own shape; the visitor's own comes back with random weights."""
     if st.session_state["weights"] == "minilm":
-        st.session_state["_own_architecture"] = {key: st.session_state[key] for key in params.LOCKED}
+        st.session_state[OWN_SHAPE] = {key: st.session_state[key] for key in params.LOCKED}
     else:
-        _set(st.session_state.pop("_own_architecture", {}))
+        _set(st.session_state.pop(OWN_SHAPE, {}))
 
 
 def _reset() -> None:
     own_weights.close()
+    st.session_state.pop(OWN_SHAPE, None)
     _set({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})

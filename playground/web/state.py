@@ -7,8 +7,9 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.config import ModelConfig
+from playground.limits import MAX_TOKENS
 from playground.text import Batch, Sentences, split_sentences
-from playground.web import cache, link, own_weights, params
+from playground.web import cache, held_weights, link, params
 
 NOTICES = "_notices"
 """Session key of (the choices they are about, the sentences); they stay until a choice changes."""
@@ -38,7 +39,8 @@ class Setup:
     def text_key(self) -> cache.TextKey:
         """What the tokens depend on; there has to be a sentence."""
         vocab_size = self["vocab_size"] if self["tokenizer"] == "bpe" else 0
-        return cache.TextKey(self["tokenizer"], vocab_size, self["max_len"], self.text.sentences)
+        longest = MAX_TOKENS if self["positions"] == "none" else self["max_len"]
+        return cache.TextKey(self["tokenizer"], vocab_size, longest, self.text.sentences)
 
     @property
     def batch(self) -> Batch:
@@ -58,9 +60,9 @@ class Setup:
         return self.own.sha256 if self.own else "random"
 
     @property
-    def own(self) -> own_weights.OwnWeights | None:
+    def own(self) -> held_weights.OwnWeights | None:
         """The visitor's own weights, where they are what is shown."""
-        return own_weights.opened() if self["weights"] == "mine" else None
+        return held_weights.opened() if self["weights"] == "mine" else None
 
     @property
     def config(self) -> ModelConfig:
@@ -108,7 +110,7 @@ def open_page(page: str) -> None:
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, (value, _) in read.items() if key in values})
     before = st.session_state.get(SHOWN)
-    own = own_weights.opened()
+    own = held_weights.opened()
     settled, reasons = link.settle(
         values,
         from_link,

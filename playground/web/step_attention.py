@@ -8,7 +8,8 @@ from playground.analysis.walkthrough import Walk
 from playground.figures import walkthrough as figures
 from playground.figures.theme import token_labels
 from playground.web import panels
-from playground.web.step_panels import keys, matrix, quoted, vectors
+from playground.web.quoting import quoted
+from playground.web.step_panels import keys, matrix, vectors
 
 
 def projections(walk: Walk) -> None:

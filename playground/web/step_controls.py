@@ -9,7 +9,7 @@ from playground.analysis.walkthrough import Chapter, order, tutorial_b
 from playground.config import ModelConfig
 from playground.engine import Run
 from playground.web import state, widgets
-from playground.web.step_panels import quoted
+from playground.web.quoting import quoted
 
 
 def _route(config: ModelConfig) -> tuple[tuple[Chapter, ...], tuple[str, ...]]:
@@ -26,8 +26,9 @@ def _start_over(config: ModelConfig) -> None:
 
 
 def _move(stages: Sequence[str], by: int) -> None:
-    """One stage on or back."""
-    st.session_state["step_stage"] = stages[stages.index(st.session_state["step_stage"]) + by]
+    """One stage on or back; a second press, before the page has followed the first, stops at either end."""
+    at = stages.index(st.session_state["step_stage"]) + by
+    st.session_state["step_stage"] = stages[min(max(at, 0), len(stages) - 1)]
 
 
 def pick_stage(run: Run) -> str:

@@ -7,13 +7,8 @@ import pandas as pd
 
 from playground.analysis.walkthrough import Array, Walk
 from playground.figures import walkthrough as figures
-from playground.figures.theme import token_labels
+from playground.figures.theme import token_names
 from playground.web import panels
-
-
-def quoted(token: str) -> str:
-    """A token in running text, as code: nothing that somebody typed may act as markdown."""
-    return f"`{token[:18].replace('`', 'ˋ')}`"
 
 
 def vectors(key: str, rows: Mapping[str, Array], reading: str) -> None:
@@ -37,7 +32,7 @@ def keys(walk: Walk, key: str, values: Array, title: str, reading: str, *, maske
         caption=reading,
         alt=f"Bars: {title} of one query with every key",
     )
-    panels.numbers(f"step_{key}", lambda: pd.DataFrame({title: values}, token_labels(tokens)).rename_axis("key"))
+    panels.numbers(f"step_{key}", lambda: pd.DataFrame({title: values}, token_names(tokens)).rename_axis("key"))
 
 
 def matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, signed: bool) -> None:
@@ -49,5 +44,5 @@ def matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, signed:
         caption=reading,
         alt=f"Heatmap: {title} of every query with every key",
     )
-    labels = token_labels(run.tokens)
+    labels = token_names(run.tokens)
     panels.numbers(f"step_{key}", lambda: pd.DataFrame(values, labels, labels))

@@ -109,7 +109,7 @@ def _norm(walk: Walk, key: str, name: str) -> None:
     )
     if walk.config.norm == "none":
         reading = "With norm = none the vector goes on as it is."
-    rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), "after gain and bias": after}
+    rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), _LEARNED[walk.config.norm]: after}
     vectors(key, rows, reading)
 
 
@@ -129,6 +129,9 @@ def _feed_forward(walk: Walk) -> None:
         "below 0.01 in size.",
     )
 
+
+_LEARNED = {"layer": "after gain and bias", "scalar": "after gain and bias", "rms": "after gain", "none": "after"}
+"""What a norm's output is called."""
 
 _VIEWS: dict[str, Callable[[Walk], None]] = {
     "embedding": _embedding,

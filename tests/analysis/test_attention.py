@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from playground.analysis.attention import entropy, mean_entropy, rollout
+from playground.analysis.attention import entropy, highest_entropy, mean_entropy, rollout
 
 
 def random_patterns(seed: int, *shape: int, causal: bool = False) -> NDArray[np.float32]:
@@ -74,6 +74,17 @@ def test_rollout_is_the_plain_loop_and_its_rows_sum_to_one(
         np.testing.assert_allclose(shares[layer], expected, atol=1e-5)
     if causal:
         assert np.allclose(np.triu(shares[-1], 1), 0)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_highest_entropy_is_that_of_even_attention(causal: bool) -> None:
+    allowed = np.tril(np.ones((4, 4), bool)) if causal else np.ones((4, 4), bool)
+    allowed[:, 3] = False  # padding
+    rows = np.array([True, True, True, False])
+    even = (allowed / allowed.sum(axis=1, keepdims=True)).astype(np.float32)
+    most = highest_entropy(allowed, rows)
+    assert most == pytest.approx(float(mean_entropy(even[None, None], rows)[0, 0]), abs=1e-6)
+    assert most == pytest.approx(math.log2(6) / 3 if causal else math.log2(3))
 
 
 def test_rollout_without_residual_keeps_a_masked_row_empty() -> None:

@@ -1,5 +1,7 @@
 """Norms' inputs and outputs, and a norm worked out by hand."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,10 +20,11 @@ def run_of(config: ModelConfig, sentence: int = 0) -> Run:
 
 
 @given(configs(vocab_size=3))
-def test_every_norm_of_the_blocks_is_there_and_does_what_its_formula_says(config: ModelConfig) -> None:
+def test_every_norm_is_there_and_does_what_its_formula_says(config: ModelConfig) -> None:
     points = norms.norm_points(run_of(config))
-    names = [f"layers.{i}.norm{n}" for i in range(config.n_layers) for n in (1, 2)]
-    assert [point.name for point in points] == names + ["final_norm"] * config.final_norm
+    blocks = [f"layers.{i}.norm{n}" for i in range(config.n_layers) for n in (1, 2)]
+    names = ["embed.norm"] * config.embedding_norm + blocks + ["final_norm"] * config.final_norm
+    assert [point.name for point in points] == names
     for point in points:  # a new norm has gain 1 and bias 0: what it hands out is what its formula gives
         if config.norm == "none":
             np.testing.assert_array_equal(point.after, point.before)
@@ -29,6 +32,21 @@ def test_every_norm_of_the_blocks_is_there_and_does_what_its_formula_says(config
         for before, after in zip(point.before, point.after, strict=True):
             hand = norms.normalise_by_hand(before, config)
             np.testing.assert_allclose(hand.normalized, after, atol=2e-3)
+
+
+def test_the_embeddings_norm_is_given_the_sum_of_all_that_is_added() -> None:
+    config = ModelConfig(
+        vocab_size=3, d_model=8, n_heads=2, n_layers=1, d_ff=16, embedding_norm=True, n_segments=2, positions="learned"
+    )
+    first = norms.norm_points(run_of(config))[0]
+    embed = Encoder(config, 0).embed
+    assert embed.tokens is not None
+    assert embed.positions is not None
+    assert embed.segments is not None
+    rows = [table.weight.detach().numpy() for table in (embed.tokens, embed.positions, embed.segments)]
+    ids = words(SENTENCES).encode_batch(SENTENCES).ids[0].numpy()
+    expected = rows[0][ids] * np.sqrt(np.float32(8)) + rows[1][: len(ids)] + rows[2][0]
+    np.testing.assert_allclose(first.before, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("placement", ["pre", "post"])
@@ -72,9 +90,9 @@ def test_no_norm_cannot_be_worked_out() -> None:
 @pytest.mark.parametrize(
     ("norm", "expected"),
     [
-        ("layer", r"\hat{x}_0 = \frac{1 - (4)}{\sqrt{5 + 10^{-5}}} = -1.342"),
+        ("layer", r"\hat{x}_0 = \frac{1 - 4}{\sqrt{5 + 10^{-5}}} = -1.342"),
         ("rms", r"\hat{x}_0 = \frac{1}{\sqrt{21 + 10^{-5}}} = 0.2182"),
-        ("scalar", r"\hat{x}_0 = \frac{1 - (4)}{2.582 + 10^{-5}} = -1.162"),
+        ("scalar", r"\hat{x}_0 = \frac{1 - 4}{2.582 + 10^{-5}} = -1.162"),
     ],
 )
 def test_the_formula_holds_the_numbers(norm: str, expected: str) -> None:
@@ -82,3 +100,16 @@ def test_the_formula_holds_the_numbers(norm: str, expected: str) -> None:
     x = np.array([1, 3, 5, 7], np.float32)
     assert norms.formula_with_numbers(x, norms.normalise_by_hand(x, config), config) == expected
     assert norms.formula(config).startswith(r"\hat{x}_i = \frac")
+
+
+@pytest.mark.parametrize("size", [1e-30, 1.2e-7, 3e12, 1e30])
+@pytest.mark.parametrize("norm", ["layer", "rms", "scalar"])
+def test_no_formula_holds_a_computers_power_of_ten(norm: str, size: float) -> None:
+    config = ModelConfig(vocab_size=1, d_model=4, n_heads=1, norm=norm, norm_eps=1e-12)  # type: ignore[arg-type]
+    x = np.array([-1, 3, 5, 7], np.float32) * np.float32(size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        line = norms.formula_with_numbers(x, norms.normalise_by_hand(x, config), config)
+    assert not re.search(r"\de[-+]\d", line)
+    assert r"\cdot 10^{" in line
+    assert " - -" not in line
+    assert norms.formula_with_numbers(-x, norms.normalise_by_hand(-x, config), config).count(" - (-") == (norm != "rms")

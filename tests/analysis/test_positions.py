@@ -1,6 +1,7 @@
 """Position tables read, added and left out."""
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
 from playground.analysis import positions
+from playground.analysis.tex import number
 from playground.config import Positions
 from playground.model.positions import sinusoids
 from playground.text import words
@@ -168,7 +170,7 @@ def test_formulas_numbers_are_the_tables(kind: Positions, dimension: int) -> Non
     times = 2 if kind == "sinusoidal-doubled" else 1
     angle = 5 / 10_000 ** (times * (dimension - dimension % 2) / 7)
     wave, name = (math.cos, r"\cos") if dimension % 2 else (math.sin, r"\sin")
-    assert latex.endswith(f"= {name} {angle:.4g} = {rows[5, dimension]:.4g}")
+    assert latex.endswith(f"= {name}({number(angle)}) = {number(rows[5, dimension])}")
     assert rows[5, dimension] == pytest.approx(wave(angle), abs=1e-6)
     exponent = (r"2 \cdot " if times == 2 else "") + f"{dimension - dimension % 2}/7"
     assert rf"P_{{5,\,{dimension}}} = {name}\frac{{5}}{{10000^{{{exponent}}}}}" in latex
@@ -177,6 +179,27 @@ def test_formulas_numbers_are_the_tables(kind: Positions, dimension: int) -> Non
 def test_a_learned_table_has_no_formula_but_its_numbers() -> None:
     rows = np.array([[0.25, -2]], np.float32)
     assert positions.formula_with_numbers("learned", rows, 0, 1) == r"P_{0,\,1} = -2"
+    assert positions.formula_with_numbers("learned", rows * 1e-9, 0, 0) == r"P_{0,\,0} = 2.5 \cdot 10^{-10}"
     assert "parameters" in positions.formula("learned")
     assert r"2 \cdot 2i/D" in positions.formula("sinusoidal-doubled")
     assert r"\cdot" not in positions.formula("sinusoidal")
+
+
+def test_a_slow_waves_angle_is_a_power_of_ten() -> None:
+    line = positions.formula_with_numbers("sinusoidal-doubled", np.full((3, 512), 2e-8, np.float32), 2, 510)
+    assert not re.search(r"\de[-+]\d", line)
+    assert re.search(r"\\sin\(2\.\d+ \\cdot 10\^\{-8\}\) = 2 \\cdot 10\^\{-8\}$", line)
+
+
+@pytest.mark.parametrize(
+    ("token", "row", "told"),
+    [
+        (0.5, 0.25, "0.5 + 0.25 = 0.75"),
+        (0.5, -2, "0.5 + (-2) = -1.5"),
+        (2e-7, -3e-7, r"2 \cdot 10^{-7} + (-3 \cdot 10^{-7}) = -1 \cdot 10^{-7}"),
+        (3e30, 1, r"3 \cdot 10^{30} + 1 = 3 \cdot 10^{30}"),
+    ],
+)
+def test_the_sum_stands_there_with_its_numbers(token: float, row: float, told: str) -> None:
+    tokens, rows = (np.array([[0, 9], [x, 9]], np.float32) for x in (token, row))
+    assert positions.sum_with_numbers(tokens, rows, 1) == rf"x_{{1,\,0}} = {told}"

@@ -13,6 +13,8 @@ from playground.analysis.tex import factor, number, sum_of_products
         (-2, "-2"),
         (1.25e-7, r"1.25 \cdot 10^{-7}"),
         (-3e12, r"-3 \cdot 10^{12}"),
+        (1e-5, "10^{-5}"),
+        (-1e-5, r"-1 \cdot 10^{-5}"),
         (0, "0"),
         (np.float32(np.inf), r"\infty"),
         (-np.inf, r"-\infty"),

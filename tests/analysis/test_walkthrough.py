@@ -13,8 +13,8 @@ from playground import Encoder, ModelConfig, pretrained
 from playground.analysis.steps import Step, work_out
 from playground.analysis.walkthrough import STAGES, Walk, order, tutorial_b
 from playground.config import HeadMerge, NormPlacement
+from playground.layer_run import LayerRun, trace_layer
 from playground.text import Batch, characters
-from playground.walkthrough import LayerRun, trace_layer
 from tests.model.reference import scramble
 from tests.model.strategies import configs
 

@@ -23,9 +23,10 @@ def test_a_file_is_opened_shown_and_forgotten(visitor: Visitor, tmp_path: Path) 
 
     visitor.open(f"/attention?text={TEXT.replace(' ', '+')}&attention_head=3")
     visitor.choose("weights", "mine")
-    upload = visitor.widget("own_file").locator("input[type=file]")
+    upload = visitor.page.get_by_test_id("stFileUploader").locator("input[type=file]")
     upload.set_input_files(tmp_path / "pickle.safetensors")
     expect(visitor.page.get_by_test_id("stSidebar").get_by_test_id("stAlert")).to_contain_text("This is a pickle")
+    visitor.settled()
 
     upload.set_input_files(tmp_path / "mine.safetensors")
     expect(visitor.page.get_by_test_id("stMain")).to_contain_text("your own weights")
@@ -40,6 +41,14 @@ def test_a_file_is_opened_shown_and_forgotten(visitor: Visitor, tmp_path: Path) 
 
     visitor.go_to("Overview")
     expect(visitor.page.get_by_test_id("stMain")).to_contain_text("your own weights")
+    visitor.widget("own_close").get_by_role("button").click()
+    expect(visitor.page.get_by_test_id("stMain")).to_contain_text("random weights")
+    visitor.settled()
+    expect(visitor.slider("n_layers")).to_be_enabled()
+
+    upload.set_input_files(tmp_path / "mine.safetensors")  # the same file once more
+    expect(visitor.page.get_by_test_id("stMain")).to_contain_text("your own weights")
+    visitor.settled()
     visitor.page.reload()
     visitor.settled()
     assert "A link can't carry a weights file" in visitor.notices()

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from playground import ModelConfig, count_parameters
-from playground.accounting import Count, attention_overtakes, count_flops, flops_by_length
+from playground.accounting import LABELS, Count, attention_overtakes, count_flops, flops_by_length
 from playground.figures import palette
 from playground.figures import parameters as figures
 from playground.presets import PRESETS
@@ -30,12 +30,12 @@ def test_bar_has_one_piece_a_part_in_its_components_row(config: ModelConfig) -> 
     sums = count.by(lambda term: (term.component, term.part))
     components = count.by(lambda term: term.component)
     assert {(trace.y[0], trace.name): float(trace.x[0]) for trace in figure.data} == {
-        (f"{palette.LABELS[component]}<br>{share(components[component], count.total)}", part): n
+        (f"{LABELS[component]}<br>{share(components[component], count.total)}", part): n
         for (component, part), n in sums.items()
     }
     assert all(f"{n:,} parameters" in trace.hovertemplate for trace, n in zip(figure.data, sums.values(), strict=True))
     assert [row.split("<br>")[0] for row in figure.layout.yaxis.categoryarray] == [
-        palette.LABELS[name] for name in palette.COMPONENTS if name in components
+        LABELS[name] for name in palette.COMPONENTS if name in components
     ]
 
 

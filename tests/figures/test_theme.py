@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from playground.accounting import LABELS
 from playground.figures import palette
-from playground.figures.theme import diverging, label, style, token_labels
+from playground.figures.theme import diverging, label, style, token_labels, token_names
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,13 @@ def test_token_labels_are_unique_and_end_in_the_position(tokens: list[str]) -> N
 
 
 def test_a_repeated_token_has_two_labels() -> None:
-    assert token_labels(["the", "cat", "the"]) == ["the₀", "cat₁", "the₂"]
+    assert token_names(["the", "cat", "the"]) == token_labels(["the", "cat", "the"]) == ["the₀", "cat₁", "the₂"]
+
+
+def test_a_table_shows_a_token_as_it_is_and_a_figure_needs_it_escaped() -> None:
+    tokens = ["<b>", "a & b", "x" * 30]
+    assert token_names(tokens) == ["<b>₀", "a & b₁", "x" * 17 + "…₂"]
+    assert token_labels(tokens) == ["&lt;b&gt;₀", "a &amp; b₁", "x" * 17 + "…₂"]
 
 
 @pytest.mark.parametrize("legend", [False, True])
@@ -72,7 +79,7 @@ def test_the_diverging_scale_can_be_drawn() -> None:
 
 
 def test_every_part_has_a_colour_and_a_name_of_its_own() -> None:
-    assert palette.COMPONENTS.keys() == palette.LABELS.keys()
+    assert palette.COMPONENTS.keys() == LABELS.keys()
     assert len(set(palette.COMPONENTS.values())) == len(palette.COMPONENTS)
     parts = [
         palette.Q,

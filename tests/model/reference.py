@@ -1,4 +1,4 @@
-"""Independent second opinions: the same formulas in NumPy float64, in plain Python, and torch's own encoder."""
+"""Independent second opinions: the same formulas in NumPy float64, in plain Python, and torch's own layers."""
 
 import math
 from collections.abc import Mapping
@@ -132,3 +132,26 @@ def torch_names(config: ModelConfig, ours: Mapping[str, Tensor]) -> dict[str, Te
     if config.final_norm:
         theirs["norm.weight"], theirs["norm.bias"] = ours["final_norm.gain"], ours["final_norm.bias"]
     return theirs
+
+
+def torch_decoder_layer(config: ModelConfig, ours: Mapping[str, Tensor]) -> nn.TransformerDecoderLayer:
+    """torch's decoder layer with a block's weights, in eval mode."""
+    theirs = nn.TransformerDecoderLayer(
+        config.d_model,
+        config.n_heads,
+        dim_feedforward=config.d_ff,
+        activation=config.activation,
+        layer_norm_eps=config.norm_eps,
+        batch_first=True,
+        norm_first=config.norm_placement == "pre",
+    )
+    state: dict[str, Tensor] = {}
+    for kind in ("weight", "bias"):
+        for name, attention in (("self_attn", "self_attn"), ("multihead_attn", "cross_attn")):
+            state[f"{name}.in_proj_{kind}"] = torch.cat([ours[f"{attention}.{p}.{kind}"] for p in "qkv"])
+            state[f"{name}.out_proj.{kind}"] = ours[f"{attention}.o.{kind}"]
+        state[f"linear1.{kind}"], state[f"linear2.{kind}"] = ours[f"ffn.up.{kind}"], ours[f"ffn.down.{kind}"]
+    for n in (1, 2, 3):
+        state[f"norm{n}.weight"], state[f"norm{n}.bias"] = ours[f"norm{n}.gain"], ours[f"norm{n}.bias"]
+    theirs.load_state_dict(state)
+    return theirs.eval()

@@ -1,11 +1,10 @@
 """The decoder's block: against torch.nn's, and what its trace says."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from playground import ModelConfig, Trace
 from playground.config import Activation, HeadMerge, NormPlacement
@@ -14,7 +13,7 @@ from playground.model.attention import Attention
 from playground.model.decoder import Decoder, DecoderBlock
 from playground.model.init import initialise
 from playground.model.masks import no_peek
-from tests.model.reference import scramble, vectors
+from tests.model.reference import scramble, torch_decoder_layer, vectors
 
 B, T_SOURCE, T_TARGET, D_MODEL = 3, 7, 5, 24
 SOURCE = torch.arange(T_SOURCE) < torch.tensor([7, 4, 2])[:, None]
@@ -30,29 +29,6 @@ def block_of(config: ModelConfig) -> DecoderBlock:
     block = DecoderBlock(config)
     initialise(block, seed=0)
     return scramble(block).eval()
-
-
-def torch_layer(config: ModelConfig, ours: Mapping[str, Tensor]) -> nn.TransformerDecoderLayer:
-    """torch's decoder layer with a block's weights, in eval mode."""
-    theirs = nn.TransformerDecoderLayer(
-        config.d_model,
-        config.n_heads,
-        dim_feedforward=config.d_ff,
-        activation=config.activation,
-        layer_norm_eps=config.norm_eps,
-        batch_first=True,
-        norm_first=config.norm_placement == "pre",
-    )
-    state: dict[str, Tensor] = {}
-    for kind in ("weight", "bias"):
-        for name, attention in (("self_attn", "self_attn"), ("multihead_attn", "cross_attn")):
-            state[f"{name}.in_proj_{kind}"] = torch.cat([ours[f"{attention}.{p}.{kind}"] for p in "qkv"])
-            state[f"{name}.out_proj.{kind}"] = ours[f"{attention}.o.{kind}"]
-        state[f"linear1.{kind}"], state[f"linear2.{kind}"] = ours[f"ffn.up.{kind}"], ours[f"ffn.down.{kind}"]
-    for n in (1, 2, 3):
-        state[f"norm{n}.weight"], state[f"norm{n}.bias"] = ours[f"norm{n}.gain"], ours[f"norm{n}.bias"]
-    theirs.load_state_dict(state)
-    return theirs.eval()
 
 
 # Ours says True = may attend; torch's says True = ignore.
@@ -78,7 +54,7 @@ def test_a_block_is_torchs_layer(norm_placement: NormPlacement, activation: Acti
     block = block_of(config)
     x, memory = vectors(B, T_TARGET, D_MODEL), vectors(B, T_SOURCE, D_MODEL, seed=3)
     (mask, memory_mask), theirs = MASKS[masks]
-    expected = torch_layer(config, block.state_dict())(x, memory, **theirs)
+    expected = torch_decoder_layer(config, block.state_dict())(x, memory, **theirs)
     torch.testing.assert_close(block(x, memory, mask, memory_mask), expected, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(block(x, memory, mask, memory_mask, Trace()), expected, atol=1e-5, rtol=1e-5)
 
@@ -87,7 +63,7 @@ def test_a_block_is_torchs_layer(norm_placement: NormPlacement, activation: Acti
 def test_gradients_reach_target_and_memory_as_torchs_do(norm_placement: NormPlacement) -> None:
     config = config_of(norm_placement=norm_placement)
     block = block_of(config)
-    layer = torch_layer(config, block.state_dict())
+    layer = torch_decoder_layer(config, block.state_dict())
     x, memory = vectors(B, T_TARGET, D_MODEL), vectors(B, T_SOURCE, D_MODEL, seed=3)
     (mask, memory_mask), theirs = MASKS["padded"]
     weighting = vectors(B, T_TARGET, D_MODEL, seed=4)

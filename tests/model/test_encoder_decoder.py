@@ -14,9 +14,8 @@ from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import Activation, NormPlacement
 from playground.model import causal_and_padding, causal_mask
 from playground.presets import PRESETS
-from tests.model.reference import scramble, torch_encoder, vectors
+from tests.model.reference import scramble, torch_decoder_layer, torch_encoder, vectors
 from tests.model.strategies import configs, modest
-from tests.model.test_decoder import torch_layer
 
 N_WORDS = 13
 SRC = torch.tensor([[4, 2, 8, 1, 5, 3], [7, 7, 1, 0, 0, 0]])
@@ -37,7 +36,7 @@ def torch_decoder(model: EncoderDecoder) -> nn.TransformerDecoder:
     """torch's decoder with this model's weights, in eval mode."""
     state, config = model.decoder.state_dict(), model.config
     layers = [
-        torch_layer(
+        torch_decoder_layer(
             config, {n.removeprefix(f"layers.{i}."): t for n, t in state.items() if n.startswith(f"layers.{i}.")}
         )
         for i in range(config.n_layers)

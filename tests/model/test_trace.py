@@ -28,7 +28,7 @@ def documented_shapes(case: Case) -> dict[str, tuple[int, ...]]:
         **dict.fromkeys(("attn.out", "ffn.out", "resid_mid", "resid_post", "out"), stream),
         **{f"{norm}.{name}": shape for norm in ("norm1", "norm2") for name, shape in normed.items()},
     }
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("embed.tokens", "embed.out", "final"), stream)
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("embed.tokens", "embed.sum", "embed.out", "final"), stream)
     for i in range(config.n_layers):
         shapes |= {f"layers.{i}.{name}": shape for name, shape in block.items()}
     if config.embedding_norm:
@@ -103,7 +103,7 @@ def test_the_halves_record_what_the_whole_does() -> None:
 def test_raw_vectors_are_recorded_too() -> None:
     model, trace = Encoder(CONFIG), Trace()
     out = model.embed_vectors(torch.ones(1, 3, 8), trace)
-    assert list(trace) == ["embed.tokens", "embed.out"]
+    assert list(trace) == ["embed.tokens", "embed.sum", "embed.out"]
     assert trace["embed.out"] is out
 
 

@@ -114,6 +114,20 @@ def test_entropy_leaves_padding_out() -> None:
     assert f"{np.log2(n_tokens):.2f}" in captions(app)
 
 
+def test_under_a_causal_mask_the_most_entropy_is_that_of_all_earlier_tokens() -> None:
+    app = open_page("attention", **SMALL, text="abcd", causal="true", attention_view="entropy")
+    assert f"{np.log2([1, 2, 3, 4]).mean():.2f} if each attends to all that it may, evenly." in captions(app)
+
+
+@pytest.mark.parametrize("view", ["lines", "ranking"])
+@pytest.mark.parametrize("token", ["*", "_", "$", "<", "a"])
+def test_a_caption_quotes_its_token(token: str, view: str) -> None:
+    texts = {"tokenizer": "word", "text": f"x {token}", "attention_query": "1"}
+    app = open_page("attention", **SMALL | texts, attention_view=view)
+    assert f"`{token}` at position 1" in captions(app)
+    assert any(f"Query: `{token}` at position 1" in markdown.value for markdown in app.markdown)
+
+
 def test_the_ranking_is_the_chosen_querys_row() -> None:
     result = computed(1)
     app = open_page(
@@ -172,4 +186,4 @@ def test_too_many_attention_weights_are_refused_in_one_sentence() -> None:
         n_layers="6",
     )  # fmt: skip
     assert not app.exception
-    assert "attention weights, and this server keeps at most" in app.error[0].value
+    assert "numbers, and this server keeps at most" in app.error[0].value

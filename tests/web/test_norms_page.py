@@ -166,8 +166,8 @@ def test_cosines_are_those_of_the_chosen_depth() -> None:
 
 
 def test_one_norm_is_worked_out_by_hand() -> None:
-    app = open_page(**SMALL, text="abc", norms_view="by hand", norms_norm=3, norms_token=2)
-    assert app.text[0].value == "layers.1.norm2, token 2: c"
+    app = open_page(**SMALL, text="abc", norms_view="by hand", norms_norm=4, norms_token=2)
+    assert "`layers.1.norm2` of `c` at position 2" in words_of(app)
     assert app.latex[0].value.strip("$\n").startswith(r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}")
     trace = Trace()
     with torch.inference_mode():
@@ -175,6 +175,19 @@ def test_one_norm_is_worked_out_by_hand() -> None:
     result = float(trace["layers.1.norm2.normalized"][0, 2, 0])
     assert app.latex[1].value.strip("$\n").endswith(f"= {result:.4g}")
     assert f"make out₀ = {float(trace['layers.1.norm2.out'][0, 2, 0]):.4g} of it" in words_of(app)
+
+
+def test_the_embeddings_norm_is_the_first() -> None:
+    app = open_page(**SMALL, text="abc", norms_view="by hand", norms_token=1)
+    assert "`embed.norm` of `b` at position 1" in words_of(app)
+    trace = Trace()
+    with torch.inference_mode():
+        Encoder(ModelConfig(**CONFIG), seed=0)(characters().encode_batch(["abc"]).ids, None, trace)
+    assert app.latex[1].value.strip("$\n").endswith(f"= {float(trace['embed.norm.normalized'][0, 1, 0]):.4g}")
+    drawn = traces(open_page(**SMALL, text="abc", norms_view="statistics"), 1)[0]
+    assert drawn["x"][0] == "embed.norm"
+    expected = float(trace["embed.sum"][0].std(dim=-1, correction=0).mean())
+    assert numbers(drawn["y"])[0] == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_depth_that_is_not_there_becomes_the_last() -> None:

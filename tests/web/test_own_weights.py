@@ -1,8 +1,11 @@
 """A visitor's own file, from the sidebar to the charts: its numbers, its shape, its session, and nobody else's."""
 
 import gc
+import time
 import tomllib
+import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 from streamlit.runtime.caching.cache_resource_api import clear_session_cache
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.testing.v1 import AppTest
 from torch import Tensor
 
 from playground import Encoder, ModelConfig, engine
-from playground.engine import Run
-from playground.interop import MAX_BYTES, recognise
-from playground.web import cache, own_weights
+from playground.engine import Run, Turns
+from playground.interop import MAX_BYTES, WeightsError, recognise
+from playground.web import cache, held_weights, own_weights
 from playground.web.link import model_config, settle
 from playground.web.params import ARCHITECTURE, LOCKED, SIZES
 from playground.web.settings import Settings, read_settings
@@ -62,8 +66,10 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Encoder, Run]]:
 
 
 def upload(app: AppTest, data: bytes, name: str = "model.safetensors") -> AppTest:
-    app.file_uploader(key=own_weights.UPLOAD).set_value((name, data, "application/octet-stream")).run()
+    (uploader,) = app.file_uploader
+    uploader.set_value((name, data, "application/octet-stream")).run()
     assert not app.exception
+    assert app.file_uploader[0].value is None, "the uploader still keeps its copy"
     return app
 
 
@@ -291,11 +297,18 @@ def test_choosing_it_by_hand_needs_no_sentence_about_links() -> None:
     assert "save_file(model.state_dict()" in app.code[0].value
 
 
-def test_taking_the_file_out_leaves_random_weights() -> None:
+def test_closing_the_file_leaves_random_weights_and_frees_everything(passes: list[tuple[Encoder, Run]]) -> None:
+    gc.collect()
+    n_held = len(held_weights.held())
     app = open_mine(own_model())
-    app.file_uploader(key=own_weights.UPLOAD).clear().run()
+    encoder = weakref.ref(passes[-1][0])
+    passes.clear()
+    app.button(key=own_weights.CLOSE).click().run()
+    gc.collect()
+    assert encoder() is None
+    assert len(held_weights.held()) == n_held
     assert not app.exception
-    assert own_weights.OPENED not in app.session_state
+    assert held_weights.OPENED not in app.session_state
     assert ":orange-badge[random weights]" in captions(app)
     assert not app.select_slider(key="n_layers").disabled
 
@@ -304,7 +317,7 @@ def test_reset_forgets_the_file() -> None:
     app = open_mine(own_model())
     app.button(key="reset").click().run()
     assert not app.exception
-    assert own_weights.OPENED not in app.session_state
+    assert held_weights.OPENED not in app.session_state
     assert "trained weights" in captions(app)
 
 
@@ -317,19 +330,19 @@ def test_another_file_takes_the_place_of_the_first(passes: list[tuple[Encoder, R
 
 def test_nothing_of_a_visitors_is_shared_and_all_of_it_is_freed(passes: list[tuple[Encoder, Run]]) -> None:
     gc.collect()
-    n_held = len(own_weights.held())
+    n_held = len(held_weights.held())
     app = open_mine(own_model())
     app.run()
     n_passes = len(passes)
     clear_session_cache(SESSION)  # what Streamlit does when the session ends
     app.run()
     assert len(passes) == n_passes + 1, "the run was still cached somewhere else"
-    assert len(own_weights.held()) == n_held + 1
+    assert len(held_weights.held()) == n_held + 1
     clear_session_cache(SESSION)
     passes.clear()
     del app
     gc.collect()
-    assert len(own_weights.held()) == n_held
+    assert len(held_weights.held()) == n_held
 
 
 def another_visitor() -> None:
@@ -354,7 +367,8 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Set the server's settings."""
 
     def change(**changes: Any) -> None:
-        monkeypatch.setattr(own_weights, "settings", lambda: Settings(**changes))
+        for module in (held_weights, own_weights):
+            monkeypatch.setattr(module, "settings", lambda: Settings(**changes))
 
     return change
 
@@ -372,7 +386,88 @@ def test_a_file_over_the_servers_limits_is_refused(
     limits(**changes)
     app = upload(open_page(weights="mine"), save(own_model()))
     assert f"“model.safetensors” can't be used. {reason}" in sentences(app)
-    assert own_weights.OPENED not in app.session_state
+    assert held_weights.OPENED not in app.session_state
+
+
+def test_a_file_and_its_encoder_are_both_counted(limits: Callable[..., None]) -> None:
+    n_bytes = sum(tensor.nbytes for tensor in own_model().values())
+    gc.collect()
+    before = sum(own.n_bytes for own in held_weights.held())
+    limits(max_own_weights=before + 2 * n_bytes - 1)
+    with pytest.raises(WeightsError, match="as many visitors' weights as it can"):
+        held_weights.read("one", save(own_model()))
+    limits(max_own_weights=before + 2 * n_bytes)
+    assert held_weights.read("one", save(own_model())).n_bytes == 2 * n_bytes
+
+
+def test_of_many_files_at_once_only_as_many_as_fit_are_held(
+    limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def counted_slowly(_: held_weights.OwnWeights) -> int:
+        time.sleep(0.01)  # time enough for another thread to come between
+        return 100
+
+    gc.collect()
+    monkeypatch.setattr(held_weights.OwnWeights, "n_bytes", property(counted_slowly))
+    limits(max_own_weights=100 * (len(held_weights.held()) + 2))
+    data = save(own_model())
+
+    def open_one(_: int) -> held_weights.OwnWeights | str:
+        try:
+            return held_weights.read("one", data)
+        except WeightsError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(open_one, range(8)))
+    assert sum(isinstance(outcome, held_weights.OwnWeights) for outcome in outcomes) == 2
+
+
+def test_a_refused_file_is_not_counted() -> None:
+    gc.collect()
+    n_held = len(held_weights.held())
+    with pytest.raises(WeightsError, match="is not a part of this model"):
+        held_weights.read("one", save({**own_model(), "head.weight": torch.zeros(2)}))
+    gc.collect()
+    assert len(held_weights.held()) == n_held
+
+
+def test_the_servers_copy_of_an_upload_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    managers: list[MemoryUploadedFileManager] = []
+    add_file = MemoryUploadedFileManager.add_file
+
+    def spied(self: MemoryUploadedFileManager, *args: Any) -> None:
+        add_file(self, *args)
+        managers.append(self)
+
+    monkeypatch.setattr(MemoryUploadedFileManager, "add_file", spied)
+    app = upload(open_page(weights="mine"), b"PK\x03\x04" + bytes(100))
+    upload(app, save(own_model()))
+    assert len(managers) == 2
+    assert not [file for manager in managers for files in manager.file_storage.values() for file in files.values()]
+
+
+def test_a_file_waits_for_its_turn_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page(weights="mine")
+    turns = Turns(n=1, timeout=0.01)
+    monkeypatch.setattr(cache, "TURNS", turns)
+    with turns.take():
+        upload(app, save(own_model()))
+    assert "Many people are computing right now; open “model.safetensors” again in a few seconds." in sentences(app)
+    assert held_weights.OPENED not in app.session_state
+    upload(app, save(own_model()))
+    assert not app.error
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+def test_too_little_memory_is_said_in_one_sentence(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(held_weights, "build_encoder", fail)
+    app = upload(open_page(weights="mine"), save(own_model()))
+    assert "“model.safetensors” can't be used. This server is too short of memory to read it." in sentences(app)
+    assert ":orange-badge[random weights]" in captions(app)
 
 
 BAD = {
@@ -453,6 +548,10 @@ def test_a_file_of_the_servers_folder_opens(
     upload(app, save(own_model()))
     assert app.selectbox(key=own_weights.CHOICE).value is None
     assert not app.error
+    app.selectbox(key=own_weights.CHOICE).set_value("one.safetensors").run()
+    app.button(key=own_weights.CLOSE).click().run()
+    assert app.selectbox(key=own_weights.CHOICE).value is None
+    assert ":orange-badge[random weights]" in captions(app)
 
 
 def test_without_a_folder_there_is_no_box(limits: Callable[..., None]) -> None:

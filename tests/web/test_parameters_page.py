@@ -206,6 +206,7 @@ def test_tables_open_with_the_charts_numbers() -> None:
     ]
     assert models["parameters"]["gpt-3"] == count_parameters(PRESETS["gpt-3"].config).total
     assert models["this one over it"]["this model"] == 1
+    assert "GPT-2's and GPT-3's blocks are counted as an encoder's" in captions(app)
 
 
 def test_the_code_is_the_running_code() -> None:

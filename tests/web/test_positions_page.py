@@ -177,7 +177,7 @@ def test_what_is_added_is_measured(scaled: str, factor: int) -> None:
     assert f"The row is {relative.min():.3g} to {relative.max():.3g} times as long" in captions(app)
     assert ("multiplied by √16 = 4" in captions(app)) is (scaled == "true")
     assert "Then row 0 of 2 segments and a norm follow." in captions(app)
-    result = f"{tokens[1, 0]:.4g} + ({rows[1, 0]:.4g}) = {tokens[1, 0] + rows[1, 0]:.4g}"
+    result = f"{tokens[1, 0]:.4g} + {rows[1, 0]:.4g} = {tokens[1, 0] + rows[1, 0]:.4g}"
     assert latex(app)[1] == rf"x_{{1,\,0}} = {result}"
 
 

@@ -136,6 +136,16 @@ def test_every_stage_of_any_architecture_on_odd_sentences(changes: dict[str, Any
         assert float(difference) < 1e-4
 
 
+@pytest.mark.parametrize(
+    ("norm", "told"),
+    [("layer", "after gain and bias"), ("scalar", "after gain and bias"), ("rms", "after gain"), ("none", "after")],
+)
+def test_a_norms_output_is_named_by_what_was_learned(norm: str, told: str) -> None:
+    app = open_step(**SMALL, norm=norm, step_stage="second norm")
+    (drawn,) = charts(app).values()
+    assert drawn[0]["y"] == ["before", "normalised", told]
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_where_numbers_overflow(stage: str) -> None:
     changes = {"norm": "none", "n_layers": "96", "d_model": "64", "embedding_norm": "false"}

@@ -1,0 +1,84 @@
+"""Visitors' own weights: each kept in its visitor's session alone, freed with it, and all together bounded."""
+
+import hashlib
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+from torch import Tensor
+
+from playground.engine import check_budget
+from playground.interop import WeightsError, build_encoder, first_not_finite, read_tensors, recognise
+from playground.interop.recognise import Recognised
+from playground.web.settings import settings
+
+OPENED = "_own_weights"
+"""Session key of the `OwnWeights`."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnWeights:
+    """A file that was opened.
+
+    Attributes:
+        file: its name.
+        sha256: of its bytes; what caches know the weights by.
+        tensors: by the file's own names.
+        recognised: what they are.
+        not_finite: the first tensor with a number that is none, or infinite.
+    """
+
+    file: str
+    sha256: str
+    tensors: Mapping[str, Tensor]
+    recognised: Recognised
+    not_finite: str | None
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the tensors take, and again the encoder that is made of them."""
+        return 2 * sum(tensor.nbytes for tensor in self.tensors.values())
+
+
+_HELD: weakref.WeakSet[OwnWeights] = weakref.WeakSet()
+_HELD_LOCK = threading.Lock()
+
+
+def held() -> list[OwnWeights]:
+    """Every session's open file: together they are bounded."""
+    with _HELD_LOCK:
+        return list(_HELD)
+
+
+def opened() -> OwnWeights | None:
+    """The file that this session has open."""
+    own: OwnWeights | None = st.session_state.get(OPENED)
+    return own
+
+
+def read(file: str, data: bytes) -> OwnWeights:
+    """Read a file's bytes; the encoder is built once, so that whatever does not fit is found now.
+
+    Raises:
+        ValueError: the file or its model can't be used here, in one sentence.
+    """
+    tensors = read_tensors(data)
+    recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
+    config = recognised.config()
+    check_budget(config, settings().max_parameters)
+    own = OwnWeights(file, hashlib.sha256(data).hexdigest(), tensors, recognised, first_not_finite(tensors))
+    _hold(own)
+    build_encoder(tensors, recognised, config)
+    return own
+
+
+def _hold(own: OwnWeights) -> None:
+    """Count a file among those that are open, for as long as anybody has it; WeightsError if it is one too many."""
+    with _HELD_LOCK:
+        if own.n_bytes + sum(other.n_bytes for other in _HELD) > settings().max_own_weights:
+            raise WeightsError(
+                "This server holds as many visitors' weights as it can right now; try again in some minutes."
+            )
+        _HELD.add(own)
