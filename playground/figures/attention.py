@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import diverging, style, token_labels
+from playground.figures.theme import colour_bar, diverging, style, token_labels
 
 Array = NDArray[np.float32]
 
@@ -22,7 +22,6 @@ MOST_LABELS = 40
 """Tokens named along an axis, at most; the others are named where the pointer is."""
 
 _TICKS = (0.0, 0.05, 0.25, 0.5, 1.0)
-_COLOUR_BAR = {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0}
 
 
 def head_grid(patterns: Array, *, legend: bool = True) -> go.Figure:
@@ -52,8 +51,7 @@ def head_grid(patterns: Array, *, legend: bool = True) -> go.Figure:
                 hoverinfo="skip",
                 showscale=legend,
                 colorbar={
-                    **_COLOUR_BAR,
-                    "title": {"text": "weight", "side": "top"},
+                    **colour_bar("weight"),
                     "tickvals": [255 * math.sqrt(tick) for tick in _TICKS],
                     "ticktext": [f"{tick:g}" for tick in _TICKS],
                 },
@@ -144,7 +142,7 @@ def head_heatmap(
             y=rows,
             hoverongaps=False,
             hovertemplate="%{y} attends to %{x}<br>%{z:.4f}<extra></extra>",
-            colorbar={**_COLOUR_BAR, "title": {"text": "difference" if signed else "weight", "side": "top"}},
+            colorbar=colour_bar("difference" if signed else "weight"),
             **colours,
         ),
         {
@@ -181,7 +179,7 @@ def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
             z=bits.astype(np.float32),
             zmin=0,
             hovertemplate="layer %{y}, head %{x}: %{z:.2f} bits<extra></extra>",
-            colorbar={**_COLOUR_BAR, "title": {"text": "bits", "side": "top"}},
+            colorbar=colour_bar("bits"),
             xgap=2,
             ygap=2,
         )

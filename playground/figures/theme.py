@@ -32,6 +32,11 @@ def token_labels(tokens: Sequence[str]) -> list[str]:
     return [html.escape(name, quote=False) for name in token_names(tokens)]
 
 
+def colour_bar(title: str) -> dict[str, object]:
+    """A narrow bar beside a heatmap, from its bottom to its top, with what the colours stand for above it."""
+    return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}}
+
+
 def style(figure: go.Figure, *, height: int, legend: bool = False) -> go.Figure:
     """Set a figure's height in pixels, its margins and its legend."""
     axis = {"automargin": True, "title": {"standoff": 6}}

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from playground.figures.theme import style
+from playground.figures.theme import colour_bar, style
 
 Array = NDArray[np.float32]
 
@@ -48,7 +48,7 @@ def _heatmap(
             xgap=1,
             ygap=1,
             hovertemplate="%{y}, %{x}<br>largest difference %{z:.3g}<extra></extra>",
-            colorbar={"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": "largest", "side": "top"}},
+            colorbar=colour_bar("largest"),
         )
     )
     figure.update_xaxes(title=axes[0], type="category", showgrid=False, side="bottom")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from playground.figures import palette
-from playground.figures.theme import diverging, style, token_labels
+from playground.figures.theme import colour_bar, diverging, style, token_labels
 
 Array = NDArray[np.floating]
 
@@ -19,7 +19,6 @@ SHOWN = 8
 MOST_ROWS = 16
 """Vectors that one picture shows."""
 
-_COLOUR_BAR = {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0}
 _PLAIN = {"showgrid": False, "zeroline": False, "fixedrange": True}
 
 
@@ -44,7 +43,7 @@ def vectors(rows: Mapping[str, Array]) -> go.Figure:
             hoverongaps=False,
             xgap=1,
             ygap=1,
-            colorbar={**_COLOUR_BAR, "title": {"text": "value", "side": "top"}},
+            colorbar=colour_bar("value"),
             **_signed(z),
         )
     )
@@ -75,7 +74,7 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
             hovertemplate=f"{name} of %{{y}}, number %{{x}}: %{{z:.4g}}<extra></extra>",
             hoverongaps=False,
             showscale=column == len(matrices),
-            colorbar={**_COLOUR_BAR, "title": {"text": "value", "side": "top"}},
+            colorbar=colour_bar("value"),
             **scale,
         )
         _frame(figure, query if name == "Q" else key, z.shape[1], colours[name], column=column)
@@ -136,7 +135,7 @@ def matrix(
             y=labels,
             hoverongaps=False,
             hovertemplate="%{y} asks %{x}: %{z:.4g}<extra></extra>",
-            colorbar={**_COLOUR_BAR, "title": {"text": title, "side": "top"}},
+            colorbar=colour_bar(title),
             **(_signed(z) if signed else {"zmin": 0, "zmax": _largest(z)}),
         )
     )

@@ -145,6 +145,14 @@ def batch_for(text: TextKey, config: ModelConfig) -> Batch:
     return tokenize(text)
 
 
+@contextmanager
+def turn_on(text: TextKey, weights: str, config: ModelConfig, seed: int) -> Iterator[tuple[Encoder, Batch]]:
+    """Take a turn to compute with an encoder on a text; raises as `turn` and `batch_for`."""
+    batch = batch_for(text, config)
+    with turn(weights, config, seed, batch.ids.shape[1]) as model:
+        yield model, batch
+
+
 @by_weights(max_entries=6)
 def run_sentence(text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool) -> Run:
     """Run one sentence of a text, counted from 0.
@@ -154,8 +162,7 @@ def run_sentence(text: TextKey, sentence: int, weights: str, config: ModelConfig
         BusyError: no turn came free.
         ValueError: the sentence is longer than the position table, or has tokens that the token table has not.
     """
-    batch = batch_for(text, config)
-    with turn(weights, config, seed, batch.ids.shape[1]) as model:
+    with turn_on(text, weights, config, seed) as (model, batch):
         return run(model, batch, sentence, causal=causal)
 
 
@@ -177,8 +184,7 @@ def swap_words(
     text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool, first: int, second: int
 ) -> positions.Swap:
     """Exchange the tokens at two positions of a sentence; raises as `run_sentence`."""
-    batch = batch_for(text, config)
-    with turn(weights, config, seed, batch.ids.shape[1]) as model:
+    with turn_on(text, weights, config, seed) as (model, batch):
         return positions.swap_words(model, batch, sentence, first, second, causal=causal)
 
 
@@ -187,8 +193,7 @@ def trace_layer(
     text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool, layer: int
 ) -> LayerRun:
     """Run one sentence and keep all of one layer; raises as `run_sentence`."""
-    batch = batch_for(text, config)
-    with turn(weights, config, seed, batch.ids.shape[1]) as model:
+    with turn_on(text, weights, config, seed) as (model, batch):
         return trace(model, batch, sentence, layer, causal=causal)
 
 
@@ -197,8 +202,7 @@ def drop_layer(
     text: TextKey, sentence: int, weights: str, config: ModelConfig, seed: int, causal: bool, layer: int
 ) -> DroppedRun:
     """Run one sentence in train mode, in a model of its own, and keep one layer; raises as `run_sentence`."""
-    batch = batch_for(text, config)
-    with turn(weights, config, seed, batch.ids.shape[1]) as model:
+    with turn_on(text, weights, config, seed) as (model, batch):
         return run_with_dropout(model, batch, sentence, layer, seed=seed, causal=causal)
 
 
