@@ -5,18 +5,19 @@ same on average (Srivastava et al. 2014). In use, nothing is dropped.
 """
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
-from torch.overrides import TorchFunctionMode
+from torch import Tensor, nn
 
 from playground.engine import Array, Run, run
 from playground.layer_run import belongs
 from playground.model import Encoder
+from playground.model.blocks import EncoderBlock
+from playground.model.dropout import set_dropout
 from playground.text import Batch
 
 POINTS = (
@@ -65,36 +66,28 @@ def run_with_dropout(
     """Run one sentence in train mode and keep one layer's dropouts; errors as in `engine.run`.
 
     The encoder itself stays as it is, and so does torch's random state; on the same kind of device, the same seed drops
-    the same numbers. One caller at a time: that state belongs to the whole process while the pass runs.
+    the same numbers.
     """
     weights = (*encoder.parameters(), *encoder.buffers())
     private = copy.deepcopy(encoder, {id(tensor): tensor for tensor in weights})  # own modules, the same weights
-    first = 1 + (len(POINTS) - 1) * layer
-    log = _DropoutLog([0, *range(first, first + len(POINTS) - 1)])
-    device = next(encoder.parameters()).device
-    with torch.random.fork_rng([device] if device.type == "cuda" else []), log:
-        torch.manual_seed(seed)
-        result = run(private.train(), batch, sentence, causal=causal, keep=lambda name: belongs(name, layer))
-    return DroppedRun(result, dict(zip(POINTS, log.drops, strict=True)))
+    generator = torch.Generator(next(encoder.parameters()).device).manual_seed(seed)
+    set_dropout(private, generator=generator)
+    block, drops = cast(EncoderBlock, private.layers[layer]), dict[str, Drop]()
+    modules = (
+        private.embed.dropout,
+        block.attn.weight_dropout,
+        block.attn.dropout,
+        block.ffn.hidden_dropout,
+        block.ffn.dropout,
+    )
+    for point, module in zip(POINTS, modules, strict=True):
+        module.register_forward_hook(functools.partial(_note, drops, point))
+    result = run(private.train(), batch, sentence, causal=causal, keep=lambda name: belongs(name, layer))
+    return DroppedRun(result, drops)
 
 
-class _DropoutLog(TorchFunctionMode):
-    """While it is entered, notes what the dropouts with these numbers are given and hand on, in this thread alone."""
-
-    def __init__(self, wanted: Sequence[int]) -> None:
-        super().__init__()
-        self.wanted, self.count = frozenset(wanted), 0
-        self.drops: list[Drop] = []
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if func is F.dropout:
-            if self.count in self.wanted:
-                self.drops.append(Drop(_frozen(args[0]), _frozen(result)))
-            self.count += 1
-        return result
+def _note(drops: dict[str, Drop], point: str, _module: nn.Module, before: tuple[Tensor], after: Tensor) -> None:
+    drops[point] = Drop(_frozen(before[0]), _frozen(after))
 
 
 def _frozen(tensor: Tensor) -> Array:

@@ -9,26 +9,34 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
+from playground.model.dropout import Dropout
 from playground.model.init import Linear
 from playground.model.trace import UNTRACED, Trace
 
 
 def attend(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, dropout: float = 0.0, trace: Trace = UNTRACED
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    dropout: Dropout | None = None,
+    trace: Trace = UNTRACED,
 ) -> Tensor:
     """softmax(q kᵀ / √d_head) v (equation 1).
 
     Args:
         q: (B, H, Tq, d_head). k, v: (B, H, Tk, d_head).
         mask: bool, broadcast to (B, H, Tq, Tk), True = may attend. A query that may attend to nothing gets zeros.
-        dropout: probability that a weight of the pattern is zeroed.
-        trace: notes `scores` and `pattern`; without one, torch's fused kernel computes the same.
+        dropout: what zeroes weights of the pattern.
+        trace: notes `scores` and `pattern`; where neither it nor dropout does anything, torch's fused kernel computes
+            the same.
 
     Returns:
         (B, H, Tq, d_head)
     """
-    if not trace.recording:
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+    dropping = dropout is not None and dropout.drops
+    if not (trace.recording or dropping):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (B, H, Tq, Tk)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -36,7 +44,8 @@ def attend(
     if mask is not None:
         # A row of −inf alone has no softmax; its weights, and their gradients, are zero.
         pattern = pattern.masked_fill(~mask, 0.0)
-    return F.dropout(trace.record("pattern", pattern), dropout) @ v
+    trace.record("pattern", pattern)
+    return (pattern if dropout is None else dropout(pattern)) @ v
 
 
 class Attention(nn.Module):
@@ -53,7 +62,8 @@ class Attention(nn.Module):
             self.k = Linear(config.d_model, config.d_model)
             self.v = Linear(config.d_model, config.d_model)
         self.o = Linear(config.d_model, config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
+        self.weight_dropout = Dropout(config.dropout, "attention")
+        self.dropout = Dropout(config.dropout, "residual")
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, trace: Trace = UNTRACED, memory: Tensor | None = None
@@ -63,8 +73,7 @@ class Attention(nn.Module):
         trace.record("q", q)
         trace.record("k", k)
         trace.record("v", v)
-        dropout = self.dropout.p if self.training else 0.0
-        z = trace.record("z", attend(q, k, v, mask, dropout, trace))
+        z = trace.record("z", attend(q, k, v, mask, self.weight_dropout, trace))
         return trace.record("out", self.dropout(self.o(self.merge(z))))
 
     def project(self, x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:

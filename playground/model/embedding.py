@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
+from playground.model.dropout import Dropout
 from playground.model.init import Embedding
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids
@@ -30,7 +31,7 @@ class Embeddings(nn.Module):
             self.register_buffer("sinusoids", table, persistent=False)
         self.segments = Embedding(config.n_segments, config.d_model) if config.n_segments else None
         self.norm = build_norm(config) if config.embedding_norm else None
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout, "positions")
 
     def forward(self, ids: Tensor, trace: Trace | None = None) -> Tensor:
         """Embed ids (B, T) int64 → (B, T, d_model).

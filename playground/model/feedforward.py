@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
+from playground.model.dropout import Dropout
 from playground.model.init import Linear
 from playground.model.trace import UNTRACED, Trace
 
@@ -25,10 +26,11 @@ class FeedForward(nn.Module):
         self.up = Linear(config.d_model, config.d_ff)
         self.down = Linear(config.d_ff, config.d_model)
         self.activation, self.unwatched = ACTIVATIONS[config.activation], _UNWATCHED[config.activation]
-        self.dropout = nn.Dropout(config.dropout)
+        self.hidden_dropout = Dropout(config.dropout, "feed-forward")
+        self.dropout = Dropout(config.dropout, "residual")
 
     def forward(self, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
         """x (B, T, d_model) → (B, T, d_model)."""
         activation = self.activation if trace.recording else self.unwatched
         hidden = trace.record("hidden", activation(trace.record("up", self.up(x))))  # (B, T, d_ff)
-        return trace.record("out", self.dropout(self.down(self.dropout(hidden))))
+        return trace.record("out", self.dropout(self.down(self.hidden_dropout(hidden))))

@@ -8,8 +8,10 @@ from torch import Tensor
 from playground import ModelConfig, Trace
 from playground.config import HeadMerge
 from playground.model.attention import Attention, attend
+from playground.model.dropout import Dropout
 from playground.model.init import initialise
 from playground.model.masks import causal_mask, over_heads
+from playground.model.trace import UNTRACED
 from tests.model.reference import attention_float64, float64, scramble, vectors
 
 B, T = 3, 6
@@ -79,7 +81,7 @@ def test_huge_scores_do_not_overflow() -> None:
 
 def test_the_pattern_is_noted_before_dropout() -> None:
     attention, trace = new().train(), Trace()
-    attention.dropout.p = 0.5
+    attention.weight_dropout.p = 0.5
     attention(vectors(B, T, 12), None, trace)
     torch.testing.assert_close(trace["pattern"].sum(-1), torch.ones(B, 4, T))
     expected = trace["pattern"] @ trace["v"]
@@ -88,8 +90,9 @@ def test_the_pattern_is_noted_before_dropout() -> None:
 
 @pytest.mark.parametrize("traced", [False, True])
 def test_dropout_keeps_the_mean(traced: bool) -> None:
-    torch.manual_seed(0)
+    dropout = Dropout(0.4, "attention")
+    dropout.generator = torch.Generator().manual_seed(0)
     q, v = torch.zeros(1, 1, 2_000, 1), torch.ones(1, 1, 2_000, 1)
-    z = attend(q, q, v, dropout=0.4, trace=Trace()) if traced else attend(q, q, v, dropout=0.4)
+    z = attend(q, q, v, dropout=dropout, trace=Trace() if traced else UNTRACED)
     assert z.mean().item() == pytest.approx(1, abs=0.01)
     assert z.std().item() > 0.01

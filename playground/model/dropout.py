@@ -1,0 +1,51 @@
+"""Dropout that draws from a generator of its own, and can be set for each place where a model drops."""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+Point = Literal["positions", "attention", "feed-forward", "residual"]
+"""Where a model drops: the embedded tokens, once positions are added; attention weights; the feed-forward's hidden
+layer; what each sublayer adds to the residual stream."""
+
+POINTS: tuple[Point, ...] = get_args(Point)
+
+
+class Dropout(nn.Module):
+    """While training, zero each number with probability p and divide the others by 1 − p (Srivastava et al. 2014).
+
+    Args:
+        p: the probability.
+        point: where in the model it stands.
+
+    Attributes:
+        generator: what the zeros are drawn from; None is torch's own, which all threads of the process share.
+    """
+
+    def __init__(self, p: float, point: Point) -> None:
+        super().__init__()
+        self.p, self.point = p, point
+        self.generator: torch.Generator | None = None
+
+    @property
+    def drops(self) -> bool:
+        """Whether anything is dropped now."""
+        return self.training and self.p > 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x, of any shape, with its zeros."""
+        if not self.drops:
+            return x
+        return x * torch.empty_like(x).bernoulli_(1 - self.p, generator=self.generator).div_(1 - self.p)
+
+
+def set_dropout(
+    model: nn.Module, probabilities: Mapping[Point, float] | None = None, generator: torch.Generator | None = None
+) -> None:
+    """Set how often a model drops, by place, and what it draws from; a place without a probability stays as it is."""
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.p = (probabilities or {}).get(module.point, module.p)
+            module.generator = generator

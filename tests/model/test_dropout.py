@@ -1,0 +1,70 @@
+"""Dropout draws from its own generator, keeps the mean, and can be set place by place."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from playground import Encoder, EncoderDecoder, ModelConfig
+from playground.model.dropout import POINTS, Dropout, Point, set_dropout
+
+CONFIG = ModelConfig(vocab_size=9, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=12, dropout=0.0)
+IDS = torch.arange(9)[None]
+
+
+def dropped(x: Tensor, p: float, seed: int = 0) -> Tensor:
+    dropout = Dropout(p, "residual")
+    dropout.generator = torch.Generator().manual_seed(seed)
+    return dropout(x)  # type: ignore[no-any-return]
+
+
+def test_the_mean_stays_and_the_share_of_zeros_is_p() -> None:
+    after = dropped(torch.ones(400, 500), 0.3)
+    assert after.mean().item() == pytest.approx(1, abs=0.01)
+    assert (after == 0).float().mean().item() == pytest.approx(0.3, abs=0.01)
+    torch.testing.assert_close(after[after != 0], torch.full_like(after[after != 0], 1 / 0.7))
+
+
+def test_the_gradient_is_zero_where_a_number_was_dropped() -> None:
+    x = torch.ones(50, requires_grad=True)
+    after = dropped(x, 0.5)
+    after.sum().backward()  # type: ignore[no-untyped-call]
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad, after.detach())
+
+
+def test_the_same_seed_drops_the_same_whatever_torchs_own_generator_did() -> None:
+    x = torch.ones(30)
+    one, state = dropped(x, 0.5, seed=3), torch.get_rng_state()
+    torch.rand(10)
+    assert torch.equal(one, dropped(x, 0.5, seed=3))
+    assert not torch.equal(one, dropped(x, 0.5, seed=4))
+    torch.set_rng_state(state)
+
+
+def test_in_use_nothing_is_dropped() -> None:
+    x = torch.ones(30)
+    assert Dropout(0.9, "residual").eval()(x) is x
+    assert Dropout(0.0, "residual")(x) is x
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("pair", [False, True], ids=["encoder", "encoder-decoder"])
+def test_each_place_is_set_alone(point: Point, pair: bool) -> None:
+    model = EncoderDecoder(CONFIG, tgt_vocab_size=9) if pair else Encoder(CONFIG)
+    set_dropout(model, {point: 0.5}, torch.Generator().manual_seed(1))
+    places = [module for module in model.modules() if isinstance(module, Dropout)]
+    assert {module.point for module in places} == set(POINTS)
+    assert all(module.p == (0.5 if module.point == point else 0) for module in places)
+    ids = (IDS, IDS) if pair else (IDS,)
+    usual = model(*ids)
+    assert not torch.allclose(model.train()(*ids), usual)
+    set_dropout(model, {point: 0.0})
+    torch.testing.assert_close(model(*ids), usual)
+
+
+def test_what_is_not_named_stays() -> None:
+    model = Encoder(CONFIG)
+    set_dropout(model, dict.fromkeys(POINTS, 0.2))
+    set_dropout(model, {"positions": 0.0})
+    assert {module.p for module in model.modules() if isinstance(module, Dropout)} == {0.0, 0.2}
+    assert model.embed.dropout.p == 0
