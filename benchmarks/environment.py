@@ -6,26 +6,28 @@ import sys
 
 import torch
 
-ALLOCATOR = {
+SERVER = {
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TRIM_THRESHOLD_": "536870912",
+    "OMP_WAIT_POLICY": "PASSIVE",
 }
-"""How `make run` and the container start the app: glibc keeps a pass's memory for the next pass, instead of handing
-every large tensor back to the kernel and paying for each of its pages again."""
+"""How `make run` and the container start the app. glibc keeps a pass's memory for the next pass, instead of handing
+every large tensor back to the kernel and paying for each of its pages again; torch's threads sleep while they wait for
+each other, instead of spinning on a core that another visitor's thread needs."""
 
 
 def enter() -> None:
-    """Start this process anew with the app's environment, where it lacks any of it: glibc reads it at the start."""
-    if not ALLOCATOR.keys() <= os.environ.keys():
+    """Start this process anew with the app's environment, where it lacks any of it: it is read at the start."""
+    if not SERVER.keys() <= os.environ.keys():
         arguments = [sys.executable, "-m", "benchmarks", *sys.argv[1:]]
-        os.execve(sys.executable, arguments, {**ALLOCATOR, **os.environ})
+        os.execve(sys.executable, arguments, {**SERVER, **os.environ})
 
 
 def describe() -> str:
     """What the numbers depend on, in one line."""
-    allocator = " ".join(f"{name}={os.environ[name]}" for name in ALLOCATOR)
+    set_to = " ".join(f"{name}={os.environ[name]}" for name in SERVER)
     return (
         f"Python {platform.python_version()}, torch {torch.__version__} with {torch.get_num_threads()} threads, "
-        f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {allocator}"
+        f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {set_to}"
     )

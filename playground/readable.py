@@ -40,6 +40,13 @@ def share(part: int, whole: int) -> str:
     return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
 
 
+def duration(seconds: float) -> str:
+    """A time to wait: `8 s`, `3 min`, `1.5 h`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"
+
+
 def listed(counts: Iterable[tuple[str, int]]) -> str:
     """Names and numbers in one line."""
     return ", ".join(f"{LABELS.get(name, name)} {count:,}" for name, count in counts)

@@ -49,6 +49,18 @@ def read_tensors(source: bytes | Path) -> dict[str, Tensor]:
     return {name: tensors[name].float() if tensors[name].is_floating_point() else tensors[name] for name in names}
 
 
+def read_metadata(data: bytes) -> dict[str, str]:
+    """What stands in a safetensors file beside its tensors: text by name, which nothing vouches for.
+
+    For the bytes of a file that `read_tensors` takes.
+    """
+    length = int.from_bytes(data[:8], "little")
+    metadata = json.loads(data[8 : 8 + length]).get("__metadata__")
+    if not isinstance(metadata, dict):
+        return {}
+    return {name: text for name, text in metadata.items() if isinstance(text, str)}
+
+
 def first_not_finite(tensors: dict[str, Tensor]) -> str | None:
     """The name of the first tensor that holds NaN or an infinite number, if there is one."""
     return next((name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()), None)

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from typing import TypeVar
 
 from playground.interop.loading import WeightsError, respelled
 from playground.interop.schemes import SCHEMES
+
+T = TypeVar("T")
 
 Shape = tuple[int, ...]
 
@@ -40,6 +43,16 @@ def scheme_of(header: Mapping[str, Shape]) -> str:
             "torch.nn.TransformerEncoder, BERT, and the playground's own."
         )
     return best
+
+
+def encoder_half(named: Mapping[str, T]) -> dict[str, T]:
+    """Of a model that was trained here, with a head or a decoder, the encoder under its own names; all else as it is.
+
+    No other scheme here has the first name that is looked for.
+    """
+    if "encoder.embed.tokens.weight" not in named:
+        return dict(named)
+    return {name.removeprefix("encoder."): one for name, one in named.items() if name.startswith("encoder.")}
 
 
 def encoder_shapes(header: Mapping[str, Shape], scheme: str) -> tuple[dict[str, Shape], int]:

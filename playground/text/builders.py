@@ -55,6 +55,20 @@ def characters() -> Tokenizer:
     return Tokenizer("char", backend)
 
 
+def trained(vocabulary: Sequence[str], *, blanks_between: bool) -> Tokenizer:
+    """The tokenizer of a model that is trained here: ids in the order of a vocabulary, which holds [UNK].
+
+    Args:
+        vocabulary: different tokens.
+        blanks_between: tokens stand between blanks; if not, every character is one, and so is a whole "[MASK]".
+    """
+    ids = {token: index for index, token in enumerate(vocabulary)}
+    backend = tokenizers.Tokenizer(models.WordLevel(ids, UNKNOWN))
+    apart = pre_tokenizers.Split(Regex(r"\[MASK\]|[\s\S]"), "isolated")
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if blanks_between else apart
+    return Tokenizer("trained", backend)
+
+
 @lru_cache(maxsize=8)
 def bpe(vocab_size: int) -> Tokenizer:
     """Train byte-level byte-pair encoding on Python's help topics, in about 0.2 s; no text is unknown to it.

@@ -17,7 +17,7 @@ class Tokenizer:
     """A tokenizer that many threads may share: encoding changes nothing in it.
 
     Args:
-        name: `wordpiece`, `word`, `char` or `bpe`.
+        name: `wordpiece`, `word`, `char`, `bpe` or `trained`.
         backend: what does the work; its own padding and truncation are switched off.
         show: makes a piece of the vocabulary readable.
     """

@@ -1,0 +1,68 @@
+"""Changed inputs, unchanged targets: three ways to keep a network from learning its training set by heart.
+
+Legend: B sequences, T tokens.
+"""
+
+import torch
+from torch import Tensor
+
+from playground.training.data import MASK_ID, SPECIALS
+from playground.training.recipe import Recipe
+
+
+def augment(ids: Tensor, mask: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
+    """Swap neighbours, then mask single tokens, then mask a span, each as far as the recipe says: (B, T) → (B, T).
+
+    Padding and special tokens are never touched. All three draw from the generator whether they are on or not, so that
+    switching one on leaves to the others the draws that they had.
+
+    Args:
+        ids: (B, T) int64.
+        mask: (B, T) bool, True = a token.
+        recipe: `token_swapping`, `token_masking`, `span_masking`.
+        generator: on the CPU, of nothing but augmentation.
+    """
+    shift, start = torch.rand(2, len(ids), 1, generator=generator).to(ids.device)
+    swap, single = torch.rand(2, *ids.shape, generator=generator).to(ids.device)
+    if recipe.token_swapping > 0:
+        ids = swap_neighbours(ids, _plain(ids, mask), (shift < 0.5).to(torch.int64), swap < recipe.token_swapping)
+    hidden = single < recipe.token_masking
+    if recipe.span_masking > 0:
+        hidden |= span(mask, recipe.span_masking, start)
+    return ids.masked_fill(hidden & _plain(ids, mask), MASK_ID)
+
+
+def swap_neighbours(ids: Tensor, plain: Tensor, shift: Tensor, chosen: Tensor) -> Tensor:
+    """Exchange the tokens of chosen pairs: of positions 0 and 1, 2 and 3, …, or with shift 1 of 1 and 2, 3 and 4, ….
+
+    Args:
+        ids: (B, T).
+        plain: (B, T) bool, tokens that may be moved.
+        shift: (B, 1), 0 or 1.
+        chosen: (B, T) bool, read at the first position of each pair.
+    """
+    places = torch.arange(ids.shape[1], device=ids.device)
+    begins = (places % 2 == shift) & chosen & plain & (places < ids.shape[1] - 1)  # (B, T)
+    begins &= plain.roll(-1, 1)
+    move = begins.to(torch.int64) - begins.roll(1, 1).to(torch.int64)  # the last position never begins a pair
+    return ids.gather(1, places + move)
+
+
+def span(mask: Tensor, share: float, start: Tensor) -> Tensor:
+    """One run of tokens of each sequence, round(share · its length) long, (B, T) bool.
+
+    Args:
+        mask: (B, T) bool, True = a token.
+        share: of a sequence's tokens, at most 1.
+        start: (B, 1) in [0, 1): every place where the run fits is equally likely.
+    """
+    lengths = mask.sum(1, keepdim=True)
+    size = (share * lengths).round()
+    first = (start * (lengths - size + 1)).floor()
+    rank = mask.cumsum(1) - 1  # the token's number in its sequence
+    return mask & (rank >= first) & (rank < first + size)
+
+
+def _plain(ids: Tensor, mask: Tensor) -> Tensor:
+    """Where a symbol or a character stands; the specials of a decoder never occur in what an encoder reads."""
+    return mask & (ids >= len(SPECIALS))

@@ -1,0 +1,120 @@
+"""What a training run will cost, before it starts: seconds on this machine, and numbers held in memory."""
+
+import math
+import time
+from dataclasses import dataclass, replace
+
+import torch
+
+from playground.accounting import count_encoder_decoder, count_flops, count_parameters
+from playground.config import ModelConfig
+from playground.engine import TooLargeError, check_budget
+from playground.readable import duration
+from playground.training.losses import cross_entropy
+from playground.training.measuring import N_LOOKS
+from playground.training.network import Tagger
+from playground.training.recipe import Recipe
+from playground.training.trainer import wider
+
+MAX_NUMBERS = 150_000_000
+"""Numbers that one step may hold for its backward pass, in fp32: 600 MB."""
+
+_BACKWARD = 3
+"""A training step costs three forward passes: its own, and two for the gradients of inputs and of weights."""
+
+_UPDATE = 40
+"""Operations for each parameter, as long as one multiplication takes: Adam reads and writes five numbers for each."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast this machine trains.
+
+    Attributes:
+        layer: seconds that one layer of a training step takes however small it is.
+        operation: seconds for each floating-point operation on top.
+    """
+
+    layer: float
+    operation: float
+
+    def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
+        """How long a run takes, its teacher's included."""
+        own = self._seconds(config, recipe)
+        return own + (self._seconds(wider(config), recipe) if recipe.distill > 0 else 0.0)
+
+    def _seconds(self, config: ModelConfig, recipe: Recipe) -> float:
+        halves = 2 if recipe.task.startswith("seq2seq") else 1
+        sequences = recipe.steps * min(recipe.batch_size, recipe.n_train) * _BACKWARD
+        sequences += N_LOOKS * (recipe.n_validation + min(recipe.n_train, recipe.n_validation))
+        flops = halves * sequences * count_flops(config, recipe.length).total
+        updates = recipe.steps * _UPDATE * halves * count_parameters(config).total
+        return recipe.steps * halves * (config.n_layers + 1) * self.layer + (flops + updates) * self.operation
+
+
+def measure_speed(device: torch.device) -> Speed:
+    """Time two networks on this machine, in less than half a second: one almost without work, one with much."""
+    small = ModelConfig(vocab_size=8, d_model=8, n_heads=1, n_layers=3, d_ff=8, max_len=16, dropout=0.0)
+    large = replace(small, d_model=128, n_heads=4, d_ff=512, max_len=64)
+    overhead = _time(small, 4, 4, device)
+    work = _BACKWARD * count_flops(large, 64, 16).total + _UPDATE * count_parameters(large).total
+    busy = max(_time(large, 16, 64, device) - overhead, 1e-5)
+    return Speed(overhead / (small.n_layers + 1), busy / work)
+
+
+def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds: float, max_parameters: int) -> float:
+    """How many seconds a run takes; refuse one that is beyond the server's limits.
+
+    Raises:
+        TooLargeError: says what to make smaller.
+    """
+    largest = wider(config) if recipe.distill > 0 else config
+    check_budget(largest, max_parameters)
+    if recipe.task.startswith("seq2seq"):
+        n = count_encoder_decoder(largest, config.vocab_size + 1).total
+        if n > max_parameters:
+            raise TooLargeError(
+                f"Both halves have {n:,} parameters, and this server trains at most {max_parameters:,}."
+            )
+    numbers = held(largest, recipe)
+    if numbers > MAX_NUMBERS:
+        fits = max(1, min(recipe.batch_size, recipe.n_train) * MAX_NUMBERS // numbers)
+        raise TooLargeError(
+            f"One step would hold {numbers:,} numbers for its backward pass, and this server holds at most "
+            f"{MAX_NUMBERS:,}: a batch of {fits} sequences would fit, or shorter ones, or fewer layers."
+        )
+    seconds = speed.seconds(config, recipe)
+    if seconds > max_seconds:
+        one = speed.seconds(config, replace(recipe, steps=1))  # measuring included, which costs the same at any length
+        steps = math.floor(1 + (max_seconds - one) * (recipe.steps - 1) / (seconds - one)) if one < max_seconds else 0
+        advice = f"{steps:,} steps would fit, or a" if steps > 0 else "A"
+        raise TooLargeError(
+            f"This would train for about {duration(seconds)} here, and this server trains for at most "
+            f"{duration(max_seconds)}. {advice} smaller d_model, length or batch{'' if steps > 0 else ' would fit'}."
+        )
+    return seconds
+
+
+def held(config: ModelConfig, recipe: Recipe) -> int:
+    """About how many numbers one training step holds for its backward pass."""
+    halves = 2.5 if recipe.task.startswith("seq2seq") else 1.0  # a decoder's block attends twice
+    n = min(recipe.batch_size, recipe.n_train) * recipe.length
+    each = 12 * config.d_model + 3 * config.d_ff + 4 * config.n_heads * recipe.length
+    return round(halves * config.n_layers * n * each)
+
+
+def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.device) -> float:
+    """Seconds of one training step, the fastest of a few."""
+    network = Tagger(config, config.vocab_size).to(device).train()
+    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+    ids = torch.arange(n_sequences * n_tokens, device=device).view(n_sequences, n_tokens) % config.vocab_size
+    times = []
+    for _ in range(6):
+        started = time.perf_counter()
+        optimizer.zero_grad()
+        cross_entropy(network(ids).flatten(0, 1), ids.flatten()).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        times.append(time.perf_counter() - started)
+    return min(times)

@@ -1,0 +1,71 @@
+"""What a training run has shown so far: numbers for each step, for each evaluation, and attention at saved steps."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Loss in nats and share of right answers, over the same positions."""
+
+    loss: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Both sets, measured in eval mode with plain cross-entropy, whatever the training loss adds.
+
+    Attributes:
+        step: optimisation steps done before it.
+        train: of sequences that are learnt from, as many as there are for validation.
+        validation: of sequences that never are.
+        tokens_per_second: tokens learnt from since the evaluation before, for each second of learning; 0 at the start.
+    """
+
+    step: int
+    train: Measure
+    validation: Measure
+    tokens_per_second: float
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Attention on the first validation sequence after some steps.
+
+    Attributes:
+        step: optimisation steps done before it.
+        patterns: (n_layers, H, Tq, Tk) by name: `self`, or `encoder self`, `decoder self` and `cross`; read-only.
+    """
+
+    step: int
+    patterns: Mapping[str, Array]
+
+
+@dataclass
+class History:
+    """Grows while training goes on: lists are appended to, never changed, so that another thread may copy them.
+
+    Attributes:
+        loss: the training loss of every step's batch, with everything that the recipe adds to it; nats.
+        lr: the learning rate of every step.
+        grad_norm: the norm of every step's whole gradient, before it is clipped.
+        evaluations: at evenly spaced steps, the first before any.
+        snapshots: at the same steps, or at fewer where attention is large.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    lr: list[float] = field(default_factory=list)
+    grad_norm: list[float] = field(default_factory=list)
+    evaluations: list[Evaluation] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)
+
+    def copy(self) -> "History":
+        """All of it as of now."""
+        n = len(self.grad_norm)  # the last that a step appends to
+        return History(self.loss[:n], self.lr[:n], self.grad_norm[:n], list(self.evaluations), list(self.snapshots))

@@ -1,0 +1,207 @@
+"""One training run, step by step: whoever iterates decides when the next step is taken, and may look in between."""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from playground.config import ModelConfig
+from playground.model.dropout import set_dropout
+from playground.training.augment import augment
+from playground.training.data import Data, Examples, make_data
+from playground.training.history import Evaluation, History
+from playground.training.keeper import Keeper
+from playground.training.losses import cross_entropy, distillation
+from playground.training.measuring import asked, keeps, look_steps, measure, snapshot
+from playground.training.network import architecture, build_network, scores
+from playground.training.optimisation import build_optimizer, clip_gradient, learning_rate
+from playground.training.recipe import Recipe
+from playground.training.seeding import generator
+
+Outcome = Literal["", "finished", "stopped early", "diverged"]
+
+DIVERGED = 10
+"""A run is given up when its loss is this many times that of guessing, or of the untrained network if that is worse."""
+
+_RECENT = 10
+"""Steps whose average loss is looked at for that."""
+
+
+class Trainer:
+    """A recipe applied to an architecture.
+
+    Args:
+        config: the architecture; its `vocab_size` becomes the task's, its `dropout` gives way to the recipe's four.
+        recipe: what to do.
+        device: where; the CPU by default.
+        data: the recipe's data, if it is there already.
+        watch: whether to evaluate and to note attention on the way; the weights come out the same.
+
+    Attributes:
+        config: the architecture that is trained.
+        network: the network, in train mode while it is learning and in eval mode afterwards.
+        teacher: the run that trains the teacher first, where the recipe distils.
+        step: optimisation steps done.
+        history: what was seen so far.
+        outcome: how it ended; empty before.
+        kept_step: once it has ended, the step after which the network had the weights that it has.
+
+    Raises:
+        RecipeError: the recipe does not fit its task or the architecture.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        recipe: Recipe,
+        device: torch.device | None = None,
+        *,
+        data: Data | None = None,
+        watch: bool = True,
+    ) -> None:
+        self.recipe, self.device, self.watch = recipe, device or torch.device("cpu"), watch
+        self.data = make_data(recipe) if data is None else data
+        self.config = architecture(config, recipe, self.data)
+        self.network = build_network(self.config, recipe, self.data).to(self.device)
+        set_dropout(
+            self.network,
+            {
+                "positions": recipe.dropout_positions,
+                "attention": recipe.dropout_attention,
+                "feed-forward": recipe.dropout_feedforward,
+                "residual": recipe.dropout_residual,
+            },
+            torch.Generator(self.device).manual_seed(generator(recipe.seed, "dropout").initial_seed()),
+        )
+        self.optimizer = build_optimizer(self.network, recipe)
+        self._parameters = list(self.network.parameters())
+        self.teacher = Trainer(wider(config), replace(recipe, distill=0.0), device) if recipe.distill > 0 else None
+        self.step = self.kept_step = 0
+        self.history = History()
+        self.outcome: Outcome = ""
+        self._augmenting = generator(recipe.seed, "augment")
+        self._keeper = Keeper(recipe.patience)
+        self._seconds, self._tokens = 0.0, 0
+
+    @property
+    def progress(self) -> float:
+        """The share of all steps that is done, the teacher's included; 1 at the end."""
+        own = 1.0 if self.outcome else self.step / self.recipe.steps
+        return own if self.teacher is None else (self.teacher.progress + own) / 2
+
+    def run(self) -> Iterator[int]:
+        """Train; yields after every step of the teacher, then of the network. One iterator for the whole run."""
+        if self.teacher is not None:
+            yield from self.teacher.run()
+        looks = look_steps(self.recipe.steps) if self.watch or self.recipe.patience else frozenset()
+        self._look()
+        self.network.train()
+        for rows in self._batches():
+            if not self._learn(self.data.train[rows]):
+                return self._end("diverged")
+            if self.step in looks:
+                self._look()
+                if self._keeper.out_of_patience:
+                    return self._end("stopped early")
+                self.network.train()
+            yield self.step
+        self._end("finished")
+
+    def message(self) -> str:
+        """One sentence on how the run ended."""
+        if self.outcome == "diverged":
+            return (
+                f"The loss ran away at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
+                f"step {self.kept_step:,} are kept. A smaller learning rate, a longer warm-up or clipping would help."
+            )
+        if self.outcome == "stopped early":
+            return (
+                f"The validation loss had not fallen for {self.recipe.patience} evaluations at step {self.step:,}; "
+                f"the weights of step {self.kept_step:,}, the best, are back."
+            )
+        kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
+        return f"All {self.step:,} steps are done.{kept}" if self.outcome else ""
+
+    def _batches(self) -> Iterator[Tensor]:
+        """Rows of each step's batch: the training set, shuffled anew whenever it is used up."""
+        order = generator(self.recipe.seed, "order")
+        n, size = len(self.data.train.ids), min(self.recipe.batch_size, len(self.data.train.ids))
+        waiting = torch.empty(0, dtype=torch.int64)
+        for _ in range(self.recipe.steps):
+            if len(waiting) < size:
+                waiting = torch.cat([waiting, torch.randperm(n, generator=order)])
+            rows, waiting = waiting[:size], waiting[size:]
+            yield rows
+
+    def _learn(self, batch: Examples) -> bool:
+        """Take one step downhill; False, and no step, where the loss has run away."""
+        started = time.perf_counter()
+        seen = replace(batch, ids=augment(batch.ids, batch.mask, self.recipe, self._augmenting))
+        loss = self._loss(seen.to(self.device))
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = clip_gradient(self._parameters, self.recipe.clip)
+        lr = learning_rate(self.step + 1, self.recipe)
+        self.history.loss.append(loss.item())
+        self.history.lr.append(lr)
+        self.history.grad_norm.append(norm.item())
+        self.step += 1
+        if self._ran_away():
+            return False
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        self.optimizer.step()
+        self._seconds += time.perf_counter() - started
+        self._tokens += int(batch.mask.sum())
+        return True
+
+    def _loss(self, batch: Examples) -> Tensor:
+        logits, targets = asked(scores(self.network, batch, self.recipe), batch.targets)
+        loss = cross_entropy(logits, targets, self.recipe.label_smoothing)
+        if self.teacher is None:
+            return loss
+        with torch.no_grad():
+            theirs, _ = asked(scores(self.teacher.network, batch, self.recipe), batch.targets)
+        share = self.recipe.distill
+        return (1 - share) * loss + share * distillation(logits, theirs, self.recipe.temperature)
+
+    def _ran_away(self) -> bool:
+        recent = self.history.loss[-_RECENT:]
+        if not math.isfinite(recent[-1] + self.history.grad_norm[-1]):
+            return True
+        untrained = max(math.log(len(self.data.labels)), self.history.loss[0])
+        return sum(recent) / len(recent) > DIVERGED * untrained
+
+    def _look(self) -> None:
+        """Evaluate, note attention, and let the keeper see the weights; leaves the network in eval mode."""
+        self.network.eval()
+        if not (self.watch or self.recipe.patience):
+            return
+        look, n = len(self.history.evaluations), self.recipe.n_validation
+        evaluation = Evaluation(
+            step=self.step,
+            train=measure(self.network, self.data.train[slice(0, n)], self.recipe, self.device),
+            validation=measure(self.network, self.data.validation, self.recipe, self.device),
+            tokens_per_second=self._tokens / self._seconds if self._seconds else 0.0,
+        )
+        self._seconds, self._tokens = 0.0, 0
+        if keeps(self.history.snapshots, look):
+            self.history.snapshots.append(snapshot(self.network, self.data, self.recipe, self.step, self.device))
+        self.history.evaluations.append(evaluation)
+        self._keeper.see(self.network, self.step, evaluation.validation.loss)
+
+    def _end(self, outcome: Outcome) -> None:
+        """Put the weights to keep into the network: the last, unless the loss ran away or the best are wanted."""
+        self.kept_step = self._keeper.restore(self.network, self.step, ran_away=outcome == "diverged")
+        self.network.eval().requires_grad_(False)
+        self.optimizer.state.clear()
+        self.outcome = outcome
+
+
+def wider(config: ModelConfig) -> ModelConfig:
+    """The teacher's architecture: the same with twice the width, in the stream and in the feed-forward."""
+    return replace(config, d_model=2 * config.d_model, d_ff=2 * config.d_ff)

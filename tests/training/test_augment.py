@@ -1,0 +1,130 @@
+"""Augmentation changes what it says it changes, as often as it says, and nothing else."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from playground.training.augment import augment, span
+from playground.training.data import MASK_ID, make_data
+from playground.training.recipe import Recipe
+
+N, LENGTH = 2_000, 12
+DATA = make_data(Recipe(length=LENGTH, n_train=N, n_validation=1)).train
+OFF = Recipe()
+SOME = {"token_masking": 0.3, "token_swapping": 0.4, "span_masking": 0.25}
+
+
+def changed(recipe: Recipe, ids: Tensor = DATA.ids, mask: Tensor = DATA.mask, seed: int = 0) -> Tensor:
+    before = ids.clone()
+    found = augment(ids, mask, recipe, torch.Generator().manual_seed(seed))
+    assert torch.equal(ids, before), "the batch itself must stay as it is"
+    assert found.shape == ids.shape
+    assert found.dtype == ids.dtype
+    return found
+
+
+def test_nothing_changes_when_all_are_off() -> None:
+    assert torch.equal(changed(OFF), DATA.ids)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_padding_and_special_tokens_are_never_touched(name: str) -> None:
+    ids = DATA.ids.clone()
+    ids[:, 3], ids[:, 5] = 1, 2
+    ids = ids.masked_fill(~DATA.mask, 0)
+    for value in (SOME[name], 0.95):
+        found = changed(replace(OFF, **{name: value}), ids)  # type: ignore[arg-type]
+        special = ids < 3
+        assert torch.equal(found[special], ids[special])
+        assert ((found >= 2) | special).all()
+        assert not torch.equal(found, ids)
+
+
+@pytest.mark.parametrize("p", [0.05, 0.3, 0.95])
+def test_token_masking_hides_each_token_with_its_probability(p: float) -> None:
+    found = changed(replace(OFF, token_masking=p))
+    hidden = found == MASK_ID
+    assert torch.equal(found[~hidden], DATA.ids[~hidden])
+    n = int(DATA.mask.sum())
+    assert abs(hidden.sum().item() - n * p) < 4 * (n * p * (1 - p)) ** 0.5
+    together = (hidden[:, :-1] & hidden[:, 1:])[DATA.mask[:, 1:]].float().mean().item()
+    assert together == pytest.approx(p * p, abs=0.02), "neighbours must be hidden independently"
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 1.0])
+def test_token_swapping_exchanges_disjoint_neighbours(p: float) -> None:
+    places = torch.arange(3, LENGTH + 3).repeat(N, 1).masked_fill(~DATA.mask, 0)  # every token says where it stood
+    found = changed(replace(OFF, token_swapping=p), places)
+    move = (found - places)[DATA.mask]
+    assert set(move.tolist()) <= {-1, 0, 1}
+    moved = found - places
+    right, left = moved == 1, moved == -1
+    assert torch.equal(right[:, :-1], left[:, 1:]), "the neighbour must have come here"
+    assert not right[:, -1].any()
+    assert torch.equal(found.sort(1).values, places.sort(1).values)
+    lengths = DATA.mask.sum(1)
+    pairs = (lengths // 2 + (lengths - 1) // 2).sum().item() / 2  # a pair begins at an even place, or at an odd one
+    assert right.sum().item() == pytest.approx(pairs * p, rel=0.05)
+    even, odd = right[:, 0::2].any(1), right[:, 1::2].any(1)
+    assert not (even & odd).any()
+    assert min(even.sum(), odd.sum()) > 0.15 * N
+
+
+@pytest.mark.parametrize("share", [0.05, 0.25, 0.5, 0.95])
+def test_span_masking_hides_one_run_of_the_right_length_anywhere(share: float) -> None:
+    hidden = changed(replace(OFF, span_masking=share)) == MASK_ID
+    lengths = DATA.mask.sum(1).tolist()
+    starts: dict[int, set[int]] = {}
+    for row, length in zip(hidden.tolist(), lengths, strict=True):
+        size = round(share * length)
+        assert sum(row) == size
+        if size:
+            start = row.index(True)
+            assert all(row[start : start + size])
+            assert start + size <= length
+            starts.setdefault(length, set()).add(start)
+    for length, found in starts.items():
+        assert found == set(range(length - round(share * length) + 1))
+
+
+def test_every_place_of_a_span_is_equally_likely() -> None:
+    mask = torch.ones(7_000, 9, dtype=torch.bool)
+    found = span(mask, 1 / 3, torch.rand(7_000, 1, generator=torch.Generator().manual_seed(0)))
+    counts = found.to(torch.int64).argmax(1).bincount(minlength=9)
+    assert counts[7:].sum() == 0
+    assert (((counts[:7] - 1_000) ** 2) / 1_000).sum() < 22.5  # χ² of 6: 99.9 %
+
+
+def test_the_largest_draw_still_fits() -> None:
+    mask = torch.ones(1, 256, dtype=torch.bool)
+    last = torch.tensor([[1 - 2**-24]])
+    assert span(mask, 0.5, last)[0].nonzero().flatten().tolist() == list(range(128, 256))
+
+
+def test_switching_one_on_leaves_the_others_their_draws() -> None:
+    everything = changed(Recipe(**SOME)) == MASK_ID  # type: ignore[arg-type]
+    single = changed(replace(OFF, token_masking=SOME["token_masking"])) == MASK_ID
+    run = changed(replace(OFF, span_masking=SOME["span_masking"])) == MASK_ID
+    assert torch.equal(everything, single | run)
+    swapped = changed(replace(OFF, token_swapping=SOME["token_swapping"]))
+    assert torch.equal(changed(Recipe(**SOME))[~everything], swapped[~everything])  # type: ignore[arg-type]
+    generators = [torch.Generator().manual_seed(0) for _ in range(2)]
+    for generator, recipe in zip(generators, (replace(OFF, token_masking=0.1), Recipe(**SOME)), strict=True):  # type: ignore[arg-type]
+        augment(DATA.ids, DATA.mask, recipe, generator)
+    first, second = (torch.rand(3, generator=generator) for generator in generators)
+    assert torch.equal(first, second), "the next batch must find the generator in the same state"
+
+
+def test_the_generator_decides() -> None:
+    recipe = Recipe(**SOME)  # type: ignore[arg-type]
+    assert torch.equal(changed(recipe), changed(recipe))
+    assert not torch.equal(changed(recipe), changed(recipe, seed=1))
+
+
+def test_sequences_of_one_token_are_left_in_place() -> None:
+    ids = torch.full((50, 1), 5)
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    assert torch.equal(changed(Recipe(token_swapping=1.0), ids, mask), ids)
+    assert set(changed(Recipe(span_masking=0.6), ids, mask).flatten().tolist()) == {MASK_ID}

@@ -1,0 +1,77 @@
+"""Costs grow with what a run does, and a run that is too dear is refused with what would fit."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from playground import ModelConfig
+from playground.engine import TooLargeError
+from playground.training.cost import MAX_NUMBERS, Speed, check_cost, held, measure_speed
+from playground.training.recipe import Recipe
+
+CONFIG = ModelConfig(vocab_size=13, d_model=64, n_heads=4, n_layers=2, d_ff=256, max_len=256)
+SPEED = Speed(layer=1e-3, operation=1e-10)
+
+
+def check(config: ModelConfig = CONFIG, recipe: Recipe | None = None, max_seconds: float = 300.0) -> float:
+    return check_cost(config, recipe or Recipe(), SPEED, max_seconds=max_seconds, max_parameters=10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "at_least"),
+    [
+        ({"steps": 1200}, 1.5),
+        ({"batch_size": 128}, 1.1),
+        ({"length": 24}, 1.3),
+        ({"distill": 0.5}, 2.5),
+        ({"task": "seq2seq-reverse"}, 1.9),
+    ],
+)
+def test_more_work_takes_longer(changes: dict[str, object], at_least: float) -> None:
+    assert check(recipe=replace(Recipe(), **changes)) > at_least * check()  # type: ignore[arg-type]
+
+
+def test_every_size_counts() -> None:
+    for changes in ({"d_model": 128}, {"n_layers": 4}, {"d_ff": 512}):
+        assert check(replace(CONFIG, **changes)) > 1.1 * check()  # type: ignore[arg-type]
+    assert held(replace(CONFIG, n_heads=8), Recipe()) > held(CONFIG, Recipe())
+
+
+def test_a_run_that_takes_too_long_is_told_how_many_steps_fit() -> None:
+    with pytest.raises(TooLargeError, match="trains for at most 20 s") as caught:
+        check(recipe=Recipe(steps=100_000), max_seconds=20)
+    fits = int(str(caught.value).split(". ")[1].split(" steps")[0].replace(",", ""))
+    assert check(recipe=Recipe(steps=fits), max_seconds=20) <= 20
+
+
+def test_a_batch_that_needs_too_much_memory_is_told_what_fits() -> None:
+    recipe = Recipe(length=256, batch_size=512, n_train=10_000, steps=1)
+    with pytest.raises(TooLargeError, match=f"at most {MAX_NUMBERS:,}") as caught:
+        check(recipe=recipe)
+    fits = int(str(caught.value).split("a batch of ")[1].split(" ")[0])
+    assert held(CONFIG, replace(recipe, batch_size=fits)) <= MAX_NUMBERS
+    assert held(CONFIG, replace(recipe, batch_size=fits + 1)) > MAX_NUMBERS
+
+
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
+def test_a_model_above_the_budget_is_refused(task: str) -> None:
+    with pytest.raises(TooLargeError, match="10,000,000"):
+        check(replace(CONFIG, d_model=512, n_layers=8, d_ff=4096), Recipe(task=task, batch_size=1, steps=1))  # type: ignore[arg-type]
+
+
+def test_a_teacher_counts_against_the_budget() -> None:
+    config = replace(CONFIG, d_model=256, n_layers=8, d_ff=1024)  # 6.4 M parameters; twice as wide, 25 M
+    check(config, Recipe(steps=1))
+    with pytest.raises(TooLargeError, match="10,000,000"):
+        check(config, Recipe(steps=1, distill=0.5))
+
+
+def test_where_measuring_alone_takes_too_long_no_number_of_steps_is_suggested() -> None:
+    with pytest.raises(TooLargeError, match=r"at most 1 s\. A smaller d_model"):
+        check(recipe=Recipe(steps=1), max_seconds=0.001)
+
+
+def test_a_machine_s_speed_is_measured() -> None:
+    speed = measure_speed(torch.device("cpu"))
+    assert 0 < speed.operation < speed.layer < 10

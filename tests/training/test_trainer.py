@@ -1,0 +1,260 @@
+"""A run learns, is the same each time, keeps the right weights, and is not disturbed by being watched."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from playground import Encoder, EncoderDecoder, ModelConfig
+from playground.training.augment import augment
+from playground.training.data import make_data
+from playground.training.keeper import Keeper
+from playground.training.losses import IGNORE
+from playground.training.measuring import N_LOOKS, look_steps, measure
+from playground.training.network import Tagger, architecture, build_network, scores
+from playground.training.recipe import Recipe, RecipeError, TaskName
+from playground.training.seeding import generator
+from playground.training.trainer import Trainer, wider
+
+CONFIG = ModelConfig(vocab_size=0, d_model=32, n_heads=2, n_layers=1, d_ff=64, max_len=32, dropout=0.3)
+SMALL = Recipe(task="reverse", length=5, n_symbols=5, n_train=200, n_validation=40, steps=30, batch_size=16, lr=3e-3)
+CPU = torch.device("cpu")
+
+
+def trained(recipe: Recipe = SMALL, config: ModelConfig = CONFIG, *, watch: bool = True) -> Trainer:
+    trainer = Trainer(config, recipe, watch=watch)
+    for _ in trainer.run():
+        pass
+    return trainer
+
+
+def weights(trainer: Trainer) -> torch.Tensor:
+    return torch.cat([parameter.flatten() for parameter in trainer.network.parameters()])
+
+
+@pytest.mark.parametrize("task", ["copy", "reverse", "sort", "count", "seq2seq-copy", "seq2seq-reverse"])
+def test_a_short_run_learns_something(task: TaskName) -> None:
+    trainer = trained(replace(SMALL, task=task, steps=120))
+    first, last = trainer.history.evaluations[0], trainer.history.evaluations[-1]
+    assert last.validation.loss < 0.8 * first.validation.loss
+    assert last.validation.accuracy > trainer.data.baseline
+    assert (trainer.outcome, trainer.step, trainer.kept_step) == ("finished", 120, 120)
+
+
+@pytest.mark.parametrize("task", ["reverse", "characters", "masked", "seq2seq-reverse"])
+def test_two_runs_of_one_recipe_are_equal(task: TaskName) -> None:
+    recipe = replace(
+        SMALL, task=task, length=12, steps=8, dropout_attention=0.1, dropout_residual=0.1, token_masking=0.2
+    )
+    one, torch_state = trained(recipe), torch.get_rng_state()
+    torch.rand(3)
+    two = trained(recipe)
+    assert one.history.loss == two.history.loss
+    assert torch.equal(weights(one), weights(two))
+    torch.set_rng_state(torch_state)
+    three = trained(replace(recipe, seed=1))
+    assert one.history.loss != three.history.loss
+
+
+def test_nothing_is_drawn_from_torchs_own_generator() -> None:
+    state = torch.get_rng_state()
+    trained(replace(SMALL, steps=3, dropout_feedforward=0.5, span_masking=0.2))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_watching_changes_nothing() -> None:
+    recipe = replace(SMALL, dropout_residual=0.2)
+    watched, alone = trained(recipe), trained(recipe, watch=False)
+    assert watched.history.loss == alone.history.loss
+    assert torch.equal(weights(watched), weights(alone))
+    assert alone.history.evaluations == []
+
+
+def test_the_first_step_is_what_torch_makes_of_it() -> None:
+    """With SGD: Adam turns the rounding errors of gradients that should be 0, such as a key's bias's, into steps."""
+    recipe = replace(SMALL, steps=1, schedule="constant", optimizer="sgd", lr=0.1)
+    ours = trained(recipe, watch=False)
+    data = make_data(recipe)
+    network = build_network(architecture(CONFIG, recipe, data), recipe, data)
+    rows = torch.randperm(200, generator=generator(0, "order"))[:16]
+    batch = data.train[rows]
+    logits = scores(network, batch, recipe)
+    loss = F.cross_entropy(logits.transpose(1, 2), batch.targets, ignore_index=IGNORE)
+    loss.backward()  # type: ignore[no-untyped-call]
+    norm = torch.nn.utils.clip_grad_norm_(network.parameters(), 1e9)
+    torch.optim.SGD(network.parameters(), recipe.lr, momentum=0.9).step()
+    assert ours.history.loss == [pytest.approx(loss.item(), rel=1e-5)]
+    assert ours.history.grad_norm == [pytest.approx(norm.item(), rel=1e-5)]
+    theirs = torch.cat([parameter.flatten() for parameter in network.parameters()])
+    torch.testing.assert_close(weights(ours), theirs)
+
+
+def test_every_sequence_is_seen_before_one_is_seen_again() -> None:
+    trainer = Trainer(CONFIG, replace(SMALL, n_train=50, batch_size=20, steps=5))
+    rows = torch.cat(list(trainer._batches()))
+    assert sorted(rows[:50].tolist()) == list(range(50))
+    assert sorted(rows[50:].tolist()) == list(range(50))
+
+
+def test_evaluations_are_plain_cross_entropy_over_the_whole_set() -> None:
+    trainer = trained(replace(SMALL, label_smoothing=0.3, dropout_residual=0.5, steps=5))
+    validation = trainer.data.validation
+    logits = scores(trainer.network, validation, trainer.recipe)
+    loss = F.cross_entropy(logits.transpose(1, 2), validation.targets, ignore_index=IGNORE)
+    kept = validation.targets != IGNORE
+    right = (logits.argmax(-1) == validation.targets)[kept].float().mean()
+    last = trainer.history.evaluations[-1]
+    assert last.validation.loss == pytest.approx(loss.item(), rel=1e-5)
+    assert last.validation.accuracy == pytest.approx(right.item(), abs=1e-6)
+
+
+def test_measuring_in_pieces_is_measuring_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(CONFIG, SMALL)
+    whole = measure(trainer.network, trainer.data.validation, SMALL, CPU)
+    monkeypatch.setattr("playground.training.measuring._TOKENS", 15)
+    pieces = measure(trainer.network, trainer.data.validation, SMALL, CPU)
+    assert pieces.loss == pytest.approx(whole.loss, rel=1e-5)
+    assert pieces.accuracy == whole.accuracy
+
+
+def test_looks_are_spread_over_the_run() -> None:
+    steps = sorted(look_steps(1_000))
+    assert steps[0] == 0
+    assert steps[-1] == 1_000
+    assert len(steps) == N_LOOKS + 1
+    assert look_steps(3) == {0, 1, 2, 3}
+    evaluations = trained(replace(SMALL, steps=7)).history.evaluations
+    assert [evaluation.step for evaluation in evaluations] == list(range(8))
+
+
+def test_snapshots_hold_what_the_network_attends_to() -> None:
+    trainer = trained(replace(SMALL, steps=4))
+    assert [snapshot.step for snapshot in trainer.history.snapshots] == [0, 1, 2, 3, 4]
+    pattern = trainer.history.snapshots[-1].patterns["self"]
+    length = int(trainer.data.validation.mask[0].sum())
+    assert pattern.shape == (1, 2, length, length)
+    assert pattern.sum(-1) == pytest.approx(1, abs=1e-5)
+    assert not (trainer.history.snapshots[0].patterns["self"] == pattern).all()
+    assert not pattern.flags.writeable
+
+
+def test_an_encoder_decoder_s_snapshots_hold_all_three() -> None:
+    trainer = trained(replace(SMALL, task="seq2seq-reverse", steps=1))
+    assert isinstance(trainer.network, EncoderDecoder)
+    shapes = {name: pattern.shape for name, pattern in trainer.history.snapshots[0].patterns.items()}
+    n = int(trainer.data.validation.mask[0].sum())
+    assert shapes == {
+        "encoder self": (1, 2, n, n),
+        "decoder self": (1, 2, n + 1, n + 1),
+        "cross": (1, 2, n + 1, n),
+    }
+
+
+def test_large_attention_is_noted_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = 2 * 5 * 5
+    monkeypatch.setattr("playground.training.measuring.MAX_KEPT", 6 * cells)
+    steps = [snapshot.step for snapshot in trained().history.snapshots]
+    assert 2 <= len(steps) <= 6
+    assert steps[0] == 0
+
+
+@pytest.mark.parametrize("lr", [100.0, 1e4])
+def test_a_loss_that_runs_away_stops_the_run_and_keeps_good_weights(lr: float) -> None:
+    trainer = trained(replace(SMALL, lr=lr, optimizer="sgd", schedule="constant", steps=200))
+    assert trainer.outcome == "diverged"
+    assert trainer.step < 200
+    assert trainer.kept_step < trainer.step
+    assert weights(trainer).isfinite().all()
+    assert f"learning rate of {lr:g}" in trainer.message()
+    evaluation = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    at = {seen.step: seen for seen in trainer.history.evaluations}
+    assert evaluation.loss == pytest.approx(at[trainer.kept_step].validation.loss, rel=1e-5)
+
+
+def test_early_stopping_brings_the_best_weights_back() -> None:
+    """A handful of sequences, learnt by heart: the validation loss falls, then rises."""
+    recipe = replace(SMALL, n_train=16, steps=400, patience=4, lr=1e-2, schedule="constant")
+    trainer = trained(recipe)
+    losses = {evaluation.step: evaluation.validation.loss for evaluation in trainer.history.evaluations}
+    assert trainer.outcome == "stopped early"
+    assert trainer.kept_step == min(losses, key=lambda step: losses[step])
+    assert list(losses)[-1] == trainer.step
+    assert list(losses).index(trainer.step) - list(losses).index(trainer.kept_step) == 4
+    now = measure(trainer.network, trainer.data.validation, recipe, CPU)
+    assert now.loss == pytest.approx(losses[trainer.kept_step], rel=1e-5)
+    assert "the best, are back" in trainer.message()
+
+
+def test_a_keeper_forgets_what_is_no_number() -> None:
+    network, keeper = torch.nn.Linear(1, 1), Keeper(patience=0)
+    keeper.see(network, 3, 1.0)
+    good = network.weight.item()
+    with torch.no_grad():
+        network.weight.fill_(math.nan)
+    keeper.see(network, 4, math.nan)
+    assert keeper.restore(network, 5, ran_away=True) == 3
+    assert network.weight.item() == good
+
+
+def test_a_teacher_learns_first_and_is_twice_as_wide() -> None:
+    trainer = Trainer(CONFIG, replace(SMALL, steps=4, distill=0.5))
+    assert trainer.teacher is not None
+    assert (trainer.teacher.config.d_model, trainer.teacher.config.d_ff) == (64, 128)
+    seen = [(trainer.teacher.step, trainer.step, trainer.progress) for _ in trainer.run()]
+    assert [pair[:2] for pair in seen] == [(i, 0) for i in range(1, 5)] + [(4, i) for i in range(1, 5)]
+    assert [pair[2] for pair in seen[:3]] == [1 / 8, 2 / 8, 3 / 8]
+    assert trainer.progress == 1
+
+
+def test_a_batch_s_padding_does_not_change_an_answer_unless_it_is_not_hidden() -> None:
+    data = make_data(SMALL)
+    network = build_network(architecture(CONFIG, SMALL, data), SMALL, data)
+    lengths = data.train.mask.sum(1)
+    short, long = int(lengths.argmin()), int(lengths.argmax())
+    assert lengths[short] < lengths[long]
+    n = int(lengths[short])
+    for hidden in (True, False):
+        recipe = replace(SMALL, mask_padding=hidden)
+        alone = scores(network, data.train[torch.tensor([short])], recipe)[0]
+        together = scores(network, data.train[torch.tensor([short, long])], recipe)[0, :n]
+        assert torch.allclose(alone, together, atol=1e-5) == hidden
+
+
+def test_without_norms_the_network_has_none() -> None:
+    trainer = Trainer(CONFIG, replace(SMALL, layer_norm=False))
+    assert trainer.config.norm == "none"
+    assert not [name for name, _ in trainer.network.named_parameters() if "norm" in name]
+
+
+def test_sequences_longer_than_the_position_table_are_refused() -> None:
+    with pytest.raises(RecipeError, match="max_len=4 rows") as caught:
+        Trainer(replace(CONFIG, max_len=4), SMALL)
+    Trainer(replace(CONFIG, max_len=4), replace(SMALL, length=caught.value.works[0]))  # type: ignore[arg-type]
+    Trainer(replace(CONFIG, max_len=4, positions="none"), SMALL)
+
+
+def test_the_encoder_starts_from_its_own_seed_s_weights() -> None:
+    network = Tagger(replace(CONFIG, vocab_size=9), 5, seed=3)
+    alone = Encoder(replace(CONFIG, vocab_size=9), seed=3)
+    assert all(
+        torch.equal(a, b)
+        for a, b in zip(network.encoder.state_dict().values(), alone.state_dict().values(), strict=True)
+    )
+
+
+def test_augmentation_leaves_the_targets_and_the_data_alone() -> None:
+    recipe = replace(SMALL, token_masking=0.5, token_swapping=0.5, steps=2)
+    trainer = Trainer(CONFIG, recipe)
+    before = trainer.data.train.ids.clone(), trainer.data.train.targets.clone()
+    for _ in trainer.run():
+        pass
+    assert torch.equal(trainer.data.train.ids, before[0])
+    assert torch.equal(trainer.data.train.targets, before[1])
+    changed = augment(*before[:1], trainer.data.train.mask, recipe, generator(0, "x"))
+    assert not torch.equal(changed, before[0])
+
+
+def test_the_teacher_s_heads_still_divide_its_width() -> None:
+    assert wider(CONFIG).d_head == 2 * CONFIG.d_head
