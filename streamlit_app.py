@@ -21,11 +21,11 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     torch.set_num_threads(settings().threads)
     try:
         # Imported here, because a cache is tied to the runtime that runs when it is made.
-        from playground.web.cache import warm_up
+        from playground.web.start import prepare
 
-        warm_up()
+        prepare()
     except Exception:
-        logger.exception("The default model could not be loaded ahead of the first visitor")
+        logger.exception("Not everything could be loaded ahead of the first visitor")
     yield
 
 

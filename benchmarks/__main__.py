@@ -7,24 +7,25 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import environment, model, pages
+from benchmarks import environment, model, pages, sharing, training
 from benchmarks.results import Result, table
 from playground.web.settings import settings
+
+PARTS = {"model": model, "training": training, "pages": pages, "sharing": sharing}
 
 
 def main() -> None:
     """Parse the command line, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
-    parser.add_argument("--only", choices=("model", "pages"), help="leave the other part out")
+    parser.add_argument("--only", choices=PARTS, help="leave the other parts out")
     arguments = parser.parse_args()
     environment.enter()
     torch.set_num_threads(settings().threads)
     results: list[Result] = []
-    if arguments.only != "pages":
-        results += model.measure()
-    if arguments.only != "model":
-        results += pages.measure()
+    for name, part in PARTS.items():
+        if arguments.only in (None, name):
+            results += part.measure()
     print(environment.describe())
     print(table(results))
     if arguments.json:

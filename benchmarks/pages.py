@@ -3,13 +3,18 @@
 import os
 import shutil
 import statistics
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
-from benchmarks.results import Result, paired_ratio
+from benchmarks.results import Result, paired_ratio, seconds
 from benchmarks.server import Relay, serve
+from playground import Encoder, ModelConfig, engine
+from playground.presets import PRESETS
+from playground.text import words
 
 SENTENCE = "the old man went down to the river and saw a small boat with two men in it "
 """Each word is one token of the trained model."""
@@ -45,15 +50,31 @@ WATCH_KEY = """selector => {
 """Times the next key: milliseconds until what the selector shows has changed and a frame has passed."""
 
 
+CHOOSE = """([title, selector, longest]) => new Promise(resolve => {
+  const read = () => document.querySelector(selector)?.href.baseVal
+  const option = [...document.querySelectorAll("[role=option]")].find(one => one.textContent === title)
+  const before = read(), start = performance.now()
+  option.click()
+  const look = () => {
+    const now = read(), passed = performance.now() - start
+    if (passed > longest) resolve(null)
+    else if (now === undefined || now === before) requestAnimationFrame(look)
+    else requestAnimationFrame(() => resolve(performance.now() - start))
+  }
+  look()
+})"""
+"""Clicks an option of an open list: milliseconds until what the selector shows has changed and a frame has passed, or
+null where that takes too long."""
+
+LONGEST = 8_000
+"""Milliseconds after which a choice counts as lost."""
+
+
 def measure() -> Iterator[Result]:
     """Start both apps and a browser, and measure the page at two lengths and at a head's choice."""
     with serve("streamlit_app.py") as app, serve("benchmarks/empty_app.py") as empty, sync_playwright() as playwright:
         relay = Relay(app)
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which(os.environ.get("CHROMIUM", "chromium")),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-                  "--disable-sync"],
-        )  # fmt: skip
+        browser = launch(playwright)
         visitor = Visitor(browser, relay)
         yield from first_view(visitor, n_tokens=128, megabytes=1.5)
         yield from other_head(visitor, kilobytes=150)
@@ -62,6 +83,8 @@ def measure() -> Iterator[Result]:
         slider.goto(f"http://127.0.0.1:{empty}/")
         for n_tokens in (16, 128):
             yield head_over_slider(visitor, slider, n_tokens)
+        yield preset_over_slider(visitor, slider, drawn=True)
+        yield preset_over_slider(visitor, slider, drawn=False)
         browser.close()
 
 
@@ -106,6 +129,27 @@ class Visitor:
     def next_head(self) -> float:
         """Choose the next head by keyboard; returns milliseconds until its heatmap is painted."""
         return press_right(self.page, ".st-key-attention_head input[type=range]", LARGE)
+
+    def choose_preset(self, title: str) -> float:
+        """Choose a preset; returns milliseconds until its heatmap is painted."""
+        field = self.page.locator(".st-key-preset input")
+        field.click()
+        field.fill(title)
+        self.page.get_by_role("option", name=title, exact=True).wait_for()
+        self.page.wait_for_timeout(300)  # the list opens with a movement
+        milliseconds: float | None = self.page.evaluate(CHOOSE, [title, LARGE, LONGEST])
+        if milliseconds is None:
+            raise RuntimeError(f"{title} is not painted within {LONGEST} ms")
+        return milliseconds
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Start Chromium, by the name in CHROMIUM or its own."""
+    return playwright.chromium.launch(
+        executable_path=shutil.which(os.environ.get("CHROMIUM", "chromium")),
+        args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+              "--disable-sync"],
+    )  # fmt: skip
 
 
 def new_page(browser: Browser) -> Page:
@@ -160,3 +204,46 @@ def head_over_slider(visitor: Visitor, slider: Page, n_tokens: int) -> Result:
     note = f"{statistics.median(heads):.0f} ms / {statistics.median(numbers):.0f} ms"
     what = f"another head, {n_tokens} tokens / an empty app's slider"
     return Result(what, paired_ratio(heads, numbers), 2.0, note=note)
+
+
+def preset_over_slider(visitor: Visitor, slider: Page, *, drawn: bool, rounds: int = 8) -> Result:
+    """A preset chosen to painted, over two moves of an empty app's slider and the computing that it takes.
+
+    Each round has a sentence of another length, so that the page has to compute.
+
+    Args:
+        visitor: at the app.
+        slider: at the empty app.
+        drawn: whether the server has the preset's random weights already; they are drawn anew otherwise.
+        rounds: how many times.
+    """
+    preset = PRESETS["tutorial-c"]
+    chosen, allowed, computing = [], [], []
+    visitor.open(32)
+    visitor.choose_preset(preset.title)
+    visitor.rest()
+    slider.reload()
+    slider.locator("[data-testid=stText]").wait_for()
+    for step in range(rounds):
+        visitor.open(16 + step, seed=0 if drawn else 100 + step)
+        chosen.append(visitor.choose_preset(preset.title))
+        move = press_right(slider, "input[type=range]", "[data-testid=stText]")
+        computing.append(compute(preset.config, 16 + step, drawn=drawn))
+        allowed.append(2 * move + computing[-1])
+    work = "pass" if drawn else "pass and drawing its weights"
+    note = f"{statistics.median(chosen):.0f} ms / {statistics.median(allowed):.0f} ms"
+    what = f"a preset / (2 × an empty app's slider + {work})"
+    return Result(
+        what, paired_ratio(chosen, allowed), 1.0, note=f"{note}, {statistics.median(computing):.0f} of it {work}"
+    )
+
+
+def compute(config: ModelConfig, n_tokens: int, *, drawn: bool) -> float:
+    """Milliseconds of a pass as the app makes it, and of drawing the weights where they are not there yet."""
+    batch = words((SENTENCE,)).encode_batch([" ".join((SENTENCE * n_tokens).split()[:n_tokens])])
+    config = replace(config, vocab_size=int(batch.ids.max()) + 1)
+    start = time.perf_counter()
+    model = Encoder(config, seed=0).requires_grad_(False)
+    drawing = time.perf_counter() - start
+    forward = seconds(lambda: engine.run(model, batch))
+    return 1000 * (forward if drawn else drawing + forward)

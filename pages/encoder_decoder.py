@@ -17,7 +17,7 @@ setup = state.current()
 pair = current_pair(setup)
 with panels.plainly():
     run = seq2seq_cache.run(*pair)
-seq2seq_views.run_line(run, setup.weights, setup["seed"])
+seq2seq_views.run_line(run, pair, setup.weights, setup["seed"])
 if setup["causal"]:
     st.caption("The sidebar's causal switch changes nothing here: this encoder sees its whole source.")
 st.subheader("Who may look at whom?")

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import colour_bar, diverging, style, token_labels
+from playground.figures.theme import colour_bar, diverging, style, text_width, token_labels
 
 Array = NDArray[np.float32]
 
@@ -20,6 +20,9 @@ THUMBNAIL = 22
 
 MOST_LABELS = 40
 """Tokens named along an axis, at most; the others are named where the pointer is."""
+
+_SLANT = 55
+"""Degrees by which the keys' names rise along a heatmap."""
 
 _TICKS = (0.0, 0.05, 0.25, 0.5, 1.0)
 
@@ -87,7 +90,7 @@ def head_grid(patterns: Array, *, legend: bool = True) -> go.Figure:
             "dragmode": False,
         },
     )
-    return style(figure, height=90 + 44 * n_layers)
+    return style(figure, height=90 + 44 * n_layers, room={"l": 38, "r": 64, "b": 48} if legend else None)
 
 
 def shrink(patterns: Array) -> Array:
@@ -146,12 +149,14 @@ def head_heatmap(
             **colours,
         ),
         {
-            "xaxis": {**axis, "title": axes[1], "tickangle": -55},
+            "xaxis": {**axis, "title": axes[1], "tickangle": -_SLANT},
             "yaxis": {**axis, "title": axes[0], "autorange": "reversed"},
             "plot_bgcolor": palette.MUTED,
         },
     )
-    return style(figure, height=int(np.clip(150 + 22 * len(rows), 320, 620)))
+    slanted = math.ceil(math.sin(math.radians(_SLANT)) * text_width(columns))
+    room = {"l": text_width(rows) + 35, "r": 84 if signed else 74 if stretch else 68, "t": 17, "b": slanted + 44}
+    return style(figure, height=int(np.clip(150 + 22 * len(rows), 320, 620)), room=room)
 
 
 def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, most: int = 20) -> go.Figure:
@@ -169,7 +174,7 @@ def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_],
     )
     figure.update_xaxes(title="attention weight", rangemode="tozero")
     figure.update_yaxes(title="key", type="category", autorange="reversed")
-    return style(figure, height=110 + 22 * len(order))
+    return style(figure, height=110 + 22 * len(order), room={"l": text_width(labels) + 24, "b": 40})
 
 
 def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
@@ -191,4 +196,4 @@ def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
     )  # fmt: skip
     figure.update_xaxes(title="head", dtick=1, showgrid=False, zeroline=False)
     figure.update_yaxes(title="layer", dtick=1, autorange="reversed", showgrid=False, zeroline=False)
-    return style(figure, height=110 + 34 * bits.shape[0])
+    return style(figure, height=110 + 34 * bits.shape[0], room={"l": 38, "r": 54, "b": 48})

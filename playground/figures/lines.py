@@ -1,13 +1,13 @@
 """One attention pattern as lines between two columns of tokens. Legend: T tokens; rows are queries, columns keys."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import style, token_labels
+from playground.figures.theme import token_names
 
 Array = NDArray[np.float32]
 
@@ -15,7 +15,30 @@ _WIDTHS = ((0.02, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
 """The line view's widths in pixels, by the weight from which they are used."""
 
 
-def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDArray[np.bool_]) -> go.Figure:
+@dataclass(frozen=True)
+class Stroke:
+    """Lines that look alike.
+
+    Attributes:
+        colour: as CSS writes it.
+        width: in pixels.
+        edges: each line's ends, (row of its query, row of its key), from 0.
+    """
+
+    colour: str
+    width: int
+    edges: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Two columns of the same tokens and what is drawn between them, the first stroke lowest."""
+
+    names: list[str]
+    strokes: list[Stroke]
+
+
+def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDArray[np.bool_]) -> Lines:
     """One pattern as lines from queries (left) to keys (right): the heavier the weight, the thicker the line.
 
     Each query's `strongest_keys(T)` keys are drawn, above a weight of 0.02; the chosen query's lines stand out.
@@ -27,46 +50,13 @@ def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDAr
         shown: (T,) bool, the tokens to show.
     """
     keep = np.flatnonzero(shown)
-    names = token_labels(tokens)
-    traces = [
-        go.Scatter(
-            x=np.tile(np.array([0, 1, np.nan], dtype=np.float32), len(edges)),
-            y=np.array([[*edge, np.nan] for edge in edges], dtype=np.float32).ravel(),
-            mode="lines",
-            line={"color": palette.ATTENTION if chosen else palette.MUTED, "width": width},
-            hoverinfo="skip",
-        )
-        for (chosen, width), edges in sorted(_edges(pattern[np.ix_(keep, keep)], keep == query).items())
+    names = token_names(tokens)
+    edges = _edges(pattern[np.ix_(keep, keep)], keep == query)
+    strokes = [
+        Stroke(palette.ATTENTION if chosen else palette.MUTED, width, ends)
+        for (chosen, width), ends in sorted(edges.items())
     ]
-    traces += [
-        go.Scatter(
-            x=np.full(len(keep), at, dtype=np.uint8),
-            y=np.arange(len(keep), dtype=np.int16),
-            mode="markers+text",
-            text=[names[token] for token in keep],
-            textposition=side,
-            marker={"size": 5, "color": palette.ATTENTION},
-            hoverinfo="skip",
-            cliponaxis=False,
-        )
-        for at, side in ((0, "middle left"), (1, "middle right"))
-    ]
-    figure = go.Figure(
-        traces,
-        {
-            "xaxis": {
-                "range": [-0.35, 1.35],
-                "tickvals": [0, 1],
-                "ticktext": ["query: who asks", "key: attended to"],
-                "side": "top",
-                "showgrid": False,
-                "zeroline": False,
-                "fixedrange": True,
-            },
-            "yaxis": {"visible": False, "range": [len(keep) - 0.5, -0.5], "fixedrange": True},
-        },
-    )
-    return style(figure, height=70 + 22 * len(keep))
+    return Lines([names[token] for token in keep], strokes)
 
 
 def strongest_keys(n_tokens: int) -> int:

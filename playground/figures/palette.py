@@ -8,6 +8,28 @@ FEED_FORWARD = "#d0661f"
 NORMS = "#5b8a8a"
 EMBEDDINGS = "#b1497f"
 RESIDUAL = "#8a8794"
+POST_NORM = "#c2405a"
+PRE_NORM = "#1b8fa8"
+NO_NORM = RESIDUAL
+"""Where the norms of a block stand."""
+TRAINING = "#7d8aa5"
+VALIDATION = "#8a9a1b"
+"""The two sets of a training run."""
+NO_REGULARISER = RESIDUAL
+REGULARISERS = {
+    1: "#4a7bd0",
+    2: "#d4622a",
+    3: "#b8860b",
+    4: NORMS,
+    5: "#3a9d5d",
+    6: "#a63d8f",
+    7: "#8660c9",
+    8: "#1597a5",
+    9: "#7f9425",
+    10: "#4a7bd0",
+}
+"""By their number among the ten; all dropout has one colour, and its places are told apart by dashes."""
+ALL_REGULARISERS = "#c93756"
 MUTED = "rgba(138, 135, 148, 0.45)"
 """Padding, masked cells and grid lines."""
 

@@ -37,7 +37,7 @@ def describe(results: Sequence[ArmResult], n_answers: int) -> list[str]:
             if result.in_use is not None and result.kept is not None:
                 said += _of_a_missing_mask(result, result.in_use, result.kept, doubt)
                 said += _of_a_runaway(result, result.kept)
-        said.append("One seed is one draw: with another one, from the sidebar, close ones change places.")
+        said.append("One seed is one draw: with another one, from the sidebar, close ones may change places.")
     return said
 
 

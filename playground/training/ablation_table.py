@@ -14,9 +14,9 @@ COLUMNS = {
     "validation": "validation, %",
     "gap": "gap, points",
     "in use": "in use, %",
-    "more": "± none, points",
+    "more": "± points",
     "loss": "loss, nats",
-    "change": "± none, nats",
+    "change": "± nats",
     "ended": "how it ended",
 }
 """Short names and titles of the table's columns."""
@@ -83,6 +83,6 @@ def _ending(result: ArmResult, kept: Evaluation) -> str:
     if not result.outcome:
         return f"at step {step}"
     if result.outcome == "finished" and kept.step == step:
-        return f"all {step} steps"
-    word = {"stopped early": "stopped early", "diverged": "ran away"}.get(result.outcome, "ended")
-    return f"{word} at step {step}; weights of step {kept.step}"
+        return f"after {step} steps"
+    word = {"stopped early": "stopped", "diverged": "ran away"}.get(result.outcome, "ended")
+    return f"{word} at {step}, kept {kept.step}"

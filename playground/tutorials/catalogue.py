@@ -106,7 +106,7 @@ TUTORIALS: dict[str, Tutorial] = {
             Lesson(
                 "Regularisers of training: weight decay, label smoothing, early stopping, gradient clipping, "
                 "knowledge distillation, and data augmentation by masking tokens, swapping them or masking spans.",
-                "training",
+                "regularisers",
             ),
         ),
         (

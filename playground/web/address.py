@@ -5,12 +5,12 @@ correction can reach the browser after a newer value; and a widget whose bounds 
 value stays. So every run also tells the browser what the link's parameters are by now.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
 from playground.web.link import VERSION
-from playground.web.params import PARAMS, write
+from playground.web.params import PARAMS, write_all
 
 RUNS = "_runs"
 """Session key of how often the address was checked: with it the browser acts on every run, changed values or not."""
@@ -40,6 +40,10 @@ export default function ({ data, parentElement }) {
   const field = parentElement.querySelector("input")
   button.onclick = async () => {
     const link = new URL(window.location.href)
+    for (const [key, texts] of Object.entries(data.more)) {
+      if (link.searchParams.has(key)) continue
+      for (const text of texts) link.searchParams.append(key, text)
+    }
     link.searchParams.set("v", data.version)
     field.value = link.href
     field.hidden = false
@@ -58,9 +62,10 @@ export default function ({ data, parentElement }) {
 _GUARD_JS = """
 export default function ({ data }) {
   const address = new URL(window.location.href)
-  for (const [key, text] of Object.entries(data.parameters)) {
-    if (text === null) address.searchParams.delete(key)
-    else if (address.searchParams.get(key) !== text) address.searchParams.set(key, text)
+  for (const [key, texts] of Object.entries(data.parameters)) {
+    if (JSON.stringify(address.searchParams.getAll(key)) === JSON.stringify(texts)) continue
+    address.searchParams.delete(key)
+    for (const text of texts) address.searchParams.append(key, text)
   }
   if (address.href !== window.location.href) window.history.replaceState(window.history.state, "", address)
 }
@@ -70,14 +75,15 @@ _copy = st.components.v2.component("copy_link", html=_COPY_HTML, css=_COPY_CSS, 
 _guard = st.components.v2.component("address_guard", js=_GUARD_JS)
 
 
-def copy_link() -> None:
-    """Show the button; the link is read from the address bar when it is pressed."""
-    _copy(key="copy_link", data={"version": VERSION})
+def copy_link(more: Mapping[str, list[str]]) -> None:
+    """Show the button; the link is read from the address bar when it is pressed, and `more` parameters go with it."""
+    _copy(key="copy_link", data={"version": VERSION, "more": dict(more)})
 
 
 def keep_true(name: str, keys: Iterable[str]) -> None:
     """Put the present values of these parameters into the address: of those that have a widget by now."""
     values = {key: st.session_state[key] for key in keys if key in st.session_state}
-    parameters = {key: None if value == PARAMS[key].default else write(value) for key, value in values.items()}
+    written = {key: write_all(value) for key, value in values.items()}
+    parameters = {key: [] if texts == write_all(PARAMS[key].default) else texts for key, texts in written.items()}
     st.session_state[RUNS] = st.session_state.get(RUNS, 0) + 1
     _guard(key=f"address_{name}", data={"parameters": parameters, "run": st.session_state[RUNS]})

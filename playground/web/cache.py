@@ -18,13 +18,12 @@ from playground.config import ModelConfig
 from playground.dropout import DroppedRun, run_with_dropout
 from playground.engine import Run, Turns, check_budget, check_kept, choose_device, run
 from playground.figures import attention
-from playground.interop import build_encoder
 from playground.layer_run import LayerRun
 from playground.layer_run import trace_layer as trace
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
 from playground.text import Batch, Tokenizer, bpe, characters, words
-from playground.web import held_weights
+from playground.web import held_training, session_models
 from playground.web.settings import settings
 
 P = ParamSpec("P")
@@ -41,7 +40,7 @@ class TextKey:
     """What a batch of tokens depends on; hashable, so that caches can be keyed by it.
 
     Attributes:
-        tokenizer: `wordpiece`, `word`, `char` or `bpe`.
+        tokenizer: `wordpiece`, `word`, `char`, `bpe`, or the key of a network that was trained here, for its own.
         vocab_size: what `bpe` is trained to; 0 for the others.
         max_tokens: where sentences are cut.
         sentences: the text.
@@ -75,7 +74,13 @@ def trained_available() -> bool:
 
 
 def tokenizer(key: TextKey) -> Tokenizer:
-    """The tokenizer that a text asks for; `word` takes its vocabulary from the text itself."""
+    """The tokenizer that a text asks for; `word` takes its vocabulary from the text itself.
+
+    Raises:
+        ValueError: it is of a network that was trained in another session.
+    """
+    if session_models.trained_here(key.tokenizer):
+        return held_training.tokenizer(key.tokenizer)
     if key.tokenizer == "wordpiece":
         return _trained()[1]
     if key.tokenizer == "word":
@@ -84,13 +89,14 @@ def tokenizer(key: TextKey) -> Tokenizer:
 
 
 _private: list[Any] = []
-"""The caches of what was made from visitors' own weights, one for each session."""
+"""The caches of what was made from visitors' own weights, and from trained ones, one for each session."""
 
 
 def forget_own() -> None:
-    """Free what this session's caches hold of the visitor's own weights."""
-    for kept in (*_private, _own_encoder):
+    """Free what this session's caches hold of the visitor's own weights, and of what was trained here."""
+    for kept in _private:
         kept.clear()
+    session_models.forget()
 
 
 def by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -207,18 +213,10 @@ def drop_layer(
 
 
 def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
-    """The trained encoder, one with random weights, or the visitor's own; check the config against the budget first."""
+    """The encoder with these weights, as `Setup.weights`; check the config against the budget first."""
     if weights == "minilm":
         return _trained()[0]
-    return _random_encoder(config, seed) if weights == "random" else _own_encoder(weights, config, seed)
-
-
-@st.cache_resource(max_entries=1, show_spinner=False, scope="session")
-def _own_encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
-    own = held_weights.opened()
-    if own is None or own.sha256 != weights:
-        raise ValueError("These weights are not open in your session; open their file in the sidebar.")
-    return build_encoder(own.tensors, own.recognised, config, seed).requires_grad_(False).to(device())
+    return _random_encoder(config, seed) if weights == "random" else session_models.encoder(weights, config, seed)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

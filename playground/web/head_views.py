@@ -11,6 +11,7 @@ from playground.figures import attention as figures
 from playground.figures.lines import head_lines, strongest_keys
 from playground.figures.theme import token_names
 from playground.web import panels, widgets
+from playground.web.line_drawing import line_drawing
 from playground.web.quoting import quoted
 
 
@@ -18,7 +19,7 @@ def lines(run: Run, pattern: Array, shown: NDArray[np.bool_] | None) -> None:
     """Every query's strongest keys, as lines."""
     query, name = _pick_query(run)
     most = strongest_keys(len(run.tokens))
-    panels.chart(
+    line_drawing(
         "attention_lines",
         head_lines(pattern, run.tokens, query, shown=~run.padding if shown is None else shown),
         caption=f"Each query's strongest keys, {most} at most: the thicker, the more weight. Coloured: {name}.",

@@ -5,12 +5,13 @@ import threading
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import streamlit as st
 from torch import Tensor
 
 from playground.engine import check_budget
-from playground.interop import WeightsError, build_encoder, first_not_finite, read_tensors, recognise
+from playground.interop import WeightsError, build_encoder, encoder_half, first_not_finite, read_tensors, recognise
 from playground.interop.recognise import Recognised
 from playground.web.settings import settings
 
@@ -42,12 +43,20 @@ class OwnWeights:
         return 2 * sum(tensor.nbytes for tensor in self.tensors.values())
 
 
-_HELD: weakref.WeakSet[OwnWeights] = weakref.WeakSet()
+class Held(Protocol):
+    """What a session keeps."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes."""
+
+
+_HELD: weakref.WeakSet[Held] = weakref.WeakSet()
 _HELD_LOCK = threading.Lock()
 
 
-def held() -> list[OwnWeights]:
-    """Every session's open file: together they are bounded."""
+def held() -> list[Held]:
+    """Every session's open file, and what it has trained: together they are bounded."""
     with _HELD_LOCK:
         return list(_HELD)
 
@@ -64,21 +73,21 @@ def read(file: str, data: bytes) -> OwnWeights:
     Raises:
         ValueError: the file or its model can't be used here, in one sentence.
     """
-    tensors = read_tensors(data)
+    tensors = encoder_half(read_tensors(data))
     recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
     config = recognised.config()
     check_budget(config, settings().max_parameters)
     own = OwnWeights(file, hashlib.sha256(data).hexdigest(), tensors, recognised, first_not_finite(tensors))
-    _hold(own)
+    hold(own)
     build_encoder(tensors, recognised, config)
     return own
 
 
-def _hold(own: OwnWeights) -> None:
-    """Count a file among those that are open, for as long as anybody has it; WeightsError if it is one too many."""
+def hold(one: Held) -> None:
+    """Count something among what is held, for as long as anybody has it; WeightsError if it is one too many."""
     with _HELD_LOCK:
-        if own.n_bytes + sum(other.n_bytes for other in _HELD) > settings().max_own_weights:
+        if one.n_bytes + sum(other.n_bytes for other in _HELD) > settings().max_own_weights:
             raise WeightsError(
                 "This server holds as many visitors' weights as it can right now; try again in some minutes."
             )
-        _HELD.add(own)
+        _HELD.add(one)

@@ -10,7 +10,8 @@ from typing import Any
 from playground.config import ConfigError, ModelConfig
 from playground.interop.recognise import Recognised
 from playground.text import split_sentences
-from playground.web.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, Text, write
+from playground.web.kinds import Several, Text
+from playground.web.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, write
 
 VERSION = "1"
 """Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
@@ -18,12 +19,15 @@ VERSION = "1"
 
 def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
     """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
-    value, complaint = PARAMS[key].read(texts[-1])
+    param, text = PARAMS[key], texts[-1]
+    value, complaint = param.read_all(texts) if isinstance(param, Several) else param.read(text)
     if complaint is None:
         return value, None
-    if isinstance(PARAMS[key], Text):
+    if isinstance(param, Text):
         return value, f"The {key.rpartition('_')[-1]} {complaint}."
-    return value, f"The link's {key}={_brief(texts[-1])} {complaint}; {write(value)} is used instead."
+    if isinstance(param, Several):
+        text = param.wrong(texts)[0]
+    return value, f"The link's {key}={_brief(text)} {complaint}; {_named(value)} is used instead."
 
 
 def settle(
@@ -41,7 +45,7 @@ def settle(
         asked: the keys that a link has just set, rather than the visitor's own hand: these are worth a sentence.
         before: the values that the page showed last, which did go together.
         trained: whether the trained weights are there.
-        own: the visitor's own weights, which count where `weights` is `mine`.
+        own: what the visitor's own weights decide, which counts where `weights` is `mine` or `trained here`.
 
     Returns:
         The values, changed as little as possible, and a sentence for each change that needs one.
@@ -53,7 +57,8 @@ def settle(
             "The trained weights are not on this server, so these are random weights of the same shape; "
             "the README says how to get the trained ones."
         )
-    if values["tokenizer"] == "wordpiece" and not trained:
+    has_its_own = values["weights"] == "trained here" and own is not None
+    if values["tokenizer"] == "wordpiece" and not trained and not has_its_own:
         values["tokenizer"] = "word"
         notices = notices or [
             "The trained model's tokenizer is not on this server, so the text's own words are tokens."
@@ -65,7 +70,7 @@ def settle(
         values["sentence"] = n_sentences
     if values["weights"] == "minilm":
         _lock(values, asked, notices)
-    elif values["weights"] == "mine" and own is not None:
+    elif values["weights"] in {"mine", "trained here"} and own is not None:
         _follow(values, own, notices)
     else:
         values.update({key: size.read(write(values[key]))[0] for key, size in SIZES.items()})  # back from a file's own
@@ -102,7 +107,7 @@ def _lock(values: dict[str, Any], asked: Collection[str], notices: list[str]) ->
 
 def _follow(values: dict[str, Any], own: Recognised, notices: list[str]) -> None:
     """Set what the visitor's own weights tell."""
-    values.update({key: known for key, known in own.known.items() if key in ARCHITECTURE})
+    values.update({key: known for key, known in own.known.items() if key in ARCHITECTURE or key == "causal"})
     if values["positions"] == "learned" and "positions" in own.asked:
         values["positions"] = own.asked["positions"]
         notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")
@@ -119,6 +124,13 @@ def _next_divisor(values: Mapping[str, Any], before: Mapping[str, Any]) -> int:
 
 def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _named(value: object) -> str:
+    """A value in a sentence; of several words the first."""
+    if not isinstance(value, tuple):
+        return write(value)
+    return write(value[0]) if len(value) == 1 else f"{write(value[0])} and {len(value) - 1} more"
 
 
 def _brief(text: str) -> str:

@@ -15,6 +15,12 @@ _PAGES = {
     "step-by-step": ("Step by step", "One layer, one head, one token: every number on the way."),
     "positions": ("Positions", "How words are told apart by their place, and what is lost without."),
     "encoder-decoder": ("Encoder–decoder", "How a decoder reads what the encoder wrote, and what comes next."),
+    "gradient-flow": ("Gradient flow", "What norms and residual connections do to a gradient on its way back."),
+    "training": ("Training", "A small transformer learns a task while you watch, in the architecture you choose."),
+    "regularisers": (
+        "Regularisers",
+        "Ten ways to train that are to help: what each changes, measured in runs of your own.",
+    ),
     "tutorials": (
         "Tutorials",
         "The five tutorials side by side: where they differ, what it does, and what went wrong.",

@@ -116,8 +116,13 @@ def _open_upload() -> None:
 
 
 def _forget(upload: UploadedFile) -> None:
-    """Free the bytes of an upload, which the server would keep as long as the session."""
+    """Let go of an upload, and draw a new uploader."""
     st.session_state[UPLOADS] = st.session_state.get(UPLOADS, 0) + 1
+    free(upload)
+
+
+def free(upload: UploadedFile) -> None:
+    """Free the bytes of an upload, which the server would keep as long as the session."""
     context = get_script_run_ctx()
     if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
         context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)

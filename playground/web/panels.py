@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from playground.engine import BusyError, Run
-from playground.web import cache, state
+from playground.web import cache, held_training, state
 
 
 def heading(question: str) -> None:
@@ -50,6 +50,12 @@ def current_run() -> Run:
         st.info("Type a sentence in the sidebar, and this page shows what the encoder does with it.")
         st.stop()
     run = shown_run()
+    if setup.trained and all(setup.batch.unknown[setup.sentence]):
+        st.info(
+            "What was trained here knows no token of this sentence, and reads [UNK] throughout; the sidebar has a "
+            "sentence that it knows.",
+            icon=":material/help:",
+        )
     cut = setup.batch.truncated[setup.sentence]
     if cut:
         kept = int((~run.padding).sum())
@@ -63,7 +69,8 @@ def run_line(run: Run) -> None:
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
     where = "a GPU" if run.device == "cuda" else "CPU"
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
-    learned = names.get(state.current().weights, "your own weights")
+    weights = state.current().weights
+    learned = names.get(weights) or held_training.label(weights) or "your own weights"
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
         f"{1000 * run.seconds:.0f} ms on {where} · {learned}"

@@ -1,105 +1,20 @@
 """Every query parameter, which is the key of one widget: its frozen default and how its text is read."""
 
-import math
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
+from playground.analysis.gradient_reading import PARTS as GRADIENT_PARTS
 from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES
-from playground.limits import MAX_CHARACTERS, MAX_SENTENCES, MAX_TOKENS
+from playground.limits import MAX_SENTENCES, MAX_TOKENS
 from playground.presets import PRESETS
 from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
+from playground.web.kinds import Choice, Param, Size, Switch, Text, Whole
+from playground.web.regulariser_params import ABLATION
+from playground.web.training_params import TRAINING
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 DEFAULT_TARGET = "Het dier was te moe.\nDaarom stak het de straat niet over."
 """What a translator would have made of the default text, in Dutch; of two lengths, so that the shorter is padded."""
 
 TRAINED = PRESETS["minilm-l6"].config
-
-Reading = tuple[Any, str | None]
-"""The value to use, and what is wrong with the link's text, where something is."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of a few words."""
-
-    default: str
-    options: Sequence[str]
-
-    def read(self, text: str) -> Reading:
-        """Read the word."""
-        if text in self.options:
-            return text, None
-        return self.default, f"is not one of {', '.join(self.options)}"
-
-
-@dataclass(frozen=True)
-class Size:
-    """One of the numbers that a slider stops at, smallest first."""
-
-    default: float
-    options: Sequence[float]
-
-    def read(self, text: str) -> Reading:
-        """Read the number; one between two stops becomes the nearer stop."""
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if math.isnan(value):
-            return self.default, "is not a number"
-        inside = min(max(value, self.options[0]), self.options[-1])
-        nearest = min(self.options, key=lambda option: abs(option - inside))
-        return nearest, None if nearest == value else "is not a stop of its slider"
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A whole number between two bounds."""
-
-    default: int
-    low: int
-    high: int
-
-    def read(self, text: str) -> Reading:
-        """Read the number; one outside the bounds becomes the nearer bound."""
-        if not re.fullmatch("-?[0-9]{1,20}", text):
-            return self.default, "is not a whole number"
-        value = min(max(int(text), self.low), self.high)
-        return value, None if value == int(text) else f"is not between {self.low:,} and {self.high:,}"
-
-
-@dataclass(frozen=True)
-class Switch:
-    """On or off."""
-
-    default: bool
-
-    def read(self, text: str) -> Reading:
-        """Read true or false."""
-        if text.lower() in {"true", "false"}:
-            return text.lower() == "true", None
-        return self.default, "is neither true nor false"
-
-
-@dataclass(frozen=True)
-class Text:
-    """Typed text of at most `longest` characters."""
-
-    default: str
-    longest: int = MAX_CHARACTERS
-
-    def read(self, text: str) -> Reading:
-        """Read the text, as long as it may be."""
-        if len(text) > self.longest:
-            return text[: self.longest], f"has {len(text):,} characters; only the first {self.longest:,} are kept"
-        return text, None
-
-
-Param = Choice | Size | Whole | Switch | Text
 
 N_HEADS = (*range(1, 17), 20, 24, 25, 32, 48, 64, 96)
 
@@ -136,7 +51,7 @@ SWITCHES = {
 ARCHITECTURE: dict[str, Param] = {**SIZES, **WORDS, **SWITCHES}
 """The sidebar's architecture: `ModelConfig`'s own fields; the defaults are the trained model's."""
 
-WEIGHTS = Choice("minilm", ("minilm", "random", "mine"))
+WEIGHTS = Choice("minilm", ("minilm", "random", "mine", "trained here"))
 TOKENIZER = Choice("wordpiece", ("wordpiece", "word", "char", "bpe"))
 VOCAB_SIZE = Whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY)
 SENTENCE = Whole(1, 1, MAX_SENTENCES)
@@ -146,6 +61,7 @@ SHARED: dict[str, Param] = {
     "text": Text(DEFAULT_TEXT),
     "sentence": SENTENCE,
     "weights": WEIGHTS,
+    "untrained": Switch(False),
     "tokenizer": TOKENIZER,
     "vocab_size": VOCAB_SIZE,
     **ARCHITECTURE,
@@ -188,6 +104,10 @@ OWN: dict[str, Param] = {
     "step_query": Whole(10, 0, MAX_TOKENS - 1),
     "step_key": Whole(2, 0, MAX_TOKENS - 1),
     "step_dropout": Switch(False),
+    "gradient_layers": Whole(12, 1, 48),
+    "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
+    "gradient_of": Choice("whole layer", GRADIENT_PARTS),
+    "gradient_view": Choice("chain rule", ("chain rule", "depth sweep")),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "treemap", "layers")),
     "tutorials_against": Choice("E", ("A", "B", "C", "D", "E")),
@@ -197,6 +117,8 @@ OWN: dict[str, Param] = {
     "encdec_layer": Whole(0, 0, 95),
     "encdec_head": Whole(0, 0, 95),
     "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
+    **TRAINING,
+    **ABLATION,
 }
 """The pages' own parameters; each starts with its page."""
 
@@ -209,3 +131,8 @@ LOCKED = ("tokenizer", *ARCHITECTURE)
 def write(value: object) -> str:
     """Turn a value into the text that its widget puts into the link."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def write_all(value: object) -> list[str]:
+    """The same for every kind of parameter: several words are a text each, none of them is an empty text."""
+    return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]

@@ -28,7 +28,7 @@ def current_rows() -> positions.Array:
 
 def table(run: Run, rows: positions.Array) -> None:
     """The table that the model uses."""
-    random = run.config.positions == "learned" and state.current().weights == "random"
+    random = run.config.positions == "learned" and state.current().drawn
     caution = " These are random: nothing was learned yet." if random else ""
     st.markdown(
         f"Attention sees a set of vectors, whatever their order. The remedy is a table: its row $P_t$ is added to the "

@@ -8,11 +8,13 @@ import streamlit as st
 from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.text import split_sentences
+from playground.training.data import BOS
 from playground.web import cache, panels, seq2seq_cache, state
 from playground.web.cache import TextKey
-from playground.web.params import OWN, Text
+from playground.web.kinds import Text
+from playground.web.params import OWN
 
-PairKey = tuple[TextKey, int, TextKey, int, ModelConfig, int]
+PairKey = tuple[TextKey, int, TextKey, int, str, ModelConfig, int]
 """What the run of a pair depends on, as `seq2seq_cache.run` takes it."""
 
 
@@ -29,17 +31,34 @@ def current_pair(setup: state.Setup) -> PairKey:
         _stop("Type a sentence in the sidebar: it is the source that the encoder reads.")
     if not lines:
         _stop("Type a target: the decoder needs at least one token to go on from.")
+    weights = setup.weights if setup.trained and setup.trained.kind == "seq2seq" else "random"
+    if weights != "random":
+        lines = _readable(setup, weights, lines)
     sentence, line = setup.sentence, min(setup.sentence, len(lines) - 1)
     _tell_how_lines_match(len(setup.text.sentences), sentence, len(lines))
     key = replace(setup.text_key, sentences=lines)
     with panels.plainly():
         source, target = setup.batch, cache.tokenize(key)
         config = replace(setup.config, vocab_size=cache.tokenizer(setup.text_key).vocab_size)
-        pair = (setup.text_key, sentence, key, line, config, setup["seed"])
+        pair = (setup.text_key, sentence, key, line, weights, config, setup["seed"])
         run = seq2seq_cache.run(*pair)
     _tell_what_is_cut("source", source.truncated[sentence], run.source.n_real, setup["max_len"])
     _tell_what_is_cut("target", target.truncated[line], run.target.n_real, setup["max_len"])
     return pair
+
+
+def _readable(setup: state.Setup, weights: str, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """The target as the trained decoder reads it: after [BOS]; and where it knows none of it, what it says itself."""
+    with panels.plainly():
+        if all(all(row) for row in cache.tokenize(replace(setup.text_key, sentences=lines)).unknown):
+            lines = seq2seq_cache.say(setup.text_key, weights, setup["max_len"])
+            st.info(
+                "None of your target is among the tokens that this decoder knows, so it says its own, the likeliest "
+                f"token at every step: `{lines[setup.sentence]}`. Type a target in its tokens to see how likely "
+                "it finds that one.",
+                icon=":material/robot_2:",
+            )
+    return tuple(line if line.split()[:1] == [BOS] else f"{BOS} {line}" for line in lines)
 
 
 def _typed_target() -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from playground.figures import attention as figures
 from playground.figures.seq2seq import mask_heatmap
 from playground.figures.theme import token_names
 from playground.seq2seq import PairRun, Side
-from playground.web import cache, panels, seq2seq_cache, widgets
+from playground.web import cache, held_training, panels, seq2seq_cache, state, widgets
 from playground.web.grid import head_picker
 from playground.web.seq2seq_input import PairKey
 
@@ -28,15 +28,18 @@ ATTENTIONS = {
 }
 
 
-def run_line(run: PairRun, weights: str, seed: int) -> None:
-    """How much was computed, where, how fast, and that nothing of it was learned."""
+UNTRAINED = ":orange-badge[untrained: random weights]"
+
+
+def run_line(run: PairRun, pair: PairKey, weights: str, seed: int) -> None:
+    """How much was computed, where, how fast, and whether anything of it was learned."""
     where = "a GPU" if run.device == "cuda" else "CPU"
+    learned = held_training.label(pair[4])
     st.caption(
         f"{_counted(run.source, 'source')} · {_counted(run.target, 'target')} · {run.config.n_layers} layers × "
-        f"{run.config.n_heads} heads in each half · {1000 * run.seconds:.0f} ms on {where} · "
-        ":orange-badge[untrained: random weights]"
+        f"{run.config.n_heads} heads in each half · {1000 * run.seconds:.0f} ms on {where} · {learned or UNTRAINED}"
     )
-    if weights != "random":
+    if learned is None and weights != "random":
         st.caption(
             "A trained decoder to go with the sidebar's weights does not exist: both halves have random weights, in "
             f"the sidebar's shape, drawn from its seed {seed}."
@@ -133,9 +136,14 @@ def next_words(pair: PairKey) -> None:
     """The words that the logits of one target position rank highest."""
     with panels.plainly():
         run = seq2seq_cache.run(*pair)
+    learned = held_training.label(pair[4])
     st.caption(
-        ":orange-badge[untrained: random weights] The softmax of the logits at one target position, best first. "
-        "Training raises the probabilities of the words that do follow; until then the order is chance."
+        f"{f'{learned}.' if learned else UNTRAINED} The softmax of the logits at one target position, best first. "
+        + (
+            "Training raises the probabilities of the words that do follow; until then the order is chance."
+            if state.drawn(pair[4])
+            else "After [BOS] comes the first token; after the last one, where it has learnt that, [EOS], the end."
+        )
     )
     last = run.target.n_real - 1
     position = widgets.whole("encdec_position", "target token, by its position", high=last)

@@ -32,9 +32,13 @@ class Settings:
     busy_timeout: float = 20.0
     """Seconds that a visitor waits for a turn to compute before the page says that the server is busy."""
     max_own_weights: int = 2_000_000_000
-    """Bytes that the weights visitors have opened, and the models made of them, may take, all of them together."""
+    """Bytes that the weights visitors have opened or trained, and the models made of them, may take, all together."""
     weights_folder: Path | None = None
     """Folder whose safetensors files every visitor may open; None: visitors bring their own."""
+    max_trainings: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
+    """Networks that train at once; further visitors wait in a queue."""
+    max_training_seconds: float = 300.0
+    """Longest training, by the estimate before its start."""
 
 
 @lru_cache(maxsize=1)
@@ -67,6 +71,8 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         busy_timeout=read("busy_timeout", _seconds, default.busy_timeout),
         max_own_weights=read("max_own_weights", _count, default.max_own_weights),
         weights_folder=read("weights_folder", _folder, default.weights_folder),
+        max_trainings=read("max_trainings", _count, default.max_trainings),
+        max_training_seconds=read("max_training_seconds", _seconds, default.max_training_seconds),
     )
 
 

@@ -1,19 +1,15 @@
 """The sidebar, the same on every page: text, weights, architecture, tokens, seed and link."""
 
 from collections.abc import Collection
-from typing import Any
 
 import streamlit as st
 
 from playground.limits import MAX_CHARACTERS
 from playground.presets import PRESETS, differences
 from playground.text.builders import MAX_BPE_VOCABULARY
-from playground.web import own_weights, params, state, widgets
+from playground.web import own_shape, own_weights, params, recipe_link, state, trained_here, widgets
 from playground.web.address import copy_link, keep_true
 from playground.web.presets import apply_preset
-
-OWN_SHAPE = "_own_shape"
-"""Session key of the visitor's own architecture, while the trained weights show theirs."""
 
 HELP = {
     "d_model": "Width of the residual stream: how many numbers stand for one token.",
@@ -35,7 +31,8 @@ HELP = {
     "residual": "Add each sublayer's input to its output.",
     "dropout": "The share of numbers that is zeroed while training; the pages run without, step by step shows where.",
     "weights": "minilm: a trained encoder. random: drawn from the seed, in whatever shape you like. "
-    "mine: a file that you have saved, of a tutorial's model or another encoder.",
+    "mine: a file that you have saved, of a tutorial's model or another encoder. "
+    "trained here: what you have trained on the Training page.",
     "tokenizer": "How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
     "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts.",
     "causal": "No token may look at later ones, as in a decoder.",
@@ -76,7 +73,7 @@ def draw() -> None:
     setup = state.current()
     if len(setup.text.sentences) > 1:
         widgets.whole("sentence", "Sentence to look at", high=len(setup.text.sentences))
-    widgets.choice("weights", "Weights", help_text=HELP["weights"], on_change=_remember_architecture)
+    widgets.choice("weights", "Weights", help_text=HELP["weights"], on_change=own_shape.remember)
     trained = setup["weights"] == "minilm"
     if trained:
         st.caption("**MiniLM-L6**, trained on pairs of sentences; its shape is fixed.")
@@ -89,6 +86,8 @@ def draw() -> None:
         )
     elif setup["weights"] == "mine":
         own_weights.draw()
+    elif setup["weights"] == "trained here":
+        trained_here.draw(setup)
     else:
         st.caption(":orange-badge[random weights] Nothing here was learned.")
     st.selectbox(
@@ -103,17 +102,18 @@ def draw() -> None:
     )
     st.caption(_resemblance(setup))
     locked = _locked(setup)
-    with st.expander("Architecture", expanded=not trained):
+    with st.expander("Architecture", expanded=not trained and setup.trained is None):
         _architecture(locked)
     with st.expander("Tokens and masks"):
-        widgets.choice("tokenizer", disabled="tokenizer" in locked, help_text=HELP["tokenizer"])
-        if setup["tokenizer"] == "bpe":
+        if setup.trained is None:
+            widgets.choice("tokenizer", disabled="tokenizer" in locked, help_text=HELP["tokenizer"])
+        if setup.trained is None and setup["tokenizer"] == "bpe":
             widgets.whole("vocab_size", "vocab_size", high=MAX_BPE_VOCABULARY, step=100)
         widgets.size("max_len", disabled="max_len" in locked, help_text=HELP["max_len"])
-        widgets.switch("causal", help_text=HELP["causal"])
+        widgets.switch("causal", disabled="causal" in locked, help_text=HELP["causal"])
     low, high, default = params.SEED.low, params.SEED.high, params.SEED.default
     st.number_input("Seed", low, high, default, key="seed", help=HELP["seed"], bind="query-params")
-    copy_link()
+    copy_link(recipe_link.to_carry(setup))
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
     keep_true("shared", params.SHARED)
 
@@ -122,7 +122,7 @@ def _locked(setup: state.Setup) -> Collection[str]:
     """What the weights decide."""
     if setup["weights"] == "minilm":
         return params.LOCKED
-    return setup.own.recognised.known.keys() if setup.own else ()
+    return setup.decided.known.keys() if setup.decided else ()
 
 
 def _architecture(locked: Collection[str]) -> None:
@@ -147,33 +147,20 @@ def _resemblance(setup: state.Setup) -> str:
     return f"nearest: {PRESETS[name].title}, but {listed}"
 
 
-def _set(values: dict[str, Any]) -> None:
-    for key, value in values.items():
-        st.session_state[key] = value
-
-
 def _unlock() -> None:
-    st.session_state.pop(OWN_SHAPE, None)
-    _set({"weights": "random"})
+    own_shape.forget()
+    own_shape.put({"weights": "random"})
 
 
 def _start_from() -> None:
     name = st.session_state["preset"]
     if name is not None:
-        st.session_state.pop(OWN_SHAPE, None)
+        own_shape.forget()
         apply_preset(name)
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts
 
 
-def _remember_architecture() -> None:
-    """The trained weights lock the sliders to their own shape; the visitor's own comes back with random weights."""
-    if st.session_state["weights"] == "minilm":
-        st.session_state[OWN_SHAPE] = {key: st.session_state[key] for key in params.LOCKED}
-    else:
-        _set(st.session_state.pop(OWN_SHAPE, {}))
-
-
 def _reset() -> None:
     own_weights.close()
-    st.session_state.pop(OWN_SHAPE, None)
-    _set({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})
+    own_shape.forget()
+    own_shape.put({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})

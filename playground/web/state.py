@@ -7,9 +7,12 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.config import ModelConfig
+from playground.interop.recognise import Recognised
 from playground.limits import MAX_TOKENS
 from playground.text import Batch, Sentences, split_sentences
-from playground.web import cache, held_weights, link, params
+from playground.training.result import Trained
+from playground.web import cache, held_training, held_weights, link, params
+from playground.web.kinds import Whole
 
 NOTICES = "_notices"
 """Session key of (the choices they are about, the sentences); they stay until a choice changes."""
@@ -19,6 +22,14 @@ SHOWN = "_shown"
 
 OPEN = "_open"
 """Session key of the page that was drawn last, by its path."""
+
+
+_NOT_IN_A_LINK = {
+    "mine": "A link can't carry a weights file, so these are random weights of its architecture; "
+    "open the file in the sidebar to see yours.",
+    "trained here": "A link can't carry what was trained, so these are random weights of the same architecture; "
+    "the Training page trains it anew.",
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,8 @@ class Setup:
         """What the tokens depend on; there has to be a sentence."""
         vocab_size = self["vocab_size"] if self["tokenizer"] == "bpe" else 0
         longest = MAX_TOKENS if self["positions"] == "none" else self["max_len"]
-        return cache.TextKey(self["tokenizer"], vocab_size, longest, self.text.sentences)
+        tokenizer = self.trained.key if self.trained else self["tokenizer"]
+        return cache.TextKey(tokenizer, vocab_size, longest, self.text.sentences)
 
     @property
     def batch(self) -> Batch:
@@ -54,15 +66,38 @@ class Setup:
 
     @property
     def weights(self) -> str:
-        """`minilm`, `random`, or the SHA-256 of the visitor's own file; until there is one, `random`."""
-        if self["weights"] != "mine":
-            return str(self["weights"])
-        return self.own.sha256 if self.own else "random"
+        """`minilm`, `random`, the SHA-256 of the visitor's own file, or the key of what was trained here.
+
+        Until there is such a file, or such a network, `random`.
+        """
+        if self["weights"] == "mine":
+            return self.own.sha256 if self.own else "random"
+        if self["weights"] == "trained here":
+            trained = self.trained
+            return "random" if trained is None else trained.initial_key if self["untrained"] else trained.key
+        return str(self["weights"])
 
     @property
     def own(self) -> held_weights.OwnWeights | None:
         """The visitor's own weights, where they are what is shown."""
         return held_weights.opened() if self["weights"] == "mine" else None
+
+    @property
+    def trained(self) -> Trained | None:
+        """What was trained here, where that is what is shown, or what it was before."""
+        return held_training.shown() if self["weights"] == "trained here" else None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the weights are random: nothing was learned."""
+        return drawn(self.weights)
+
+    @property
+    def decided(self) -> Recognised | None:
+        """What the visitor's own weights decide."""
+        if self.trained:
+            return held_training.decided(self.trained)
+        return self.own.recognised if self.own else None
 
     @property
     def config(self) -> ModelConfig:
@@ -74,6 +109,11 @@ class Setup:
     def run_key(self) -> tuple[cache.TextKey, int, str, ModelConfig, int, bool]:
         """What the run of the sentence depends on, as `cache.run_sentence` takes it."""
         return self.text_key, self.sentence, self.weights, self.config, self["seed"], self["causal"]
+
+
+def drawn(weights: str) -> bool:
+    """Whether weights, as `Setup.weights`, are random."""
+    return weights == "random" or weights.startswith("initial-")
 
 
 def value(key: str) -> Any:
@@ -110,19 +150,12 @@ def open_page(page: str) -> None:
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, (value, _) in read.items() if key in values})
     before = st.session_state.get(SHOWN)
-    own = held_weights.opened()
-    settled, reasons = link.settle(
-        values,
-        from_link,
-        before=before,
-        trained=cache.trained_available(),
-        own=own.recognised if own else None,
-    )
-    if values["weights"] == "mine" and before is None:
-        reasons.append(
-            "A link can't carry a weights file, so these are random weights of its architecture; "
-            "open the file in the sidebar to see yours."
-        )
+    if held_training.take():
+        cache.forget_own()
+    own = Setup(values).decided
+    settled, reasons = link.settle(values, from_link, before=before, trained=cache.trained_available(), own=own)
+    if before is None and own is None and values["weights"] in _NOT_IN_A_LINK:
+        reasons.append(_NOT_IN_A_LINK[values["weights"]])
     st.session_state[SHOWN] = settled
     if sentences or reasons:
         st.session_state[NOTICES] = (settled, [*sentences, *reasons])
@@ -130,16 +163,18 @@ def open_page(page: str) -> None:
     wanted = {**{key: value for key, (value, _) in read.items()}, **settled}
     changed = [key for key in settled if settled[key] != values[key]]
     for key in changed:
-        if key in st.session_state:
+        can_be_linked = link.read(key, params.write_all(settled[key]))[0] == settled[key]
+        if key in st.session_state or not can_be_linked:  # such as a size between its slider's stops
             st.session_state[key] = settled[key]
-    misspelt = any([params.write(read[key][0])] != texts[key] for key in from_link)
+    misspelt = any(params.write_all(read[key][0]) != texts[key] for key in from_link)
     if outdated or misspelt or any(key not in st.session_state for key in changed):
         _rewrite_link(wanted)
 
 
 def own_keys(page: str) -> list[str]:
     """The parameters of one page, by its path."""
-    prefix = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec"}.get(page, page)
+    prefixes = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec", "gradient-flow": "gradient"}
+    prefix = prefixes.get(page, page)
     return [key for key in params.OWN if key.startswith(f"{prefix}_")]
 
 
@@ -153,9 +188,10 @@ def _bring_back(page: str) -> None:
     if not arrived or context is None or not context.is_history_navigation:
         return
     kept = {key: st.session_state[key] for key in own_keys(page) if key in st.session_state}
-    moved = {key: value for key, value in kept.items() if value != params.OWN[key].default}
+    written = {key: params.write_all(value) for key, value in kept.items()}
+    moved = {key: texts for key, texts in written.items() if texts != params.write_all(params.OWN[key].default)}
     if moved.keys() - st.query_params.keys():
-        st.query_params.update({key: params.write(value) for key, value in moved.items()})
+        st.query_params.update(moved)
         st.rerun()
 
 
@@ -168,7 +204,7 @@ def notices() -> list[str]:
 def _rewrite_link(values: dict[str, Any]) -> None:
     """Put corrected values into the link and start again: only the link can seed a widget that is not there yet."""
     others = {key: st.query_params.get_all(key) for key in st.query_params if key not in params.PARAMS and key != "v"}
-    ours = {key: params.write(value) for key, value in values.items() if value != params.PARAMS[key].default}
+    ours = {key: params.write_all(value) for key, value in values.items() if value != params.PARAMS[key].default}
     st.query_params.from_dict({**others, **ours})
     st.rerun()
 
@@ -180,7 +216,10 @@ def limit(key: str, high: int) -> int:
         key: a parameter of the page.
         high: the largest value that makes sense now, such as the last layer.
     """
-    default = min(int(params.PARAMS[key].default), high)
+    param = params.PARAMS[key]
+    if not isinstance(param, Whole):
+        raise TypeError(f"{key} is not a Whole")
+    default = min(param.default, high)
     if value(key) > high:
         if key in st.session_state:
             st.session_state[key] = high

@@ -5,17 +5,18 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from playground.web import state
-from playground.web.params import PARAMS, Choice, Size, Switch, Whole, write
+from playground.web.kinds import Choice, Several, Size, Switch, Whole
+from playground.web.params import PARAMS, write
 
 
-def size(key: str, *, disabled: bool = False, help_text: str | None = None) -> None:
+def size(key: str, label: str | None = None, *, disabled: bool = False, help_text: str | None = None) -> float:
     """A slider over a parameter's stops, and over the value of a visitor's own weights, which may lie between them."""
     param = PARAMS[key]
     if not isinstance(param, Size):
         raise TypeError(f"{key} is not a Size")
     stops = sorted({*param.options, state.value(key)})
-    st.select_slider(
-        key,
+    chosen: float = st.select_slider(
+        label or key,
         stops,
         param.default,
         key=key,
@@ -24,6 +25,7 @@ def size(key: str, *, disabled: bool = False, help_text: str | None = None) -> N
         bind="query-params",
         format_func=write,
     )
+    return chosen
 
 
 def choice(
@@ -51,6 +53,23 @@ def choice(
         wrap=True,
     )
     return str(chosen)
+
+
+def several(key: str, label: str, *, help_text: str | None = None) -> list[str]:
+    """Pills, any number of them chosen."""
+    param = PARAMS[key]
+    if not isinstance(param, Several):
+        raise TypeError(f"{key} is not a Several")
+    return st.pills(
+        label,
+        param.options,
+        selection_mode="multi",
+        default=param.default,
+        key=key,
+        help=help_text,
+        bind="query-params",
+        wrap=True,
+    )
 
 
 def stage(key: str, label: str, order: Sequence[str]) -> str:

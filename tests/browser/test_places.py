@@ -15,6 +15,9 @@ PAGES = (
     "step-by-step",
     "positions",
     "encoder-decoder",
+    "gradient-flow",
+    "training",
+    "regularisers",
     "tutorials",
     "parameters",
 )

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from playground.figures import attention, lines
-from playground.figures.theme import token_labels
+from playground.figures import attention, lines, palette
+from playground.figures.theme import text_width, token_labels, token_names
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
 T = len(TOKENS)
@@ -163,14 +163,9 @@ def test_a_difference_diverges_from_zero() -> None:
 # --- lines, ranking, entropy
 
 
-def lines_of(figure: go.Figure) -> list[tuple[float, float]]:
+def lines_of(drawn: lines.Lines) -> list[tuple[int, int]]:
     """Every line as its two ends, query and key."""
-    ends = []
-    for trace in figure.data:
-        if trace.mode == "lines" and trace.line.color:
-            y = np.array(trace.y, dtype=float).reshape(-1, 3)
-            ends += [(float(q), float(k)) for q, k, gap in y if np.isfinite(q)]
-    return ends
+    return [edge for stroke in drawn.strokes for edge in stroke.edges]
 
 
 def test_lines_lead_from_every_query_to_its_strongest_keys() -> None:
@@ -178,11 +173,19 @@ def test_lines_lead_from_every_query_to_its_strongest_keys() -> None:
     pattern[:, 0] = 0.6
     pattern[:, 5] = 0.4
     pattern[3, 0], pattern[3, 2] = 0.01, 0.59  # below what is drawn
-    figure = lines.head_lines(pattern, TOKENS, 3, shown=EVERY)
+    drawn = lines.head_lines(pattern, TOKENS, 3, shown=EVERY)
     expected = {(q, k) for q in range(T) for k in range(T) if pattern[q, k] > 0.02}
-    assert set(lines_of(figure)) == expected
-    names = [list(trace.text) for trace in figure.data if trace.text is not None]
-    assert names == [token_labels(TOKENS)] * 2
+    assert sorted(lines_of(drawn)) == sorted(expected)
+    assert drawn.names == token_names(TOKENS)
+
+
+def test_a_line_is_as_thick_as_its_weight_is_heavy_and_the_chosen_querys_stand_out() -> None:
+    pattern = np.diag(np.array([0.02, 0.1, 0.25, 0.5, 0.75, 1.0], dtype=np.float32))
+    strokes = lines.head_lines(pattern, TOKENS, 2, shown=EVERY).strokes
+    widths = {stroke.edges[0][0]: stroke.width for stroke in strokes if stroke.edges[0][0] != 5}
+    assert widths == {0: 1, 1: 2, 2: 4, 3: 6, 4: 9}
+    assert [stroke.edges for stroke in strokes if stroke.colour == palette.ATTENTION] == [[(2, 2)]]
+    assert strokes[-1].colour == palette.ATTENTION  # above the others
 
 
 def test_at_most_the_strongest_keys_are_drawn() -> None:
@@ -193,9 +196,9 @@ def test_at_most_the_strongest_keys_are_drawn() -> None:
 
 def test_lines_leave_hidden_tokens_out() -> None:
     shown = np.array([False, True, True, True, True, False])
-    figure = lines.head_lines(np.full((T, T), 1 / T, dtype=np.float32), TOKENS, 2, shown=shown)
-    assert all(0 <= end <= 3 for line in lines_of(figure) for end in line)
-    assert [list(trace.text) for trace in figure.data if trace.text is not None] == [token_labels(TOKENS)[1:5]] * 2
+    drawn = lines.head_lines(np.full((T, T), 1 / T, dtype=np.float32), TOKENS, 2, shown=shown)
+    assert {end for line in lines_of(drawn) for end in line} == {0, 1, 2, 3}
+    assert drawn.names == token_names(TOKENS)[1:5]
     empty = lines.head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, shown=np.zeros(T, dtype=bool))
     assert lines_of(empty) == []
 
@@ -225,7 +228,6 @@ def test_no_picture_holds_a_tag_that_somebody_typed() -> None:
     pattern = np.full((T, T), 1 / T, dtype=np.float32)
     for figure in (
         attention.head_heatmap(pattern, TOKENS, ALL),
-        lines.head_lines(pattern, TOKENS, 0, shown=EVERY),
         attention.query_ranking(pattern[0], TOKENS, ALL[0]),
     ):
         assert "&lt;b&gt;" in text_of(figure).replace("\\u0026", "&").replace("\\u003c", "<").replace("\\u003e", ">")
@@ -237,3 +239,16 @@ def test_no_picture_holds_a_tag_that_somebody_typed() -> None:
 def _strings(trace: Any, axis: str) -> list[str]:
     values = getattr(trace, axis, None)
     return [value for value in (() if values is None else values) if isinstance(value, str)]
+
+
+@pytest.mark.parametrize("tokens", [["a"], TOKENS, ["mmmmmmmmmmmmmmmmmmmm"], ["日本語" * 6], ["il" * 9]])
+def test_a_heatmap_leaves_its_names_enough_room(tokens: list[str]) -> None:
+    """Where there is too little, Plotly draws the chart twice; here against a font's own widths at 11.25 px."""
+    n = len(tokens)
+    pattern = np.full((n, n), 1 / n, dtype=np.float32)
+    margin = attention.head_heatmap(pattern, tokens, np.ones((n, n), dtype=bool)).layout.margin
+    longest = text_width(token_labels(tokens))
+    assert margin.l > longest
+    assert margin.b > 0.8 * longest
+    short = attention.head_heatmap(np.ones((1, 1), dtype=np.float32), ["a"], np.ones((1, 1), dtype=bool)).layout.margin
+    assert margin.l >= short.l

@@ -7,7 +7,7 @@ from playground.tutorials.table import NAMES
 
 PAGES = {
     "overview", "attention", "norms", "parameters", "positions", "step-by-step", "encoder-decoder", "gradient-flow",
-    "training",
+    "training", "regularisers",
 }  # fmt: skip
 
 

@@ -13,14 +13,19 @@ from streamlit.util import calc_hash
 _MAIN = Path(__file__).resolve().parents[2] / "playground" / "web" / "app.py"
 
 
-def open_page(page: str = "overview", **query: str) -> AppTest:
-    """Follow a link to a page."""
+def new_page(page: str = "overview", **query: str) -> AppTest:
+    """A link to a page that has not been followed yet."""
     app = AppTest.from_file(_MAIN, default_timeout=60)
     for key, text in query.items():
         app.query_params[key] = text
     app.switch_page(f"../../pages/{page}.py")
     app._page_hash = calc_hash(page.replace("_", "-"))  # of its path in the address; AppTest takes the file's name
-    return app.run()
+    return app
+
+
+def open_page(page: str = "overview", **query: str) -> AppTest:
+    """Follow a link to a page."""
+    return new_page(page, **query).run()
 
 
 def charts(app: AppTest) -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """The attention page draws the very weights of the head that the link names, in every view."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy, rollout
 from playground.engine import Run, run
+from playground.figures.lines import head_lines
 from playground.figures.theme import token_labels
 from playground.presets import PRESETS
 from playground.text import characters
@@ -157,7 +160,27 @@ def test_every_view_stands_every_text(query: dict[str, str], view: str) -> None:
     app = open_page("attention", **query, attention_view=view)
     assert not app.exception
     assert not app.error
-    assert charts(app).keys() == {"attention_grid", "attention_pattern", f"attention_{view}"}
+    closer = {"attention_lines": drawn_lines(app)} if view == "lines" else {}
+    assert {**charts(app), **closer}.keys() == {"attention_grid", "attention_pattern", f"attention_{view}"}
+
+
+def drawn_lines(app: AppTest) -> dict[str, Any]:
+    """What the browser draws the lines from."""
+    (drawing,) = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("head_lines")]
+    data: dict[str, Any] = json.loads(drawing.json)
+    return data
+
+
+def test_the_lines_are_the_chosen_heads_and_say_so_to_those_who_cannot_see_them() -> None:
+    result = computed(1)
+    app = open_page("attention", **SMALL, text=TEXT, sentence="2", attention_layer="1", attention_head="2")
+    drawn = drawn_lines(app)
+    expected = head_lines(result.patterns()[1, 2], result.tokens, 10, shown=~result.padding)
+    assert drawn["names"] == expected.names
+    assert "<₂" in drawn["names"]  # as it was typed: the browser puts it in as text
+    edges = [[list(edge) for edge in stroke.edges] for stroke in expected.strokes]
+    assert [stroke["edges"] for stroke in drawn["strokes"]] == edges
+    assert "query 10 in colour" in drawn["alt"]
 
 
 @pytest.mark.parametrize("key", ["attention_layer", "attention_head", "attention_query"])

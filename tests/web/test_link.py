@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
 from playground.text import split_sentences
+from playground.web.kinds import Choice, Several, Size, Switch, Text, Whole
 from playground.web.link import model_config, read, settle
-from playground.web.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES, Choice, Size, Switch, Text, Whole
+from playground.web.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES
 
 JUNK = ["", " ", "NaN", "nan", "<script>alert(1)</script>", "None", "null", "[]", "-", "--5", "+", "²", "½", "1e",
         "0x10", "🙂", "\x00", "\u202e12", "true;", "9" * 5000, "a" * 100_000, "`x` **y** [z](w)"]  # fmt: skip
@@ -26,6 +27,8 @@ def inside(key: str, value: Any) -> bool:
         return isinstance(value, bool)
     if isinstance(param, Whole):
         return type(value) is int and param.low <= value <= param.high
+    if isinstance(param, Several):
+        return isinstance(value, tuple) and set(value) <= set(param.options) and len(set(value)) == len(value)
     return isinstance(value, str) and len(value) <= param.longest
 
 
@@ -37,6 +40,9 @@ def inside(key: str, value: Any) -> bool:
 def test_junk_becomes_a_value_of_the_parameter_with_a_sentence(key: str, junk: str) -> None:
     value, sentence = read(key, [junk])
     assert inside(key, value)
+    if isinstance(PARAMS[key], Several) and not junk:
+        assert (value, sentence) == ((), None)  # how a browser writes that none is chosen
+        return
     assert sentence is not None
     assert sentence.startswith(f"The link's {key}=")
     assert sentence.endswith(" is used instead.")
@@ -94,6 +100,23 @@ def test_a_good_value_is_taken_without_a_word(key: str, text: str, value: object
 def test_of_a_repeated_parameter_the_last_counts() -> None:
     assert read("n_layers", ["2", "junk", "3"]) == (3, None)
     assert read("n_layers", ["3", "junk"])[0] == SHARED["n_layers"].default
+
+
+def test_several_words_are_read_one_by_one() -> None:
+    key = "regularisers_chosen"
+    default = PARAMS[key].default
+    assert read(key, ["Weight decay", "Causal mask", "Weight decay"]) == (("Weight decay", "Causal mask"), None)
+    value, sentence = read(key, ["Weight decay", "<b>junk</b>", "Causal mask"])
+    assert value == ("Weight decay", "Causal mask")
+    assert sentence == (
+        "The link's regularisers_chosen=“bjunkb” is not an option there; Weight decay and 1 more is used instead."
+    )
+    assert read(key, ["", "weight decay"]) == (
+        default,
+        "The link's regularisers_chosen=“weight decay” is not an option there; Dropout on attention weights and 5 more "
+        "is used instead.",
+    )
+    assert read(key, [""]) == ((), None)
 
 
 def test_a_text_that_is_too_long_is_cut() -> None:

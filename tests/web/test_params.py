@@ -4,26 +4,15 @@ import pytest
 
 from playground.config import ModelConfig
 from playground.presets import PRESETS
+from playground.web.kinds import Choice, Several, Size, Switch, Text, Whole
 from playground.web.link import VERSION
-from playground.web.params import (
-    ARCHITECTURE,
-    LOCKED,
-    OWN,
-    PARAMS,
-    SHARED,
-    SIZES,
-    Choice,
-    Size,
-    Switch,
-    Text,
-    Whole,
-    write,
-)
+from playground.web.params import ARCHITECTURE, LOCKED, OWN, PARAMS, SHARED, write, write_all
 
 DEFAULTS = {
     "text": "The animal didn't cross the street because it was too tired.",
     "sentence": 1,
     "weights": "minilm",
+    "untrained": False,
     "tokenizer": "wordpiece",
     "vocab_size": 2_000,
     "dropout": 0.1,
@@ -75,6 +64,10 @@ DEFAULTS = {
     "step_query": 10,
     "step_key": 2,
     "step_dropout": False,
+    "gradient_layers": 12,
+    "gradient_scale": 1.0,
+    "gradient_of": "whole layer",
+    "gradient_view": "chain rule",
     "parameters_model": "sidebar",
     "parameters_view": "components",
     "tutorials_against": "E",
@@ -84,6 +77,68 @@ DEFAULTS = {
     "encdec_layer": 0,
     "encdec_head": 0,
     "encdec_position": 0,
+    "training_task": "Reverse",
+    "training_text": "",
+    "training_length": 12,
+    "training_n_symbols": 10,
+    "training_n_train": 4_096,
+    "training_steps": 600,
+    "training_batch_size": 64,
+    "training_optimizer": "adam",
+    "training_schedule": "paper",
+    "training_lr": 0.002,
+    "training_warmup": 100,
+    "training_dropout_attention": 0.0,
+    "training_dropout_feedforward": 0.0,
+    "training_dropout_positions": 0.0,
+    "training_dropout_residual": 0.0,
+    "training_mask_padding": True,
+    "training_causal": True,
+    "training_weight_decay": 0.0,
+    "training_layer_norm": True,
+    "training_label_smoothing": 0.0,
+    "training_patience": 0,
+    "training_token_masking": 0.0,
+    "training_token_swapping": 0.0,
+    "training_span_masking": 0.0,
+    "training_clip": 0.0,
+    "training_distill": 0.0,
+    "training_temperature": 2.0,
+    "training_d_model": 64,
+    "training_n_heads": 4,
+    "training_n_layers": 2,
+    "training_d_ff": 256,
+    "training_attention": "self",
+    "training_layer": 0,
+    "training_head": 0,
+    "training_moment": 20,
+    "training_prompt": "The ",
+    "training_heat": 0.7,
+    "training_top_k": 0,
+    "regularisers_task": "Reverse",
+    "regularisers_data": "small",
+    "regularisers_chosen": (
+        "Dropout on attention weights",
+        "Padding mask",
+        "Weight decay",
+        "Label smoothing",
+        "Early stopping",
+        "Token swapping",
+    ),
+    "regularisers_measure": "accuracy",
+    "regularisers_dropout_attention": 0.1,
+    "regularisers_dropout_feedforward": 0.1,
+    "regularisers_dropout_positions": 0.1,
+    "regularisers_weight_decay": 0.3,
+    "regularisers_label_smoothing": 0.1,
+    "regularisers_patience": 5,
+    "regularisers_token_masking": 0.1,
+    "regularisers_token_swapping": 0.1,
+    "regularisers_span_masking": 0.2,
+    "regularisers_clip": 1.0,
+    "regularisers_distill": 0.5,
+    "regularisers_dropout_residual": 0.1,
+    "regularisers_temperature": 2.0,
 }
 """Of version 1."""
 
@@ -102,7 +157,19 @@ def test_defaults_are_frozen() -> None:
 
 def test_no_parameter_is_shared_and_a_pages_own() -> None:
     assert not SHARED.keys() & OWN.keys()
-    pages = {"attention", "encdec", "norms", "overview", "parameters", "positions", "step", "tutorials"}
+    pages = {
+        "attention",
+        "encdec",
+        "gradient",
+        "norms",
+        "overview",
+        "parameters",
+        "positions",
+        "regularisers",
+        "step",
+        "training",
+        "tutorials",
+    }
     assert {key.split("_")[0] for key in OWN} <= pages
 
 
@@ -115,7 +182,8 @@ def test_the_architecture_is_the_configs_fields() -> None:
 
 @pytest.mark.parametrize("key", [key for key, param in PARAMS.items() if isinstance(param, Size)])
 def test_stops_rise_and_hold_the_default(key: str) -> None:
-    param = SIZES[key]
+    param = PARAMS[key]
+    assert isinstance(param, Size)
     assert list(param.options) == sorted(set(param.options))
     assert param.default in param.options
 
@@ -140,13 +208,16 @@ def domain(key: str) -> list[object]:
         return [False, True]
     if isinstance(param, Whole):
         return [param.low, param.default, param.high]
+    if isinstance(param, Several):
+        return [(), param.default, tuple(param.options), tuple(reversed(param.options))]
     return ["", " two\nlines ", "א🙂"]
 
 
 @pytest.mark.parametrize("key", PARAMS)
 def test_what_is_written_is_read_back(key: str) -> None:
     for value in domain(key):
-        read, complaint = PARAMS[key].read(write(value))
+        param, texts = PARAMS[key], write_all(value)
+        read, complaint = param.read_all(texts) if isinstance(param, Several) else param.read(texts[-1])
         assert (read, type(read), complaint) == (value, type(value), None)
 
 
@@ -154,7 +225,10 @@ def test_written_values_are_what_streamlit_puts_into_the_address() -> None:
     assert [write(value) for value in (True, False, 7, 1e-12, 0.001, "pre")] == [
         "true", "false", "7", "1e-12", "0.001", "pre",
     ]  # fmt: skip
+    assert [write_all(value) for value in (True, "", (), [], ("a", "b"), ["a"])] == [
+        ["true"], [""], [""], [""], ["a", "b"], ["a"],
+    ]  # fmt: skip
 
 
 def test_every_kind_of_parameter_is_in_use() -> None:
-    assert {type(param) for param in PARAMS.values()} == {Choice, Size, Whole, Switch, Text}
+    assert {type(param) for param in PARAMS.values()} == {Choice, Several, Size, Whole, Switch, Text}

@@ -81,7 +81,7 @@ def test_widget_and_link_agree_on_a_switch(text: str) -> None:
         assert "causal" in sentences(app)
 
 
-@pytest.mark.parametrize("junk", ["NaN", "--5", "", "9" * 5000, "<script>alert(1)</script>", "-inf", "🙂"])
+@pytest.mark.parametrize("junk", ["NaN", "--5", "", "9" * 4000, "<script>alert(1)</script>", "-inf", "🙂"])
 def test_junk_for_every_parameter_leaves_a_page_that_works(junk: str) -> None:
     for page in ("overview", "attention"):
         app = open_page(page, **{key: junk for key in PARAMS if key != "text"})

@@ -1,0 +1,123 @@
+"""What six backward passes say: first layer over last, a verdict, a factor a block, and a sentence of it."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from playground.analysis.gradient_variants import Variant
+from playground.analysis.gradients import Array, Flow
+from playground.analysis.tex import number
+
+LIMIT = 1_000
+"""A gradient that changes by more than this factor, either way, from the last layer to the first counts as lost."""
+
+Verdict = Literal["steady", "vanishing", "exploding", "zero", "infinite", "not a number"]
+
+PARTS = ("whole layer", "attention", "feed-forward", "norms", "stream")
+"""What a gradient is of, by the names of `Flow.gradients`."""
+
+_CHAIN = {
+    ("post", True): "N' (I + f')",
+    ("pre", True): "I + f' N'",
+    ("none", True): "I + f'",
+    ("post", False): "N' f'",
+    ("pre", False): "f' N'",
+    ("none", False): "f'",
+}
+
+_OPENINGS: dict[Verdict, str] = {
+    "steady": "**It reaches {first}** with",
+    "vanishing": "**It vanishes** on the way with",
+    "exploding": "**It explodes** on the way with",
+    "zero": "**There is none at all**, 0 in every layer, with",
+    "infinite": "**It grows beyond 32-bit floats**, to infinity, with",
+    "not a number": "**It is lost**, as numbers on the way leave 32-bit floats, with",
+}
+
+
+def first_over_last(norms: Array) -> float:
+    """The first layer's gradient over the last one's; NaN for 0 / 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(norms[0] / norms[-1])
+
+
+def judge(norms: Array) -> Verdict:
+    """What becomes of a gradient from the last layer to the first; norms are in the order of the layers."""
+    if np.isnan(norms).any():
+        return "not a number"
+    if np.isinf(norms).any():
+        return "infinite"
+    if not norms.any():
+        return "zero"
+    ratio = first_over_last(norms)
+    if ratio > LIMIT:
+        return "exploding"
+    return "vanishing" if ratio < 1 / LIMIT else "steady"
+
+
+def of_part(flows: Mapping[Variant, Flow], part: str) -> dict[Variant, Array]:
+    """One part's gradients by variant, of those that have it: the norms of an encoder without norms are not there."""
+    return {variant: flow.gradients[part] for variant, flow in flows.items() if part in flow.gradients}
+
+
+def first_and_last(part: str, n_layers: int) -> tuple[str, str]:
+    """How the ends of a part's gradients are called."""
+    return ("the embeddings", "the last block's output") if part == "stream" else ("layer 0", f"layer {n_layers - 1}")
+
+
+def describe(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> str:
+    """The answer to whether the gradient reaches the first layer, in this run's numbers."""
+    gradients = of_part(flows, part)
+    first, last = first_and_last(part, n_layers)
+    verdicts = {variant: judge(norms) for variant, norms in gradients.items()}
+    sentences = []
+    for verdict, opening in _OPENINGS.items():
+        names = [_named(variant, gradients[variant]) for variant in gradients if verdicts[variant] == verdict]
+        if names:
+            sentences.append(f"{opening.format(first=first)} {'; '.join(names)}.")
+    if part != "stream" and n_layers == 1:
+        return f"One layer is first and last at once: move the slider to see a way. {' '.join(sentences)}"
+    steady = sum(verdict == "steady" for verdict in verdicts.values())
+    return (
+        f"**In {steady or 'none'} of {len(gradients)}**, if reaching means staying within a factor of {LIMIT:,} of the "
+        f"gradient at {last}. {' '.join(sentences)}"
+    )
+
+
+def by_layer(values: Mapping[Variant, Array]) -> pd.DataFrame:
+    """Numbers by variant as a table, a row a layer or a depth."""
+    return pd.DataFrame({variant.name: numbers for variant, numbers in values.items()})
+
+
+def block_factor(flow: Flow) -> float:
+    """What a block multiplies the stream's gradient by on its way back, as a geometric mean over the blocks."""
+    stream = flow.gradients["stream"]
+    return float(first_over_last(stream) ** (1 / (len(stream) - 1)))
+
+
+def chain_formula(variant: Variant) -> str:
+    """What one sublayer f multiplies a gradient by, in LaTeX: N' and f' are the norm's and the sublayer's derivatives.
+
+    Xiong et al. 2020, section 3, for both places of the norm; He et al. 2015, section 3.2, for the identity I.
+    """
+    return _CHAIN[variant.norm, variant.residual]
+
+
+def chain_numbers(flow: Flow) -> str:
+    r"""The way through all blocks in LaTeX: `0.97^{12} = 0.69`."""
+    factor, n_layers = block_factor(flow), len(flow.gradients["stream"]) - 1
+    ratio = first_over_last(flow.gradients["stream"])
+    return f"{number(factor, 3)}^{{{n_layers}}} = {number(ratio, 3)}"
+
+
+def _named(variant: Variant, norms: Array) -> str:
+    ratio = first_over_last(norms)
+    return f"*{variant.name}*" + (f" ({times(ratio)})" if np.isfinite(ratio) else "")
+
+
+def times(ratio: float) -> str:
+    """A ratio in running text: `× 1.2`, and with a power of ten as LaTeX."""
+    text = number(ratio, 2)
+    return f"$\\times\\,{text}$" if "^" in text else f"× {text}"

@@ -1,0 +1,158 @@
+"""Six encoders that differ in norms and residual connections alone, and the gradient's way through each.
+
+Legend: T tokens.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from playground.accounting import count_parameters
+from playground.analysis.gradients import Flow, backward, token_table
+from playground.config import ModelConfig
+from playground.engine import TooLargeError
+from playground.model import Encoder
+from playground.model.init import Linear
+
+LONGEST = 64
+"""Tokens of a sentence that take part: six encoders run forwards and backwards, eighteen times a pass's work."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the six.
+
+    Attributes:
+        norm: `post`: norm(x + f(x)); `pre`: x + f(norm(x)); `none`: no norm in the blocks or behind them.
+        residual: whether each sublayer's input is added to its output.
+    """
+
+    norm: Literal["post", "pre", "none"]
+    residual: bool
+
+    @property
+    def name(self) -> str:
+        """How it is called on a page."""
+        norm = "no norm" if self.norm == "none" else f"{self.norm}-norm"
+        return norm if self.residual else f"{norm}, no residual"
+
+
+VARIANTS = tuple(Variant(norm, residual) for residual in (True, False) for norm in ("post", "pre", "none"))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The six side by side.
+
+    Attributes:
+        config: what they share.
+        flows: by number of layers, then by variant.
+        n_tokens: T.
+        device: where they ran.
+        seconds: what all of it took, the weights' drawing included.
+    """
+
+    config: ModelConfig
+    flows: Mapping[int, Mapping[Variant, Flow]]
+    n_tokens: int
+    device: str
+    seconds: float
+
+
+def common_config(config: ModelConfig, n_layers: int) -> ModelConfig:
+    """What the six share of an architecture: all but the place of the norms and the residual connections.
+
+    Those with norms take the config's kind of norm, or `layer` where it has none.
+    """
+    return replace(
+        config,
+        n_layers=n_layers,
+        norm_placement="post",
+        residual=True,
+        norm="layer" if config.norm == "none" else config.norm,
+        embedding_norm=config.embedding_norm and config.norm != "none",
+    )
+
+
+def check_layers(config: ModelConfig, max_parameters: int) -> None:
+    """Refuse, before anything is allocated, encoders of more than `max_parameters`; say how many layers would fit.
+
+    Raises:
+        TooLargeError: they are too large.
+    """
+    count = count_parameters(config)
+    if count.total <= max_parameters:
+        return
+    by_layer = count.by(lambda term: term.layer)
+    room = max_parameters - by_layer.get(None, 0)
+    fits = max(0, room // by_layer[0])
+    raise TooLargeError(
+        f"With {config.n_layers} layers each of the six encoders would have {count.total:,} parameters, and this "
+        f"server runs at most {max_parameters:,}: "
+        + (f"{fits} layers of this shape would fit." if fits else "even one layer of this shape is too large.")
+    )
+
+
+def compare(
+    config: ModelConfig,
+    seed: int,
+    ids: Tensor,
+    depths: Sequence[int],
+    *,
+    scale: float = 1.0,
+    causal: bool = False,
+    device: torch.device | None = None,
+) -> Comparison:
+    """Run the six forwards and backwards.
+
+    Args:
+        config: what they share, as `common_config` returns it.
+        seed: of the weights. The six have the same ones, and a shallower encoder the first layers of a deeper one.
+        ids: (T,) int64, one sentence without padding.
+        depths: numbers of layers, at most the config's.
+        scale: every linear map's weights are multiplied by it.
+        causal: whether later tokens are hidden.
+        device: where to run; the weights are drawn on the CPU all the same.
+
+    Raises:
+        ValueError: as `backward`.
+    """
+    started = time.perf_counter()
+    weights = draw_weights(config, seed, scale).to(device)
+    ids = ids.to(device)
+    flows: dict[int, dict[Variant, Flow]] = {depth: {} for depth in depths}
+    for variant in VARIANTS:
+        encoder = with_variant(weights, variant)
+        for depth in depths:
+            flows[depth][variant] = backward(encoder, ids, n_layers=depth, causal=causal)
+    kind = next(weights.parameters()).device.type
+    return Comparison(config, flows, len(ids), kind, time.perf_counter() - started)
+
+
+def draw_weights(config: ModelConfig, seed: int, scale: float) -> Encoder:
+    """An encoder as `initialise` draws it, its linear maps' weights then multiplied by `scale`."""
+    encoder = Encoder(config, seed)
+    with torch.no_grad():
+        for module in encoder.modules():
+            if isinstance(module, Linear):
+                module.weight.mul_(scale)
+    token_table(encoder).sparse = True  # its gradient is zero but in this sentence's rows
+    return encoder
+
+
+def with_variant(encoder: Encoder, variant: Variant) -> Encoder:
+    """The same weights, the tensors shared, in blocks of another variant; an encoder without norms has fewer."""
+    config = replace(
+        encoder.config,
+        norm="none" if variant.norm == "none" else encoder.config.norm,
+        norm_placement="pre" if variant.norm == "pre" else "post",
+        residual=variant.residual,
+    )
+    other, weights = Encoder(config, seed=None), encoder.state_dict()
+    other.load_state_dict({name: weights[name] for name in other.state_dict()}, assign=True)
+    other.embed = encoder.embed  # with its norm, if any: all six start from the same vectors
+    return other

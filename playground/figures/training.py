@@ -1,0 +1,168 @@
+"""A training run as curves: what is drawn grows to the right, on axes that are as long as the whole run."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from playground.figures import palette
+from playground.figures.theme import label, style
+from playground.training.history import Evaluation, History
+
+Array = NDArray[np.float32]
+
+MOST_POINTS = 100
+"""Of a curve over all steps: more would not be seen, and are sent anew at every look."""
+
+LOGARITHMIC_FROM = 4
+"""Where the largest loss is this many times that of guessing, the axis is logarithmic."""
+
+SETS = {"train": ("training set", palette.TRAINING), "validation": ("validation set", palette.VALIDATION)}
+"""How the two sets are called, and their colours."""
+
+
+def loss_curves(history: History, steps: int, n_classes: int) -> go.Figure:
+    """The loss of batches, their running mean, and the loss of both sets at every evaluation, in nats.
+
+    Args:
+        history: so far.
+        steps: of the whole run.
+        n_classes: what is chosen from: guessing costs ln(n_classes).
+    """
+    losses = finite(history.loss)
+    figure = go.Figure()
+    at, means = thinned(losses)
+    _line(figure, at, means, "batches", palette.MUTED, width=1)
+    span = max(2, steps // 25)
+    at, means = thinned(running_mean(losses, span))
+    _line(figure, at, means, f"mean of {span} batches", palette.RESIDUAL, width=2)
+    for name, (title, colour) in SETS.items():
+        measures = [getattr(look, name).loss for look in history.evaluations]
+        _points(figure, history.evaluations, measures, title, colour, "%{y:.4f} nats")
+    guess = math.log(n_classes)
+    _level(figure, steps, guess, f"guessing: ln {n_classes} = {guess:.2f}")
+    seen = [guess, *losses, *(look.validation.loss for look in history.evaluations)]
+    top = max((loss for loss in seen if math.isfinite(loss)), default=guess)
+    if top > LOGARITHMIC_FROM * guess:
+        figure.update_yaxes(title="loss, nats (log scale)", type="log", exponentformat="power")
+    else:
+        figure.update_yaxes(title="loss, nats", range=[0, 1.08 * top])
+    return _over_steps(figure, steps, height=290, legend=True)
+
+
+def accuracy_curves(evaluations: Sequence[Evaluation], steps: int, baseline: float) -> go.Figure:
+    """The share of right answers in both sets, beside the simple rule's.
+
+    Args:
+        evaluations: so far.
+        steps: of the whole run.
+        baseline: the rule's share on the validation set.
+    """
+    figure = go.Figure()
+    for name, (title, colour) in SETS.items():
+        shares = [getattr(look, name).accuracy for look in evaluations]
+        _points(figure, evaluations, shares, title, colour, "%{y:.2%}")
+    _level(figure, steps, baseline, f"simple rule: {baseline:.0%}")
+    figure.update_yaxes(title="right answers", range=[0, 1.04], tickformat=".0%")
+    return _over_steps(figure, steps, height=250, legend=True)
+
+
+def rate_curve(rates: Sequence[float], steps: int) -> go.Figure:
+    """The learning rate of every step so far."""
+    figure = go.Figure()
+    _line(figure, *thinned(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL, width=2)
+    figure.update_yaxes(title="learning rate", rangemode="tozero", exponentformat="power", nticks=5)
+    return _over_steps(figure, steps, height=190)
+
+
+def gradient_curve(norms: Sequence[float], steps: int, clip: float) -> go.Figure:
+    """The norm of every step's gradient so far, before it was shortened to `clip` (0: it never is)."""
+    figure = go.Figure()
+    _line(figure, *thinned(finite(norms)), "gradient norm", palette.RESIDUAL, width=2)
+    if clip:
+        _level(figure, steps, clip, f"clipped to {clip:g}")
+    figure.update_yaxes(title="gradient norm (log scale)", type="log", exponentformat="power", dtick="D2")
+    return _over_steps(figure, steps, height=190)
+
+
+def next_tokens(labels: Sequence[str], probabilities: Array) -> go.Figure:
+    """What may come next, the likeliest first."""
+    figure = go.Figure(
+        go.Bar(
+            x=probabilities,
+            y=[label(name) for name in labels],
+            orientation="h",
+            marker={"color": palette.EMBEDDINGS},
+            hovertemplate="%{y}: %{x:.2%}<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title="probability of being drawn next", range=[0, 1], tickformat=".0%")
+    figure.update_yaxes(title="character", type="category", autorange="reversed")
+    return style(figure, height=110 + 22 * len(labels))
+
+
+def finite(values: Sequence[float]) -> Array:
+    """The values up to the first that is no finite number."""
+    array = np.asarray(values, np.float64)
+    broken = np.flatnonzero(~np.isfinite(array))
+    return array[: broken[0] if len(broken) else None].astype(np.float32)
+
+
+def running_mean(values: Array, span: int) -> Array:
+    """The mean of each value and those before it, `span` in all, or as many as there are."""
+    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(ends - span, 0)
+    means: Array = ((sums[ends] - sums[starts]) / (ends - starts)).astype(np.float32)
+    return means
+
+
+def thinned(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Values of steps 1, 2, … as at most `most` means over equal windows, with the step in the middle of each."""
+    size = max(1, -(-len(values) // most))
+    steps = np.arange(1, len(values) + 1, dtype=np.float32)
+    parts = [(steps[i : i + size].mean(), values[i : i + size].mean()) for i in range(0, len(values), size)]
+    at, means = np.array(parts, np.float32).reshape(-1, 2).T
+    return at, means
+
+
+def _line(figure: go.Figure, at: Array, values: Array, name: str, colour: str, *, width: float) -> None:
+    hover = f"step %{{x:.0f}}: %{{y:.4g}}<extra>{name}</extra>"
+    figure.add_scatter(
+        x=at, y=values, name=name, mode="lines", line={"color": colour, "width": width}, hovertemplate=hover
+    )
+
+
+def _points(
+    figure: go.Figure, evaluations: Sequence[Evaluation], values: Sequence[float], name: str, colour: str, number: str
+) -> None:
+    figure.add_scatter(
+        x=np.array([look.step for look in evaluations], np.int32),
+        y=np.array(values, np.float32),
+        name=name,
+        mode="lines+markers",
+        line={"color": colour, "width": 2},
+        marker={"size": 6, "symbol": "circle" if name == SETS["train"][0] else "diamond"},
+        hovertemplate=f"after step %{{x}}: {number}<extra>{name}</extra>",
+    )
+
+
+def _level(figure: go.Figure, steps: int, value: float, text: str) -> None:
+    """A dashed line across, with what it stands for at its right end."""
+    figure.add_scatter(
+        x=np.array([0, steps], np.int32),
+        y=np.array([value, value], np.float32),
+        text=["", text],
+        mode="lines+text",
+        textposition="top left",
+        line={"color": palette.RESIDUAL, "width": 1.5, "dash": "dash"},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _over_steps(figure: go.Figure, steps: int, *, height: int, legend: bool = False) -> go.Figure:
+    figure.update_xaxes(title="step", range=[-0.01 * steps, 1.01 * steps], zeroline=False)
+    return style(figure, height=height, legend=legend)

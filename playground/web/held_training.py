@@ -1,0 +1,95 @@
+"""What a session has trained, or loaded: kept in that session alone, freed with it, counted with visitors' files."""
+
+from dataclasses import asdict
+
+import streamlit as st
+
+from playground.interop import WeightsError
+from playground.interop.recognise import Recognised
+from playground.text import Tokenizer
+from playground.training.result import Trained
+from playground.training.tasks import TASKS
+from playground.web import held_weights
+
+SHELF = "_trained"
+"""Session key of the `Shelf`."""
+
+SHOWN = "_trained_shown"
+"""Session key of the network that the pages show: it changes between two runs of a page, never within one."""
+
+ELSEWHERE = "This network is not in your session; train one on the Training page, or load its file there."
+
+
+class Shelf:
+    """Where a session's network lies; a thread that trains may put a newer one there at any time.
+
+    Attributes:
+        trained: the last one.
+        problem: why the last one could not be kept, in one sentence, where it could not.
+    """
+
+    def __init__(self) -> None:
+        self.trained: Trained | None = None
+        self.problem = ""
+
+    def put(self, trained: Trained) -> None:
+        """Keep a network, if the server has room for it; the one before it stays if not."""
+        try:
+            held_weights.hold(trained)
+        except WeightsError as error:
+            self.problem = str(error)
+        else:
+            self.trained, self.problem = trained, ""
+
+
+def shelf() -> Shelf:
+    """The session's shelf."""
+    if SHELF not in st.session_state:
+        st.session_state[SHELF] = Shelf()
+    found: Shelf = st.session_state[SHELF]
+    return found
+
+
+def take() -> bool:
+    """From now on, show what lies on the shelf; returns whether that is another network than before."""
+    before, now = shown(), shelf().trained
+    st.session_state[SHOWN] = now
+    return now is not before
+
+
+def shown() -> Trained | None:
+    """The network that this run of a page shows, if this session has one."""
+    found: Trained | None = st.session_state.get(SHOWN)
+    return found
+
+
+def find(key: str) -> Trained:
+    """The network that is known by a key, as it is or as it was before training; ValueError if it is not shown here."""
+    trained = shown()
+    if trained is None or key not in {trained.key, trained.initial_key}:
+        raise ValueError(ELSEWHERE)
+    return trained
+
+
+def tokenizer(key: str) -> Tokenizer:
+    """The tokenizer of the network with this key; raises as `find`."""
+    return find(key).tokenizer
+
+
+def decided(trained: Trained) -> Recognised:
+    """What the network decides, in the form in which a visitor's own file does: all there is to know of its shape."""
+    known = asdict(trained.config)
+    if trained.kind == "language":
+        known["causal"] = trained.recipe.causal
+    return Recognised("playground", known, asked={})
+
+
+def label(weights: str) -> str | None:
+    """How a page calls `Setup.weights` where they are of this session's network."""
+    trained = shown()
+    if trained is None or weights not in {trained.key, trained.initial_key}:
+        return None
+    title = TASKS[trained.recipe.task].title
+    if weights == trained.initial_key:
+        return f":orange-badge[before training (random)] {title}"
+    return f"trained here: {title}, {trained.results.kept_step:,} steps"

@@ -1,0 +1,60 @@
+"""The buttons of an experiment, the same on every page that has one."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from playground.web import lab
+
+WIDTH = 110
+"""Of the button that is either Pause or Resume, in pixels, so that those beside it stay where they are."""
+
+
+def buttons(page: str, begin: Callable[[], None] | None) -> None:
+    """Start, pause, cancel, reset: all of them at any time, so that nothing moves; those that make no sense are grey.
+
+    Args:
+        page: whose experiment it is; also what the buttons' keys start with.
+        begin: starts one with the present settings; None if that can't be.
+    """
+    experiment, elsewhere = lab.desk().on(page), lab.desk().busy_elsewhere(page)
+    status = "" if experiment is None else experiment.job.status
+    live = status in lab.LIVE
+
+    def pause() -> None:
+        if experiment is not None:
+            experiment.job.pause()
+
+    def resume() -> None:
+        if experiment is not None:
+            experiment.job.resume()
+
+    def cancel() -> None:
+        if experiment is not None:
+            experiment.job.cancel()
+
+    with st.container(horizontal=True, key=f"{page}_buttons"):
+        st.button(
+            "Start",
+            key=f"{page}_start",
+            icon=":material/play_arrow:",
+            disabled=begin is None or live or elsewhere is not None,
+            on_click=begin,
+        )
+        if status == "paused":
+            st.button("Resume", key=f"{page}_resume", icon=":material/resume:", on_click=resume, width=WIDTH)
+        else:
+            st.button(
+                "Pause", key=f"{page}_pause", icon=":material/pause:", on_click=pause, disabled=not live, width=WIDTH
+            )
+        st.button("Cancel", key=f"{page}_cancel", icon=":material/stop:", on_click=cancel, disabled=not live)
+        st.button(
+            "Reset",
+            key=f"{page}_reset",
+            icon=":material/restart_alt:",
+            on_click=lambda: lab.desk().clear(page),
+            disabled=experiment is None,
+            help="Forget the curves and go back to the initial weights: the same seed draws the same ones again.",
+        )
+    if elsewhere is not None:
+        st.caption(f"What you started on the page “{elsewhere}” goes on; one thing at a time: end it there first.")

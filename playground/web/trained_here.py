@@ -1,0 +1,94 @@
+"""What the sidebar says of the network that was trained here, and how its pages get a text that it can read."""
+
+import streamlit as st
+
+from playground.text import split_sentences
+from playground.training.data import BOS, EOS, SPECIALS
+from playground.training.result import Trained
+from playground.training.tasks import TASKS
+from playground.web import held_training, own_shape, recipe_link, widgets
+from playground.web.navigation import pages
+from playground.web.quoting import quoted
+from playground.web.state import Setup, value
+
+EXAMPLE = "trained_example"
+"""Key of the button that brings an example."""
+
+_LISTED = 30
+"""Tokens of a vocabulary that are listed; a longer one is counted."""
+
+HELP = "The same architecture with the random weights of the same seed, which training began with."
+
+
+def draw(setup: Setup) -> None:
+    """Say what the pages show, or that nothing was trained yet."""
+    trained = setup.trained
+    if trained is None:
+        st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
+        if not recipe_link.on_training_page():
+            run = recipe_link.linked()
+            st.page_link(
+                pages()["training"],
+                label="Train it as in the link" if run else "Train a network",
+                icon=":material/model_training:",
+                query_params=run or None,
+            )
+        return
+    st.caption(f"{summary(trained)} Its shape and its tokens are fixed.")
+    widgets.switch("untrained", "before training", help_text=HELP)
+    if setup.text.sentences:
+        _vocabulary(setup, trained)
+
+
+def summary(trained: Trained) -> str:
+    """The task, the training and what came of it, in one sentence."""
+    results = trained.results
+    return (
+        f"**{TASKS[trained.recipe.task].title}**, trained for {results.kept_step:,} steps: "
+        f"{results.validation_accuracy:.1%} of the validation set is right; a simple rule reaches "
+        f"{results.baseline:.1%}."
+    )
+
+
+def show() -> None:
+    """Look at the network that lies on the shelf, on a text of which it knows something; for a callback."""
+    trained = held_training.shelf().trained
+    if trained is None:
+        return
+    own_shape.put({"weights": "trained here", "untrained": False})
+    own_shape.remember()
+    sentences = split_sentences(value("text")).sentences
+    if all(all(row) for row in trained.tokenizer.encode_batch(sentences).unknown):
+        use_example()
+
+
+def use_example() -> None:
+    """Put an example of the task in the place of the text; for a callback."""
+    trained = held_training.shelf().trained
+    if trained is not None:
+        st.session_state["text"] = trained.example
+
+
+def _vocabulary(setup: Setup, trained: Trained) -> None:
+    """What of the sentence the network has never seen, and a text that it knows."""
+    unknown = setup.batch.unknown[setup.sentence]
+    if all(unknown):
+        st.caption(f":orange-badge[not a token known] {_known(trained)} Of this sentence, it reads [UNK] only.")
+    elif any(unknown):
+        st.caption(f"{sum(unknown)} of {len(unknown)} tokens are unknown to it and read as [UNK]. {_known(trained)}")
+    if setup["text"] != trained.example:
+        st.button(
+            "Use an example of the task",
+            key=EXAMPLE,
+            icon=":material/edit_note:",
+            on_click=use_example,
+            width="stretch",
+        )
+
+
+def _known(trained: Trained) -> str:
+    symbols = [trained.tokenizer.id_to_token(i) for i in range(len(SPECIALS), trained.tokenizer.vocab_size)]
+    symbols = [symbol for symbol in symbols if symbol not in {BOS, EOS}]
+    if len(symbols) > _LISTED:
+        return f"It knows {len(symbols)} characters."
+    return f"It knows {' '.join(map(quoted, symbols))}."

@@ -1,0 +1,147 @@
+"""The Training page's run: how it begins, what is said of it, and what is left when it ends."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from playground.config import ModelConfig
+from playground.readable import duration
+from playground.text.pieces import visible
+from playground.training.job import Status
+from playground.training.recipe import Recipe
+from playground.training.result import from_trainer
+from playground.training.tasks import TASKS, Task
+from playground.training.trainer import Trainer
+from playground.web import cache, held_training, lab
+from playground.web.training_plan import PAGE, Plan, data
+
+About = tuple[ModelConfig, Recipe]
+"""What a run depends on."""
+
+
+class Lesson:
+    """A trainer as long as it trains, and afterwards what its curves are drawn from: no weights, no gradients.
+
+    Attributes:
+        recipe: what is done.
+        data: what is learnt from.
+        history: so far.
+        step: optimisation steps done.
+        kept_step: in the end, the step whose weights were kept.
+        teacher_step: the teacher's steps, while it learns first.
+        progress: the share of all steps that is done.
+        outcome: as a trainer's, in the end.
+        message: in the end, one sentence on it.
+    """
+
+    def __init__(self, config: ModelConfig, recipe: Recipe) -> None:
+        self.recipe, self.data = recipe, data(recipe)
+        self._trainer: Trainer | None = Trainer(config, recipe, cache.device(), data=self.data)
+        self.history = self._trainer.history
+        self.step = self.kept_step = 0
+        self.teacher_step: int | None = None
+        self.progress = 0.0
+        self.outcome = self.message = ""
+
+    def run(self) -> Iterator[None]:
+        """Train."""
+        trainer = self._trainer
+        if trainer is not None:
+            for _ in trainer.run():
+                self._note(trainer)
+                yield
+
+    def end(self, shelf: held_training.Shelf, status: Status) -> None:
+        """Put on the shelf what was reached, all the way or until the visitor cancelled, and let go of the rest."""
+        trainer, self._trainer = self._trainer, None
+        if trainer is None:
+            return
+        self._note(trainer)
+        self.kept_step = trainer.kept_step if trainer.outcome else trainer.step
+        self.outcome, self.message = trainer.outcome, trainer.message()
+        if status == "cancelled":
+            self.message = f"Cancelled after step {self.step:,}; the weights of that step are kept."
+        if status != "failed" and self.step:
+            shelf.put(from_trainer(trainer))
+
+    def _note(self, trainer: Trainer) -> None:
+        teacher = trainer.teacher
+        self.teacher_step = None if teacher is None or teacher.outcome else teacher.step
+        self.step, self.progress = trainer.step, trainer.progress
+
+
+def begin(plan: Plan) -> None:
+    """Start a run in the background, from the initial weights of its seed."""
+    shelf = held_training.shelf()  # now, as the thread that puts the network there belongs to no session
+    lab.desk().start(
+        PAGE,
+        lab.Experiment(
+            plan.about,
+            partial(Lesson, plan.config, plan.recipe),
+            lambda lesson, status: lesson.end(shelf, status),
+        ),
+    )
+
+
+def current() -> lab.Experiment[Lesson] | None:
+    """The session's run, whatever has become of it."""
+    return lab.desk().on(PAGE)
+
+
+def says(run: lab.Experiment[Lesson]) -> str:
+    """Where a run stands, in one or two sentences."""
+    status, lesson = run.job.status, run.course
+    if status == "waiting":
+        go_on = "starts" if lesson is None else "goes on"
+        return f"Waiting for a seat: {lab.place(run.job.position)} in the queue. It {go_on} by itself, on any page."
+    if status == "failed":
+        return "It failed."
+    if lesson is None:
+        return {"running": "Getting ready.", "paused": "Paused before the first step."}.get(
+            status, "Cancelled before the first step."
+        )
+    if not run.live:
+        return lesson.message
+    at = f"step {lesson.step:,} of {lesson.recipe.steps:,}"
+    if lesson.teacher_step is not None:
+        at = f"its teacher, twice as wide, learns first: step {lesson.teacher_step:,} of {lesson.recipe.steps:,}"
+    if status == "paused":
+        return f"Paused at {at}. Its seat is free for others; to go on takes a free one."
+    left = f", about {duration(run.job.seconds * (1 / lesson.progress - 1))} to go" if lesson.progress else ""
+    return f"Training: {at}{left}."
+
+
+def joined(answer: Sequence[str], task: Task) -> str:
+    """An answer as text: characters in one piece, other classes with blanks between them."""
+    return ("" if task.material == "text" else " ").join(answer)
+
+
+def in_sight(read: str, task: Task) -> str:
+    """What a network reads, with blanks that can be seen where they are characters, as in an answer's labels."""
+    return read.replace(" ", visible(" ")) if task.material == "text" else read
+
+
+def in_words(about: About, n_parameters: int) -> str:
+    """What a run is made of."""
+    config, recipe = about
+    return " · ".join(
+        (
+            TASKS[recipe.task].title,
+            f"{recipe.n_train:,} sequences of {recipe.length}",
+            f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}",
+            f"{n_parameters:,} parameters",
+            f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g}",
+            f"seed {recipe.seed}",
+        )
+    )
+
+
+def changes(run: About, now: About) -> list[str]:
+    """In which settings two runs differ: what it was, and what it is now."""
+    changed = []
+    for was, is_now in zip(run, now, strict=True):
+        for name, value in vars(was).items():
+            if getattr(is_now, name) != value and name not in ("vocab_size", "text"):
+                changed.append(f"{name} {value} → {getattr(is_now, name)}")
+    if run[1].text != now[1].text:
+        changed.append("another text")
+    return changed

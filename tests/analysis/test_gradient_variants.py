@@ -1,0 +1,136 @@
+"""Six encoders out of one draw: what they share, what differs, and what is refused."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig, count_parameters
+from playground.analysis.gradient_variants import (
+    VARIANTS,
+    Variant,
+    check_layers,
+    common_config,
+    compare,
+    draw_weights,
+    with_variant,
+)
+from playground.analysis.gradients import backward
+from playground.engine import TooLargeError
+from playground.presets import PRESETS
+
+IDS = torch.tensor([3, 1, 4, 1, 5])
+SMALL: dict[str, Any] = {"vocab_size": 7, "d_model": 8, "n_heads": 2, "n_layers": 3, "d_ff": 12}
+
+
+def config(**changes: Any) -> ModelConfig:
+    return common_config(ModelConfig(**SMALL | changes), 3)
+
+
+def test_there_are_six() -> None:
+    assert {variant.name for variant in VARIANTS} == {
+        "post-norm", "pre-norm", "no norm",
+        "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
+    }  # fmt: skip
+    assert len(VARIANTS) == 6
+
+
+@pytest.mark.parametrize("changes", [{}, {"embedding_norm": True, "final_norm": True, "norm": "rms"}], ids=str)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_a_variant_is_the_encoder_of_its_config_with_the_same_draw(variant: Variant, changes: dict[str, Any]) -> None:
+    weights = draw_weights(config(**changes), seed=5, scale=1.0)
+    model = with_variant(weights, variant)
+    given = vars(config(**changes)) | {"residual": variant.residual}
+    given |= {"norm": "none"} if variant.norm == "none" else {"norm_placement": variant.norm}
+    assert vars(model.config) == given
+    alone = Encoder(ModelConfig(**given), seed=5)
+    theirs = dict(alone.named_parameters())
+    ours = {name: parameter for name, parameter in model.named_parameters() if not name.startswith("embed.norm")}
+    assert ours.keys() == {name for name in theirs if not name.startswith("embed.norm")}
+    for name, parameter in ours.items():
+        torch.testing.assert_close(parameter, theirs[name], rtol=0, atol=0)
+        assert parameter.requires_grad
+    shared = {tensor.data_ptr() for tensor in weights.state_dict().values()}
+    assert {parameter.data_ptr() for parameter in model.parameters()} <= shared
+    torch.testing.assert_close(model.embed(IDS[None]), weights.embed(IDS[None]), rtol=0, atol=0)
+
+
+def test_only_linear_maps_are_scaled() -> None:
+    plain, scaled = (draw_weights(config(positions="learned"), 1, scale).state_dict() for scale in (1.0, 0.5))
+    for name, tensor in plain.items():
+        linear = name.endswith("weight") and name.startswith("layers.")
+        torch.testing.assert_close(scaled[name], tensor * (0.5 if linear else 1.0), rtol=0, atol=0)
+
+
+def test_a_comparison_is_each_variants_own_backward_pass() -> None:
+    found = compare(config(), 2, IDS, (1, 3), scale=1.4, causal=True)
+    assert list(found.flows) == [1, 3]
+    assert (found.n_tokens, found.device, found.config) == (5, "cpu", config())
+    assert found.seconds > 0
+    for depth, flows in found.flows.items():
+        assert tuple(flows) == VARIANTS
+        for variant, flow in flows.items():
+            weights = draw_weights(replace(config(), n_layers=depth), 2, 1.4)
+            expected = backward(with_variant(weights, variant), IDS, causal=True)
+            assert flow.gradients.keys() == expected.gradients.keys()
+            for part, norms in expected.gradients.items():
+                np.testing.assert_array_equal(flow.gradients[part], norms)
+            assert (flow.loss, flow.embeddings) == (expected.loss, expected.embeddings)
+
+
+def test_the_sixs_first_vectors_are_the_same_and_so_is_torchs_random_state() -> None:
+    before = torch.random.get_rng_state()
+    flows = compare(config(embedding_norm=True), 0, IDS, (3,)).flows[3]
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert len({float(flow.lengths[0]) for flow in flows.values()}) == 1
+    assert {variant.norm for variant, flow in flows.items() if "norms" not in flow.gradients} == {"none"}
+
+
+def test_seed_scale_and_text_count() -> None:
+    losses = {
+        tuple(flow.loss for flow in compare(config(), seed, ids, (3,), scale=scale).flows[3].values())
+        for seed, ids, scale in [(0, IDS, 1.0), (1, IDS, 1.0), (0, IDS.flip(0), 1.0), (0, IDS, 2.0)]
+    }
+    assert len(losses) == 4
+
+
+@pytest.mark.parametrize("norm", ["layer", "scalar", "rms", "none"])
+def test_what_is_common(norm: str) -> None:
+    given = ModelConfig(
+        **SMALL | {"norm": norm, "norm_placement": "pre", "residual": False, "embedding_norm": True, "final_norm": True}
+    )
+    found = common_config(given, 40)
+    told = {"n_layers": 40, "norm_placement": "post", "residual": True}
+    told |= {"norm": "layer", "embedding_norm": False} if norm == "none" else {}
+    assert vars(found) == vars(given) | told
+
+
+@pytest.mark.parametrize(
+    ("scale", "verdict"), [(1e6, "overflow"), (1e-6, "underflow")]
+)  # fmt: skip
+def test_numbers_that_leave_their_range_are_found(scale: float, verdict: str) -> None:
+    flow = compare(common_config(ModelConfig(**SMALL), 12), 0, IDS, (12,), scale=scale).flows[12]
+    lost = flow[Variant("none", residual=False)].gradients["whole layer"]
+    if verdict == "overflow":
+        assert not np.isfinite(lost).all()
+    else:
+        assert lost[0] == 0
+        assert lost[-1] > 0
+
+
+@pytest.mark.parametrize("name", ["minilm-l6", "vaswani-base", "bert-base"])
+def test_layers_that_do_not_fit_are_refused_with_the_number_that_does(name: str) -> None:
+    shape, most = PRESETS[name].config, 100_000_000
+    fits = max(n for n in range(1, 60) if count_parameters(replace(shape, n_layers=n)).total <= most)
+    check_layers(replace(shape, n_layers=fits), most)
+    with pytest.raises(TooLargeError, match=f"at most 100,000,000: {fits} layers of this shape would fit"):
+        check_layers(replace(shape, n_layers=fits + 1), most)
+
+
+def test_a_shape_that_never_fits_is_refused() -> None:
+    with pytest.raises(TooLargeError, match="even one layer of this shape is too large"):
+        check_layers(replace(PRESETS["gpt-3"].config, n_layers=1), 100_000_000)
+    with pytest.raises(TooLargeError, match="even one layer of this shape is too large"):
+        check_layers(ModelConfig(**SMALL | {"vocab_size": 10_000_000, "n_layers": 1}), 1_000_000)

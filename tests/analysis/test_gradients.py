@@ -1,0 +1,190 @@
+"""Gradients against torch's own encoder, against finite differences, and against plain backpropagation."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from playground import Encoder, ModelConfig
+from playground.analysis import gradients
+from playground.analysis.gradient_variants import VARIANTS, Variant, with_variant
+from playground.analysis.gradients import Flow, backward, next_token_loss
+from playground.model import causal_mask
+from tests.model.reference import float64, scramble, torch_encoder
+
+IDS = torch.tensor([3, 1, 4, 1, 5])
+SMALL: dict[str, Any] = {"vocab_size": 7, "d_model": 4, "n_heads": 2, "n_layers": 2, "d_ff": 6, "activation": "gelu"}
+
+
+def encoder(**changes: Any) -> Encoder:
+    """Small, in fp64, no bias 0 and no gain 1."""
+    return scramble(Encoder(ModelConfig(**SMALL | changes), seed=0)).double()
+
+
+def surprise(vectors: NDArray[np.float64], table: NDArray[np.float64]) -> float:
+    """The loss by its formula: mean of −log softmax(E h) at the next token, the last one's next being the first."""
+    logits = vectors @ table.T
+    logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return float(np.mean([-row[word] for row, word in zip(logs, [*IDS[1:], IDS[0]], strict=True)]))
+
+
+def length(gradients: list[Tensor]) -> float:
+    return float(np.sqrt(sum(np.sum(float64(gradient) ** 2) for gradient in gradients)))
+
+
+def of_layers(flow: Flow) -> dict[str, NDArray[np.float64]]:
+    return {part: norms for part, norms in flow.gradients.items() if part != "stream"}
+
+
+def test_the_loss_is_its_formula() -> None:
+    model = encoder()
+    vectors, table = model(IDS[None])[0], model.embed.tokens.weight  # type: ignore[union-attr]
+    expected = surprise(float64(vectors), float64(table))
+    assert float(next_token_loss(vectors, table, IDS).detach()) == pytest.approx(expected, rel=1e-12)
+    assert backward(model, IDS).loss == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+@pytest.mark.parametrize("final_norm", [False, True])
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+def test_torchs_own_encoder_has_the_same_gradients(placement: str, final_norm: bool, activation: str) -> None:
+    model = encoder(n_layers=3, norm_placement=placement, final_norm=final_norm, activation=activation)
+    theirs = torch_encoder(model).double().train()
+    for layer in theirs.layers:  # train mode, so that nothing takes torch's fast path; nothing is dropped
+        layer.dropout.p = layer.dropout1.p = layer.dropout2.p = layer.self_attn.dropout = 0.0
+    x = model.embed(IDS[None]).detach().requires_grad_()
+    logits = theirs(x)[0] @ model.embed.tokens.weight.detach().T  # type: ignore[union-attr]
+    (-logits.log_softmax(-1)[torch.arange(5), IDS.roll(-1)].mean()).backward()
+
+    flow = backward(model, IDS)
+    names = {"attention": ("self_attn",), "feed-forward": ("linear1", "linear2"), "norms": ("norm1", "norm2")}
+    for i, layer in enumerate(theirs.layers):
+        grads = {name: parameter.grad for name, parameter in layer.named_parameters()}
+        for part, of in names.items():
+            expected = length([grad for name, grad in grads.items() if name.startswith(of) and grad is not None])
+            assert flow.gradients[part][i] == pytest.approx(expected, rel=1e-9)
+        whole = length([grad for grad in grads.values() if grad is not None])
+        assert flow.gradients["whole layer"][i] == pytest.approx(whole, rel=1e-9)
+    assert x.grad is not None
+    assert flow.gradients["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_finite_differences_give_the_same(variant: Variant) -> None:
+    """Every parameter of every layer and of the embeddings is moved up and down: no derivative is taken for granted."""
+    model = with_variant(encoder(positions="learned", max_len=5, n_segments=1, embedding_norm=True), variant)
+    tokens = model.embed.tokens.weight  # type: ignore[union-attr]
+    table, step = float64(tokens).copy(), 1e-5  # the loss's own table stays as it is
+
+    def loss() -> float:
+        with torch.no_grad():
+            return surprise(float64(model(IDS[None])[0]), table)
+
+    def slopes(parameters: list[Tensor]) -> float:
+        squares = 0.0
+        for numbers in (parameter.detach().view(-1) for parameter in parameters):
+            for i in range(len(numbers)):
+                before = float(numbers[i])
+                numbers[i] = before + step
+                above = loss()
+                numbers[i] = before - step
+                squares += ((above - loss()) / (2 * step)) ** 2
+                numbers[i] = before
+        return float(np.sqrt(squares))
+
+    flow = backward(model, IDS)
+    for i, block in enumerate(model.layers):
+        norms = [*block.norm1.parameters(), *block.norm2.parameters()]  # type: ignore[union-attr]
+        parts = {"attention": list(block.attn.parameters()), "feed-forward": list(block.ffn.parameters())}  # type: ignore[union-attr]
+        found = {name: slopes(part) for name, part in {**parts, "norms": norms}.items() if part}
+        assert found.keys() | {"whole layer"} == of_layers(flow).keys()
+        for part, expected in {**found, "whole layer": np.linalg.norm(list(found.values()))}.items():
+            assert flow.gradients[part][i] == pytest.approx(expected, rel=1e-5, abs=1e-9)
+    assert flow.embeddings == pytest.approx(slopes(list(model.embed.parameters())), rel=1e-5)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm": "rms", "fused_qkv": True, "positions": "none", "scale_embeddings": False},
+        {"norm": "scalar", "head_merge": "reshape", "final_norm": True, "activation": "silu"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("causal", [False, True])
+def test_plain_backpropagation_gives_the_same(variant: Variant, changes: dict[str, Any], causal: bool) -> None:
+    """One graph for the whole encoder, gradients stored on the parameters, lengths measured on the trace."""
+    model = with_variant(encoder(n_layers=3, **changes), variant)
+    flow = backward(model, IDS, causal=causal)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+    x = model.embed(IDS[None])
+    x.retain_grad()
+    out = model.encode(x, causal_mask(5) if causal else None)
+    torch.autograd.backward(next_token_loss(out[0], model.embed.tokens.weight, IDS))  # type: ignore[union-attr]
+    for i, block in enumerate(model.layers):
+        expected = length([parameter.grad for parameter in block.parameters() if parameter.grad is not None])
+        assert flow.gradients["whole layer"][i] == pytest.approx(expected, rel=1e-9)
+    assert x.grad is not None
+    assert flow.gradients["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
+    tables = [parameter.grad for parameter in model.embed.parameters() if parameter.grad is not None]
+    assert flow.embeddings == pytest.approx(length(tables), rel=1e-9)
+    assert flow.lengths[0] == pytest.approx(np.linalg.norm(float64(x)[0], axis=1).mean(), rel=1e-9)
+    if model.final_norm is None:
+        last = float64(out)[0]
+        assert flow.lengths[-1] == pytest.approx(np.linalg.norm(last, axis=1).mean(), rel=1e-9)
+        unit = last / np.linalg.norm(last, axis=1, keepdims=True)
+        pairs = [unit[i] @ unit[j] for i in range(5) for j in range(i)]
+        assert flow.alike == pytest.approx(np.mean(pairs), abs=1e-6)
+
+
+def test_fewer_layers_are_an_encoder_of_that_many() -> None:
+    config = ModelConfig(**SMALL | {"n_layers": 3})
+    whole, part = Encoder(config, seed=4), Encoder(ModelConfig(**SMALL), seed=4)
+    flow, expected = backward(whole, IDS, n_layers=2), backward(part, IDS)
+    assert flow.loss == expected.loss
+    assert flow.gradients.keys() == expected.gradients.keys()
+    for name, norms in expected.gradients.items():
+        np.testing.assert_array_equal(flow.gradients[name], norms)
+    np.testing.assert_array_equal(flow.lengths, expected.lengths)
+
+
+def test_what_is_handed_over_cannot_be_changed() -> None:
+    flow = backward(encoder(), IDS)
+    for array in (*flow.gradients.values(), flow.lengths):
+        assert not array.flags.writeable
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_norms_far_from_one_are_measured(size: float) -> None:
+    """Their squares have no place in fp32."""
+    parts = [torch.full((2, 2), 3 * size), torch.full((7,), 4 * size)]
+    assert gradients._norm(parts) == pytest.approx(size * np.sqrt(4 * 9 + 7 * 16), rel=1e-6)
+    rows = torch.tensor([0, 2, 2])
+    sparse = torch.sparse_coo_tensor(rows[None], torch.tensor([3.0, 1.0, 3.0]) * size, (4,), check_invariants=True)
+    assert gradients._norm([sparse]) == pytest.approx(5 * size, rel=1e-6)
+
+
+def test_a_sentence_of_one_token_has_nobody_to_be_alike() -> None:
+    flow = backward(encoder(), IDS[:1])
+    assert np.isnan(flow.alike)
+    assert np.isfinite(flow.loss)
+
+
+def test_the_mean_of_normalised_outputs_has_no_gradient() -> None:
+    """Why the loss is none of the outputs' mean: as it is drawn, a layer norm makes that 0 whatever comes in."""
+    model = Encoder(ModelConfig(**SMALL), seed=0).double()
+    mean = model(IDS[None]).mean()
+    found = torch.autograd.grad(mean, [p for n, p in model.named_parameters() if "ffn" in n or "attn" in n])
+    assert abs(float(mean.detach())) < 1e-15
+    assert length(list(found)) < 1e-14
+
+
+def test_an_encoder_of_raw_vectors_has_no_word_to_name() -> None:
+    with pytest.raises(ValueError, match="no token table"):
+        backward(Encoder(ModelConfig(**SMALL | {"vocab_size": 0}), seed=0), IDS)

@@ -1,0 +1,80 @@
+"""A student compares what helps against learning by heart, and sends the comparison to a classmate."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.browser.visitor import Visitor
+
+PATIENT = 90_000
+
+
+def press(visitor: Visitor, name: str) -> None:
+    visitor.widget(f"regularisers_{name}").get_by_role("button").click()
+
+
+def expect_status(visitor: Visitor, text: str) -> None:
+    expect(visitor.page.get_by_test_id("stProgress")).to_contain_text(re.compile(text), timeout=PATIENT)
+
+
+def test_what_is_chosen_travels_in_the_link(newcomer: Callable[..., Visitor]) -> None:
+    visitor = newcomer().open("/regularisers")
+    pills = visitor.widget("regularisers_chosen")
+    for name in ("Token swapping", "Early stopping", "Label smoothing", "Padding mask", "Gradient clipping"):
+        pills.get_by_role("button", name=name, exact=True).click()
+        visitor.settled()
+    chosen = ["Dropout on attention weights", "Weight decay", "Gradient clipping"]
+    assert visitor.query() == {"regularisers_chosen": chosen}
+    theirs = newcomer().open(visitor.copied_link())
+    assert theirs.notices() == ""
+    assert theirs.query()["regularisers_chosen"] == chosen
+    assert "5 runs" in theirs.text()
+    for name in chosen:
+        theirs.widget("regularisers_chosen").get_by_role("button", name=name, exact=True).click()
+        theirs.settled()
+    assert theirs.query()["regularisers_chosen"] == [""]
+    assert "Choose at least one" in theirs.notices()
+    theirs.open(theirs.page.url)
+    assert "Choose at least one" in theirs.notices()
+    assert "used instead" not in theirs.notices()
+
+
+def test_the_choice_survives_a_visit_elsewhere_and_a_step_back(visitor: Visitor) -> None:
+    link = "/regularisers?regularisers_chosen=Weight+decay&regularisers_chosen=Causal+mask&regularisers_task=Sort"
+    visitor.open(link)
+    before = visitor.query()
+    visitor.go_to("Norms")
+    assert visitor.query() == {}
+    visitor.page.go_back()
+    expect(visitor.page).to_have_url(re.compile("/regularisers"))
+    visitor.settled()
+    assert visitor.query() == before
+    assert "“Next character” hides what comes later" in visitor.text()
+
+
+def test_a_student_sees_what_the_causal_mask_is_for(newcomer: Callable[..., Visitor]) -> None:
+    visitor = newcomer(width=1366).open("/regularisers")  # whose menu has room for every page
+    press(visitor, "show_no_causal_mask")
+    visitor.eventually(lambda: "2 runs" in visitor.text(), "the two runs")
+    visitor.settled()
+    press(visitor, "start")
+    visitor.eventually(
+        lambda: (
+            len(visitor.charts()["regularisers_train"]) > 1 and len(visitor.array("regularisers_train", 1, "y")) >= 2
+        ),
+        "two points of the curve",
+    )
+    press(visitor, "pause")
+    expect_status(visitor, "Paused: run 1 of 2")
+    visitor.go_to("Norms").go_to("Regularisers")
+    expect_status(visitor, "Paused: run 1 of 2")
+    press(visitor, "resume")
+    expect_status(visitor, "All 2 runs are done")
+    visitor.settled()
+    curves = visitor.charts()["regularisers_train"]
+    assert [curve.get("name") for curve in curves[1:]] == ["none of them", "without causal mask"]
+    honest, looked_up = (visitor.array("regularisers_train", trace, "y")[-1] for trace in (1, 2))
+    assert looked_up > 0.99 > honest
+    expect(visitor.page.get_by_text("In use, where nobody knows it yet")).to_be_visible()
+    expect(visitor.widget("regularisers_card_2")).to_contain_text("Without it, on “Next character”")

@@ -1,0 +1,118 @@
+"""Networks learn on the server while students watch, leave, come back, and close their tabs."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.server import Server, serve
+from tests.browser.visitor import Visitor
+
+COPY = (
+    "/training?training_task=Copy&training_length=5&training_n_symbols=6&training_n_train=256&training_d_model=32"
+    "&training_n_heads=2&training_n_layers=1&training_d_ff=64&training_batch_size=32&seed=7"
+)
+PATIENT = 60_000
+
+
+@pytest.fixture(scope="module")
+def one_seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that trains one network at a time."""
+    with serve(tmp_path_factory.mktemp("one_seat"), "-m", "streamlit", "run", PLAYGROUND_MAX_TRAININGS="1") as running:
+        yield running
+
+
+@pytest.fixture
+def student(one_seat: Server, browser: Browser) -> Iterator[Callable[[], Visitor]]:
+    """Makes visitors who must see nothing go wrong."""
+    students: list[Visitor] = []
+
+    def make() -> Visitor:
+        students.append(Visitor.anew(one_seat, browser))
+        return students[-1]
+
+    yield make
+    for visitor in students:
+        if not visitor.page.is_closed():
+            visitor.assert_well()
+        visitor.page.context.close()
+
+
+def press(visitor: Visitor, name: str) -> None:
+    visitor.widget(f"training_{name}").get_by_role("button").click()
+
+
+def expect_status(visitor: Visitor, text: str) -> None:
+    expect(visitor.page.get_by_test_id("stProgress")).to_contain_text(re.compile(text), timeout=PATIENT)
+
+
+def batches(visitor: Visitor) -> float:
+    """How far the curve of the loss reaches by now."""
+    return float(max(visitor.array("training_loss", 0, "x"), default=0))
+
+
+def final_loss(visitor: Visitor) -> str:
+    """The validation loss as it is read."""
+    (found,) = re.findall(r"Validation loss ([0-9.]+) nats", visitor.text())
+    return str(found)
+
+
+def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
+    """They watch, pause, leave the page, come back, go on, cancel, reset, and close a tab."""
+    first, second = (student().open("/training?training_task=Copy&training_steps=5000") for _ in range(2))
+    press(first, "start")
+    expect(first.widget("training_loss_chart")).to_be_visible(timeout=PATIENT)
+    first.eventually(lambda: batches(first) > 20, "a curve that grows")
+    press(second, "start")
+    expect_status(second, "Waiting for a seat: next in the queue")
+    press(first, "pause")
+    expect_status(first, "Paused at step")
+    expect_status(second, "Training: step")
+    before = batches(first.settled())
+    first.go_to("Norms")
+    first.go_to("Training")
+    expect_status(first, "Paused at step")
+    assert batches(first) == before
+
+    press(second, "cancel")
+    expect_status(second, "Cancelled after step [0-9,]+; the weights of that step are kept")
+    expect(second.widget("training_trials")).to_be_visible(timeout=PATIENT)
+    press(second, "reset")
+    expect(second.page.locator("body")).to_contain_text("trains it in the background")
+    press(first, "resume")
+    expect_status(first, "Training: step")
+    press(second, "start")
+    expect_status(second, "Waiting for a seat: next in the queue")
+    first.assert_well()
+    first.page.close()
+    expect_status(second, "Training: step")
+    press(second, "cancel")
+    expect_status(second, "Cancelled")
+
+
+def test_what_was_learnt_goes_to_every_page_and_a_link_repeats_it(student: Callable[[], Visitor]) -> None:
+    visitor = student().open(COPY + "&training_steps=400")
+    press(visitor, "start")
+    expect_status(visitor, "All 400 steps are done")
+    expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
+    assert len(visitor.settled().array("training_loss", 3, "y")) == 21
+    assert visitor.array("training_accuracy", 1, "y")[-1] > 0.9
+    loss = final_loss(visitor)
+    visitor.press("training_moment", "Home")
+    expect(visitor.widget("training_pattern")).to_contain_text("before training: random weights")
+    link = visitor.settled().copied_link()
+
+    press(visitor, "look")
+    visitor.settled().go_to("Attention")
+    expect(visitor.page.locator("body")).to_contain_text("trained here")
+    learnt = visitor.array("attention_pattern")
+    visitor.widget("untrained").locator("label").first.click()
+    expect(visitor.page.locator("body")).to_contain_text("before training (random)")
+    assert (visitor.settled().array("attention_pattern") != learnt).any()
+
+    classmate = student().open(link)
+    assert classmate.notices() == ""
+    press(classmate, "start")
+    expect_status(classmate, "All 400 steps are done")
+    expect(classmate.page.locator("body")).to_contain_text(f"Validation loss {loss} nats", timeout=PATIENT)

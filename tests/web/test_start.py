@@ -1,0 +1,38 @@
+"""What happens before the first visitor comes."""
+
+import gc
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from playground.web import start
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Nothing is frozen before or after."""
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = []
+    monkeypatch.setattr(start, "warm_up", lambda: loaded.append("the default model"))
+    start.prepare()
+    assert loaded == ["the default model"]
+    assert {"playground.web.line_drawing", "playground.figures.norms"} <= sys.modules.keys()
+    assert "playground.web.app" not in sys.modules
+    assert gc.get_freeze_count() > 50_000
+
+
+@pytest.mark.usefixtures("thawed")
+def test_garbage_made_later_is_still_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "warm_up", lambda: None)
+    start.prepare()
+    circle: list[object] = []
+    circle.append(circle)
+    del circle
+    assert gc.collect() >= 1
