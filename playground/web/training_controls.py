@@ -13,7 +13,7 @@ from playground.training.trials import right_answer
 from playground.web import lab_views, state, widgets
 from playground.web.kinds import Size, Switch, Text, Whole
 from playground.web.params import OWN
-from playground.web.training_params import TITLES
+from playground.web.training_params import STRENGTHS, TITLES
 from playground.web.training_plan import PAGE, Plan, current_recipe, data, make_plan, plainly, value
 from playground.web.training_run import begin, current, in_sight, joined
 
@@ -94,9 +94,7 @@ def settings(plan: Plan | None) -> None:
         widgets.size("training_warmup", "warmup: steps until the peak", disabled=schedule == "constant")
         widgets.size("training_steps", "steps")
         widgets.size("training_batch_size", "batch_size: sequences in a step")
-    with st.expander("Regularisers"):
-        for regulariser in REGULARISERS.values():
-            _strength(regulariser, task)
+    _regularisers(task)
 
 
 def start_row(plan: Plan | None) -> None:
@@ -110,6 +108,17 @@ def start_row(plan: Plan | None) -> None:
             f"{min(recipe.batch_size, recipe.n_train)} sequences; {plan.n_parameters:,} parameters; "
             f"seed {recipe.seed}: whoever starts it from this link gets the same curves."
         )
+
+
+def _regularisers(task: str) -> None:
+    """Fifteen widgets, drawn where they are wanted, or where one is set: a value stays only as long as its widget."""
+    n_set = sum(value(name) != param.default for name, param in STRENGTHS.items())
+    label = f"Regularisers: {n_set} set" if n_set else "Regularisers"
+    panel = st.expander(label, key="training_regularisers_open", on_change="rerun")
+    if panel.open or n_set:
+        with panel:
+            for regulariser in REGULARISERS.values():
+                _strength(regulariser, task)
 
 
 def _strength(regulariser: Regulariser, task: str) -> None:

@@ -127,7 +127,7 @@ def in_words(about: About, n_parameters: int) -> str:
         (
             TASKS[recipe.task].title,
             f"{recipe.n_train:,} sequences of {recipe.length}",
-            f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}",
+            f"n_layers {config.n_layers}, n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff}",
             f"{n_parameters:,} parameters",
             f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g}",
             f"seed {recipe.seed}",

@@ -32,6 +32,7 @@ def draw(plan: Plan | None) -> None:
             + ("It has to end before another can start." if run.live else "**Start** trains with the present ones.")
         )
     lab.watch(live, PAGE)
+    numbers()
 
 
 def schedule(recipe: Recipe) -> None:
@@ -96,7 +97,6 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
         "set goes on falling and the validation set does not, it learns by heart.",
         alt="Loss by step: batches, training set and validation set.",
     )
-    panels.numbers("training_loss", lambda: _evaluations(history, "loss"))
     show(
         "training_accuracy",
         figures.accuracy_curves(history.evaluations, steps, lesson.data.baseline),
@@ -104,7 +104,6 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
         "than the simple rule.",
         alt="Accuracy by step: training set and validation set.",
     )
-    panels.numbers("training_accuracy", lambda: _evaluations(history, "accuracy"))
     left, right = st.columns(2)
     with left:
         show(
@@ -121,19 +120,28 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
             caption="The norm of the whole gradient: how steep the loss is where the weights are.",
             alt="Norm of the whole gradient by step.",
         )
-    panels.numbers(
-        "training_steps",
-        lambda: _by_step({"loss": history.loss, "learning rate": history.lr, "gradient norm": history.grad_norm}),
-        "The numbers of every step",
-    )
 
 
-def _evaluations(history: History, what: str) -> pd.DataFrame:
+@st.fragment
+def numbers() -> None:
+    """The numbers of all four charts, as of the moment when their table is opened."""
+    run = training_run.current()
+    if run is None or run.course is None:
+        return
+    history = run.course.history.copy()
+    columns = {"loss": history.loss, "learning rate": history.lr, "gradient norm": history.grad_norm}
+    panels.numbers("training_evaluations", lambda: _by_evaluation(history), "The numbers of both sets")
+    panels.numbers("training_steps", lambda: _by_step(columns), "The numbers of every step")
+
+
+def _by_evaluation(history: History) -> pd.DataFrame:
     looks = history.evaluations
     return pd.DataFrame(
         {
-            f"training {what}": [getattr(look.train, what) for look in looks],
-            f"validation {what}": [getattr(look.validation, what) for look in looks],
+            "training loss": [look.train.loss for look in looks],
+            "validation loss": [look.validation.loss for look in looks],
+            "training accuracy": [look.train.accuracy for look in looks],
+            "validation accuracy": [look.validation.accuracy for look in looks],
             "tokens a second": [round(look.tokens_per_second) for look in looks],
         },
         index=pd.Index([look.step for look in looks], name="after step"),

@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def shared_context(browser: Browser) -> BrowserContext:
     """One cache for most tests: each page in it is a visitor's session of its own all the same."""
-    return browser.new_context(viewport={"width": 1280, "height": 900})
+    return browser.new_context(viewport={"width": 1366, "height": 900})
 
 
 @pytest.fixture

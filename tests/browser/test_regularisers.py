@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.visitor import Visitor
 
-PATIENT = 90_000
+PATIENT = 240_000
 
 
 def press(visitor: Visitor, name: str) -> None:

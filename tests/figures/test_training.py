@@ -40,10 +40,10 @@ def level(figure: Any) -> Any:
 
 
 def test_the_losses_are_the_historys() -> None:
-    history = made(150)
+    history = made(90)
     figure = figures.loss_curves(history, 600, 13)
     np.testing.assert_array_equal(trace(figure, "batches").y, floats(history.loss))
-    np.testing.assert_array_equal(trace(figure, "batches").x, np.arange(1, 151))
+    np.testing.assert_array_equal(trace(figure, "batches").x, np.arange(1, 91))
     mean = pd.Series(history.loss).rolling(24, min_periods=1).mean()
     np.testing.assert_allclose(trace(figure, "mean of 24 batches").y, mean, rtol=1e-6)
     for name, part, colour in (

@@ -142,9 +142,12 @@ def test_another_thread_never_sees_an_arm_under_another_s_name() -> None:
     done = threading.Event()
 
     def watch() -> None:
-        last = 0.0
+        last, most = 0.0, 0
         while not done.is_set():
             results = ablation.results()
+            if len(results) < most:
+                wrong.append(("an arm is gone", most))
+            most = len(results)
             for result, arm in zip(results, ablation.arms, strict=False):
                 if result.arm is not arm or len(result.history.loss) > 3:
                     wrong.append(result)

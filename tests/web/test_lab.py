@@ -39,7 +39,7 @@ def experiment(course: Count, on_end: Callable[[Count, Status], None] | None = N
 
 
 def until(check: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not check():
         assert time.monotonic() < deadline
         time.sleep(0.005)

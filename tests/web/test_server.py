@@ -178,6 +178,8 @@ def test_defaults_stand_without_variables() -> None:
         ("PLAYGROUND_FRAME_ANCESTORS", ["", "*; script-src *", "'self'\r\nset-cookie: a=b", "a, b", "schüle.example"]),
         ("PLAYGROUND_BUSY_TIMEOUT", ["0", "-3", "nan", "inf", "soon"]),
         ("PLAYGROUND_MAX_OWN_WEIGHTS", ["0", "1 GB"]),
+        ("PLAYGROUND_MAX_TRAININGS", ["0", "two"]),
+        ("PLAYGROUND_MAX_TRAINING_SECONDS", ["0", "-3", "inf"]),
         ("PLAYGROUND_WEIGHTS_FOLDER", ["", ".", "tests", "/there/is/no/such/folder", __file__]),
     ],
 )  # fmt: skip

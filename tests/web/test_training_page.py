@@ -72,10 +72,8 @@ def grey(app: AppTest) -> set[str]:
 
 def ended(app: AppTest) -> AppTest:
     """The page once its run is over."""
-    deadline = time.monotonic() + 20
-    while "cancel" not in grey(well(app.run())):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: not threads())
+    assert "cancel" in grey(well(app.run()))
     return app
 
 
@@ -112,6 +110,12 @@ def run(asked: Recipe, **changes: Any) -> Trainer:
     for _ in trainer.run():
         pass
     return trainer
+
+
+def opened(app: AppTest, key: str, column: str) -> Any:
+    app.session_state[f"{key}_open"] = True
+    well(app.run())
+    return table(app, column)
 
 
 def table(app: AppTest, column: str) -> Any:
@@ -154,8 +158,17 @@ def test_every_field_of_a_recipe_and_every_regulariser_can_be_set() -> None:
     assert set(RECIPE) | {"task", "seed", "n_validation"} == set(Recipe.__dataclass_fields__)
     assert set(STRENGTHS) == {each.field for each in REGULARISERS.values()} | {"temperature"}
     app = page(training_task="Next character", training_text=TEXT)
+    app.session_state["training_regularisers_open"] = True
+    well(app.run())
     keys = {w.key for kind in (app.slider, app.select_slider, app.toggle) for w in kind}
     assert {f"training_{name}" for name in STRENGTHS} <= keys
+
+
+def test_what_a_link_sets_is_there_though_its_panel_is_closed() -> None:
+    assert "training_clip" not in {slider.key for slider in page().select_slider}
+    app = page(training_clip="0.5")
+    assert app.select_slider(key="training_clip").value == 0.5
+    assert "Regularisers: 1 set" in [panel.label for panel in app.expander]
 
 
 def test_the_defaults_are_those_of_the_first_task_and_stand_on_stops() -> None:
@@ -200,6 +213,10 @@ def test_a_link_reproduces_the_run_to_the_digit(task: Any) -> None:
     last = looks[-1].validation
     assert f"Validation loss {last.loss:.6f} nats" in prose(app)
     assert says(app) == "All 5 steps are done."
+    numbers = opened(app, "training_evaluations", "validation loss")
+    assert list(numbers["validation loss"]) == [look.validation.loss for look in looks]
+    assert list(numbers.index) == [look.step for look in looks]
+    assert list(opened(app, "training_steps", "gradient norm")["gradient norm"]) == expected.history.grad_norm
     assert {metric.label: metric.value for metric in app.metric}["Validation accuracy"] == f"{last.accuracy:.1%}"
     assert grey(app) == {"pause", "cancel"}
 
@@ -246,7 +263,7 @@ def test_start_pause_resume_cancel_reset() -> None:
     assert not threads()
     assert "What has it learnt?" in [title.value for title in app.subheader]
     steps = int(says(app).split()[3].strip(";").replace(",", ""))
-    assert len(array(charts(app)["training_rate"], 0, "y")) in {steps, -(-steps // -(-steps // 150))}
+    assert len(array(charts(app)["training_rate"], 0, "y")) in {steps, -(-steps // -(-steps // 50))}
     press(app, "reset")
     assert "training_loss" not in charts(app)
     assert "**Start** trains it" in captions(app)
@@ -280,7 +297,8 @@ def test_other_settings_are_told_from_those_of_the_curves() -> None:
 def test_a_setting_that_counts_nowhere_makes_no_other_run() -> None:
     assert page(training_schedule="constant").select_slider(key="training_warmup").disabled
     app = trained()
-    assert app.select_slider(key="training_temperature").disabled
+    app.session_state["training_regularisers_open"] = True
+    assert well(app.run()).select_slider(key="training_temperature").disabled
     app.session_state["training_temperature"] = 5.0
     app.session_state["training_text"] = "a text that no made-up task reads"
     well(app.run())
@@ -427,7 +445,7 @@ def written(app: AppTest) -> str:
     return str(app.code[1].value)
 
 
-@pytest.mark.parametrize(("heat", "top_k"), [("0.0", "0"), ("0.8", "3"), ("2.0", "0")])
+@pytest.mark.parametrize(("heat", "top_k"), [("0.0", "0"), ("0.8", "3")])
 def test_a_network_writes_what_its_probabilities_say(heat: str, top_k: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training_writing, "LENGTH", 40)
     app = press(characters(training_heat=heat, training_top_k=top_k, seed="4"), "write")
@@ -440,20 +458,20 @@ def test_a_network_writes_what_its_probabilities_say(heat: str, top_k: str, monk
     assert written(app) == "the " + expected.data.text(list(drawn))
     shares = array(charts(app)["training_next"], 0, "x")
     assert (np.diff(shares) <= 0).all()
-    assert len(shares) == {"0.0": 1, "0.8": 3, "2.0": 10}[heat]
-    assert math.isclose(shares.sum(), 1, rel_tol=1e-5) == (heat != "2.0")
+    assert len(shares) == {"0.0": 1, "0.8": 3}[heat]
+    assert math.isclose(shares.sum(), 1, rel_tol=1e-5)
     well(app.text_input(key="training_prompt").set_value("a").run())
     assert "training_next" not in charts(app)
 
 
 def test_prompts_that_are_empty_or_strange() -> None:
     app = characters()
-    well(app.text_input(key="training_prompt").set_value("").run())
+    app.text_input(key="training_prompt").set_value("")
     press(app, "write")
     assert "needs something to start from" in sentences(app)
-    well(app.text_input(key="training_prompt").set_value("the ♥*x*").run())
-    assert "there was no `♥`" in captions(app)
+    app.text_input(key="training_prompt").set_value("the ♥*x*")
     press(app, "write")
+    assert "there was no `♥`" in captions(app)
     assert written(app).startswith("the [UNK]")
 
 
