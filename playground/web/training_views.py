@@ -126,9 +126,9 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
 def numbers() -> None:
     """The numbers of all four charts, as of the moment when their table is opened."""
     run = training_run.current()
-    if run is None or run.course is None:
+    if run is None:
         return
-    history = run.course.history.copy()
+    history = run.course.history.copy() if run.course else History()
     columns = {"loss": history.loss, "learning rate": history.lr, "gradient norm": history.grad_norm}
     panels.numbers("training_evaluations", lambda: _by_evaluation(history), "The numbers of both sets")
     panels.numbers("training_steps", lambda: _by_step(columns), "The numbers of every step")

@@ -354,6 +354,7 @@ def test_who_waits_for_a_seat_is_told_his_place() -> None:
         other.start()
     app = press(page(), "start")
     assert says(app).startswith("Waiting for a seat: 2nd in the queue.")
+    assert opened(app, "training_evaluations", "validation loss").empty
     assert grey(app) == {"start"}
     gate.set()
     assert says(ended(app)) == "All 5 steps are done."
