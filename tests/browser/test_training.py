@@ -62,9 +62,10 @@ def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     """They watch, pause, leave the page, come back, go on, cancel, reset, and close a tab."""
     first, second = (student().open("/training?training_task=Copy&training_steps=5000") for _ in range(2))
     press(first, "start")
-    curve = first.widget("training_loss").locator("svg[role=figure] path.curve").first
+    chart = first.widget("training_loss").locator("svg[role=figure]")
+    curve = chart.locator("path.curve").first  # of this moment: the chart stays, its paths are drawn anew
     expect(curve).to_be_attached(timeout=PATIENT)
-    picture, begun = curve.evaluate_handle("path => path.ownerSVGElement"), str(curve.get_attribute("d"))
+    picture, begun = chart.element_handle(), str(curve.get_attribute("d"))
     first.eventually(lambda: len(str(curve.get_attribute("d"))) > len(begun), "a curve that grows")
     assert picture.evaluate("svg => svg.isConnected"), "the chart was made anew, and blinked"
     press(second, "start")
