@@ -134,10 +134,7 @@ def run_pair(model: EncoderDecoder, source: Batch, target: Batch, sentence: int 
             torch.cuda.synchronize(device)
     seconds = time.perf_counter() - started
 
-    patterns = {
-        attention: np.stack([trace[point.format(i)][0].cpu().numpy() for i in range(config.n_layers)])
-        for attention, point in POINTS.items()
-    }
+    patterns = {attention: stacked(trace, point, config.n_layers) for attention, point in POINTS.items()}
     run = PairRun(
         config=config,
         source=_side(source, sentence),
@@ -148,9 +145,16 @@ def run_pair(model: EncoderDecoder, source: Batch, target: Batch, sentence: int 
         device=device.type,
         seconds=seconds,
     )
-    for array in (*run.masks.values(), *patterns.values(), run.logits):
+    for array in (*run.masks.values(), run.logits):
         array.flags.writeable = False
     return run
+
+
+def stacked(trace: Mapping[str, Tensor], point: str, n_layers: int) -> Array:
+    """One point of every layer, of a trace's first sentence: (L, …), read-only; `{}` in the point is the layer."""
+    array: Array = np.stack([trace[point.format(i)][0].cpu().numpy() for i in range(n_layers)])
+    array.flags.writeable = False
+    return array
 
 
 def check_pair_budget(config: ModelConfig, tgt_vocab_size: int, max_parameters: int) -> None:

@@ -51,8 +51,8 @@ class ArmResult:
 
     @property
     def gap(self) -> float | None:
-        """Training accuracy − validation accuracy: how much was learnt by heart."""
-        return None if self.kept is None else self.kept.train.accuracy - self.kept.validation.accuracy
+        """As `Evaluation.gap`, of the weights that were kept."""
+        return None if self.kept is None else self.kept.gap
 
 
 def arms(recipe: Recipe, chosen: Sequence[str]) -> tuple[Arm, ...]:
@@ -147,6 +147,5 @@ class Ablation:
 
 def _result(arm: Arm, trainer: Trainer) -> ArmResult:
     outcome, history = trainer.outcome, replace(trainer.history.copy(), snapshots=[])
-    at = {evaluation.step: evaluation for evaluation in history.evaluations}
     last = history.evaluations[-1] if history.evaluations else None
-    return ArmResult(arm, history, outcome, at.get(trainer.kept_step, last) if outcome else last)
+    return ArmResult(arm, history, outcome, (history.at(trainer.kept_step) or last) if outcome else last)

@@ -44,13 +44,12 @@ def describe(results: Sequence[ArmResult], n_answers: int) -> list[str]:
 def _of_the_baseline(result: ArmResult, kept: Evaluation, doubt: float) -> str:
     if result.outcome == "diverged":
         return f"The run with **none of them** ran away, and what is measured are its weights of step {kept.step}."
-    gap = kept.train.accuracy - kept.validation.accuracy
     known = (
         f"**None of them** gets {kept.train.accuracy:.1%} right of what it learns from, and "
         f"{kept.validation.accuracy:.1%} of what it never sees"
     )
-    if gap > doubt:
-        return f"{known}: the gap of {_points(gap)} is learnt by heart."
+    if kept.gap > doubt:
+        return f"{known}: the gap of {_points(kept.gap)} is learnt by heart."
     return f"{known}: nothing is learnt by heart, so that there is little for a regulariser to mend."
 
 

@@ -67,7 +67,7 @@ def _row(result: ArmResult, baseline: ArmResult) -> dict[str, object]:
     row: dict[str, object] = {
         "training": 100 * kept.train.accuracy,
         "validation": 100 * kept.validation.accuracy,
-        "gap": 100 * (kept.train.accuracy - kept.validation.accuracy),
+        "gap": 100 * kept.gap,
         "loss": kept.validation.loss,
         "ended": _ending(result, kept),
     }

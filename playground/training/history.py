@@ -33,6 +33,11 @@ class Evaluation:
     validation: Measure
     tokens_per_second: float
 
+    @property
+    def gap(self) -> float:
+        """Training accuracy − validation accuracy: how much was learnt by heart."""
+        return self.train.accuracy - self.validation.accuracy
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
@@ -64,6 +69,10 @@ class History:
     grad_norm: list[float] = field(default_factory=list)
     evaluations: list[Evaluation] = field(default_factory=list)
     snapshots: list[Snapshot] = field(default_factory=list)
+
+    def at(self, step: int) -> Evaluation | None:
+        """The evaluation after a step, if there was one."""
+        return next((evaluation for evaluation in self.evaluations if evaluation.step == step), None)
 
     def copy(self) -> "History":
         """All of it as of now."""

@@ -1,15 +1,12 @@
 """Looking at a network while it learns: loss and accuracy over a set, and attention on one sequence."""
 
-from collections.abc import Mapping
-
-import numpy as np
 import torch
 from torch import Tensor
 
 from playground.model import Trace
-from playground.seq2seq import POINTS
+from playground.seq2seq import POINTS, stacked
 from playground.training.data import Data, Examples
-from playground.training.history import Array, Measure, Snapshot
+from playground.training.history import Measure, Snapshot
 from playground.training.losses import IGNORE
 from playground.training.network import Network, Tagger, scores
 from playground.training.recipe import Recipe
@@ -56,13 +53,7 @@ def snapshot(network: Network, data: Data, recipe: Recipe, step: int, device: to
     with torch.inference_mode():
         scores(network, data.validation[slice(0, 1)].to(device), recipe, trace)
     points = {"self": "encoder.layers.{}.attn.pattern"} if isinstance(network, Tagger) else POINTS
-    return Snapshot(step, {name: _layers(trace, point, network.config.n_layers) for name, point in points.items()})
-
-
-def _layers(trace: Mapping[str, Tensor], point: str, n_layers: int) -> Array:
-    patterns: Array = np.stack([trace[point.format(i)][0].cpu().numpy() for i in range(n_layers)])
-    patterns.flags.writeable = False
-    return patterns
+    return Snapshot(step, {name: stacked(trace, point, network.config.n_layers) for name, point in points.items()})
 
 
 def keeps(snapshots: list[Snapshot], look: int) -> bool:

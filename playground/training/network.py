@@ -7,12 +7,14 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.model import Encoder, EncoderDecoder, Trace, causal_and_padding, causal_mask
 from playground.model.init import Linear, initialise
 from playground.model.trace import UNTRACED
 from playground.training.data import Data, Examples
 from playground.training.recipe import Recipe, RecipeError
+from playground.training.tasks import Kind
 
 
 class Tagger(nn.Module):
@@ -67,9 +69,19 @@ def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig
 
 def build_network(config: ModelConfig, recipe: Recipe, data: Data) -> Network:
     """The untrained network of a recipe; `config` as `architecture` returns it."""
-    if data.task.kind == "seq2seq":
-        return EncoderDecoder(config, len(data.labels), recipe.seed)
-    return Tagger(config, len(data.labels), recipe.seed)
+    return new_network(config, data.task.kind, len(data.labels), recipe.seed)
+
+
+def new_network(config: ModelConfig, kind: Kind, n_classes: int, seed: int | None) -> Network:
+    """What a task of this kind trains; without a seed, its shapes alone."""
+    return EncoderDecoder(config, n_classes, seed) if kind == "seq2seq" else Tagger(config, n_classes, seed)
+
+
+def count_network(config: ModelConfig, kind: Kind, n_classes: int) -> int:
+    """The parameters of such a network: the encoder with its head, or both halves; nothing is allocated."""
+    if kind == "seq2seq":
+        return count_encoder_decoder(config, n_classes).total
+    return count_parameters(config).total + (config.d_model + 1) * n_classes
 
 
 def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace | None = None) -> Tensor:

@@ -9,19 +9,18 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.engine import check_budget
 from playground.interop import WeightsError, first_not_finite, read_metadata, read_tensors
 from playground.interop.recognise import MAX_COMPUTED_POSITIONS
-from playground.model import Encoder, EncoderDecoder
+from playground.model import Encoder
 from playground.seq2seq import check_pair_budget
 from playground.text import Tokenizer
 from playground.training import description
 from playground.training.data import Data, make_data
 from playground.training.description import Results
 from playground.training.measuring import measure
-from playground.training.network import Network, Tagger, architecture
+from playground.training.network import Network, architecture, count_network, new_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Kind
 from playground.training.trainer import Trainer
@@ -73,20 +72,20 @@ class Trained:
 
     def initial(self) -> Network:
         """The network as it was before training, from its seed."""
-        return _network(self.config, self.recipe, len(self.labels), self.recipe.seed).requires_grad_(False)
+        return new_network(self.config, self.kind, len(self.labels), self.recipe.seed).requires_grad_(False)
 
 
 def from_trainer(trainer: Trainer) -> Trained:
     """Copy what a run has reached, between two of its steps: at its end, or where it was cancelled."""
     tensors = {name: tensor.detach().cpu().clone() for name, tensor in trainer.network.state_dict().items()}
-    network = _filled(_network(trainer.config, trainer.recipe, len(trainer.data.labels), None), tensors)
-    kept_step = trainer.kept_step if trainer.outcome else trainer.step
-    at = {evaluation.step: evaluation.validation for evaluation in trainer.history.evaluations}
-    reached = at.get(kept_step) or measure(network, trainer.data.validation, trainer.recipe, torch.device("cpu"))
+    network = _filled(new_network(trainer.config, trainer.data.task.kind, len(trainer.data.labels), None), tensors)
+    seen = trainer.history.at(trainer.kept_step)
+    cpu, unseen = torch.device("cpu"), trainer.data.validation
+    reached = seen.validation if seen else measure(network, unseen, trainer.recipe, cpu)
     results = Results(
         outcome=trainer.outcome or "cancelled",
         steps=trainer.step,
-        kept_step=kept_step,
+        kept_step=trainer.kept_step,
         baseline=trainer.data.baseline,
         validation_loss=reached.loss,
         validation_accuracy=reached.accuracy,
@@ -127,24 +126,17 @@ def load(data: bytes, *, max_parameters: int) -> Trained:
             f"architecture has {config.vocab_size:,}, and the norms “{config.norm}”."
         )
     n_classes, held = len(made.labels), sum(tensor.numel() for tensor in tensors.values())
-    if TASKS[recipe.task].kind == "seq2seq":
+    kind = made.task.kind
+    if kind == "seq2seq":
         check_pair_budget(config, n_classes, max_parameters)
-        needed = count_encoder_decoder(config, n_classes).total
-    else:
-        needed = count_parameters(config).total + (config.d_model + 1) * n_classes
+    needed = count_network(config, kind, n_classes)
     if held != needed:
         raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {held:,}.")
-    return _trained(recipe, config, _filled(_network(config, recipe, n_classes, None), tensors), made, results)
+    return _trained(recipe, config, _filled(new_network(config, kind, n_classes, None), tensors), made, results)
 
 
 def _and_norms(recipe: Recipe) -> str:
     return "" if recipe.layer_norm else " and no norms"
-
-
-def _network(config: ModelConfig, recipe: Recipe, n_classes: int, seed: int | None) -> Network:
-    """What a recipe trains; without a seed, its shapes alone."""
-    kind = EncoderDecoder if TASKS[recipe.task].kind == "seq2seq" else Tagger
-    return kind(config, n_classes, seed)
 
 
 def _filled(network: Network, tensors: Mapping[str, Tensor]) -> Network:

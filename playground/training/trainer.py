@@ -48,7 +48,7 @@ class Trainer:
         step: optimisation steps done.
         history: what was seen so far.
         outcome: how it ended; empty before.
-        kept_step: once it has ended, the step after which the network had the weights that it has.
+        kept_step: the step after which the network had the weights that it has: at the end, perhaps an earlier one.
 
     Raises:
         RecipeError: the recipe does not fit its task or the architecture.
@@ -79,7 +79,9 @@ class Trainer:
         )
         self.optimizer = build_optimizer(self.network, recipe)
         self._parameters = list(self.network.parameters())
-        self.teacher = Trainer(wider(config), replace(recipe, distill=0.0), device) if recipe.distill > 0 else None
+        self.teacher: Trainer | None = None
+        if recipe.distill > 0:
+            self.teacher = Trainer(wider(config), replace(recipe, distill=0.0), device, data=self.data)
         self.step = self.kept_step = 0
         self.history = History()
         self.outcome: Outcome = ""
@@ -155,6 +157,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         self.optimizer.step()
+        self.kept_step = self.step
         self._seconds += time.perf_counter() - started
         self._tokens += int(batch.mask.sum())
         return True

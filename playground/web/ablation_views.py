@@ -17,9 +17,7 @@ from playground.training.ablation_table import COLUMNS, table
 from playground.training.tasks import TASKS, Task
 from playground.web import lab, lab_views, panels, regulariser_plan, widgets
 from playground.web.line_key import Entry, line_key
-from playground.web.params import OWN
 from playground.web.regulariser_plan import PAGE, Plan
-from playground.web.training_params import TITLES
 from playground.web.training_plan import data, plainly
 
 SETS: dict[Set, str] = {"train": "training set", "validation": "validation set"}
@@ -29,9 +27,7 @@ def pick() -> Plan | None:
     """Ask what is to be compared; what that comes to, or why it can't be, in one sentence."""
     left, right = st.columns([1, 2], gap="medium")
     with left:
-        titles = tuple(TITLES)
-        default = titles.index(str(OWN[f"{PAGE}_task"].default))
-        st.selectbox("What is to be learnt", titles, index=default, key=f"{PAGE}_task", bind="query-params")
+        widgets.menu(f"{PAGE}_task", "What is to be learnt")
     with right:
         widgets.choice(f"{PAGE}_data", "Data to learn from")
     widgets.several(

@@ -47,11 +47,7 @@ def introduce() -> None:
 def check_text() -> None:
     """Say what had to be cut from the text; without a sentence, end the page."""
     setup = state.current()
-    for note in setup.text.notes:
-        st.info(note, icon=":material/content_cut:")
-    if not setup.text.sentences:
-        st.info("Type a sentence in the sidebar: naming its next words is what the loss is about.")
-        st.stop()
+    panels.require_text(setup, "Type a sentence in the sidebar: naming its next words is what the loss is about.")
     with panels.plainly():
         text = gradient_cache.asked(setup, 1, 1.0).text
         cut = cache.tokenize(text).truncated[setup.sentence]

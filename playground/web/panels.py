@@ -44,11 +44,7 @@ def plainly() -> Iterator[None]:
 def current_run() -> Run:
     """The run of the visitor's sentence, with a sentence on everything that had to be cut or is missing."""
     setup = state.current()
-    for note in setup.text.notes:
-        st.info(note, icon=":material/content_cut:")
-    if not setup.text.sentences:
-        st.info("Type a sentence in the sidebar, and this page shows what the encoder does with it.")
-        st.stop()
+    require_text(setup, "Type a sentence in the sidebar, and this page shows what the encoder does with it.")
     run = shown_run()
     if setup.trained and all(setup.batch.unknown[setup.sentence]):
         st.info(
@@ -61,6 +57,15 @@ def current_run() -> Run:
         kept = int((~run.padding).sum())
         st.info(f"The sentence is cut after {kept} tokens; {cut} more are left out.", icon=":material/content_cut:")
     return run
+
+
+def require_text(setup: state.Setup, invitation: str) -> None:
+    """Say what had to be cut from the text; where there is no sentence, invite to type one and end the page there."""
+    for note in setup.text.notes:
+        st.info(note, icon=":material/content_cut:")
+    if not setup.text.sentences:
+        st.info(invitation)
+        st.stop()
 
 
 def run_line(run: Run) -> None:

@@ -25,10 +25,7 @@ def current_pair(setup: state.Setup) -> PairKey:
         What the run depends on; the run itself is in the cache, and no fragment has to hold on to it.
     """
     lines = _typed_target()
-    for note in setup.text.notes:
-        st.info(note, icon=":material/content_cut:")
-    if not setup.text.sentences:
-        _stop("Type a sentence in the sidebar: it is the source that the encoder reads.")
+    panels.require_text(setup, "Type a sentence in the sidebar: it is the source that the encoder reads.")
     if not lines:
         _stop("Type a target: the decoder needs at least one token to go on from.")
     weights = setup.weights if setup.trained and setup.trained.kind == "seq2seq" else "random"

@@ -26,14 +26,7 @@ SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Va
 
 def pick_task() -> None:
     """The task, and what it asks."""
-    task = st.selectbox(
-        "What is to be learnt",
-        tuple(TITLES),
-        index=tuple(TITLES).index(str(OWN["training_task"].default)),
-        key="training_task",
-        on_change=_suggest,
-        bind="query-params",
-    )
+    task = widgets.menu("training_task", "What is to be learnt", on_change=_suggest)
     st.markdown(TASKS[TITLES[task]].question)
     if TASKS[TITLES[task]].material == "text":
         param = OWN["training_text"]

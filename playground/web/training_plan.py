@@ -6,11 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.training.cost import Speed, check_cost, measure_speed
 from playground.training.data import Data, make_data
-from playground.training.network import architecture
+from playground.training.network import architecture, count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.web import cache, link, state
@@ -99,10 +98,7 @@ def make_plan(recipe: Recipe) -> Plan:
 
 def n_parameters(config: ModelConfig, made: Data) -> int:
     """Of the whole network: the encoder with its head, or both halves."""
-    n_classes = len(made.labels)
-    if made.task.kind == "seq2seq":
-        return count_encoder_decoder(config, n_classes).total
-    return count_parameters(config).total + (config.d_model + 1) * n_classes
+    return count_network(config, made.task.kind, len(made.labels))
 
 
 @st.cache_resource(max_entries=1, ttl="10m", show_spinner=False)

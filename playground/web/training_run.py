@@ -56,7 +56,7 @@ class Lesson:
         if trainer is None:
             return
         self._note(trainer)
-        self.kept_step = trainer.kept_step if trainer.outcome else trainer.step
+        self.kept_step = trainer.kept_step
         self.outcome, self.message = trainer.outcome, trainer.message()
         if status == "cancelled":
             self.message = f"Cancelled after step {self.step:,}; the weights of that step are kept."

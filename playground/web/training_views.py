@@ -68,9 +68,8 @@ def live() -> None:
 
 def _metrics(run: lab.Experiment[Lesson], history: History) -> None:
     look = history.evaluations[-1] if history.evaluations else None
-    kept = next((e for e in history.evaluations if run.course and e.step == run.course.kept_step), look)
-    if not run.live:
-        look = kept
+    if run.course is not None and not run.live:
+        look = history.at(run.course.kept_step) or look
     with st.container(horizontal=True, gap="medium"):
         for name, text in (
             ("Validation loss", "–" if look is None else f"{look.validation.loss:.4f}"),

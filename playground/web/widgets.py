@@ -72,6 +72,15 @@ def several(key: str, label: str, *, help_text: str | None = None) -> list[str]:
     )
 
 
+def menu(key: str, label: str, *, on_change: Callable[[], None] | None = None) -> str:
+    """A list that opens, for words that are too many for a row."""
+    param = PARAMS[key]
+    if not isinstance(param, Choice):
+        raise TypeError(f"{key} is not a Choice")
+    index = list(param.options).index(param.default)
+    return str(st.selectbox(label, param.options, index=index, key=key, on_change=on_change, bind="query-params"))
+
+
 def stage(key: str, label: str, order: Sequence[str]) -> str:
     """A slider through a parameter's words, in the order that makes sense now."""
     param = PARAMS[key]

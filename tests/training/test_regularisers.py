@@ -92,6 +92,8 @@ def run(recipe: Recipe) -> Seen:
             return super().__getitem__(wanted)
 
     trainer = Trainer(CONFIG, recipe, data=replace(data, train=Recorded(**vars(data.train))))
+    if trainer.teacher is not None:
+        trainer.teacher.data = data  # the same, unrecorded: only the student's rows are compared
     network = trainer.network
     seen = Seen(trainer, {name: tensor.clone() for name, tensor in network.state_dict().items()})
 
