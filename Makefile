@@ -10,12 +10,10 @@ SUDO := $(shell test "$$(id -u)" = 0 || command -v sudo)
 APT  := $(SUDO) apt-get update && $(SUDO) apt-get install --yes --no-install-recommends
 
 # glibc keeps one pass's memory for the next, instead of handing every large tensor back to the kernel and paying for
-# its pages again. A thread of a matrix product that waits for the others sleeps instead of spinning: where one visitor
-# trains and another looks, spinning threads hold up those that have work. benchmarks/environment.py measures with these.
+# its pages again. benchmarks/environment.py measures with the same.
 export MALLOC_ARENA_MAX ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 export MALLOC_TRIM_THRESHOLD_ ?= 536870912
-export OMP_WAIT_POLICY ?= PASSIVE
 
 .PHONY: run test bench format clean browser
 

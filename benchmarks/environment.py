@@ -10,11 +10,9 @@ SERVER = {
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TRIM_THRESHOLD_": "536870912",
-    "OMP_WAIT_POLICY": "PASSIVE",
 }
 """How `make run` and the container start the app. glibc keeps a pass's memory for the next pass, instead of handing
-every large tensor back to the kernel and paying for each of its pages again; torch's threads sleep while they wait for
-each other, instead of spinning on a core that another visitor's thread needs."""
+every large tensor back to the kernel and paying for each of its pages again."""
 
 
 def enter() -> None:

@@ -12,6 +12,7 @@ from benchmarks.results import Result, interleaved
 from playground.presets import PRESETS
 from playground.training.data import Data, make_data
 from playground.training.losses import IGNORE
+from playground.training.measuring import N_LOOKS
 from playground.training.recipe import Recipe
 from playground.training.trainer import Trainer
 
@@ -22,7 +23,7 @@ CONFIG = replace(
 
 RECIPE = Recipe(steps=100_000, schedule="constant")
 
-STEPS = 20
+STEPS = 10
 """In one round."""
 
 
@@ -55,7 +56,7 @@ def measure() -> Iterator[Result]:
         for _ in range(STEPS):
             next(steps)
 
-    times = interleaved({"torch": plain_loop(data), "ours": ours}, rounds=15)
+    times = interleaved({"torch": plain_loop(data), "ours": ours}, rounds=40)
     what = f"{STEPS} training steps of {RECIPE.batch_size} sequences / the same network in torch.nn"
     yield compare(what, times["ours"], times["torch"], 1.0)
     yield watching(data)
@@ -84,12 +85,18 @@ def plain_loop(data: Data) -> Callable[[], None]:
 
 
 def watching(data: Data) -> Result:
-    """A whole run with its evaluations and snapshots, over the same run without."""
-    recipe = replace(RECIPE, steps=300)
+    """The page's usual run with its evaluations and snapshots, over the same run without; looks are evenly spaced."""
+    recipe = replace(RECIPE, steps=Recipe().steps)
 
-    def run(watch: bool) -> None:
-        for _ in Trainer(CONFIG, recipe, data=data, watch=watch).run():
-            pass
+    def blocks(watch: bool) -> Callable[[], None]:
+        steps = Trainer(CONFIG, recipe, data=data, watch=watch).run()
 
-    times = interleaved({"alone": lambda: run(False), "watched": lambda: run(True)}, rounds=5)
-    return compare("a run of 300 steps, watched / not watched", times["watched"], times["alone"], 1.1)
+        def to_the_next_look() -> None:
+            for _ in range(recipe.steps // N_LOOKS):
+                next(steps)
+
+        return to_the_next_look
+
+    times = interleaved({"alone": blocks(False), "watched": blocks(True)}, rounds=N_LOOKS - 1)
+    what = f"{recipe.steps // N_LOOKS} steps of a run of {recipe.steps}, watched / not watched"
+    return compare(what, times["watched"], times["alone"], 1.1)

@@ -25,8 +25,8 @@ class Settings:
     """Visitors connected at once; the next one is asked to come back."""
     device: str = "auto"
     """Where models run: "auto" (CUDA where present), "cpu", "cuda" or "cuda:<index>"."""
-    threads: int = field(default_factory=lambda: min(os.cpu_count() or 1, 4))
-    """CPU threads of one forward pass."""
+    threads: int = 1
+    """CPU threads of one pass. More of them help large models alone, and wait for each other where visitors share."""
     frame_ancestors: str = "'self'"
     """Who may show the app in a frame, as in the Content-Security-Policy directive of this name."""
     busy_timeout: float = 20.0

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 
 import pytest
 from starlette.applications import Starlette
@@ -165,7 +164,7 @@ def test_settings_are_read_from_the_environment() -> None:
 def test_defaults_stand_without_variables() -> None:
     settings = read_settings({})
     assert settings == Settings()
-    assert settings.threads == min(os.cpu_count() or 1, 4)
+    assert settings.threads == 1
 
 
 @pytest.mark.parametrize(
