@@ -15,9 +15,8 @@ from torch import Tensor, nn
 
 from playground.engine import Array, Run, run
 from playground.layer_run import belongs
-from playground.model import Encoder
+from playground.model import Encoder, dropout
 from playground.model.blocks import EncoderBlock
-from playground.model.dropout import set_dropout
 from playground.text import Batch
 
 POINTS = (
@@ -71,7 +70,7 @@ def run_with_dropout(
     weights = (*encoder.parameters(), *encoder.buffers())
     private = copy.deepcopy(encoder, {id(tensor): tensor for tensor in weights})  # own modules, the same weights
     generator = torch.Generator(next(encoder.parameters()).device).manual_seed(seed)
-    set_dropout(private, generator=generator)
+    dropout.set_dropout(private, generators=dict.fromkeys(dropout.POINTS, generator))
     block, drops = cast(EncoderBlock, private.layers[layer]), dict[str, Drop]()
     modules = (
         private.embed.dropout,

@@ -1,5 +1,6 @@
 """What every test may rely on."""
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ from hypothesis import settings
 # The same examples on every machine, and no deadline: a slow machine must not turn a true property false.
 settings.register_profile("playground", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("playground")
+
+# The first optimiser imports it, and in a training thread that fails while Streamlit changes `sys.path`.
+importlib.import_module("torch._dynamo")
 
 torch.set_num_threads(1)  # the tests run side by side, and their models are small
 

@@ -31,8 +31,7 @@ def line_of(arm: Arm) -> Line:
     """A run's line: a colour for each of the ten, dashes for those that share it; the baseline is grey."""
     regulariser = arm.regulariser
     if regulariser is None:
-        everything = arm.title.startswith("all")
-        return Line(palette.ALL_REGULARISERS if everything else palette.NO_REGULARISER, "solid")
+        return Line(palette.ALL_REGULARISERS if arm.has_all else palette.NO_REGULARISER, "solid")
     colour = palette.REGULARISERS[regulariser.number]
     alike = [other for other in REGULARISERS.values() if palette.REGULARISERS[other.number] == colour]
     return Line(colour, _DASHES[alike.index(regulariser)])
@@ -67,7 +66,7 @@ def curves(
         line, looks = line_of(result.arm), result.history.evaluations
         values = [getattr(getattr(look, of), measured) for look in looks]
         figure.add_scatter(
-            x=np.array([look.step for look in looks], np.int16 if steps < 2**15 else np.int32),
+            x=np.array([look.step for look in looks], np.int32),
             y=np.array(values, np.float32),
             name=result.arm.title,
             mode="lines",

@@ -33,11 +33,10 @@ def loss_curves(history: History, steps: int, n_classes: int) -> go.Figure:
     """
     losses = finite(history.loss)
     figure = go.Figure()
-    at, means = thinned(losses)
-    _line(figure, at, means, "batches", palette.MUTED, width=1)
-    span = max(2, steps // 25)
-    at, means = thinned(running_mean(losses, span))
-    _line(figure, at, means, f"mean of {span} batches", palette.RESIDUAL, width=2)
+    together, span = window(len(losses)), max(2, steps // 25)
+    name = "batches" if together == 1 else f"batches, mean of each {together}"
+    _line(figure, *thinned(losses), name, palette.MUTED, width=1)
+    _line(figure, *sampled(running_mean(losses, span)), f"mean of {span} batches", palette.RESIDUAL, width=2)
     for name, (title, colour) in SETS.items():
         measures = [getattr(look, name).loss for look in history.evaluations]
         _points(figure, history.evaluations, measures, title, colour, "%{y:.4f} nats")
@@ -70,17 +69,26 @@ def accuracy_curves(evaluations: Sequence[Evaluation], steps: int, baseline: flo
 
 
 def rate_curve(rates: Sequence[float], steps: int) -> go.Figure:
-    """The learning rate of every step so far."""
+    """The learning rate so far, with its peak; of a long run not every step."""
     figure = go.Figure()
-    _line(figure, *thinned(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL, width=2)
+    _line(figure, *peaks(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL, width=2)
     figure.update_yaxes(title="learning rate", rangemode="tozero", exponentformat="power", nticks=5)
     return _over_steps(figure, steps, height=190)
 
 
 def gradient_curve(norms: Sequence[float], steps: int, clip: float) -> go.Figure:
-    """The norm of every step's gradient so far, before it was shortened to `clip` (0: it never is)."""
+    """The gradient's norm so far, of a long run the largest of every few steps, before it is shortened to `clip`.
+
+    Args:
+        norms: of every step.
+        steps: of the whole run.
+        clip: the norm to which a longer gradient is shortened; 0: none is.
+    """
     figure = go.Figure()
-    _line(figure, *thinned(finite(norms)), "gradient norm", palette.RESIDUAL, width=2)
+    values = finite(norms)
+    together = window(len(values))
+    name = "gradient norm" if together == 1 else f"gradient norm, largest of each {together} steps"
+    _line(figure, *peaks(values), name, palette.RESIDUAL, width=2)
     if clip:
         _level(figure, steps, clip, f"clipped to {clip:g}")
     figure.update_yaxes(title="gradient norm (log scale)", type="log", exponentformat="power", dtick="D2")
@@ -119,13 +127,36 @@ def running_mean(values: Array, span: int) -> Array:
     return means
 
 
+def window(n: int, most: int = MOST_POINTS) -> int:
+    """How many of n values have to share a point, where there are at most `most` points."""
+    return max(1, -(-n // most))
+
+
 def thinned(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
     """Values of steps 1, 2, … as at most `most` means over equal windows, with the step in the middle of each."""
-    size = max(1, -(-len(values) // most))
+    size = window(len(values), most)
     steps = np.arange(1, len(values) + 1, dtype=np.float32)
     parts = [(steps[i : i + size].mean(), values[i : i + size].mean()) for i in range(0, len(values), size)]
     at, means = np.array(parts, np.float32).reshape(-1, 2).T
     return at, means
+
+
+def sampled(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Values of steps 1, 2, …, the last of each of at most `most` equal windows, with their steps."""
+    size = window(len(values), most)
+    return _picked(values, [min(i + size, len(values)) - 1 for i in range(0, len(values), size)])
+
+
+def peaks(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Values of steps 1, 2, …, the largest of each of at most `most` equal windows, with their steps, and both ends."""
+    size = window(len(values), most)
+    largest = [i + int(values[i : i + size].argmax()) for i in range(0, len(values), size)]
+    return _picked(values, sorted({*largest, 0, len(values) - 1}) if largest else [])
+
+
+def _picked(values: Array, indices: list[int]) -> tuple[Array, Array]:
+    chosen = np.array(indices, np.int64)
+    return (chosen + 1).astype(np.float32), values[chosen]
 
 
 def _line(figure: go.Figure, at: Array, values: Array, name: str, colour: str, *, width: float) -> None:

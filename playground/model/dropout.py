@@ -42,10 +42,16 @@ class Dropout(nn.Module):
 
 
 def set_dropout(
-    model: nn.Module, probabilities: Mapping[Point, float] | None = None, generator: torch.Generator | None = None
+    model: nn.Module,
+    probabilities: Mapping[Point, float] | None = None,
+    generators: Mapping[Point, torch.Generator] | None = None,
 ) -> None:
-    """Set how often a model drops, by place, and what it draws from; a place without a probability stays as it is."""
+    """Set how often a model drops, and what it draws from, both by place.
+
+    A place without a probability keeps its own; one without a generator draws from torch's. With a generator for each,
+    whether one place drops leaves the others their zeros.
+    """
     for module in model.modules():
         if isinstance(module, Dropout):
             module.p = (probabilities or {}).get(module.point, module.p)
-            module.generator = generator
+            module.generator = (generators or {}).get(module.point)

@@ -24,11 +24,13 @@ class Arm:
         title: what it has that the baseline has not, or lacks.
         recipe: all of it.
         regulariser: the switch that was turned; None for the baseline, and for the run with all of them.
+        has_all: whether it is the run with all of them.
     """
 
     title: str
     recipe: Recipe
     regulariser: Regulariser | None = None
+    has_all: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +83,17 @@ def arms(recipe: Recipe, chosen: Sequence[str]) -> tuple[Arm, ...]:
     added = [regulariser for regulariser in turned if not regulariser.by_nature]
     if len(added) > 1:
         title = "all of these" if added == turned else "all that can be added"
-        found.append(Arm(title, reduce(turn, added, baseline)))
+        found.append(Arm(title, reduce(turn, added, baseline), has_all=True))
     return tuple(found)
 
 
 def _title(regulariser: Regulariser) -> str:
-    title = regulariser.title
-    return f"without {title[0].lower()}{title[1:]}" if regulariser.by_nature else title
+    return f"without {within(regulariser.title)}" if regulariser.by_nature else regulariser.title
+
+
+def within(title: str) -> str:
+    """A title as it stands within a sentence: with a small first letter."""
+    return title[0].lower() + title[1:]
 
 
 class Ablation:
@@ -121,20 +127,22 @@ class Ablation:
     def progress(self) -> float:
         """The share of all runs that is done; 1 at the end."""
         running = self._running
-        done = len(self._done)
+        done = sum(result.in_use is not None for result in self._done)
         share = running[1].progress if running is not None and running[0] == done else 0.0
         return (done + share) / len(self.arms)
 
     def run(self) -> Iterator[int]:
         """Train all; yields after every step, with the number of the arm."""
-        for number, arm in enumerate(self.arms):
-            trainer = Trainer(self._config, arm.recipe, self._device, data=self._data)
-            self._running = number, trainer
-            for _ in trainer.run():
-                yield number
-            in_use = measure_in_use(trainer.network, self._data.validation, arm.recipe, self._device)
-            self._done.append(replace(_result(arm, trainer), in_use=in_use))
-        self._running = None
+        try:
+            for number, arm in enumerate(self.arms):
+                trainer = Trainer(self._config, arm.recipe, self._device, data=self._data)
+                self._running = number, trainer
+                for _ in trainer.run():
+                    yield number
+                in_use = measure_in_use(trainer.network, self._data.validation, arm.recipe, self._device)
+                self._done.append(replace(_result(arm, trainer), in_use=in_use))
+        finally:  # a run that is broken off leaves its numbers, too, and no network
+            self._done, self._running = self.results(), None
 
     def results(self) -> list[ArmResult]:
         """Every arm that has begun, as of now; another thread may be training."""

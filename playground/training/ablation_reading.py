@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from playground.training.ablation import ArmResult
+from playground.training.ablation import ArmResult, within
 from playground.training.ablation_table import Effect, effect
 from playground.training.history import Evaluation, Measure
 
@@ -58,7 +58,7 @@ def _of_accuracy(effects: list[Effect], doubt: float, n_answers: int) -> list[st
     ordered = sorted(effects, key=lambda found: -found.more)
     more = [found for found in ordered if found.more > doubt]
     less = [found for found in reversed(ordered) if found.more < -doubt]
-    same = [_small(found.title) for found in ordered if abs(found.more) <= doubt]
+    same = [within(found.title) for found in ordered if abs(found.more) <= doubt]
     said = []
     if more:
         said.append(f"More of the validation set is right with {_listed(more)}.")
@@ -78,7 +78,7 @@ def _of_loss(effects: list[Effect], usual: float) -> list[str]:
     lower = sorted((found for found in apart if found.change < 0), key=lambda found: found.loss)
     higher = sorted((found for found in apart if found.change > 0), key=lambda found: -found.loss)
     parts = [
-        f"{word} with {', '.join(f'**{_small(found.title)}** ({found.loss:.2f})' for found in group)}"
+        f"{word} with {', '.join(f'**{within(found.title)}** ({found.loss:.2f})' for found in group)}"
         for word, group in (("lower", lower), ("higher", higher))
         if group
     ]
@@ -93,14 +93,14 @@ def _of_loss(effects: list[Effect], usual: float) -> list[str]:
 def _of_a_missing_mask(result: ArmResult, in_use: Measure, kept: Evaluation, doubt: float) -> list[str]:
     """What measuring in batches hides, where a mask is missing."""
     measured, field = f"{kept.validation.accuracy:.1%}", result.arm.regulariser and result.arm.regulariser.field
-    if field == "causal":
+    apart = kept.validation.accuracy - in_use.accuracy
+    if field == "causal" and apart > doubt:
         return [
             f"**Without the causal mask** {measured} of the validation set seems to be right: each next character "
             f"stands in what is read. In use, where nobody knows it yet, {in_use.accuracy:.1%} is."
         ]
     if field != "mask_padding":
         return []
-    apart = kept.validation.accuracy - in_use.accuracy
     compared = "about as much" if abs(apart) <= doubt else "less" if apart > 0 else "more"
     return [
         f"**Without the padding mask** a sequence gets other answers beside longer ones: {measured} is right in "
@@ -115,12 +115,8 @@ def _of_a_runaway(result: ArmResult, kept: Evaluation) -> list[str]:
 
 
 def _listed(effects: list[Effect]) -> str:
-    return ", ".join(f"**{_small(found.title)}** ({_points(found.more, sign='+')})" for found in effects)
+    return ", ".join(f"**{within(found.title)}** ({_points(found.more, sign='+')})" for found in effects)
 
 
 def _points(share: float, sign: str = "") -> str:
     return f"{100 * share:{sign}.1f} points"
-
-
-def _small(title: str) -> str:
-    return title[0].lower() + title[1:]

@@ -8,23 +8,25 @@ from torch import Tensor
 
 from playground.training.data import MASK_ID, SPECIALS
 from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS
 
 
 def augment(ids: Tensor, mask: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
     """Swap neighbours, then mask single tokens, then mask a span, each as far as the recipe says: (B, T) → (B, T).
 
-    Padding and special tokens are never touched. All three draw from the generator whether they are on or not, so that
-    switching one on leaves to the others the draws that they had.
+    Padding and special tokens are never touched. Where the next token is asked, none is swapped: the answer is what
+    stands one place further on, which a swap would show. All three draw from the generator whether they are on or not,
+    so that switching one on leaves to the others the draws that they had.
 
     Args:
         ids: (B, T) int64.
         mask: (B, T) bool, True = a token.
-        recipe: `token_swapping`, `token_masking`, `span_masking`.
+        recipe: `token_swapping`, `token_masking`, `span_masking`, and its task.
         generator: on the CPU, of nothing but augmentation.
     """
     shift, start = torch.rand(2, len(ids), 1, generator=generator).to(ids.device)
     swap, single = torch.rand(2, *ids.shape, generator=generator).to(ids.device)
-    if recipe.token_swapping > 0:
+    if recipe.token_swapping > 0 and TASKS[recipe.task].kind != "language":
         ids = swap_neighbours(ids, _plain(ids, mask), (shift < 0.5).to(torch.int64), swap < recipe.token_swapping)
     hidden = single < recipe.token_masking
     if recipe.span_masking > 0:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from playground.accounting import count_encoder_decoder, count_flops, count_parameters
+from playground.accounting import count_flops, count_parameters
 from playground.config import ModelConfig
 from playground.engine import TooLargeError, check_budget
 from playground.readable import duration
+from playground.seq2seq import check_pair_budget
 from playground.training.losses import cross_entropy
 from playground.training.measuring import N_LOOKS
 from playground.training.network import Tagger
@@ -73,11 +74,7 @@ def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds
     largest = wider(config) if recipe.distill > 0 else config
     check_budget(largest, max_parameters)
     if recipe.task.startswith("seq2seq"):
-        n = count_encoder_decoder(largest, config.vocab_size + 1).total
-        if n > max_parameters:
-            raise TooLargeError(
-                f"Both halves have {n:,} parameters, and this server trains at most {max_parameters:,}."
-            )
+        check_pair_budget(largest, largest.vocab_size, max_parameters)
     numbers = held(largest, recipe)
     if numbers > MAX_NUMBERS:
         fits = max(1, min(recipe.batch_size, recipe.n_train) * MAX_NUMBERS // numbers)

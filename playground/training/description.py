@@ -89,8 +89,11 @@ def _part(metadata: Mapping[str, str], name: str, kind: Any) -> dict[str, Any]:
     """One part as a dictionary of exactly its fields, none of them larger or deeper than a setting can be."""
     try:
         values = json.loads(metadata[name])
+        json.dumps(values, ensure_ascii=False).encode()
     except KeyError:
         raise WeightsError(f"The file's description has no {name}: the file is damaged.") from None
+    except UnicodeEncodeError as error:  # JSON can name half of a surrogate pair, which no text may hold
+        raise WeightsError(f"The file's {name} holds half a character: the file is damaged.") from error
     except (ValueError, RecursionError) as error:
         raise WeightsError(f"The file's {name} is not valid JSON: the file is damaged.") from error
     if not isinstance(values, dict):
@@ -116,4 +119,4 @@ def _is_setting(key: str, value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf

@@ -61,7 +61,7 @@ class History:
         lr: the learning rate of every step.
         grad_norm: the norm of every step's whole gradient, before it is clipped.
         evaluations: at evenly spaced steps, the first before any.
-        snapshots: at the same steps, or at fewer where attention is large.
+        snapshots: at the same steps, at fewer where attention is large, or at none where two would be too large.
     """
 
     loss: list[float] = field(default_factory=list)

@@ -39,6 +39,11 @@ class Job:
         return self._worker.status
 
     @property
+    def ended(self) -> bool:
+        """Whether it has ended, `on_end` included; a job that was cancelled may still be at its last step."""
+        return self._worker.outcome is not None or (self._thread is None and self._worker.cancelled)
+
+    @property
     def position(self) -> int:
         """Its place in the queue, 1 = next; 0 if it does not wait for a seat."""
         with self._worker.seats.lock:

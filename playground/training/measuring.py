@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from playground.config import ModelConfig
 from playground.model import Trace
 from playground.seq2seq import POINTS, stacked
 from playground.training.data import Data, Examples
@@ -24,6 +25,21 @@ _TOKENS = 8_192
 def look_steps(steps: int) -> frozenset[int]:
     """The steps after which a run of `steps` is looked at: evenly spaced, with the first and the last."""
     return frozenset(round(steps * i / N_LOOKS) for i in range(N_LOOKS + 1))
+
+
+def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:
+    """Of these steps, those whose attention a run keeps: evenly spaced, with the first and the last.
+
+    There are as many as `MAX_KEPT` allows, and none where it does not allow two.
+    """
+    sequence = data.validation[slice(0, 1)]
+    n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
+    pairs = n**2 if sequence.decoder_ids is None else n**2 + n_target**2 + n_target * n
+    looks = sorted(look_steps(steps))
+    n_kept = min(len(looks), MAX_KEPT // (config.n_layers * config.n_heads * pairs))
+    if n_kept < 2:
+        return frozenset()
+    return frozenset(looks[round(i * (len(looks) - 1) / (n_kept - 1))] for i in range(n_kept))
 
 
 def asked(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -54,12 +70,3 @@ def snapshot(network: Network, data: Data, recipe: Recipe, step: int, device: to
         scores(network, data.validation[slice(0, 1)].to(device), recipe, trace)
     points = {"self": "encoder.layers.{}.attn.pattern"} if isinstance(network, Tagger) else POINTS
     return Snapshot(step, {name: stacked(trace, point, network.config.n_layers) for name, point in points.items()})
-
-
-def keeps(snapshots: list[Snapshot], look: int) -> bool:
-    """Whether the snapshot of the look with this number, from 0, is one to keep: few are, where attention is large."""
-    if not snapshots:
-        return True
-    cells = sum(pattern.size for pattern in snapshots[0].patterns.values())
-    affordable = max(2, MAX_KEPT // cells)
-    return look % max(1, -(-N_LOOKS // (affordable - 1))) == 0

@@ -52,15 +52,15 @@ def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig
     """The architecture that is trained: the given one with the task's vocabulary, without norms if the recipe says so.
 
     Raises:
-        RecipeError: the task's sequences are longer than the config's max_len.
+        RecipeError: the recipe's longest sequence, with a decoder's [BOS], is longer than the config's max_len.
     """
-    longest = max(part.shape[1] for part in (data.train.ids, data.train.targets))
+    longest = recipe.length + (data.task.kind == "seq2seq")
     if config.positions != "none" and longest > config.max_len:
         works = max(2, recipe.length - (longest - config.max_len))
         raise RecipeError(
             "length",
             recipe.length,
-            f"makes sequences of {longest} tokens, and the position table has max_len={config.max_len} rows",
+            f"makes sequences of up to {longest} tokens, and the position table has max_len={config.max_len} rows",
             (works,),
         )
     norm = config.norm if recipe.layer_norm else "none"

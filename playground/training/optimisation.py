@@ -26,15 +26,13 @@ def build_optimizer(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer
 
 
 def learning_rate(step: int, recipe: Recipe) -> float:
-    """The learning rate of a step, counted from 1."""
+    """The learning rate of a step, counted from 1.
+
+    The paper's own schedule is that with the peak 1 / √(d_model · warmup) (Vaswani et al. 2017, equation 3).
+    """
     if recipe.schedule == "constant":
         return recipe.lr
     return recipe.lr * min(step / recipe.warmup, math.sqrt(recipe.warmup / step))
-
-
-def paper_peak(d_model: int, warmup: int) -> float:
-    """The peak of the paper's own schedule, 1 / √(d_model · warmup) (Vaswani et al. 2017, equation 3)."""
-    return 1 / math.sqrt(d_model * warmup)
 
 
 def clip_gradient(parameters: Iterable[Tensor], largest: float) -> Tensor:

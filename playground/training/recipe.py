@@ -20,7 +20,8 @@ class RecipeError(ConfigError):
 class Recipe:
     """A training run: its task and data, its optimiser, and ten regularisers, each off at 0 or False.
 
-    Two runs of one recipe and one architecture give the same losses on the same kind of device.
+    Two runs of one recipe and one architecture give the same losses on the same kind of device with the same number of
+    threads, which is one unless a server sets more: more threads add up in another order.
 
     Raises:
         RecipeError: a field has a wrong type or is out of range; the message says what would work.
@@ -67,7 +68,7 @@ class Recipe:
     causal: bool = True
     """Hide later characters from attention, in the task that predicts the next one."""
     weight_decay: float = 0.0
-    """Pull of the weights towards 0: λ of λ/2 · |w|², biases and norms left out; `adamw` decouples it from the step."""
+    """Pull of the weights towards 0: λ of λ/2 · |w|², biases and norms left out; `adamw` takes λ · lr · w away."""
     layer_norm: bool = True
     """Keep the architecture's norms; without, it trains with none."""
     label_smoothing: float = 0.0

@@ -30,7 +30,7 @@ class Regulariser:
         field: the recipe's field that holds its strength; also its key.
         number: its place among the ten.
         title: for people.
-        does: what it does, in one sentence.
+        does: what it does, in a sentence or a few.
         acts: where, in a few words.
         scale: what its strength is, in a few words; empty for a switch without a strength.
         usual: a strength to begin with, which shows in a small run; True for what a transformer has by nature.
@@ -88,8 +88,11 @@ _ALL = (
     ),
     Regulariser(
         "weight_decay", 3, "Weight decay",
-        "Every step pulls the weights towards 0, so that one stays large only where the data asks for it.",
-        "matrices and tables, in the optimiser's step", "λ, times the learning rate at each step", 0.3,
+        "Every step pulls the weights towards 0, so that one stays large only where the data asks for it. It is meant "
+        "for AdamW, which takes λ times the learning rate of each weight away. SGD adds λ · w to the gradient, and its "
+        "momentum makes that about ten times as much; Adam rescales it with the gradient, so that a small λ may be too "
+        "strong.",
+        "matrices and tables, in the optimiser's step", "λ; AdamW takes λ · lr · w at each step", 0.3,
     ),
     Regulariser(
         "layer_norm", 4, "Layer normalisation",
@@ -155,6 +158,8 @@ def idle(regulariser: Regulariser, recipe: Recipe, norm: str) -> str:
         return f"only “{TASKS['characters'].title}” hides what comes later"
     if regulariser.field == "mask_padding" and TASKS[recipe.task].material == "text":
         return "windows of text are equally long, so that nothing is padded"
+    if regulariser.field == "token_swapping" and TASKS[recipe.task].kind == "language":
+        return "the answer is the next character, which a swap would show"
     if regulariser.field == "layer_norm" and norm == "none":
         return "the architecture has no norms anyway"
     return ""

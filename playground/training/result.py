@@ -119,7 +119,7 @@ def load(data: bytes, *, max_parameters: int) -> Trained:
             f"{len(tensors):,} tensors, and {MAX_COMPUTED_POSITIONS:,} positions are the most."
         )
     check_budget(config, max_parameters)
-    made = make_data(replace(recipe, n_train=1))  # the vocabulary and the example are the same with all of them
+    made = make_data(replace(recipe, n_train=1))  # the vocabulary and the validation set are the same with all of them
     if architecture(config, recipe, made) != config:
         raise WeightsError(
             f"The file's recipe makes a vocabulary of {made.tokenizer.vocab_size} tokens{_and_norms(recipe)}; its "

@@ -1,6 +1,7 @@
 """Who may run: a bounded number of seats, and the threads that queue for them; `job` is the face of both."""
 
 import atexit
+import contextlib
 import logging
 import os
 import sys
@@ -21,6 +22,9 @@ LAST_STEP = 5.0
 
 BROKEN = "Something went wrong while this was computed; what is behind it is in the server's log."
 NO_MEMORY = "The server has too little memory for this; a smaller model or batch needs less."
+
+_TORCHS_WORDS = ("can't allocate memory", "out of memory")
+"""What a RuntimeError of torch says where memory is short, on the CPU and on a GPU."""
 
 logger = logging.getLogger(__name__)
 
@@ -129,11 +133,9 @@ class Worker:
         error = BROKEN
         try:
             outcome, error = self._take_steps(), ""
-        except (MemoryError, ValueError) as problem:
-            logger.warning("A job failed", exc_info=True)
-            error = NO_MEMORY if isinstance(problem, MemoryError) else str(problem)
-        except BaseException:  # whatever it is, it ends this thread alone
-            logger.exception("A job failed")
+        except BaseException as problem:  # whatever it is, it ends this thread alone
+            error = _in_words(problem)
+            logger.log(logging.ERROR if error == BROKEN else logging.WARNING, "A job failed", exc_info=True)
         finally:
             self.end(outcome, error)
 
@@ -203,5 +205,14 @@ def _end_all() -> None:
 def _stand_back() -> None:
     """Lower the priority of this thread; the threads that it starts inherit it (setpriority(2))."""
     if sys.platform == "linux":
-        own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(own + NICENESS, 19))
+        with contextlib.suppress(OSError):  # a hardened container may refuse it
+            own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(own + NICENESS, 19))
+
+
+def _in_words(problem: BaseException) -> str:
+    """What a visitor is told of an exception, in one sentence."""
+    if isinstance(problem, ValueError):
+        return str(problem)
+    of_torch = isinstance(problem, RuntimeError) and any(words in str(problem) for words in _TORCHS_WORDS)
+    return NO_MEMORY if of_torch or isinstance(problem, MemoryError) else BROKEN

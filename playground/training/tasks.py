@@ -34,6 +34,11 @@ class Task:
     defaults: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
+_COMMONEST = (
+    "always answer with the token that is the commonest answer in the training set, a symbol or the [EOS] that ends "
+    "every answer"
+)
+
 TASKS: dict[TaskName, Task] = {
     task.name: task
     for task in (
@@ -86,6 +91,7 @@ TASKS: dict[TaskName, Task] = {
             "Copy, with a decoder",
             "Read a sequence with the encoder, and say it again with the decoder, symbol by symbol.",
             kind="seq2seq",
+            rule=_COMMONEST,
             defaults={"steps": 400},
         ),
         Task(
@@ -93,6 +99,7 @@ TASKS: dict[TaskName, Task] = {
             "Reverse, with a decoder",
             "Read a sequence with the encoder, and say it backwards with the decoder, symbol by symbol.",
             kind="seq2seq",
+            rule=_COMMONEST,
             defaults={"steps": 400},
         ),
     )

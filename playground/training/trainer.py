@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.model.dropout import set_dropout
+from playground.model.dropout import POINTS, set_dropout
 from playground.training.augment import augment
 from playground.training.data import Data, Examples, make_data
 from playground.training.history import Evaluation, History
 from playground.training.keeper import Keeper
 from playground.training.losses import cross_entropy, distillation
-from playground.training.measuring import asked, keeps, look_steps, measure, snapshot
+from playground.training.measuring import asked, look_steps, measure, snapshot, snapshot_steps
 from playground.training.network import architecture, build_network, scores
 from playground.training.optimisation import build_optimizer, clip_gradient, learning_rate
 from playground.training.recipe import Recipe
@@ -75,7 +75,7 @@ class Trainer:
                 "feed-forward": recipe.dropout_feedforward,
                 "residual": recipe.dropout_residual,
             },
-            torch.Generator(self.device).manual_seed(generator(recipe.seed, "dropout").initial_seed()),
+            {point: generator(recipe.seed, f"dropout {point}", self.device) for point in POINTS},
         )
         self.optimizer = build_optimizer(self.network, recipe)
         self._parameters = list(self.network.parameters())
@@ -86,7 +86,9 @@ class Trainer:
         self.history = History()
         self.outcome: Outcome = ""
         self._augmenting = generator(recipe.seed, "augment")
-        self._keeper = Keeper(recipe.patience)
+        self._guess = math.log(len(self.data.labels))
+        self._keeper = Keeper(self.network, recipe.patience, self._guess)
+        self._snapshot_steps = snapshot_steps(self.config, recipe.steps, self.data)
         self._seconds, self._tokens = 0.0, 0
 
     @property
@@ -114,7 +116,10 @@ class Trainer:
         self._end("finished")
 
     def message(self) -> str:
-        """One sentence on how the run ended."""
+        """One sentence on how the run ended, and one on its teacher's end if that was a bad one; empty before."""
+        return self._ending() + self._ending_of_the_teacher() if self.outcome else ""
+
+    def _ending(self) -> str:
         if self.outcome == "diverged":
             return (
                 f"The loss ran away at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
@@ -126,7 +131,15 @@ class Trainer:
                 f"the weights of step {self.kept_step:,}, the best, are back."
             )
         kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
-        return f"All {self.step:,} steps are done.{kept}" if self.outcome else ""
+        return f"All {self.step:,} steps are done.{kept}"
+
+    def _ending_of_the_teacher(self) -> str:
+        if self.teacher is None or self.teacher.outcome != "diverged":
+            return ""
+        return (
+            f" The loss of its teacher had run away at step {self.teacher.step:,}: it taught with the weights of step "
+            f"{self.teacher.kept_step:,}."
+        )
 
     def _batches(self) -> Iterator[Tensor]:
         """Rows of each step's batch: the training set, shuffled anew whenever it is used up."""
@@ -176,15 +189,14 @@ class Trainer:
         recent = self.history.loss[-_RECENT:]
         if not math.isfinite(recent[-1] + self.history.grad_norm[-1]):
             return True
-        untrained = max(math.log(len(self.data.labels)), self.history.loss[0])
-        return sum(recent) / len(recent) > DIVERGED * untrained
+        return sum(recent) / len(recent) > DIVERGED * max(self._guess, self.history.loss[0])
 
     def _look(self) -> None:
         """Evaluate, note attention, and let the keeper see the weights; leaves the network in eval mode."""
         self.network.eval()
         if not (self.watch or self.recipe.patience):
             return
-        look, n = len(self.history.evaluations), self.recipe.n_validation
+        n = self.recipe.n_validation
         evaluation = Evaluation(
             step=self.step,
             train=measure(self.network, self.data.train[slice(0, n)], self.recipe, self.device),
@@ -192,7 +204,7 @@ class Trainer:
             tokens_per_second=self._tokens / self._seconds if self._seconds else 0.0,
         )
         self._seconds, self._tokens = 0.0, 0
-        if keeps(self.history.snapshots, look):
+        if self.step in self._snapshot_steps:
             self.history.snapshots.append(snapshot(self.network, self.data, self.recipe, self.step, self.device))
         self.history.evaluations.append(evaluation)
         self._keeper.see(self.network, self.step, evaluation.validation.loss)

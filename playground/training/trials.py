@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from playground.model import EncoderDecoder
-from playground.training.data import BOS_ID, EOS_ID, PAD_ID, Data
+from playground.training.data import BOS_ID, EOS_ID, Data
 from playground.training.generate import greedy
 from playground.training.losses import IGNORE
 from playground.training.network import Network, scores
@@ -48,7 +48,7 @@ def trials(network: Network, data: Data, recipe: Recipe, n: int = 8) -> list[Tri
     if isinstance(network, EncoderDecoder):
         mask, longest = batch.mask if recipe.mask_padding else None, examples.targets.shape[1]
         rows = greedy(network, batch.ids, mask, bos=BOS_ID, eos=EOS_ID, longest=longest).cpu()
-        said = [_sentence(row[row != PAD_ID]) for row in rows]
+        said = [_sentence(row) for row in rows]
     else:
         with torch.inference_mode():
             rows = scores(network, batch, recipe).argmax(-1).cpu()

@@ -1,7 +1,8 @@
 """The Regularisers page's experiment: what is compared, its buttons, and its runs side by side as they go on."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -15,10 +16,12 @@ from playground.training.ablation import Ablation, Arm, ArmResult
 from playground.training.ablation_reading import describe
 from playground.training.ablation_table import COLUMNS, table
 from playground.training.tasks import TASKS, Task
-from playground.web import lab, lab_views, panels, regulariser_plan, widgets
+from playground.web import lab, lab_views, panels, regulariser_plan, training_run, widgets
+from playground.web.curve_drawing import curve_drawing
 from playground.web.line_key import Entry, line_key
-from playground.web.regulariser_plan import PAGE, Plan
-from playground.web.training_plan import data, plainly
+from playground.web.quoting import escaped
+from playground.web.regulariser_plan import PAGE, About, Plan
+from playground.web.training_plan import data
 
 SETS: dict[Set, str] = {"train": "training set", "validation": "validation set"}
 
@@ -36,7 +39,7 @@ def pick() -> Plan | None:
     try:
         plan = regulariser_plan.make_plan()
     except (ValueError, BusyError) as error:
-        st.error(plainly(error))
+        st.error(escaped(error))
         return None
     for regulariser, reason in plan.left_out:
         st.caption(f"**{regulariser.title}** is left out: {reason}.")
@@ -67,18 +70,34 @@ def draw(plan: Plan | None) -> None:
     # Here and not beside the curves: a whole run of the page ends by putting right what the address says.
     widgets.choice(f"{PAGE}_measure", "Curves of")
     if run is not None:
-        if plan is not None and run.about != plan.about:
+        changed = [] if plan is None else changes(run.about, plan.about)
+        if changed:
             then = "It has to end before another can start." if run.live else "**Start** measures what is chosen now."
-            st.info(f"What is drawn was measured with other settings than the page has now: {in_words(run)}. {then}")
+            st.info(
+                f"What is drawn was measured with other settings than the page has now: {in_words(run)}. The "
+                f"difference: {', '.join(changed[:6])}{' …' if len(changed) > 6 else ''}. {then}"
+            )
         lab.watch(live, PAGE)
     elif plan is not None:
-        _curves(plan.arms, [])
+        _curves(plan.arms, [], panels.chart)
 
 
 def in_words(run: lab.Experiment[Ablation]) -> str:
     """What an ablation was about."""
     recipe = run.about[1][0].recipe
     return f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, seed {recipe.seed}"
+
+
+def changes(run: About, now: About) -> list[str]:
+    """In what two ablations differ: which runs they have, and the settings of those that both have."""
+    (config, arms), (config_now, arms_now) = run, now
+    was, is_now = ({arm.title: arm.recipe for arm in each} for each in (arms, arms_now))
+    changed = [f"“{title}” is gone" for title in was if title not in is_now]
+    changed += [f"“{title}” is new" for title in is_now if title not in was]
+    plain = [replace(each, dropout=0.0) for each in (config, config_now)]  # which a recipe's own rates stand in for
+    for title in (title for title in was if title in is_now):
+        changed += training_run.changes((plain[0], was[title]), (plain[1], is_now[title]))
+    return list(dict.fromkeys(changed))
 
 
 def live() -> None:
@@ -89,14 +108,14 @@ def live() -> None:
     share = 1.0 if run.job.status == "finished" else run.course.progress if run.course else 0.0
     st.progress(share, regulariser_plan.says(run))
     arms, results = run.about[1], run.course.results() if run.course else []
-    _curves(arms, results)
+    _curves(arms, results, curve_drawing if run.moving else panels.chart)
     sentences = describe(results, run.course.n_answers) if run.course else []
     if sentences:
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
     _table(arms, results)
 
 
-def _curves(arms: Sequence[Arm], results: list[ArmResult]) -> None:
+def _curves(arms: Sequence[Arm], results: list[ArmResult], show: Callable[..., None]) -> None:
     measured: Measured = regulariser_plan.value("measure")
     states = ["done" if result.in_use is not None else "growing" for result in results]
     states += ["coming"] * (len(arms) - len(results))
@@ -112,7 +131,7 @@ def _curves(arms: Sequence[Arm], results: list[ArmResult]) -> None:
     for column, (name, called) in zip(st.columns(2, gap="medium"), SETS.items(), strict=True):
         with column:
             st.markdown(f"**On the {called}**")
-            panels.chart(
+            show(
                 f"{PAGE}_{name}",
                 figures.curves(results, name, measured, steps=recipe.steps, top=top, level=levels[measured]),
                 caption=_caption(name, measured, made.task),

@@ -4,6 +4,7 @@ It shows a figure of lines as it is at the moment, at the same size; at rest, Pl
 values where the pointer is. Text reaches the page through `textContent` alone.
 """
 
+import math
 from typing import Any
 
 import plotly.graph_objects as go
@@ -24,6 +25,7 @@ svg { display: block; width: 100%; }
 
 _JS = """
 const SVG = "http://www.w3.org/2000/svg"
+const DASHES = { dash: "9 6", dot: "2 4", dashdot: "9 4 2 4" }
 const LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 42
 
 const shape = (name, attributes, text) => {
@@ -72,10 +74,10 @@ export default function ({ data, parentElement }) {
   const middle = (height - BOTTOM + TOP) / 2, centred = { "text-anchor": "middle" }
   drawn.push(shape("text", { x: (LEFT + width) / 2, y: height - 6, ...centred }, data.titles[0]))
   drawn.push(shape("text", { transform: `translate(12 ${middle}) rotate(-90)`, ...centred }, data.titles[1]))
-  for (const { x, y, colour, width: thick, dashed, dots, note } of data.lines) {
+  for (const { x, y, colour, width: thick, dash, dots, note } of data.lines) {
     const points = x.map((each, i) => [across(each), up(y[i])]).filter(point => point.every(Number.isFinite))
     const d = points.map(([right, down], i) => `${i ? "L" : "M"}${right.toFixed(1)} ${down.toFixed(1)}`).join("")
-    const dashes = dashed ? "9 6" : "none"
+    const dashes = DASHES[dash] ?? "none"
     drawn.push(shape("path", { class: "curve", d, stroke: colour, "stroke-width": thick, "stroke-dasharray": dashes }))
     if (dots) drawn.push(...points.map(([cx, cy]) => shape("circle", { cx, cy, r: 3, fill: colour })))
     const end = points.at(-1)
@@ -107,19 +109,7 @@ def described(figure: go.Figure) -> dict[str, Any]:
     """What of a figure the drawing needs, in four digits, which is finer than it can be seen."""
     x, y = figure.layout.xaxis, figure.layout.yaxis
     return {
-        "lines": [
-            {
-                "x": [_short(value) for value in trace.x],
-                "y": [_short(value) for value in trace.y],
-                "name": trace.name if trace.showlegend is not False else None,
-                "colour": trace.line.color,
-                "width": trace.line.width,
-                "dashed": trace.line.dash == "dash",
-                "dots": "markers" in trace.mode,
-                "note": trace.text[-1] if trace.text is not None else None,
-            }
-            for trace in figure.data
-        ],
+        "lines": [_line(trace) for trace in figure.data],
         "x": list(x.range),
         "y": None if y.range is None else list(y.range),
         "titles": [x.title.text, y.title.text],
@@ -127,6 +117,21 @@ def described(figure: go.Figure) -> dict[str, Any]:
         "percent": "%" in (y.tickformat or ""),
         "height": figure.layout.height,
         "legend": bool(figure.layout.showlegend),
+    }
+
+
+def _line(trace: go.Scatter) -> dict[str, Any]:
+    """One line, without the points that are no finite numbers: the browser's JSON knows none."""
+    points = [(_short(x), _short(y)) for x, y in zip(trace.x, trace.y, strict=True) if math.isfinite(y)]
+    return {
+        "x": [x for x, _ in points],
+        "y": [y for _, y in points],
+        "name": trace.name if trace.showlegend is not False else None,
+        "colour": trace.line.color,
+        "width": trace.line.width,
+        "dash": trace.line.dash or "solid",
+        "dots": "markers" in trace.mode,
+        "note": trace.text[-1] if trace.text is not None else None,
     }
 
 

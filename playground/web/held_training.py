@@ -1,21 +1,32 @@
 """What a session has trained, or loaded: kept in that session alone, freed with it, counted with visitors' files."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 
 import streamlit as st
+from torch import Tensor
 
+from playground.config import ModelConfig
 from playground.interop import WeightsError
 from playground.interop.recognise import Recognised
 from playground.text import Tokenizer
+from playground.training.data import Data
+from playground.training.network import count_network
+from playground.training.recipe import Recipe
 from playground.training.result import Trained
 from playground.training.tasks import TASKS
+from playground.training.trainer import wider
 from playground.web import held_weights
+from playground.web.held_weights import Held
 
 SHELF = "_trained"
 """Session key of the `Shelf`."""
 
 SHOWN = "_trained_shown"
 """Session key of the network that the pages show: it changes between two runs of a page, never within one."""
+
+_WHILE_TRAINING = 6 * 4
+"""Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
 
 ELSEWHERE = "This network is not in your session; train one on the Training page, or load its file there."
 
@@ -32,10 +43,10 @@ class Shelf:
         self.trained: Trained | None = None
         self.problem = ""
 
-    def put(self, trained: Trained) -> None:
-        """Keep a network, if the server has room for it; the one before it stays if not."""
+    def put(self, trained: Trained, instead_of: Held | None = None) -> None:
+        """Keep a network, in the room of its run or of its own, if there is any; the one before it stays if not."""
         try:
-            held_weights.hold(trained)
+            held_weights.hold(trained, instead_of)
         except WeightsError as error:
             self.problem = str(error)
         else:
@@ -76,9 +87,25 @@ def tokenizer(key: str) -> Tokenizer:
     return find(key).tokenizer
 
 
+def bytes_of_run(config: ModelConfig, recipe: Recipe, data: Data) -> int:
+    """Memory that a run takes from its first step to its end, its teacher and its data included.
+
+    Args:
+        config: the architecture, with the task's vocabulary.
+        recipe: the run.
+        data: what is learnt from.
+    """
+    networks = (config, wider(config)) if recipe.distill > 0 else (config,)
+    n_parameters = sum(count_network(each, data.task.kind, len(data.labels)) for each in networks)
+    parts: Iterator[Tensor | None] = (
+        part for examples in (data.train, data.validation) for part in vars(examples).values()
+    )
+    return _WHILE_TRAINING * n_parameters + sum(part.nbytes for part in parts if part is not None)
+
+
 def decided(trained: Trained) -> Recognised:
-    """What the network decides, in the form in which a visitor's own file does: all there is to know of its shape."""
-    known = asdict(trained.config)
+    """What the network decides, in the form in which a visitor's own file does: its shape and its seed."""
+    known = asdict(trained.config) | {"seed": trained.recipe.seed}
     if trained.kind == "language":
         known["causal"] = trained.recipe.causal
     return Recognised("playground", known, asked={})

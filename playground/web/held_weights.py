@@ -51,12 +51,23 @@ class Held(Protocol):
         """Memory that it takes."""
 
 
+@dataclass(frozen=True, eq=False)
+class Room:
+    """Memory that something takes which is not there yet, or not in one piece.
+
+    Attributes:
+        n_bytes: how much.
+    """
+
+    n_bytes: int
+
+
 _HELD: weakref.WeakSet[Held] = weakref.WeakSet()
 _HELD_LOCK = threading.Lock()
 
 
 def held() -> list[Held]:
-    """Every session's open file, and what it has trained: together they are bounded."""
+    """Every session's open file, what it trains, and what it has trained: together they are bounded."""
     with _HELD_LOCK:
         return list(_HELD)
 
@@ -83,11 +94,28 @@ def read(file: str, data: bytes) -> OwnWeights:
     return own
 
 
-def hold(one: Held) -> None:
-    """Count something among what is held, for as long as anybody has it; WeightsError if it is one too many."""
+def hold(one: Held, instead_of: Held | None = None) -> None:
+    """Count something among what is held, for as long as anybody has it or until it is released.
+
+    Args:
+        one: what it is.
+        instead_of: what is released for it.
+
+    Raises:
+        WeightsError: it is one too many; nothing is released then.
+    """
     with _HELD_LOCK:
-        if one.n_bytes + sum(other.n_bytes for other in _HELD) > settings().max_own_weights:
+        if one.n_bytes + sum(other.n_bytes for other in _HELD if other is not instead_of) > settings().max_own_weights:
             raise WeightsError(
-                "This server holds as many visitors' weights as it can right now; try again in some minutes."
+                "This server holds as many visitors' weights as it can right now; try again in some minutes, or with a "
+                "smaller model."
             )
         _HELD.add(one)
+        if instead_of is not None:
+            _HELD.discard(instead_of)
+
+
+def release(one: Held) -> None:
+    """Count it no longer, if it was."""
+    with _HELD_LOCK:
+        _HELD.discard(one)

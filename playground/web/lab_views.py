@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from playground.web import lab
+from playground.web.navigation import pages
 
 WIDTH = 110
 """Of the button that is either Pause or Resume, in pixels, so that those beside it stay where they are."""
@@ -57,4 +58,7 @@ def buttons(page: str, begin: Callable[[], None] | None) -> None:
             help="Forget the curves and go back to the initial weights: the same seed draws the same ones again.",
         )
     if elsewhere is not None:
-        st.caption(f"What you started on the page “{elsewhere}” goes on; one thing at a time: end it there first.")
+        there = lab.desk().on(elsewhere)
+        stands = "is paused" if there is not None and there.job.status == "paused" else "goes on"
+        title = pages()[elsewhere].title
+        st.caption(f"What you started on the page “{title}” {stands}; one thing at a time: end it there first.")

@@ -107,7 +107,7 @@ def _lock(values: dict[str, Any], asked: Collection[str], notices: list[str]) ->
 
 def _follow(values: dict[str, Any], own: Recognised, notices: list[str]) -> None:
     """Set what the visitor's own weights tell."""
-    values.update({key: known for key, known in own.known.items() if key in ARCHITECTURE or key == "causal"})
+    values.update({key: known for key, known in own.known.items() if key in ARCHITECTURE or key in ("causal", "seed")})
     if values["positions"] == "learned" and "positions" in own.asked:
         values["positions"] = own.asked["positions"]
         notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")

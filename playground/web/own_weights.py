@@ -1,26 +1,19 @@
 """What opens a visitor's own weights, from a file, and what is known of the one that is open."""
 
-import logging
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from playground.engine import BusyError
 from playground.interop import HOW_TO_SAVE, quoted, read_file
-from playground.web import cache, params
+from playground.web import cache, params, uploads
 from playground.web.held_weights import OPENED, OwnWeights, opened, read
 from playground.web.settings import settings
-
-logger = logging.getLogger(__name__)
 
 PROBLEM = "_own_weights_problem"
 """Session key of the sentence that says why the last file was not opened."""
 
-UPLOADS = "_own_uploads"
-"""Session key of how many files were uploaded."""
+UPLOADER = "own_file"
+"""Name of the uploader."""
 
 CHOICE, CLOSE = "own_file_on_server", "own_close"
 """Keys of the widgets; a link can't carry a file, so they are no parameters."""
@@ -42,17 +35,12 @@ def close() -> None:
     cache.forget_own()
 
 
-def upload_key() -> str:
-    """The uploader's key: a new one after each file, since an uploader keeps what it was given."""
-    return f"own_file_{st.session_state.get(UPLOADS, 0)}"
-
-
 def draw() -> None:
     """Draw what opens a file, and what is known of the one that is open."""
     st.file_uploader(
         "A state_dict, saved as safetensors",
         type="safetensors",
-        key=upload_key(),
+        key=uploads.uploader_key(UPLOADER),
         on_change=_open_upload,
         help="At most 200 MB. It stays in your session, is shown to nobody else, gone when you close it or leave.",
     )
@@ -107,25 +95,10 @@ def _remarks(own: OwnWeights) -> list[str]:
 
 
 def _open_upload() -> None:
-    upload = st.session_state.get(upload_key())
-    if upload is None:  # a click on an uploader that has had its turn
-        return
-    close()
-    _forget(upload)
-    _open(upload.name, upload.getvalue())
-
-
-def _forget(upload: UploadedFile) -> None:
-    """Let go of an upload, and draw a new uploader."""
-    st.session_state[UPLOADS] = st.session_state.get(UPLOADS, 0) + 1
-    free(upload)
-
-
-def free(upload: UploadedFile) -> None:
-    """Free the bytes of an upload, which the server would keep as long as the session."""
-    context = get_script_run_ctx()
-    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
-        context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)
+    upload = uploads.take(UPLOADER)
+    if upload is not None:
+        close()
+        _open(upload.name, upload.getvalue())
 
 
 def _open_from_server() -> None:
@@ -138,21 +111,11 @@ def _open_from_server() -> None:
 
 def _open(file: str, source: bytes | Path) -> None:
     """Keep the file in the session and set what it leaves open to what is likely; or keep the reason why not."""
-    try:
+    with uploads.explained(PROBLEM, quoted(file)):
         with cache.TURNS.take():
             own = read(file, source if isinstance(source, bytes) else read_file(source))
-    except BusyError:
-        st.session_state[PROBLEM] = f"Many people are computing right now; open {quoted(file)} again in a few seconds."
-        return
-    except ValueError as error:
-        st.session_state[PROBLEM] = f"{quoted(file)} can't be used. {error}"
-        return
-    except (MemoryError, RuntimeError):  # torch raises the second where memory is short
-        logger.exception("A visitor's weights could not be read")
-        st.session_state[PROBLEM] = f"{quoted(file)} can't be used. This server is too short of memory to read it."
-        return
-    st.session_state[OPENED] = own
-    for key, likely in own.recognised.asked.items():
-        st.session_state[key] = likely
-    if 0 < own.recognised.known["vocab_size"] < params.TRAINED.vocab_size:
-        st.session_state["tokenizer"] = "word"
+        st.session_state[OPENED] = own
+        for key, likely in own.recognised.asked.items():
+            st.session_state[key] = likely
+        if 0 < own.recognised.known["vocab_size"] < params.TRAINED.vocab_size:
+            st.session_state["tokenizer"] = "word"

@@ -12,6 +12,7 @@ import streamlit as st
 
 from playground.engine import BusyError, Run
 from playground.web import cache, held_training, state
+from playground.web.quoting import escaped
 
 
 def heading(question: str) -> None:
@@ -37,7 +38,7 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except (ValueError, BusyError) as error:
-        st.error(str(error))
+        st.error(escaped(error))
         st.stop()
 
 

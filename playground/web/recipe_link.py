@@ -7,7 +7,7 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.web.params import write_all
 from playground.web.state import OPEN, Setup
-from playground.web.training_params import ARCHITECTURE, RECIPE, TRAINING
+from playground.web.training_params import RECIPE, TRAINED_SIZES, TRAINING
 
 LINKED = "_linked_run"
 """Session key of the settings that a link brought to a page other than the Training page."""
@@ -17,7 +17,7 @@ _PREFIX = "training_"
 
 def settings_of(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
     """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
-    values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in ARCHITECTURE}
+    values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in TRAINED_SIZES}
     values["task"] = TASKS[recipe.task].title
     texts = {f"{_PREFIX}{name}": write_all(value) for name, value in values.items()}
     return {key: text for key, text in texts.items() if text != write_all(TRAINING[key].default)}

@@ -1,6 +1,6 @@
 """What the Regularisers page's settings come to: the runs of an ablation, what they cost, and how they stand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,8 @@ from playground.training.amounts import SIZES, ablation_recipe
 from playground.training.network import architecture
 from playground.training.recipe import Recipe
 from playground.training.regularisers import REGULARISERS, Regulariser, idle
-from playground.web import cache, lab, link, state
+from playground.web import cache, held_training, lab, link, own_shape, state
+from playground.web.held_weights import Room
 from playground.web.regulariser_params import COMPARED, FIELDS
 from playground.web.settings import settings
 from playground.web.training_params import TITLES
@@ -42,8 +43,8 @@ class Plan:
 
     @property
     def about(self) -> About:
-        """What an ablation started now would depend on."""
-        return self.config, self.arms
+        """What its numbers depend on: the recipes' four dropouts count, the architecture's one does not."""
+        return replace(self.config, dropout=0.0), self.arms
 
 
 def value(name: str) -> Any:
@@ -72,10 +73,10 @@ def make_plan() -> Plan:
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
     recipe, wanted = current_recipe(), chosen()
-    config = link.model_config({**state.current().values, **SIZES}, vocab_size=1)
+    config = link.model_config({**state.current().values, "norm": own_shape.norm(), **SIZES}, vocab_size=1)
     reasons = {regulariser.field: idle(regulariser, recipe, config.norm) for regulariser in wanted}
     runs = tuple(
-        Arm(arm.title, without_idle(arm.recipe), arm.regulariser)
+        replace(arm, recipe=without_idle(arm.recipe))
         for arm in arms(recipe, [field for field, reason in reasons.items() if not reason])
     )
     config = architecture(config, recipe, data(recipe))
@@ -93,8 +94,10 @@ def make_plan() -> Plan:
 
 def begin(plan: Plan) -> None:
     """Start the runs in the background, one after the other."""
-    build = partial(Ablation, plan.config, plan.arms, cache.device(), data=data(plan.arms[0].recipe))
-    lab.desk().start(PAGE, lab.Experiment(plan.about, build))
+    made = data(plan.arms[0].recipe)
+    room = Room(max(held_training.bytes_of_run(plan.config, arm.recipe, made) for arm in plan.arms))
+    build = partial(Ablation, plan.config, plan.arms, cache.device(), data=made)
+    lab.desk().start(PAGE, lab.Experiment(plan.about, build, room=room))
 
 
 def current() -> lab.Experiment[Ablation] | None:
@@ -104,22 +107,19 @@ def current() -> lab.Experiment[Ablation] | None:
 
 def says(run: lab.Experiment[Ablation]) -> str:
     """Where an ablation stands, in one or two sentences."""
-    status, ablation = run.job.status, run.course
-    if status == "waiting":
-        return (
-            f"Waiting for a seat: {lab.place(run.job.position)} in the queue. Leave the page if you like: it starts by "
-            "itself."
-        )
-    if status == "failed":
+    status, ablation, standing = run.job.status, run.course, lab.standing(run)
+    if standing:
+        return standing
+    if ablation is None or status == "failed":
         return run.job.error
-    if ablation is None:
-        return "Getting ready." if run.live else "Cancelled before the first step."
     if status == "finished":
         return f"All {len(ablation.arms)} runs are done, in {duration(run.job.seconds)}."
     results = ablation.results()
     n_ended = sum(result.in_use is not None for result in results)
     if status == "cancelled":
-        return f"Cancelled: {n_ended} of {len(ablation.arms)} runs are done, and their numbers stay."
+        n = len(ablation.arms)
+        at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"
+        return f"{lab.why_cancelled(run)}{at}."
     result = results[-1] if results else None
     step = len(result.history.loss) if result else 0
     at = f"run {max(len(results), 1)} of {len(ablation.arms)}"

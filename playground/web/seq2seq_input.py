@@ -9,10 +9,8 @@ from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.text import split_sentences
 from playground.training.data import BOS
-from playground.web import cache, panels, seq2seq_cache, state
+from playground.web import cache, panels, seq2seq_cache, state, widgets
 from playground.web.cache import TextKey
-from playground.web.kinds import Text
-from playground.web.params import OWN
 
 PairKey = tuple[TextKey, int, TextKey, int, str, ModelConfig, int]
 """What the run of a pair depends on, as `seq2seq_cache.run` takes it."""
@@ -60,18 +58,7 @@ def _readable(setup: state.Setup, weights: str, lines: tuple[str, ...]) -> tuple
 
 def _typed_target() -> tuple[str, ...]:
     """The target's lines, asked for in a text area of their own."""
-    param = OWN["encdec_target"]
-    if not isinstance(param, Text):
-        raise TypeError("encdec_target is not a Text")
-    typed = st.text_area(
-        "Target text, a line for each of your sentences",
-        param.default,
-        key="encdec_target",
-        max_chars=param.longest,
-        height=90,
-        bind="query-params",
-    )
-    target = split_sentences(typed)
+    target = split_sentences(widgets.text("encdec_target", "Target text, a line for each of your sentences", height=90))
     for note in target.notes:
         st.info(f"Target: {note}", icon=":material/content_cut:")
     return target.sentences

@@ -32,7 +32,7 @@ class Settings:
     busy_timeout: float = 20.0
     """Seconds that a visitor waits for a turn to compute before the page says that the server is busy."""
     max_own_weights: int = 2_000_000_000
-    """Bytes that the weights visitors have opened or trained, and the models made of them, may take, all together."""
+    """Bytes that the weights visitors have opened, train or have trained, and the models made of them, may take."""
     weights_folder: Path | None = None
     """Folder whose safetensors files every visitor may open; None: visitors bring their own."""
     max_trainings: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))

@@ -4,7 +4,6 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from playground.limits import MAX_CHARACTERS
 from playground.presets import PRESETS, differences
 from playground.text.builders import MAX_BPE_VOCABULARY
 from playground.web import own_shape, own_weights, params, recipe_link, state, trained_here, widgets
@@ -29,14 +28,16 @@ HELP = {
     "fused_qkv": "One projection for Q, K and V, laid out head by head (tutorial C).",
     "head_merge": "reshape forgets to move the head axis back: tutorial C's mistake, it mixes positions.",
     "residual": "Add each sublayer's input to its output.",
-    "dropout": "The share of numbers that is zeroed while training; the pages run without, step by step shows where.",
+    "dropout": "The share of numbers that a model zeroes while it learns. No page runs with it: step by step shows "
+    "where it would act, and what trains here has rates of its own, among its regularisers.",
     "weights": "minilm: a trained encoder. random: drawn from the seed, in whatever shape you like. "
     "mine: a file that you have saved, of a tutorial's model or another encoder. "
     "trained here: what you have trained on the Training page.",
     "tokenizer": "How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
     "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts.",
     "causal": "No token may look at later ones, as in a decoder.",
-    "seed": "Random weights are drawn from this number: the same seed gives the same weights everywhere.",
+    "seed": "Random weights are drawn from this number: the same seed gives the same weights everywhere. What was "
+    "trained here keeps the one that it began with.",
 }
 
 ARCHITECTURE_ORDER = (
@@ -62,14 +63,7 @@ ARCHITECTURE_ORDER = (
 
 def draw() -> None:
     """Draw every shared widget."""
-    st.text_area(
-        "Your text, one sentence a line",
-        params.DEFAULT_TEXT,
-        key="text",
-        max_chars=MAX_CHARACTERS,
-        height=110,
-        bind="query-params",
-    )
+    widgets.text("text", "Your text, one sentence a line", height=110)
     setup = state.current()
     if len(setup.text.sentences) > 1:
         widgets.whole("sentence", "Sentence to look at", high=len(setup.text.sentences))
@@ -112,7 +106,9 @@ def draw() -> None:
         widgets.size("max_len", disabled="max_len" in locked, help_text=HELP["max_len"])
         widgets.switch("causal", disabled="causal" in locked, help_text=HELP["causal"])
     low, high, default = params.SEED.low, params.SEED.high, params.SEED.default
-    st.number_input("Seed", low, high, default, key="seed", help=HELP["seed"], bind="query-params")
+    st.number_input(
+        "Seed", low, high, default, key="seed", disabled="seed" in locked, help=HELP["seed"], bind="query-params"
+    )
     copy_link(recipe_link.to_carry(setup))
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
     keep_true("shared", params.SHARED)

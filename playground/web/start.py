@@ -22,6 +22,6 @@ def prepare() -> None:
         if module.name != _MAIN_SCRIPT:
             importlib.import_module(module.name)
     speed()  # the first step of an optimiser loads a good part of torch, which takes seconds
+    warm_up()
     gc.collect()
     gc.freeze()
-    warm_up()

@@ -34,7 +34,7 @@ def draw(setup: Setup) -> None:
                 query_params=run or None,
             )
         return
-    st.caption(f"{summary(trained)} Its shape and its tokens are fixed.")
+    st.caption(f"{summary(trained)} Its shape, its tokens and its seed are fixed.")
     widgets.switch("untrained", "before training", help_text=HELP)
     if setup.text.sentences:
         _vocabulary(setup, trained)

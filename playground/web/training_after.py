@@ -8,7 +8,7 @@ from playground.training.tasks import TASKS
 from playground.training.trials import Trial, trials
 from playground.web import cache, held_training, panels, state, trained_here, training_files, training_writing
 from playground.web.navigation import pages
-from playground.web.training_plan import data
+from playground.web.training_plan import questions
 from playground.web.training_run import in_sight, joined
 
 
@@ -17,8 +17,8 @@ def draw() -> None:
     trained = held_training.shelf().trained
     if held_training.shelf().problem:
         st.warning(f"What was trained last is not kept. {held_training.shelf().problem}")
+    learnt = st.container()
     if trained is not None:
-        _show(trained)
         with st.container(horizontal=True):
             st.button(
                 "Look into it on every page",
@@ -35,6 +35,9 @@ def draw() -> None:
                 for name in ("attention", "norms", "step-by-step", "positions"):
                     st.page_link(names[name], label=names[name].title, icon=":material/arrow_forward:")
     training_files.upload()
+    if trained is not None:
+        with learnt:  # last, as it may stop the page
+            _show(trained)
 
 
 def _show(trained: Trained) -> None:
@@ -73,4 +76,4 @@ def _table(asked: list[Trial], trained: Trained) -> pd.DataFrame:
 @st.cache_resource(max_entries=1, scope="session", show_spinner=False)
 def _trials(key: str, _trained: Trained) -> list[Trial]:
     with cache.TURNS.take():
-        return trials(_trained.network, data(_trained.recipe), _trained.recipe)
+        return trials(_trained.network, questions(_trained.recipe), _trained.recipe)

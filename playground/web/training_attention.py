@@ -18,9 +18,15 @@ def through_time() -> None:
     run = training_run.current()
     lesson = None if run is None else run.course
     snapshots = [] if lesson is None else list(lesson.history.snapshots)
-    if lesson is None or not snapshots:
+    if lesson is None or not lesson.history.evaluations:
         return
     st.subheader("What does a head look at, as it learns?")
+    if not snapshots:
+        st.caption(
+            "Attention of this size is too large to be kept while it learns: with shorter sequences, fewer layers or "
+            "fewer heads it is shown here."
+        )
+        return
     names = list(snapshots[0].patterns)
     name = _pick_attention(names) if len(names) > 1 else names[0]
     n_layers, n_heads = snapshots[0].patterns[name].shape[:2]
@@ -62,7 +68,11 @@ def _pattern(lesson: Lesson, shown: Snapshot, name: str, place: tuple[int, int],
         mask = attention_mask(example, lesson.recipe)
         visible = visible if mask is None else np.broadcast_to(mask[0].numpy(), pattern.shape)
     when = "before training: random weights" if shown.step == 0 else f"after step {shown.step:,}"
-    later = f" Step {wanted:,} has not been reached; this is the last there is." if shown.step < wanted else ""
+    later = ""
+    if lesson.step < wanted:
+        later = f" Step {wanted:,} has not been reached; this is the last that was saved."
+    elif shown.step < wanted:
+        later = f" Of step {wanted:,} nothing was saved; this is the nearest saved step before."
     panels.chart(
         "training_pattern",
         head_heatmap(pattern, queries, visible, keys=keys),

@@ -4,17 +4,19 @@ from functools import partial
 
 import streamlit as st
 
+from playground.config import ConfigError
 from playground.engine import BusyError
 from playground.readable import duration
-from playground.training.recipe import Recipe
-from playground.training.regularisers import REGULARISERS, Regulariser
+from playground.training.recipe import Recipe, TaskName
+from playground.training.regularisers import REGULARISERS, Regulariser, idle
 from playground.training.tasks import TASKS
 from playground.training.trials import right_answer
-from playground.web import lab_views, state, widgets
-from playground.web.kinds import Size, Switch, Text, Whole
+from playground.web import lab_views, own_shape, state, widgets
+from playground.web.kinds import Size, Switch, Whole
 from playground.web.params import OWN
+from playground.web.quoting import escaped
 from playground.web.training_params import STRENGTHS, TITLES
-from playground.web.training_plan import PAGE, Plan, current_recipe, data, make_plan, plainly, value
+from playground.web.training_plan import PAGE, Plan, current_recipe, data, make_plan, value, without_idle
 from playground.web.training_run import begin, current, in_sight, joined
 
 OPTIMIZERS = (
@@ -29,17 +31,11 @@ def pick_task() -> None:
     task = widgets.menu("training_task", "What is to be learnt", on_change=_suggest)
     st.markdown(TASKS[TITLES[task]].question)
     if TASKS[TITLES[task]].material == "text":
-        param = OWN["training_text"]
-        if not isinstance(param, Text):
-            raise TypeError("training_text is not a Text")
-        st.text_area(
+        widgets.text(
+            "training_text",
             "A text of your own to learn from",
-            param.default,
-            key="training_text",
-            max_chars=param.longest,
             height=90,
             placeholder="empty: Python's help topics, 430,000 characters of English",
-            bind="query-params",
         )
 
 
@@ -47,9 +43,20 @@ def plan() -> Plan | None:
     """The run that the settings describe; where there can be none, why, in one sentence."""
     try:
         return make_plan(current_recipe())
+    except ConfigError as error:
+        st.error(escaped(_within_reach(error)))
     except (ValueError, BusyError) as error:
-        st.error(plainly(error))
-        return None
+        st.error(escaped(error))
+    return None
+
+
+def _within_reach(error: ConfigError) -> str:
+    """An error's sentence; what it says would work, where the slider has no such stop, is moved down to the next."""
+    param, most = OWN.get(f"{PAGE}_{error.field}"), error.works[0]
+    if not isinstance(param, Size) or not isinstance(most, int) or most in param.options:
+        return str(error)
+    stop = max((option for option in param.options if option <= most), default=most)
+    return str(error).replace(f"; {most} would work", f"; {stop} would work")
 
 
 def _show_question(recipe: Recipe) -> None:
@@ -98,31 +105,35 @@ def start_row(plan: Plan | None) -> None:
         recipe = plan.recipe
         st.caption(
             f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
-            f"{min(recipe.batch_size, recipe.n_train)} sequences; {plan.n_parameters:,} parameters; "
+            f"{min(recipe.batch_size, len(data(recipe).train))} sequences; {plan.n_parameters:,} parameters; "
             f"seed {recipe.seed}: whoever starts it from this link gets the same curves."
         )
 
 
-def _regularisers(task: str) -> None:
-    """Fifteen widgets, drawn where they are wanted, or where one is set: a value stays only as long as its widget."""
-    n_set = sum(value(name) != param.default for name, param in STRENGTHS.items())
-    label = f"Regularisers: {n_set} set" if n_set else "Regularisers"
-    panel = st.expander(label, key="training_regularisers_open", on_change="rerun")
-    if panel.open or n_set:
+def _regularisers(task: TaskName) -> None:
+    """Fifteen widgets, drawn where they are wanted, or where one is set: no other value outlasts the page."""
+    chosen = {name: value(name) for name in STRENGTHS}
+    changed = {name for name, param in STRENGTHS.items() if chosen[name] != param.default}
+    counting = without_idle(Recipe(task=task, **chosen))
+    n_set = sum(getattr(counting, name) == chosen[name] for name in changed)
+    panel = st.expander("Regularisers", key="training_regularisers_open", on_change="rerun")
+    st.caption(f"Regularisers that are set: {n_set or 'none'}.")
+    if panel.open or changed:
         with panel:
             for regulariser in REGULARISERS.values():
-                _strength(regulariser, task)
+                _strength(regulariser, idle(regulariser, counting, own_shape.norm()))
 
 
-def _strength(regulariser: Regulariser, task: str) -> None:
+def _strength(regulariser: Regulariser, reason: str) -> None:
+    """One regulariser's widget; grey where it can change nothing, for a reason."""
     key, param = f"training_{regulariser.field}", OWN[f"training_{regulariser.field}"]
     scale = f" Its strength: {regulariser.scale}." if regulariser.scale else ""
-    help_text = f"{regulariser.does} Where: {regulariser.acts}.{scale}"
-    idle = regulariser.field == "causal" and task != "characters"
+    without = f" It changes nothing here: {reason}." if reason else ""
+    help_text = f"{regulariser.does} Where: {regulariser.acts}.{scale}{without}"
     if isinstance(param, Switch):
-        widgets.switch(key, regulariser.title, help_text=help_text, disabled=idle)
+        widgets.switch(key, regulariser.title, help_text=help_text, disabled=bool(reason))
     elif isinstance(param, Size):
-        widgets.size(key, regulariser.title, help_text=help_text)
+        widgets.size(key, regulariser.title, help_text=help_text, disabled=bool(reason))
     elif isinstance(param, Whole):
         widgets.whole(key, f"{regulariser.title}: patience", high=param.high, help_text=help_text)
     if regulariser.field == "distill":
@@ -132,7 +143,8 @@ def _strength(regulariser: Regulariser, task: str) -> None:
 def _from_sidebar() -> str:
     """The rest of the architecture, in one sentence."""
     setup = state.current()
-    norm = "no norms" if setup["norm"] == "none" else f"{setup['norm_placement']}-norm ({setup['norm']})"
+    kind = own_shape.norm()
+    norm = "no norms" if kind == "none" else f"{setup['norm_placement']}-norm ({kind})"
     unusual = {
         "one more norm at the end": setup["final_norm"],
         "a norm on the embeddings": setup["embedding_norm"],
@@ -146,7 +158,8 @@ def _from_sidebar() -> str:
         f"{setup['positions']} positions",
         *(name for name, on in unusual.items() if on),
     ]
-    locked = "" if setup["weights"] == "random" else " Choose random weights there to change it."
+    fixed = "it or the seed" if setup.trained else "it"
+    locked = "" if setup["weights"] == "random" else f" Choose random weights there to change {fixed}."
     return f"And from the sidebar: {', '.join(parts)}.{locked}"
 
 

@@ -2,14 +2,12 @@
 
 import streamlit as st
 
-from playground.engine import BusyError
 from playground.training.result import Trained, load, save
-from playground.web import cache, held_training, own_weights
+from playground.web import cache, held_training, uploads
 from playground.web.settings import settings
-from playground.web.training_plan import plainly
 
-UPLOADS = "_training_uploads"
-"""Session key of how many files were opened: an uploader keeps what it was given, so that each gets a new one."""
+UPLOADER = "training_file"
+"""Name of the uploader."""
 
 PROBLEM = "_training_problem"
 """Session key of the sentence that says why the last file was not opened."""
@@ -34,7 +32,7 @@ def upload() -> None:
         st.file_uploader(
             "A file from the download button",
             type="safetensors",
-            key=_key(),
+            key=uploads.uploader_key(UPLOADER),
             on_change=_open,
             help="It stays in your session, is shown to nobody else, and is gone when you leave.",
         )
@@ -42,25 +40,8 @@ def upload() -> None:
             st.error(st.session_state[PROBLEM])
 
 
-def _key() -> str:
-    return f"training_file_{st.session_state.get(UPLOADS, 0)}"
-
-
 def _open() -> None:
-    file = st.session_state.get(_key())
-    if file is None:
-        return
-    st.session_state[UPLOADS] = st.session_state.get(UPLOADS, 0) + 1
-    own_weights.free(file)
-    st.session_state.pop(PROBLEM, None)
-    try:
-        with cache.TURNS.take():
-            trained = load(file.getvalue(), max_parameters=settings().max_parameters)
-    except BusyError:
-        st.session_state[PROBLEM] = "Many people are computing right now; open the file again in a few seconds."
-    except ValueError as error:
-        st.session_state[PROBLEM] = f"This file can't be used. {plainly(error)}"
-    except (MemoryError, RuntimeError):
-        st.session_state[PROBLEM] = "This file can't be used. The server is too short of memory to read it."
-    else:
-        held_training.shelf().put(trained)
+    upload = uploads.take(UPLOADER)
+    if upload is not None:
+        with uploads.explained(PROBLEM, "this file"), cache.TURNS.take():
+            held_training.shelf().put(load(upload.getvalue(), max_parameters=settings().max_parameters))

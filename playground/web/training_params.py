@@ -45,7 +45,7 @@ RECIPE: dict[str, Param] = {
 }
 """A recipe's fields, but for its task and its seed."""
 
-ARCHITECTURE: dict[str, Param] = {
+TRAINED_SIZES: dict[str, Param] = {
     "d_model": Size(64, (8, 16, 32, 48, 64, 96, 128, 192, 256)),
     "n_heads": Size(4, (1, 2, 3, 4, 6, 8, 12, 16)),
     "n_layers": Size(2, (1, 2, 3, 4, 5, 6, 7, 8)),
@@ -58,7 +58,7 @@ LAST_MOMENT = 20
 
 TRAINING: dict[str, Param] = {
     "training_task": Choice("Reverse", tuple(TITLES)),
-    **{f"training_{name}": param for name, param in (RECIPE | ARCHITECTURE).items()},
+    **{f"training_{name}": param for name, param in (RECIPE | TRAINED_SIZES).items()},
     "training_attention": Choice("self", ("self", "encoder self", "decoder self", "cross")),
     "training_layer": Whole(0, 0, 7),
     "training_head": Whole(0, 0, 15),

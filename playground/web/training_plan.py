@@ -1,6 +1,5 @@
 """What the Training page's settings come to: an architecture, a recipe, its data, and what the run will cost."""
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +11,9 @@ from playground.training.data import Data, make_data
 from playground.training.network import architecture, count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
-from playground.web import cache, link, state
+from playground.web import cache, link, own_shape, state
 from playground.web.settings import settings
-from playground.web.training_params import ARCHITECTURE, RECIPE, TITLES
+from playground.web.training_params import RECIPE, TITLES, TRAINED_SIZES
 
 PAGE = "training"
 
@@ -40,8 +39,8 @@ class Plan:
 
     @property
     def about(self) -> tuple[ModelConfig, Recipe]:
-        """What the run's numbers depend on."""
-        return self.config, self.recipe
+        """What the run's numbers depend on: the recipe's four dropouts count, the architecture's one does not."""
+        return replace(self.config, dropout=0.0), self.recipe
 
 
 def value(name: str) -> Any:
@@ -57,11 +56,14 @@ def current_recipe() -> Recipe:
 
 def without_idle(recipe: Recipe) -> Recipe:
     """The same run, with every setting that changes nothing in it at its default, so that equal runs are equal."""
-    material = TASKS[recipe.task].material
+    task = TASKS[recipe.task]
+    material = task.material
     idle = {
         "text": material != "text",
         "n_symbols": material != "symbols",
-        "causal": recipe.task != "characters",
+        "causal": task.kind != "language",
+        "mask_padding": material == "text",
+        "token_swapping": task.kind == "language",
         "warmup": recipe.schedule == "constant",
         "temperature": recipe.distill == 0,
     }
@@ -74,6 +76,11 @@ def data(recipe: Recipe) -> Data:
     return _data(Recipe(**{name: getattr(recipe, name) for name in _OF_DATA}))
 
 
+def questions(recipe: Recipe) -> Data:
+    """The recipe's data with one training sequence only: validation set, vocabulary and classes are all the same."""
+    return data(replace(recipe, n_train=1))
+
+
 def make_plan(recipe: Recipe) -> Plan:
     """Check the recipe, in the architecture that the page and the sidebar describe, against the server's limits.
 
@@ -82,9 +89,10 @@ def make_plan(recipe: Recipe) -> Plan:
         TooLargeError: the run would take more than this server gives.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    sizes = {name: value(name) for name in ARCHITECTURE}
+    sizes = {name: value(name) for name in TRAINED_SIZES}
     made = data(recipe)
-    config = architecture(link.model_config({**state.current().values, **sizes}, vocab_size=1), recipe, made)
+    shape = {**state.current().values, "norm": own_shape.norm(), **sizes}
+    config = architecture(link.model_config(shape, vocab_size=1), recipe, made)
     limits = settings()
     seconds = check_cost(
         config,
@@ -111,8 +119,3 @@ def speed() -> Speed:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _data(recipe: Recipe) -> Data:
     return make_data(recipe)
-
-
-def plainly(error: Exception) -> str:
-    """An error's sentence, which may quote what somebody typed, so that nothing in it acts as markdown."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+.!|~$:-])", r"\\\1", str(error))

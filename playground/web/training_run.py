@@ -1,32 +1,39 @@
 """The Training page's run: how it begins, what is said of it, and what is left when it ends."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+
+import torch
 
 from playground.config import ModelConfig
 from playground.readable import duration
 from playground.text.pieces import visible
+from playground.training.data import Data
+from playground.training.history import Measure
 from playground.training.job import Status
 from playground.training.recipe import Recipe
 from playground.training.result import from_trainer
 from playground.training.tasks import TASKS, Task
 from playground.training.trainer import Trainer
 from playground.web import cache, held_training, lab
-from playground.web.training_plan import PAGE, Plan, data
+from playground.web.held_weights import Room
+from playground.web.training_plan import PAGE, Plan, data, n_parameters
 
 About = tuple[ModelConfig, Recipe]
 """What a run depends on."""
 
 
 class Lesson:
-    """A trainer as long as it trains, and afterwards what its curves are drawn from: no weights, no gradients.
+    """A trainer as long as it trains, and afterwards what is drawn of it: no weights, no gradients, no training set.
 
     Attributes:
         recipe: what is done.
-        data: what is learnt from.
+        data: what is learnt from; in the end, without the sequences, but for the first that validates.
         history: so far.
         step: optimisation steps done.
         kept_step: in the end, the step whose weights were kept.
+        kept: in the end, what these weights make of the validation set; None where there are none.
         teacher_step: the teacher's steps, while it learns first.
         progress: the share of all steps that is done.
         outcome: as a trainer's, in the end.
@@ -38,6 +45,7 @@ class Lesson:
         self._trainer: Trainer | None = Trainer(config, recipe, cache.device(), data=self.data)
         self.history = self._trainer.history
         self.step = self.kept_step = 0
+        self.kept: Measure | None = None
         self.teacher_step: int | None = None
         self.progress = 0.0
         self.outcome = self.message = ""
@@ -50,18 +58,27 @@ class Lesson:
                 self._note(trainer)
                 yield
 
-    def end(self, shelf: held_training.Shelf, status: Status) -> None:
-        """Put on the shelf what was reached, all the way or until the visitor cancelled, and let go of the rest."""
+    def end(self, shelf: held_training.Shelf, status: Status, room: Room) -> None:
+        """Put on the shelf, in the run's room, what was reached until its end or its cancelling; let go of the rest."""
         trainer, self._trainer = self._trainer, None
         if trainer is None:
             return
+        self.data = replace(
+            self.data, train=self.data.train[torch.arange(0)], validation=self.data.validation[torch.arange(1)]
+        )
         self._note(trainer)
         self.kept_step = trainer.kept_step
         self.outcome, self.message = trainer.outcome, trainer.message()
-        if status == "cancelled":
-            self.message = f"Cancelled after step {self.step:,}; the weights of that step are kept."
         if status != "failed" and self.step:
-            shelf.put(from_trainer(trainer))
+            trained = from_trainer(trainer)
+            self.kept = Measure(trained.results.validation_loss, trained.results.validation_accuracy)
+            shelf.put(trained, instead_of=room)
+
+    def reached(self) -> str:
+        """How a sentence ends on a run that was cancelled."""
+        if self.step:
+            return f"after step {self.step:,}; the weights of that step are kept."
+        return "before its own first step; it has no weights to keep."
 
     def _note(self, trainer: Trainer) -> None:
         teacher = trainer.teacher
@@ -72,12 +89,14 @@ class Lesson:
 def begin(plan: Plan) -> None:
     """Start a run in the background, from the initial weights of its seed."""
     shelf = held_training.shelf()  # now, as the thread that puts the network there belongs to no session
+    room = Room(held_training.bytes_of_run(plan.config, plan.recipe, data(plan.recipe)))
     lab.desk().start(
         PAGE,
         lab.Experiment(
             plan.about,
             partial(Lesson, plan.config, plan.recipe),
-            lambda lesson, status: lesson.end(shelf, status),
+            lambda lesson, status: lesson.end(shelf, status, room),
+            room,
         ),
     )
 
@@ -89,17 +108,14 @@ def current() -> lab.Experiment[Lesson] | None:
 
 def says(run: lab.Experiment[Lesson]) -> str:
     """Where a run stands, in one or two sentences."""
-    status, lesson = run.job.status, run.course
-    if status == "waiting":
-        go_on = "starts" if lesson is None else "goes on"
-        return f"Waiting for a seat: {lab.place(run.job.position)} in the queue. It {go_on} by itself, on any page."
-    if status == "failed":
+    status, lesson, standing = run.job.status, run.course, lab.standing(run)
+    if standing:
+        return standing
+    if lesson is None or status == "failed":
         return "It failed."
-    if lesson is None:
-        return {"running": "Getting ready.", "paused": "Paused before the first step."}.get(
-            status, "Cancelled before the first step."
-        )
-    if not run.live:
+    if status == "cancelled":
+        return f"{lab.why_cancelled(run)} {lesson.reached()}"
+    if status == "finished":
         return lesson.message
     at = f"step {lesson.step:,} of {lesson.recipe.steps:,}"
     if lesson.teacher_step is not None:
@@ -120,15 +136,15 @@ def in_sight(read: str, task: Task) -> str:
     return read.replace(" ", visible(" ")) if task.material == "text" else read
 
 
-def in_words(about: About, n_parameters: int) -> str:
-    """What a run is made of."""
+def in_words(about: About, made: Data) -> str:
+    """What a run is made of, its data included."""
     config, recipe = about
     return " · ".join(
         (
             TASKS[recipe.task].title,
-            f"{recipe.n_train:,} sequences of {recipe.length}",
+            f"{len(made.train):,} sequences of {recipe.length}",
             f"n_layers {config.n_layers}, n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff}",
-            f"{n_parameters:,} parameters",
+            f"{n_parameters(config, made):,} parameters",
             f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g}",
             f"seed {recipe.seed}",
         )

@@ -11,7 +11,7 @@ from playground.training.optimisation import learning_rate
 from playground.training.recipe import Recipe
 from playground.web import lab, panels, training_run
 from playground.web.curve_drawing import curve_drawing
-from playground.web.training_plan import PAGE, Plan, data, n_parameters
+from playground.web.training_plan import PAGE, Plan, data
 from playground.web.training_run import Lesson
 
 
@@ -22,8 +22,7 @@ def draw(plan: Plan | None) -> None:
         if plan is not None:
             schedule(plan.recipe)
         return
-    config, recipe = run.about
-    st.caption(f"**This run:** {training_run.in_words(run.about, n_parameters(config, data(recipe)))}.")
+    st.caption(f"**This run:** {training_run.in_words(run.about, data(run.about[1]))}.")
     if plan is not None and run.about != plan.about:
         changed = training_run.changes(run.about, plan.about)
         st.info(
@@ -68,12 +67,13 @@ def live() -> None:
 
 def _metrics(run: lab.Experiment[Lesson], history: History) -> None:
     look = history.evaluations[-1] if history.evaluations else None
-    if run.course is not None and not run.live:
-        look = history.at(run.course.kept_step) or look
+    validation = None if look is None else look.validation
+    if run.course is not None and run.course.kept is not None:
+        look, validation = history.at(run.course.kept_step), run.course.kept
     with st.container(horizontal=True, gap="medium"):
         for name, text in (
-            ("Validation loss", "–" if look is None else f"{look.validation.loss:.4f}"),
-            ("Validation accuracy", "–" if look is None else f"{look.validation.accuracy:.1%}"),
+            ("Validation loss", "–" if validation is None else f"{validation.loss:.4f}"),
+            ("Validation accuracy", "–" if validation is None else f"{validation.accuracy:.1%}"),
             ("Training accuracy", "–" if look is None else f"{look.train.accuracy:.1%}"),
             ("Tokens a second", _speed(history)),
             ("Time", f"{run.job.seconds:.0f} s"),
@@ -116,7 +116,8 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
         show(
             "training_gradient",
             figures.gradient_curve(history.grad_norm, steps, lesson.recipe.clip),
-            caption="The norm of the whole gradient: how steep the loss is where the weights are.",
+            caption="The norm of the whole gradient: how steep the loss is where the weights are. Of many steps at one "
+            "place, the largest is drawn.",
             alt="Norm of the whole gradient by step.",
         )
 

@@ -17,10 +17,8 @@ from playground.training.network import Tagger
 from playground.training.result import Trained
 from playground.training.seeding import generator
 from playground.web import cache, held_training, panels, state, widgets
-from playground.web.kinds import Text
-from playground.web.params import OWN
 from playground.web.quoting import quoted
-from playground.web.training_plan import data
+from playground.web.training_plan import questions
 
 LENGTH = 300
 """Characters that it writes."""
@@ -53,7 +51,7 @@ def draw() -> None:
     if trained is None or trained.kind != "language":
         return
     st.subheader("What does it write?")
-    wish, made = _wish(trained), data(trained.recipe)
+    wish, made = _wish(trained), questions(trained.recipe)
     ids = _read(trained, wish.prompt)
     if not trained.recipe.causal:
         st.caption("It has learnt with the next character in sight, and never had to guess: do not expect much.")
@@ -69,18 +67,13 @@ def draw() -> None:
 
 
 def _wish(trained: Trained) -> Wish:
-    param = OWN["training_prompt"]
-    if not isinstance(param, Text):
-        raise TypeError("training_prompt is not a Text")
-    prompt = st.text_input(
-        "How it begins", param.default, max_chars=param.longest, key="training_prompt", bind="query-params"
-    )
+    prompt = widgets.text("training_prompt", "How it begins")
     left, right = st.columns(2)
     with left:
         temperature = widgets.size("training_heat", "temperature: 0 takes the likeliest, 1 draws what it believes")
     with right:
         top_k = widgets.whole("training_top_k", "top-k: draw from the k likeliest, 0 is from all", high=20)
-    return Wish(trained.key, str(prompt), temperature, top_k, state.value("seed"))
+    return Wish(trained.key, prompt, temperature, top_k, state.value("seed"))
 
 
 def _read(trained: Trained, prompt: str) -> list[int]:

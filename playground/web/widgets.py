@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from playground.web import state
-from playground.web.kinds import Choice, Several, Size, Switch, Whole
+from playground.web.kinds import Choice, Several, Size, Switch, Text, Whole
 from playground.web.params import PARAMS, write
 
 
@@ -95,6 +95,18 @@ def switch(key: str, label: str | None = None, *, disabled: bool = False, help_t
     if not isinstance(param, Switch):
         raise TypeError(f"{key} is not a Switch")
     return st.toggle(label or key, param.default, key=key, disabled=disabled, help=help_text, bind="query-params")
+
+
+def text(key: str, label: str, *, height: int | None = None, placeholder: str | None = None) -> str:
+    """A field for text: an area of `height` pixels, or one line."""
+    param = PARAMS[key]
+    if not isinstance(param, Text):
+        raise TypeError(f"{key} is not a Text")
+    if height is None:
+        return st.text_input(label, param.default, param.longest, key=key, placeholder=placeholder, bind="query-params")
+    return st.text_area(
+        label, param.default, height, param.longest, key=key, placeholder=placeholder, bind="query-params"
+    )
 
 
 def whole(key: str, label: str, *, high: int, step: int = 1, help_text: str | None = None) -> int:

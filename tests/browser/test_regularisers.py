@@ -59,12 +59,12 @@ def test_a_student_sees_what_the_causal_mask_is_for(newcomer: Callable[..., Visi
     visitor.eventually(lambda: "2 runs" in visitor.text(), "the two runs")
     visitor.settled()
     press(visitor, "start")
-    visitor.eventually(
-        lambda: (
-            len(visitor.charts()["regularisers_train"]) > 1 and len(visitor.array("regularisers_train", 1, "y")) >= 2
-        ),
-        "two points of the curve",
-    )
+    chart = visitor.widget("regularisers_train").locator("svg[role=figure]")
+    first = chart.locator("path.curve").nth(1)  # the one before it is the simple rule
+    expect(first).to_be_attached(timeout=PATIENT)
+    picture, begun = chart.element_handle(), str(first.get_attribute("d"))
+    visitor.eventually(lambda: len(str(first.get_attribute("d"))) > len(begun), "a curve that grows")
+    assert picture.evaluate("svg => svg.isConnected"), "the chart was made anew, and blinked"
     press(visitor, "pause")
     expect_status(visitor, "Paused: run 1 of 2")
     visitor.go_to("Norms").go_to("Regularisers")

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,11 @@ def test_every_run_has_a_line_of_its_own() -> None:
     assert lines[-1].colour == palette.ALL_REGULARISERS
     assert all(re.fullmatch("#[0-9a-f]{6}", line.colour) for line in lines)
     assert {line.dash for line in lines} <= {"solid", "dash", "dot", "dashdot"}
+
+
+def test_a_line_does_not_depend_on_a_title() -> None:
+    together = arms(RECIPE, ["clip", "patience"])[-1]
+    assert figures.line_of(replace(together, title="everything")) == figures.line_of(together)
 
 
 def test_a_run_keeps_its_line_whatever_else_is_chosen() -> None:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from playground.figures import palette
 from playground.figures import training as figures
 from playground.training.history import Evaluation, History, Measure
+from playground.training.optimisation import learning_rate
+from playground.training.recipe import Recipe
 
 
 def made(n: int, every: int = 30) -> History:
@@ -126,6 +128,38 @@ def test_long_curves_are_thinned_by_averages_and_nothing_is_left_out(n: int) -> 
     np.testing.assert_allclose(means, [np.mean(values[window]) for window in windows], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(at, [np.mean(window) + 1 for window in windows])
     assert at.dtype == means.dtype == np.float32
+
+
+@pytest.mark.parametrize("warmup", [1, 10, 777, 4_000])
+def test_a_rate_is_drawn_with_its_peak_at_its_step(warmup: int) -> None:
+    recipe = Recipe(steps=5_000, lr=2e-3, warmup=warmup)
+    rates = [learning_rate(step, recipe) for step in range(1, 5_001)]
+    drawn = figures.rate_curve(rates, 5_000).data[0]
+    assert len(drawn.x) <= 52
+    assert drawn.y.max() == np.float32(2e-3)
+    assert drawn.x[drawn.y.argmax()] == warmup
+    assert (drawn.x[0], drawn.x[-1]) == (1, 5_000)
+    np.testing.assert_array_equal(drawn.y, floats(rates)[drawn.x.astype(int) - 1])
+
+
+def test_the_steepest_gradient_is_drawn_as_steep_as_it_was() -> None:
+    norms = [1.0] * 5_000
+    norms[1_234] = 50.0
+    drawn = figures.gradient_curve(norms, 5_000, 0).data[0]
+    assert drawn.y.max() == 50
+    assert drawn.x[drawn.y.argmax()] == 1_235
+    assert drawn.name == "gradient norm, largest of each 50 steps"
+
+
+def test_batches_that_share_a_point_are_called_their_mean() -> None:
+    history = made(5_000, every=250)
+    figure = figures.loss_curves(history, 5_000, 13)
+    means = trace(figure, "batches, mean of each 50").y
+    np.testing.assert_allclose(means, np.reshape(history.loss, (100, 50)).mean(1), rtol=1e-5)
+    running = trace(figure, "mean of 200 batches")
+    rolling = pd.Series(history.loss).rolling(200, min_periods=1).mean().to_numpy()
+    np.testing.assert_allclose(running.y, rolling[running.x.astype(int) - 1], rtol=1e-5)
+    assert running.x[-1] == 5_000
 
 
 def test_what_comes_next_is_a_bar_each_with_its_name_escaped() -> None:

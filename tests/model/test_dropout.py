@@ -51,7 +51,7 @@ def test_in_use_nothing_is_dropped() -> None:
 @pytest.mark.parametrize("pair", [False, True], ids=["encoder", "encoder-decoder"])
 def test_each_place_is_set_alone(point: Point, pair: bool) -> None:
     model = EncoderDecoder(CONFIG, tgt_vocab_size=9) if pair else Encoder(CONFIG)
-    set_dropout(model, {point: 0.5}, torch.Generator().manual_seed(1))
+    set_dropout(model, {point: 0.5}, {point: torch.Generator().manual_seed(1)})
     places = [module for module in model.modules() if isinstance(module, Dropout)]
     assert {module.point for module in places} == set(POINTS)
     assert all(module.p == (0.5 if module.point == point else 0) for module in places)
@@ -68,3 +68,17 @@ def test_what_is_not_named_stays() -> None:
     set_dropout(model, {"positions": 0.0})
     assert {module.p for module in model.modules() if isinstance(module, Dropout)} == {0.0, 0.2}
     assert model.embed.dropout.p == 0
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_whether_one_place_drops_leaves_the_others_their_zeros(point: Point) -> None:
+    zeros = []
+    for p in (0.0, 0.5):
+        model = Encoder(CONFIG).train()
+        generators = {place: torch.Generator().manual_seed(i) for i, place in enumerate(POINTS)}
+        set_dropout(model, dict.fromkeys(POINTS, 0.5) | {point: p}, generators)
+        places = [module for module in model.modules() if isinstance(module, Dropout)]
+        drawn = [(module.point, module(torch.ones(40)) == 0) for module in places]
+        zeros.append([found for place, found in drawn if place != point])
+    assert all(torch.equal(without, beside) for without, beside in zip(*zeros, strict=True))
+    assert all(0 < found.sum() < 40 for found in zeros[0])

@@ -1,8 +1,12 @@
 """An ablation is its runs, each as it would be alone, and can be watched from another thread while it goes on."""
 
+import gc
 import sys
 import threading
+import weakref
+from collections.abc import Generator
 from dataclasses import fields, replace
+from typing import cast
 
 import pytest
 
@@ -41,6 +45,7 @@ def test_every_arm_is_the_baseline_with_one_switch_turned_and_the_last_has_all()
         ("Dropout at residual connections", {"dropout_residual": 0.2}),
     ]
     assert together.title == "all that can be added"
+    assert [arm.title for arm in (baseline, *rest, together) if arm.has_all] == [together.title]
     assert changed(together, baseline) == {"clip": 0.5, "dropout_residual": 0.2, "patience": 5}
 
 
@@ -133,6 +138,29 @@ def test_progress_rises_from_0_to_1_and_results_grow() -> None:
     assert counts == [*range(1, 11), *range(1, 11), *([0] * 10), *range(1, 11), *([0] * 10), *range(1, 11)]
     assert ablation.progress == 1
     assert all(result.in_use is not None for result in ablation.results())
+
+
+@pytest.mark.parametrize("how", ["cancelled", "failed"])
+def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ablation = Ablation(CONFIG, arms(RECIPE, ["clip"]))
+    steps = cast(Generator[int, None, None], ablation.run())
+    for _ in range(RECIPE.steps + 3):
+        next(steps)
+    assert ablation._running is not None
+    network = weakref.ref(ablation._running[1].network)
+    if how == "cancelled":
+        steps.close()
+    else:
+        monkeypatch.setattr(Trainer, "_learn", None)
+        with pytest.raises(TypeError):
+            next(steps)
+    del steps
+    gc.collect()
+    assert network() is None
+    first, second = ablation.results()
+    assert (len(first.history.loss), len(second.history.loss)) == (RECIPE.steps, 3)
+    assert (first.in_use is None, second.in_use is None) == (False, True)
+    assert ablation.progress == 1 / 2
 
 
 def test_another_thread_never_sees_an_arm_under_another_s_name() -> None:

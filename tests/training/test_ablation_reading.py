@@ -156,6 +156,12 @@ def test_a_missing_causal_mask_is_no_help() -> None:
     assert "nobody knows it yet, 12.0% is." in said
 
 
+@pytest.mark.parametrize("used", [0.9, 0.41, 0.4])
+def test_a_missing_causal_mask_is_no_cause_where_nothing_is_lost_in_use(used: float) -> None:
+    without = result("causal", 1.0, 0.4, 0.3, in_use=Measure(0.3, used))
+    assert "Without the causal mask" not in "\n".join(describe([NONE, without], N))
+
+
 def test_a_run_that_ran_away_is_named() -> None:
     away: dict[str, Any] = {"steps": 12, "kept": 0, "outcome": "diverged"}
     said = describe([result(None, 0.1, 0.1, 2.0, **away), result("clip", 0.1, 0.1, 2.0, **away)], N)

@@ -22,6 +22,7 @@ def test_the_amounts_differ_in_the_number_of_sequences_alone(task: TaskName) -> 
     assert replace(small, n_train=PLENTY) == plenty
     assert small.n_train <= SMALL < plenty.n_train
     assert (small.seed, small.clip, small.n_validation) == (7, 0.5, 512)
+    assert small.optimizer == "adamw"  # weight decay is what it says
     for recipe in (small, plenty):
         data = make_data(recipe)
         assert (len(data.train), len(data.validation)) == (recipe.n_train, 512)

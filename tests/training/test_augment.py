@@ -128,3 +128,11 @@ def test_sequences_of_one_token_are_left_in_place() -> None:
     mask = torch.ones_like(ids, dtype=torch.bool)
     assert torch.equal(changed(Recipe(token_swapping=1.0), ids, mask), ids)
     assert set(changed(Recipe(span_masking=0.6), ids, mask).flatten().tolist()) == {MASK_ID}
+
+
+def test_where_the_next_token_is_asked_no_swap_shows_it() -> None:
+    recipe = Recipe(task="characters", length=LENGTH, n_train=50, n_validation=1, token_swapping=1.0)
+    batch = make_data(recipe).train
+    assert torch.equal(changed(recipe, batch.ids, batch.mask), batch.ids)
+    hiding = replace(recipe, token_masking=0.3)
+    assert not torch.equal(changed(hiding, batch.ids, batch.mask), batch.ids)

@@ -8,6 +8,7 @@ import torch
 from playground import ModelConfig
 from playground.engine import TooLargeError
 from playground.training.cost import MAX_NUMBERS, Speed, check_cost, held, measure_speed
+from playground.training.network import count_network
 from playground.training.recipe import Recipe
 
 CONFIG = ModelConfig(vocab_size=13, d_model=64, n_heads=4, n_layers=2, d_ff=256, max_len=256)
@@ -58,6 +59,14 @@ def test_a_batch_that_needs_too_much_memory_is_told_what_fits() -> None:
 def test_a_model_above_the_budget_is_refused(task: str) -> None:
     with pytest.raises(TooLargeError, match="10,000,000"):
         check(replace(CONFIG, d_model=512, n_layers=8, d_ff=4096), Recipe(task=task, batch_size=1, steps=1))  # type: ignore[arg-type]
+
+
+def test_the_two_halves_are_counted_as_they_are_built() -> None:
+    recipe = Recipe(task="seq2seq-reverse", steps=1)
+    n = count_network(CONFIG, "seq2seq", CONFIG.vocab_size)
+    check_cost(CONFIG, recipe, SPEED, max_seconds=300, max_parameters=n)
+    with pytest.raises(TooLargeError, match=f"{n:,} parameters"):
+        check_cost(CONFIG, recipe, SPEED, max_seconds=300, max_parameters=n - 1)
 
 
 def test_a_teacher_counts_against_the_budget() -> None:

@@ -279,7 +279,7 @@ def test_a_job_is_cancelled_at_once_from_any_state(state: Callable[[Seats], Job]
     before = time.monotonic()
     job.cancel()
     assert time.monotonic() - before < 3
-    assert (job.status, job.position, job.error) == ("cancelled", 0, "")
+    assert (job.status, job.position, job.error, job.ended) == ("cancelled", 0, "", True)
     assert len(threads()) == 1, "the holder's"
     for press in (job.cancel, job.start, job.pause, job.resume):
         press()
@@ -320,8 +320,9 @@ def test_work_that_is_slow_to_begin_is_cancelled_when_it_has_begun() -> None:
     before = time.monotonic()
     job.cancel(timeout=0.02)
     assert time.monotonic() - before < 2
-    assert job.status == "cancelled"
+    assert (job.status, job.ended) == ("cancelled", False)
     begin.set()
+    until(lambda: job.ended)
     until(lambda: not threads())
     assert done == [0]
     assert started(Work(free=True), seats).status == "running"
@@ -410,6 +411,7 @@ def broken(error: BaseException) -> Callable[[], Iterator[None]]:
     [
         (ConfigError("n_heads", 3, "does not divide d_model=8", (2, 4)), "n_heads=3 does not divide d_model=8; 2 or 4"),
         (MemoryError(), module.NO_MEMORY),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."), module.NO_MEMORY),
         (RuntimeError("index out of range in self\n at Foo.cpp:12"), module.BROKEN),
         (SystemExit(3), module.BROKEN),
     ],
@@ -429,6 +431,16 @@ def test_an_exception_is_one_sentence_and_frees_the_seat(
     caplog.clear()
     after = started(Work(n=1, free=True), seats)
     until(lambda: after.status == "finished")
+
+
+def test_torch_without_memory_is_no_riddle() -> None:
+    def work() -> Iterator[None]:
+        torch.empty(10**14)
+        yield
+
+    job = started(work, Seats(1))
+    until(lambda: not threads())
+    assert (job.status, job.error) == ("failed", module.NO_MEMORY)
 
 
 def test_an_exception_at_the_end_is_a_failure_that_frees_the_seat() -> None:
@@ -513,6 +525,18 @@ def test_a_jobs_thread_stands_back_behind_the_pages() -> None:
     until(lambda: job.status == "finished")
     assert work.niceness == min(own + module.NICENESS, 19)
     assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == own
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities of their own on Linux alone")
+def test_where_the_system_does_not_let_it_stand_back_it_works_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "setpriority", refuse)
+    seats = Seats(1)
+    for _ in range(2):
+        job = started(Work(n=1, free=True), seats)
+        until(lambda job=job: job.status == "finished")  # type: ignore[misc]
 
 
 def test_torch_computes_the_same_in_a_job() -> None:

@@ -9,7 +9,7 @@ from torch import nn
 
 from playground import ModelConfig
 from playground.training.network import Tagger
-from playground.training.optimisation import build_optimizer, clip_gradient, learning_rate, paper_peak
+from playground.training.optimisation import build_optimizer, clip_gradient, learning_rate
 from playground.training.recipe import OptimizerName, Recipe
 
 CONFIG = ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=12, dropout=0.0)
@@ -44,7 +44,7 @@ def test_without_a_limit_the_gradient_is_only_measured() -> None:
 
 
 def test_the_paper_s_schedule() -> None:
-    recipe, d_model = Recipe(schedule="paper", warmup=4000, lr=paper_peak(512, 4000)), 512
+    recipe, d_model = Recipe(schedule="paper", warmup=4000, lr=1 / math.sqrt(512 * 4000)), 512
     for step in (1, 10, 3999, 4000, 4001, 100_000):
         paper = d_model**-0.5 * min(step**-0.5, step * 4000**-1.5)
         assert learning_rate(step, recipe) == pytest.approx(paper, rel=1e-12)
@@ -82,6 +82,19 @@ def test_weight_decay_shrinks_matrices_and_tables_alone(name: OptimizerName) -> 
     for name_, parameter in network.named_parameters():
         decays = parameter.ndim == 2
         torch.testing.assert_close(parameter, torch.full_like(parameter, 1 - 0.1 * 0.5 if decays else 1.0), msg=name_)
+
+
+@pytest.mark.parametrize("decay", [0.01, 0.5])
+def test_adam_rescales_weight_decay_as_it_does_the_gradient(decay: float) -> None:
+    """Where the decay is all of the gradient, any λ makes a step of the whole learning rate."""
+    network = Tagger(CONFIG, 5, seed=1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.fill_(1.0)
+            parameter.grad = torch.zeros_like(parameter)
+    build_optimizer(network, Recipe(optimizer="adam", lr=0.1, weight_decay=decay)).step()
+    for name, parameter in network.named_parameters():
+        torch.testing.assert_close(parameter, torch.full_like(parameter, 0.9 if parameter.ndim == 2 else 1.0), msg=name)
 
 
 def test_every_parameter_is_learnt() -> None:

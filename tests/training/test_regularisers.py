@@ -438,17 +438,20 @@ def test_what_cannot_matter_is_named_and_does_not() -> None:
         "causal": (BASE, "layer"),
         "mask_padding": (COINS, "layer"),
         "layer_norm": (BASE, "none"),
+        "token_swapping": (COINS, "layer"),
     }
     for switch, regulariser in REGULARISERS.items():
         for name, (recipe, norm) in idle_in.items():
             assert bool(idle(regulariser, recipe, norm)) == (
-                switch == name or (switch == "causal" and recipe.task != "characters")
+                switch == name
+                or (switch == "causal" and recipe.task != "characters")
+                or (switch in ("mask_padding", "token_swapping") and recipe.task == "characters")
             )
     for switch, (recipe, norm) in idle_in.items():
         short = replace(recipe, steps=3)
         config = replace(CONFIG, norm=norm)  # type: ignore[arg-type]
         losses = []
-        for one in (short, REGULARISERS[switch].switched(short, on=False)):
+        for one in (REGULARISERS[switch].switched(short, on) for on in (True, False)):
             trainer = Trainer(config, one)
             for _ in trainer.run():
                 pass

@@ -228,6 +228,12 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "infinity": (lambda: forged("config", norm_eps=float("inf")), "norm_eps=“inf”"),
     "a nested value": (lambda: forged(steps={"a": 1}), "which is no setting"),
     "a long number": (lambda: forged(steps=10**300), "which is no setting"),
+    "a number beyond all floats": (lambda: forged(steps=10**400), "which is no setting"),
+    "half a character": (lambda: forged(text="\ud800"), "The file's recipe holds half a character"),
+    "half a character in a name": (
+        lambda: with_metadata({**DESCRIBED, "recipe": '{"\\ud800": 1}'}),
+        "The file's recipe holds half a character",
+    ),
     "markup": (lambda: forged(task="[x](http://y) <b>"), "task=“xhttp//y b”, which is no setting"),
     "another type": (lambda: forged(steps="many"), "steps='many' is not a whole number"),
     "a switch for a number": (lambda: forged(steps=True), "steps=True is not a whole number"),
@@ -307,6 +313,9 @@ def test_results_are_what_they_say_they_are() -> None:
     assert Results(**good) == trained().results
     for wrong in ({"steps": 1.0}, {"steps": -1}, {"kept_step": True}, {"baseline": "1"}, {"outcome": ""}):
         with pytest.raises(ValueError, match="Steps are whole numbers"):
+            Results(**(good | wrong))
+    for wrong in ({"validation_loss": float("nan")}, {"validation_loss": float("inf")}, {"baseline": 10**400}):
+        with pytest.raises(ValueError, match="shares lie between 0 and 1, a loss is not below 0"):
             Results(**(good | wrong))
 
 

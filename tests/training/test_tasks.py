@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 
 from playground.training.data import make_data
+from playground.training.losses import IGNORE
 from playground.training.recipe import Recipe, TaskName
 from playground.training.tasks import TASKS
 
@@ -29,3 +30,11 @@ def test_a_task_is_explained_and_its_defaults_make_data(name: TaskName) -> None:
     assert len(data.train) == recipe.n_train
     assert len(data.validation) == recipe.n_validation
     assert 0.04 < data.baseline < 0.6
+
+
+@pytest.mark.parametrize("name", ["seq2seq-copy", "seq2seq-reverse"])
+def test_a_decoder_s_simple_rule_may_answer_with_the_end(name: TaskName) -> None:
+    data = make_data(Recipe(task=name))
+    commonest = int(data.train.targets[data.train.targets != IGNORE].bincount().argmax())
+    assert data.labels[commonest] == "[EOS]"
+    assert "[EOS]" in data.task.rule

@@ -2,18 +2,21 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from playground import Encoder, EncoderDecoder, ModelConfig
+from playground.model.dropout import Dropout
 from playground.training.augment import augment
 from playground.training.data import make_data
-from playground.training.keeper import Keeper
 from playground.training.losses import IGNORE
-from playground.training.measuring import N_LOOKS, look_steps, measure
+from playground.training.measuring import N_LOOKS, look_steps, measure, snapshot, snapshot_steps
 from playground.training.network import Tagger, architecture, build_network, scores
+from playground.training.optimisation import build_optimizer
 from playground.training.recipe import Recipe, RecipeError, TaskName
 from playground.training.seeding import generator
 from playground.training.trainer import Trainer, wider
@@ -62,6 +65,27 @@ def test_nothing_is_drawn_from_torchs_own_generator() -> None:
     state = torch.get_rng_state()
     trained(replace(SMALL, steps=3, dropout_feedforward=0.5, span_masking=0.2))
     assert torch.equal(torch.get_rng_state(), state)
+
+
+DROPOUTS = {
+    "dropout_positions": "positions",
+    "dropout_attention": "attention",
+    "dropout_feedforward": "feed-forward",
+    "dropout_residual": "residual",
+}
+
+
+@pytest.mark.parametrize("switch", DROPOUTS)
+def test_a_dropout_leaves_the_other_places_their_zeros(switch: str) -> None:
+    zeros = []
+    for p in (0.0, 0.3):
+        changes: dict[str, Any] = dict.fromkeys(DROPOUTS, 0.3) | {switch: p}
+        recipe = replace(SMALL, **changes)
+        modules = Trainer(CONFIG, recipe).network.train().modules()
+        drawn = [(module.point, module(torch.ones(40)) == 0) for module in modules if isinstance(module, Dropout)]
+        zeros.append([found for point, found in drawn if point != DROPOUTS[switch]])
+    assert all(torch.equal(without, beside) for without, beside in zip(*zeros, strict=True))
+    assert len({tuple(found.tolist()) for found in zeros[0]}) == len(zeros[0]) > 2
 
 
 def test_watching_changes_nothing() -> None:
@@ -152,12 +176,34 @@ def test_an_encoder_decoder_s_snapshots_hold_all_three() -> None:
     }
 
 
-def test_large_attention_is_noted_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = 2 * 5 * 5
-    monkeypatch.setattr("playground.training.measuring.MAX_KEPT", 6 * cells)
-    steps = [snapshot.step for snapshot in trained().history.snapshots]
-    assert 2 <= len(steps) <= 6
-    assert steps[0] == 0
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
+@pytest.mark.parametrize("affordable", [0, 1, *range(2, N_LOOKS + 2), 50])
+def test_large_attention_is_noted_less_often(task: TaskName, affordable: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = replace(SMALL, task=task)
+    data = make_data(recipe)
+    config = architecture(CONFIG, recipe, data)
+    whole = snapshot(build_network(config, recipe, data), data, recipe, 0, CPU)
+    cells = sum(pattern.size for pattern in whole.patterns.values())
+    monkeypatch.setattr("playground.training.measuring.MAX_KEPT", affordable * cells + cells // 2)
+    for n_steps in (7, 30, 1_000):
+        steps, looks = sorted(snapshot_steps(config, n_steps, data)), sorted(look_steps(n_steps))
+        assert len(steps) == (min(affordable, len(looks)) if affordable > 1 else 0)
+        assert set(steps) <= set(looks)
+        if steps:
+            assert (steps[0], steps[-1]) == (0, n_steps)
+            apart = {looks.index(b) - looks.index(a) for a, b in pairwise(steps)}
+            assert max(apart) - min(apart) <= 1
+
+
+def test_a_run_keeps_the_snapshots_that_it_can_afford(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = int(make_data(SMALL).validation.mask[0].sum())
+    monkeypatch.setattr("playground.training.measuring.MAX_KEPT", 4 * 2 * n * n)
+    trainer = trained()
+    assert [snapshot.step for snapshot in trainer.history.snapshots] == [0, 10, 20, 30]
+    monkeypatch.setattr("playground.training.measuring.MAX_KEPT", 2 * n * n)
+    trainer = trained()
+    assert trainer.history.snapshots == []
+    assert len(trainer.history.evaluations) == N_LOOKS + 1
 
 
 @pytest.mark.parametrize("lr", [100.0, 1e4])
@@ -171,6 +217,31 @@ def test_a_loss_that_runs_away_stops_the_run_and_keeps_good_weights(lr: float) -
     evaluation = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
     at = {seen.step: seen for seen in trainer.history.evaluations}
     assert evaluation.loss == pytest.approx(at[trainer.kept_step].validation.loss, rel=1e-5)
+
+
+@pytest.mark.parametrize("lr", [1.0, 10.0])
+def test_weights_that_are_kept_are_no_worse_than_untrained_ones_or_guessing(lr: float) -> None:
+    """Adam makes such losses climb step by step, so that many of them are finite, and none is any good."""
+    trainer = trained(replace(SMALL, lr=lr, warmup=100, steps=200))
+    assert (trainer.recipe.optimizer, trainer.recipe.schedule) == ("adam", "paper")
+    assert trainer.outcome == "diverged"
+    losses = {look.step: look.validation.loss for look in trainer.history.evaluations}
+    untrained = max(losses[0], math.log(len(trainer.data.labels)))
+    assert max(losses.values()) > untrained
+    kept = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    assert kept.loss == pytest.approx(losses[trainer.kept_step], rel=1e-5)
+    assert kept.loss <= untrained * 1.00001
+
+
+@pytest.mark.parametrize("patience", [0, 3])
+def test_unwatched_a_run_that_runs_away_ends_with_the_weights_that_it_names(patience: int) -> None:
+    recipe = replace(SMALL, lr=100.0, optimizer="sgd", schedule="constant", steps=200, patience=patience)
+    trainer = trained(recipe, watch=False)
+    assert trainer.outcome == "diverged"
+    assert trainer.kept_step == 0
+    untrained = Trainer(CONFIG, recipe)
+    assert torch.equal(weights(trainer), weights(untrained))
+    assert "the weights of step 0 are kept" in trainer.message()
 
 
 def test_early_stopping_brings_the_best_weights_back() -> None:
@@ -187,15 +258,21 @@ def test_early_stopping_brings_the_best_weights_back() -> None:
     assert "the best, are back" in trainer.message()
 
 
-def test_a_keeper_forgets_what_is_no_number() -> None:
-    network, keeper = torch.nn.Linear(1, 1), Keeper(patience=0)
-    keeper.see(network, 3, 1.0)
-    good = network.weight.item()
-    with torch.no_grad():
-        network.weight.fill_(math.nan)
-    keeper.see(network, 4, math.nan)
-    assert keeper.restore(network, 5, ran_away=True) == 3
-    assert network.weight.item() == good
+def test_a_teacher_that_ran_away_is_named() -> None:
+    trainer = Trainer(CONFIG, replace(SMALL, steps=60, distill=0.5))
+    assert trainer.teacher is not None
+    trainer.teacher.recipe = replace(trainer.teacher.recipe, lr=100.0, schedule="constant")
+    trainer.teacher.optimizer = build_optimizer(trainer.teacher.network, replace(SMALL, optimizer="sgd", lr=100.0))
+    for _ in trainer.run():
+        if trainer.step:
+            assert trainer.message() == ""
+    assert (trainer.teacher.outcome, trainer.outcome) == ("diverged", "finished")
+    assert trainer.message() == (
+        f"All 60 steps are done. The loss of its teacher had run away at step {trainer.teacher.step}: it taught with "
+        f"the weights of step {trainer.teacher.kept_step}."
+    )
+    well = trained(replace(SMALL, steps=4, distill=0.5))
+    assert well.message() == "All 4 steps are done."
 
 
 def test_a_teacher_learns_first_and_is_twice_as_wide() -> None:
@@ -233,6 +310,18 @@ def test_sequences_longer_than_the_position_table_are_refused() -> None:
         Trainer(replace(CONFIG, max_len=4), SMALL)
     Trainer(replace(CONFIG, max_len=4), replace(SMALL, length=caught.value.works[0]))  # type: ignore[arg-type]
     Trainer(replace(CONFIG, max_len=4, positions="none"), SMALL)
+
+
+@pytest.mark.parametrize("n_train", [1, 2, 3])
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
+def test_what_is_measured_on_must_fit_the_position_table_too(n_train: int, task: TaskName) -> None:
+    """A few training sequences may all be short; validation has long ones."""
+    recipe = replace(SMALL, task=task, length=8, n_train=n_train, steps=1)
+    needed = 9 if task == "seq2seq-reverse" else 8
+    for max_len in range(4, needed):
+        with pytest.raises(RecipeError, match=f"{needed} tokens"):
+            Trainer(replace(CONFIG, max_len=max_len), recipe)
+    trained(recipe, replace(CONFIG, max_len=needed))
 
 
 def test_the_encoder_starts_from_its_own_seed_s_weights() -> None:

@@ -7,7 +7,7 @@ import torch
 
 from playground.config import ModelConfig
 from playground.model import EncoderDecoder
-from playground.training.data import BOS_ID, EOS_ID, make_data
+from playground.training.data import BOS_ID, EOS_ID, PAD_ID, make_data
 from playground.training.losses import IGNORE
 from playground.training.network import architecture, build_network, scores
 from playground.training.recipe import Recipe
@@ -78,8 +78,19 @@ def test_a_decoder_speaks_for_itself_symbol_by_symbol() -> None:
         with torch.inference_mode():
             while len(said) <= data.validation[slice(0, 4)].targets.shape[1] and said[-1] != EOS_ID:
                 said.append(int(network(one.ids, torch.tensor([said]), one.mask, None)[0, -1].argmax()))
-        words = [data.labels[c] for c in said[1:] if c not in (EOS_ID, 0)]
+        words = [data.labels[c] for c in said[1:] if c != EOS_ID]
         assert list(trial.said) == words
+
+
+def test_padding_that_a_decoder_says_is_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = Recipe(task="seq2seq-copy", **SMALL)
+    data = make_data(recipe)
+    network = build_network(architecture(CONFIG, recipe, data), recipe, data)
+    monkeypatch.setattr(
+        "playground.training.trials.greedy", lambda *_, **__: torch.tensor([[5, PAD_ID, 6, EOS_ID, PAD_ID]])
+    )
+    (trial,) = trials(network, data, recipe, n=1)
+    assert trial.said == (data.labels[5], "[PAD]", data.labels[6])
 
 
 def test_mistakes_are_counted_place_by_place() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,9 @@ def array(traces: list[dict[str, Any]], trace: int = 0, name: str = "z") -> NDAr
 
 
 def sentences(app: AppTest) -> str:
-    """What the page's boxes say."""
-    return "\n".join(box.value for kind in (app.info, app.warning, app.error) for box in kind)
+    """What the page's boxes say, as it is read: without the marks that keep markdown from acting."""
+    boxes = "\n".join(box.value for kind in (app.info, app.warning, app.error) for box in kind)
+    return re.sub(r"\\([\W_])", r"\1", boxes)
 
 
 def captions(app: AppTest) -> str:

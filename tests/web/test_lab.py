@@ -1,5 +1,6 @@
 """A session's experiments: one at a time, in a thread that ends with them, found again, gone with the session."""
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,7 +10,9 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from playground.training.job import Seats, Status
-from playground.web import lab
+from playground.web import held_weights, lab
+from playground.web.held_weights import Room
+from playground.web.settings import Settings
 
 SESSION = "test session id"
 """What AppTest calls every session."""
@@ -34,8 +37,10 @@ class Count:
             yield self.done
 
 
-def experiment(course: Count, on_end: Callable[[Count, Status], None] | None = None) -> lab.Experiment[Count]:
-    return lab.Experiment(("about", course.n), lambda: course, on_end)
+def experiment(
+    course: Count, on_end: Callable[[Count, Status], None] | None = None, room: Room | None = None
+) -> lab.Experiment[Count]:
+    return lab.Experiment(("about", course.n), lambda: course, on_end, room)
 
 
 def until(check: Callable[[], bool]) -> None:
@@ -113,6 +118,146 @@ def test_clearing_ends_and_forgets_and_may_be_done_at_any_time() -> None:
         until(lambda: not threads())
 
 
+def test_it_moves_until_its_last_step_is_done() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(Count):
+        def run(self) -> Iterator[int]:
+            begun.set()
+            go_on.wait()
+            yield 1
+
+    started = experiment(Slow(1))
+    started.job.start()
+    assert begun.wait(5)
+    started.job.cancel(timeout=0)
+    assert (started.job.status, started.live, started.moving) == ("cancelled", False, True)
+    assert lab.standing(started) == "Cancelling after the step at hand …"
+    go_on.set()
+    until(lambda: not started.moving)
+    assert lab.standing(started) == ""
+
+
+# --- the memory of all together
+
+
+@pytest.fixture
+def in_use(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """The bytes that are counted, of which there are 100 for the test."""
+    gc.collect()
+    before = sum(other.n_bytes for other in held_weights.held())
+    monkeypatch.setattr(held_weights, "settings", lambda: Settings(max_own_weights=before + 100))
+
+    def count() -> int:
+        return sum(other.n_bytes for other in held_weights.held()) - before
+
+    return count
+
+
+def fail(course: Count, _: lab.Desk) -> None:
+    course.n = -1
+
+
+def finish(course: Count, _: lab.Desk) -> None:
+    course.gate.release(course.n)
+
+
+def cancel(_: Count, desk: lab.Desk) -> None:
+    started = desk.on("training")
+    assert started is not None
+    started.job.cancel()
+
+
+def clear(_: Count, desk: lab.Desk) -> None:
+    desk.clear("training")
+
+
+def close(_: Count, desk: lab.Desk) -> None:
+    desk.close()
+
+
+def drop(_: Count, desk: lab.Desk) -> None:
+    desk._experiments.clear()
+
+
+class Breaking(Count):
+    def run(self) -> Iterator[int]:
+        yield from super().run()
+        if self.n < 0:
+            raise KeyError("x")
+
+
+ENDS = [(end, paused) for end in (fail, finish, cancel, clear, close, drop) for paused in (False, True)]
+
+
+@pytest.mark.parametrize(("end", "paused"), [each for each in ENDS if each not in ((fail, True), (finish, True))])
+def test_a_live_run_takes_its_room_and_gives_it_back_however_it_ends(
+    end: Callable[[Count, lab.Desk], None], paused: bool, in_use: Callable[[], int]
+) -> None:
+    desk, course = lab.Desk(), Breaking(9, free=False)
+    desk.start("training", experiment(course, room=Room(60)))
+    until(lambda: course.thread is not None)
+    if paused:
+        pause(desk)
+    assert in_use() == 60
+    end(course, desk)
+    until(lambda: in_use() == 0)
+    until(lambda: not threads())
+
+
+def pause(desk: lab.Desk) -> None:
+    started = desk.on("training")
+    assert started is not None
+    started.job.pause()
+    assert started.job.status == "paused"
+
+
+@pytest.mark.parametrize(("end", "told"), [(clear, []), (cancel, ["cancelled"]), (close, ["cancelled"])])
+def test_nothing_comes_of_what_is_cleared(end: Callable[[Count, lab.Desk], None], told: list[Status]) -> None:
+    desk, course, ends = lab.Desk(), Count(9, free=False), list[Status]()
+    desk.start("training", experiment(course, lambda _, status: ends.append(status)))
+    until(lambda: course.thread is not None)
+    end(course, desk)
+    until(lambda: not threads())
+    assert ends == told
+
+
+def test_a_run_for_which_there_is_no_room_is_refused_and_leaves_its_seat(in_use: Callable[[], int]) -> None:
+    desks = [lab.Desk() for _ in range(3)]
+    courses = [Count(9, free=False) for _ in desks]
+    desks[0].start("training", experiment(courses[0], room=Room(60)))
+    until(lambda: courses[0].thread is not None)
+    pause(desks[0])
+    refused = experiment(courses[1], room=Room(41))
+    desks[1].start("training", refused)
+    until(lambda: refused.job.status == "failed")
+    assert refused.job.error == (
+        "This server holds as many visitors' weights as it can right now; try again in some minutes, or with a smaller "
+        "model."
+    )
+    assert (refused.course, in_use()) == (None, 60)
+    desks[2].start("training", experiment(courses[2], room=Room(40)))
+    until(lambda: courses[2].thread is not None)
+    assert in_use() == 100
+    for desk in desks:
+        desk.close()
+    until(lambda: in_use() == 0)
+
+
+def test_what_a_run_leaves_takes_its_room(in_use: Callable[[], int]) -> None:
+    room, left, other = Room(90), Room(20), Room(81)
+    held_weights.hold(room)
+    with pytest.raises(ValueError, match="as many visitors' weights"):
+        held_weights.hold(left)
+    held_weights.hold(left, instead_of=room)
+    assert in_use() == 20
+    with pytest.raises(ValueError, match="as many visitors' weights"):
+        held_weights.hold(other, instead_of=room)
+    held_weights.release(room)
+    held_weights.release(left)
+    assert in_use() == 0
+
+
 def test_twenty_visitors_at_once_take_turns_and_all_of_them_finish() -> None:
     ends: list[int] = []
     desks = [lab.Desk() for _ in range(20)]
@@ -174,14 +319,31 @@ def test_a_page_finds_its_experiment_again() -> None:
     assert status(page.run()) == "finished"
 
 
-def test_a_session_that_ends_ends_its_experiment() -> None:
+def test_a_connection_that_breaks_ends_an_experiment_which_is_found_again() -> None:
     page, course = app(), Count(10**9)
     with_session(lambda: lab.desk().start("training", experiment(course)))
     until(lambda: course.done > 5)
-    clear_session_resource_cache(SESSION)  # as the server does when a tab is closed
+    clear_session_resource_cache(SESSION)  # as the server does when a tab is closed, or its connection broke
     until(lambda: not threads())
     assert course.done < 10**9
-    assert status(page.run()) == "nothing"
+    assert status(page.run()) == "cancelled"
+    desk = page.session_state[lab.DESK]
+    assert lab.why_cancelled(desk.on("training")) == "The connection to your browser broke, and the run was cancelled"
+    again = Count(10**9)
+    with_session(lambda: lab.desk().start("training", experiment(again)))
+    assert status(page.run()) == "running"
+    clear_session_resource_cache(SESSION)  # and another time
+    until(lambda: not threads())
+    assert status(page.run()) == "cancelled"
+
+
+def test_a_connection_that_breaks_changes_nothing_of_what_has_ended() -> None:
+    desk = lab.Desk()
+    desk.start("training", started := experiment(Count(9, free=False)))
+    until(lambda: started.course is not None)
+    started.job.cancel()
+    desk.close()
+    assert (started.cut_off, lab.why_cancelled(started)) == (False, "Cancelled")
 
 
 def with_session(action: Callable[[], None]) -> None:

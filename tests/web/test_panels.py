@@ -65,8 +65,17 @@ def test_what_cannot_be_run_is_one_sentence(error: Exception, monkeypatch: pytes
     monkeypatch.setattr(cache, "run_sentence", refuse)
     app = open_page("attention")
     assert not app.exception
-    assert [box.value for box in app.error] == [str(error)]
+    assert sentences(app) == str(error)
     assert not charts(app)
+
+
+def test_an_error_that_quotes_a_strangers_words_shows_them_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("**x**:red[y] is not a tensor.")
+
+    monkeypatch.setattr(cache, "run_sentence", refuse)
+    (error,) = open_page("attention").error
+    assert error.value == r"\*\*x\*\*\:red\[y\] is not a tensor\."
 
 
 def test_a_busy_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from playground.training.recipe import Recipe
 from playground.web import link
 from playground.web.recipe_link import settings_of
-from playground.web.training_params import ARCHITECTURE, RECIPE, TITLES, TRAINING
+from playground.web.training_params import RECIPE, TITLES, TRAINED_SIZES, TRAINING
 from tests.training.test_result import CONFIG
 from tests.web.app_test import new_page, open_page
 
@@ -30,12 +30,12 @@ def test_the_settings_in_a_link_make_the_same_run(recipe: Recipe) -> None:
     asked = {name: read[f"training_{name}"] for name in RECIPE}
     again = replace(recipe, task=TITLES[read["training_task"]], **asked)
     assert again == recipe
-    assert [read[f"training_{name}"] for name in ARCHITECTURE] == [32, 2, 3, 64]
+    assert [read[f"training_{name}"] for name in TRAINED_SIZES] == [32, 2, 3, 64]
 
 
 def test_the_usual_run_adds_nothing_to_a_link() -> None:
     usual: dict[str, Any] = {name: param.default for name, param in RECIPE.items()}
-    sizes: dict[str, Any] = {name: param.default for name, param in ARCHITECTURE.items()}
+    sizes: dict[str, Any] = {name: param.default for name, param in TRAINED_SIZES.items()}
     assert settings_of(replace(CONFIG, **sizes), Recipe(**usual)) == {}
 
 

@@ -1,5 +1,6 @@
 """The Regularisers page runs what is chosen, shows what was measured, and says in plain words what can't be."""
 
+import gc
 import math
 import threading
 import time
@@ -24,7 +25,7 @@ from playground.training.recipe import Recipe, TaskName
 from playground.training.regularisers import REGULARISERS, TEN
 from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer
-from playground.web import lab, regulariser_plan
+from playground.web import held_training, held_weights, lab, regulariser_plan
 from playground.web.regulariser_params import COMPARED
 from tests.web.app_test import array, captions, charts, open_page, sentences
 from tests.web.test_lab import SESSION, threads, until
@@ -82,6 +83,11 @@ def ended(app: AppTest) -> AppTest:
 def says(app: AppTest) -> str:
     (bar,) = app.get("progress")
     return str(bar.proto.text)
+
+
+def drawings(app: AppTest) -> set[str]:
+    """The names of what is no chart of Plotly's, but drawn by the page itself."""
+    return {element.proto.id.rsplit("-", 1)[-1] for element in app.get("bidi_component")}
 
 
 def prose(app: AppTest) -> str:
@@ -206,7 +212,11 @@ def test_losses_can_be_drawn_and_all_numbers_read() -> None:
 )
 def test_every_kind_of_task_can_be_run(title: str) -> None:
     app = ended(press(page("Causal mask", "Token swapping", "Padding mask", regularisers_task=title), "start"))
-    idle = {"Causal mask": title != "Next character", "Padding mask": title in ("Next character", "Fill in the gaps")}
+    idle = {
+        "Causal mask": title != "Next character",
+        "Padding mask": title in ("Next character", "Fill in the gaps"),
+        "Token swapping": title == "Next character",
+    }
     for name, left_out in idle.items():
         assert (f"**{name}** is left out" in captions(app)) == left_out
     assert f"All {4 - sum(idle.values())} runs are done" in says(app)
@@ -234,7 +244,8 @@ def test_one_press_sets_up_what_goes_wrong_without_a_mask() -> None:
     assert app.session_state["regularisers_chosen"] == ["Causal mask"]
     assert "2 runs" in captions(app)
     app = ended(press(app, "start"))
-    assert "**Without the causal mask**" in prose(app)
+    assert "without causal mask" in prose(app)
+    assert "**Without the causal mask**" not in prose(app)  # so few steps do not teach to look ahead
     app = press(app, "show_no_padding_mask")
     assert app.selectbox(key="regularisers_task").value == "Sort"
     assert app.session_state["regularisers_data"] == "plenty"
@@ -264,12 +275,39 @@ def test_it_is_drawn_while_it_runs_and_can_pause_go_on_and_be_cancelled(monkeypa
     app = press(app, "resume")
     until(lambda: says(app.run()) != at)
     app = press(app, "cancel")
-    assert "Cancelled: 0 of 2 runs are done" in says(app)
+    assert says(app) == "Cancelled in the first of 2 runs."
     assert grey(app) == {"pause", "cancel"}
     until(lambda: not threads())
     app = press(app, "reset")
     assert not app.get("progress")
     assert len(charts(app)["regularisers_train"]) == 1
+
+
+def test_while_it_runs_it_takes_the_memory_of_its_largest_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()
+    held = set(held_weights.held())
+    endless(monkeypatch)
+    app = press(page("Weight decay", "Knowledge distillation"), "start")
+    until(lambda: "step 2" in says(app.run()))
+    press(app, "pause")
+    (room,) = set(held_weights.held()) - held
+    config = replace(PRESETS["minilm-l6"].config, **SIZES, vocab_size=1)
+    trainer = Trainer(config, replace(short("reverse", "small", 0, {}), distill=0.5))
+    assert trainer.teacher is not None
+    assert room.n_bytes == held_training.bytes_of_run(trainer.config, trainer.recipe, trainer.data)
+    assert room.n_bytes > 24 * sum(parameter.numel() for parameter in trainer.teacher.network.parameters())
+    press(app, "cancel")
+    until(lambda: set(held_weights.held()) == held)
+
+
+def test_a_connection_that_breaks_is_said_and_leaves_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless(monkeypatch)
+    app = press(page("Weight decay"), "start")
+    until(lambda: "step 2" in says(app.run()))
+    clear_session_resource_cache(SESSION)
+    until(lambda: not threads())
+    assert says(app.run()) == "The connection to your browser broke, and the run was cancelled in the first of 2 runs."
+    assert len(charts(app)["regularisers_train"]) == 2  # the level and a line
 
 
 def test_other_settings_than_those_measured_are_told() -> None:
@@ -279,10 +317,23 @@ def test_other_settings_than_those_measured_are_told() -> None:
     assert sentences(app) == ""  # which is not chosen
     app.select_slider(key="regularisers_weight_decay").set_value(1.0).run()
     assert "measured with other settings than the page has now: “Reverse”, 100 sequences, seed 0" in sentences(app)
+    assert "The difference: weight_decay 0.3 → 1.0." in sentences(app)
     assert "At 0.3, on “Reverse”" in captions(app)
     assert sentences(ended(press(app, "start"))) == ""
     app.number_input(key="seed").set_value(3).run()
     assert "seed 0" in sentences(app)
+    assert "The difference: seed 0 → 3." in sentences(app)
+
+
+def test_other_runs_than_those_measured_are_told_and_dropout_makes_none() -> None:
+    app = ended(press(page("Weight decay", weights="random"), "start"))
+    app.select_slider(key="dropout").set_value(0.5).run()
+    assert sentences(app) == ""
+    app.session_state["regularisers_chosen"] = ["Padding mask"]
+    app.segmented_control(key="norm").set_value("rms").run()
+    assert (
+        "The difference: “Weight decay” is gone, “without padding mask” is new, norm layer → rms. **Start**"
+    ) in sentences(app)
 
 
 def test_who_has_no_seat_waits_and_is_told_so() -> None:
@@ -297,7 +348,8 @@ def test_who_has_no_seat_waits_and_is_told_so() -> None:
     try:
         app = press(page("Weight decay"), "start")
         assert "Waiting for a seat: next in the queue." in says(app)
-        assert len(charts(app)["regularisers_train"]) == 1
+        assert "regularisers_train" not in charts(app), "Plotly's chart blinks while runs go on"
+        assert {"regularisers_train_drawing", "regularisers_validation_drawing"} <= drawings(app)
     finally:
         gate.set()
     assert "All 2 runs are done" in says(ended(app))

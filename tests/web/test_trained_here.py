@@ -153,7 +153,7 @@ def test_a_table_from_before_training_is_called_random() -> None:
 
 def test_its_shape_is_locked_and_its_tokens_are_its_own() -> None:
     one = trained()
-    app = opened(one, n_layers="5", d_model="32", n_heads="8", tokenizer="char", causal="true")
+    app = opened(one, n_layers="5", d_model="32", n_heads="8", tokenizer="char", causal="true", seed="5")
     assert shape(app) == {key: getattr(one.config, key) for key in ARCHITECTURE}
     assert all(app.select_slider(key=key).disabled for key in SIZES)
     assert all(app.segmented_control(key=key).disabled for key in WORDS)
@@ -161,19 +161,20 @@ def test_its_shape_is_locked_and_its_tokens_are_its_own() -> None:
     assert "tokenizer" not in {each.key for each in app.segmented_control}
     assert not app.toggle(key="causal").disabled
     assert app.toggle(key="causal").value is True
+    assert (app.number_input(key="seed").value, app.number_input(key="seed").disabled) == (one.recipe.seed, True)
 
 
 def test_the_visitors_own_shape_comes_back() -> None:
     app = put(
-        open_page(weights="random", n_layers="5", d_model="32", n_heads="8", tokenizer="char", norm="rms"),
+        open_page(weights="random", n_layers="5", d_model="32", n_heads="8", tokenizer="char", norm="rms", seed="7"),
         trained("characters"),
     )
     own = shape(app)
     choose(app)
     assert shape(app) != own
     assert app.toggle(key="causal").value is True
-    for weights in ("minilm", "trained here", "random"):
-        choose(app, weights)
+    for weights, seed in (("minilm", 7), ("trained here", 0), ("random", 7)):
+        assert choose(app, weights).number_input(key="seed").value == seed
     assert shape(app) == own
     assert app.segmented_control(key="tokenizer").value == "char"
     assert app.toggle(key="causal").value is False
@@ -497,7 +498,8 @@ def test_any_settings_go_together_with_it(values: dict[str, Any], task: str, ask
     assert settle(settled, asked, own=own) == (settled, [])
     assert model_config(settled, one.config.vocab_size) == one.config
     assert task != "characters" or settled["causal"] is True
-    free = {key: values[key] for key in ("text", "tokenizer", "vocab_size", "seed", "untrained")}
+    assert settled["seed"] == one.recipe.seed
+    free = {key: values[key] for key in ("text", "tokenizer", "vocab_size", "untrained")}
     assert {key: settled[key] for key in free} == free
     assert not [notice for notice in notices if "sentence" not in notice]
     away, _ = settle(settled | {"weights": "random"})

@@ -1,14 +1,18 @@
 """The Training page trains what the link names, shows what was measured, and says in plain words what can't be."""
 
+import gc
 import math
+import re
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
@@ -28,8 +32,18 @@ from playground.training.seeding import generator
 from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer
 from playground.training.trials import trials
-from playground.web import lab, training_params, training_plan, training_run, training_writing
+from playground.web import (
+    held_training,
+    held_weights,
+    lab,
+    training_params,
+    training_plan,
+    training_run,
+    training_writing,
+)
+from playground.web.held_weights import Room
 from playground.web.params import OWN
+from playground.web.settings import Settings
 from playground.web.training_params import RECIPE, STRENGTHS, TITLES
 from tests.web.app_test import array, captions, charts, open_page, sentences
 from tests.web.test_lab import SESSION, threads, until
@@ -168,7 +182,7 @@ def test_what_a_link_sets_is_there_though_its_panel_is_closed() -> None:
     assert "training_clip" not in {slider.key for slider in page().select_slider}
     app = page(training_clip="0.5")
     assert app.select_slider(key="training_clip").value == 0.5
-    assert "Regularisers: 1 set" in [panel.label for panel in app.expander]
+    assert "Regularisers that are set: 1." in captions(app)
 
 
 def test_the_defaults_are_those_of_the_first_task_and_stand_on_stops() -> None:
@@ -263,12 +277,141 @@ def test_start_pause_resume_cancel_reset() -> None:
     assert not threads()
     assert "What has it learnt?" in [title.value for title in app.subheader]
     steps = int(says(app).split()[3].strip(";").replace(",", ""))
-    assert len(array(charts(app)["training_rate"], 0, "y")) in {steps, -(-steps // -(-steps // 50))}
+    at, rates = (array(charts(app)["training_rate"], 0, axis) for axis in "xy")
+    assert at[-1] == steps
+    np.testing.assert_array_equal(rates, floats([learning_rate(int(step), recipe(steps=5000)) for step in at]))
     press(app, "reset")
     assert "training_loss" not in charts(app)
     assert "**Start** trains it" in captions(app)
     again = ended(press(well(app.select_slider(key="training_steps").set_value(5).run()), "start"))
     np.testing.assert_array_equal(array(charts(again)["training_loss"], 0, "y"), floats(run(recipe()).history.loss))
+
+
+def metrics(app: AppTest) -> dict[str, str]:
+    return {metric.label: str(metric.value) for metric in app.metric}
+
+
+def at_step(app: AppTest, at_least: int) -> AppTest:
+    """The page of a run that goes on, once it has got so far."""
+
+    def step() -> int:
+        found = re.search(r"step ([0-9,]+) of", says(well(app.run())))
+        return int(found[1].replace(",", "")) if found else 0
+
+    until(lambda: step() >= at_least)
+    return app
+
+
+def test_a_cancelled_run_has_one_accuracy() -> None:
+    app = press(at_step(press(page(**ENDLESS), "start"), 3), "cancel")
+    ((step, share, loss),) = re.findall(
+        r"weights of step ([0-9,]+): \*\*([0-9.]+%)\*\*.*Validation loss ([0-9.]+) nats", prose(app)
+    )
+    assert f"after step {step};" in says(app)
+    assert metrics(app)["Validation accuracy"] == share
+    assert float(metrics(app)["Validation loss"]) == pytest.approx(float(loss), abs=1e-4)
+    assert metrics(app)["Training accuracy"] == "–"  # of these weights it was not measured
+
+
+def test_what_is_reset_never_takes_the_place_of_what_was_trained() -> None:
+    app = trained()
+    good = app.session_state[held_training.SHELF].trained
+    well(app.select_slider(key="training_steps").set_value(5000).run())
+    press(at_step(press(app, "start"), 2), "reset")
+    until(lambda: not threads())
+    assert app.session_state[held_training.SHELF].trained is good
+    assert "with the weights of step 5:" in prose(well(app.run()))
+
+
+def test_who_cancels_while_the_teacher_learns_is_told_that_nothing_is_kept() -> None:
+    app = press(page(training_distill="0.5", **ENDLESS), "start")
+    until(lambda: "its teacher, twice as wide, learns first" in says(well(app.run())))
+    press(app, "cancel")
+    assert says(app) == "Cancelled before its own first step; it has no weights to keep."
+    assert app.session_state[held_training.SHELF].trained is None
+
+
+def test_after_cancelling_a_slow_step_the_page_waits_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> bool:
+        begun.set()
+        return go_on.wait()
+
+    monkeypatch.setattr(Trainer, "_learn", slow)
+    app = press(page(**ENDLESS), "start")
+    assert begun.wait(60)
+    app.session_state[lab.DESK].on("training").job.cancel(timeout=0)
+    assert says(well(app.run())) == "Cancelling after the step at hand …"
+    assert grey(app) == {"pause", "cancel"}
+    go_on.set()
+    assert says(ended(app)).startswith("Cancelled before its own first step")
+
+
+def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves_and_weights() -> None:
+    app = at_step(press(page(**ENDLESS), "start"), 3)
+    clear_session_resource_cache(SESSION)
+    assert re.match(
+        r"The connection to your browser broke, and the run was cancelled after step [0-9,]+; the weights of that step "
+        r"are kept\.",
+        says(ended(app)),
+    )
+    assert len(array(charts(app)["training_rate"], 0, "y")) >= 3
+    assert "What has it learnt?" in [title.value for title in app.subheader]
+
+
+def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
+    lesson, shelf, room = training_run.Lesson(config(), recipe(n_train=50)), held_training.Shelf(), Room(10**6)
+    held_weights.hold(room)
+    for _ in lesson.run():
+        pass
+    example = lesson.data.validation[slice(0, 1)]
+    assert lesson._trainer is not None
+    trainer, train = weakref.ref(lesson._trainer), weakref.ref(lesson.data.train)
+    training_plan._data.clear()
+    lesson.end(shelf, "finished", room)
+    gc.collect()
+    assert (trainer(), train()) == (None, None)
+    assert room not in held_weights.held()
+    assert shelf.trained in held_weights.held()
+    assert len(lesson.data.train) == 0
+    assert torch.equal(lesson.data.validation.ids, example.ids)
+    assert lesson.data.validation.ids.untyped_storage().nbytes() == example.ids.nbytes
+    made = make_data(recipe(n_train=50))
+    assert (lesson.data.labels, lesson.data.vocabulary, lesson.data.baseline) == (
+        made.labels, made.vocabulary, made.baseline,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])
+def test_a_run_counts_all_that_it_holds(task: Any) -> None:
+    asked = recipe(task=task, distill=0.5)
+    trainer = Trainer(config(), asked)
+    for _ in trainer.run():
+        pass
+    assert trainer.teacher is not None
+    networks = (trainer.network, trainer.teacher.network)
+    n = sum(parameter.numel() for network in networks for parameter in network.parameters())
+    examples = (trainer.data.train, trainer.data.validation)
+    n_data = sum(part.nbytes for each in examples for part in vars(each).values() if part is not None)
+    assert held_training.bytes_of_run(trainer.config, asked, trainer.data) == 6 * 4 * n + n_data
+
+
+def test_a_run_that_the_server_has_no_room_for_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()
+    held = sum(other.n_bytes for other in held_weights.held())
+    monkeypatch.setattr(held_weights, "settings", lambda: Settings(max_own_weights=held + 30_000))
+    app = trained()
+    assert says(app) == "It failed."
+    assert sentences(app).startswith("This server holds as many visitors' weights as it can right now")
+    assert grey(app) == {"pause", "cancel"}
+
+
+def test_a_run_is_described_by_the_data_that_it_has() -> None:
+    asked = {"training_task": "Next character", "training_text": TEXT, "training_n_train": "16384"}
+    made = make_data(recipe(task="characters", text=TEXT, n_train=16384))
+    assert len(made.train) < 1_000
+    assert f"{len(made.train):,} sequences of 8" in captions(trained(**asked))
 
 
 def test_a_page_left_and_entered_again_finds_its_run() -> None:
@@ -314,7 +457,7 @@ def test_a_teacher_learns_first_and_is_announced() -> None:
     next(lesson.run())
 
     class Now:
-        course, live, job = lesson, True, SimpleNamespace(status="paused")
+        course, ending, job = lesson, False, SimpleNamespace(status="paused")
 
     assert "its teacher, twice as wide, learns first: step 1 of 5" in training_run.says(Now())  # type: ignore[arg-type]
 
@@ -373,7 +516,9 @@ def test_one_thing_at_a_time_over_all_pages() -> None:
     start_elsewhere(lab.Experiment("", Other))
     well(app.run())
     assert "start" in grey(app)
-    assert "the page “regularisers” goes on" in captions(app)
+    assert "the page “Regularisers” goes on" in captions(app)
+    app.session_state[lab.DESK].on("regularisers").job.pause()
+    assert "the page “Regularisers” is paused" in captions(well(app.run()))
 
 
 def start_elsewhere(experiment: Any) -> None:
