@@ -8,10 +8,11 @@ from playground.figures import attention as figures
 from playground.figures.theme import token_names
 from playground.model.attention import Attention, attend
 from playground.web import cache, head_views, panels, state, widgets
+from playground.web.ended import fragment
 from playground.web.grid import head_picker
 
 
-@st.fragment
+@fragment
 def explorer() -> None:
     """Everything that a choice of head redraws, and nothing else."""
     run = panels.shown_run()

@@ -9,6 +9,7 @@ from playground.model import Encoder
 from playground.presets import PRESETS
 from playground.readable import breakdown_table, in_millions, in_units, listed, share, substitute, times
 from playground.web import count_views, panels, state, widgets
+from playground.web.ended import fragment
 
 EXAMPLE_TOKENS = 16  # the length to count with where there is no sentence
 
@@ -53,7 +54,7 @@ def totals(config: ModelConfig, n_tokens: int) -> None:
         )
 
 
-@st.fragment
+@fragment
 def breakdown(config: ModelConfig) -> None:
     """The chart of the page's question, and every formula with its numbers."""
     count = accounting.count_parameters(config)

@@ -1,15 +1,14 @@
 """One layer, one head, one token: every stage of the computation with its formula and its numbers."""
 
-import streamlit as st
-
 from playground.analysis import steps
 from playground.analysis.walkthrough import Walk
 from playground.model.attention import Attention, attend
 from playground.model.blocks import EncoderBlock
 from playground.web import cache, dropout_views, panels, state, step_controls, step_views, widgets
+from playground.web.ended import fragment
 
 
-@st.fragment
+@fragment
 def explorer() -> None:
     """Everything that a choice on this page redraws."""
     run = panels.shown_run()

@@ -99,7 +99,10 @@ def test_no_session_holds_on_to_a_run(path: Path) -> None:
     """A session keeps its fragments' arguments, and all globals of a page that defines a function."""
     tree = ast.parse(read(path))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    fragments = [node for node in functions if "st.fragment" in {ast.unparse(mark) for mark in node.decorator_list}]
+    fragments = [node for node in functions if "fragment" in {ast.unparse(mark) for mark in node.decorator_list}]
+    assert "st.fragment" not in {ast.unparse(mark) for node in functions for mark in node.decorator_list}, (
+        "see ended.py"
+    )
     handed = [ast.unparse(argument) for node in fragments for argument in node.args.args]
     assert not [argument for argument in handed if argument.endswith("Run")]
     kept = [ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)] if functions else []

@@ -13,6 +13,7 @@ from playground.analysis.tex import number
 from playground.figures import gradients as figures
 from playground.readable import in_millions
 from playground.web import cache, gradient_cache, gradient_closer, panels, state, widgets
+from playground.web.ended import fragment
 
 Flows = dict[Variant, Flow]
 
@@ -58,7 +59,7 @@ def check_text() -> None:
         )
 
 
-@st.fragment
+@fragment
 def explore() -> None:
     """The page's sliders, and all that they redraw."""
     columns = st.columns([2, 2, 4], gap="medium")

@@ -12,6 +12,7 @@ import streamlit as st
 
 from playground.engine import BusyError, Run
 from playground.web import cache, held_training, state
+from playground.web.ended import EndedError
 from playground.web.quoting import escaped
 
 
@@ -39,7 +40,7 @@ def plainly() -> Iterator[None]:
         yield
     except (ValueError, BusyError) as error:
         st.error(escaped(error))
-        st.stop()
+        raise EndedError from None
 
 
 def current_run() -> Run:
@@ -66,7 +67,7 @@ def require_text(setup: state.Setup, invitation: str) -> None:
         st.info(note, icon=":material/content_cut:")
     if not setup.text.sentences:
         st.info(invitation)
-        st.stop()
+        raise EndedError
 
 
 def run_line(run: Run) -> None:

@@ -10,6 +10,7 @@ from playground.figures import positions as figures
 from playground.figures.theme import token_names
 from playground.web import cache, panels, state, table_views, widgets
 from playground.web.drawings import token_chips
+from playground.web.ended import fragment
 
 KINDS = {
     "learned": "**A learned table**: its rows are parameters, like every other weight.",
@@ -44,7 +45,7 @@ def table(run: Run, rows: positions.Array) -> None:
     panels.numbers("position_table", lambda: pd.DataFrame(_shown(rows)).rename_axis("position"))
 
 
-@st.fragment
+@fragment
 def look_closer() -> None:
     """One of the page's other views."""
     run, rows = panels.shown_run(), current_rows()

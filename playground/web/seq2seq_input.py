@@ -11,6 +11,7 @@ from playground.text import split_sentences
 from playground.training.data import BOS
 from playground.web import cache, panels, seq2seq_cache, state, widgets
 from playground.web.cache import TextKey
+from playground.web.ended import EndedError
 
 PairKey = tuple[TextKey, int, TextKey, int, str, ModelConfig, int]
 """What the run of a pair depends on, as `seq2seq_cache.run` takes it."""
@@ -88,4 +89,4 @@ def _tell_what_is_cut(name: str, n_cut: int, n_kept: int, max_len: int) -> None:
 
 def _stop(sentence: str) -> NoReturn:
     st.info(sentence)
-    st.stop()
+    raise EndedError

@@ -9,6 +9,7 @@ from playground.figures.seq2seq import mask_heatmap
 from playground.figures.theme import token_names
 from playground.seq2seq import PairRun, Side
 from playground.web import cache, held_training, panels, seq2seq_cache, state, widgets
+from playground.web.ended import fragment
 from playground.web.grid import head_picker
 from playground.web.seq2seq_input import PairKey
 
@@ -78,7 +79,7 @@ def masks(run: PairRun) -> None:
     panels.numbers("encdec_masks", lambda: pd.DataFrame(run.masks["combined"].astype(np.uint8), labels, labels))
 
 
-@st.fragment
+@fragment
 def attentions(pair: PairKey) -> None:
     """One of the three attentions: every head, and one large."""
     with panels.plainly():
@@ -131,7 +132,7 @@ def attentions(pair: PairKey) -> None:
         )
 
 
-@st.fragment
+@fragment
 def next_words(pair: PairKey) -> None:
     """The words that the logits of one target position rank highest."""
     with panels.plainly():

@@ -1,6 +1,6 @@
 """The sidebar, the same on every page: text, weights, architecture, tokens, seed and link."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import streamlit as st
 
@@ -61,8 +61,11 @@ ARCHITECTURE_ORDER = (
 )
 
 
-def draw() -> None:
-    """Draw every shared widget."""
+def draw() -> Callable[[], None]:
+    """Draw the shared widgets, but for what is in the two expanders; returns what fills these.
+
+    The page comes in between, so that two dozen widgets don't keep the browser from its charts.
+    """
     widgets.text("text", "Your text, one sentence a line", height=110)
     setup = state.current()
     if len(setup.text.sentences) > 1:
@@ -96,22 +99,23 @@ def draw() -> None:
     )
     st.caption(_resemblance(setup))
     locked = _locked(setup)
-    with st.expander("Architecture", expanded=not trained and setup.trained is None):
-        _architecture(locked)
-    with st.expander("Tokens and masks"):
-        if setup.trained is None:
-            widgets.choice("tokenizer", disabled="tokenizer" in locked, help_text=HELP["tokenizer"])
-        if setup.trained is None and setup["tokenizer"] == "bpe":
-            widgets.whole("vocab_size", "vocab_size", high=MAX_BPE_VOCABULARY, step=100)
-        widgets.size("max_len", disabled="max_len" in locked, help_text=HELP["max_len"])
-        widgets.switch("causal", disabled="causal" in locked, help_text=HELP["causal"])
+    architecture = st.expander("Architecture", expanded=not trained and setup.trained is None)
+    tokens = st.expander("Tokens and masks")
     low, high, default = params.SEED.low, params.SEED.high, params.SEED.default
     st.number_input(
         "Seed", low, high, default, key="seed", disabled="seed" in locked, help=HELP["seed"], bind="query-params"
     )
     copy_link(recipe_link.to_carry(setup))
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
-    keep_true("shared", params.SHARED)
+
+    def fill() -> None:
+        with architecture:
+            _architecture(locked)
+        with tokens:
+            _tokens(setup, locked)
+            keep_true("shared", params.SHARED)
+
+    return fill
 
 
 def _locked(setup: state.Setup) -> Collection[str]:
@@ -129,6 +133,15 @@ def _architecture(locked: Collection[str]) -> None:
             widgets.choice(key, disabled=key in locked, help_text=HELP[key])
         else:
             widgets.switch(key, disabled=key in locked, help_text=HELP[key])
+
+
+def _tokens(setup: state.Setup, locked: Collection[str]) -> None:
+    if setup.trained is None:
+        widgets.choice("tokenizer", disabled="tokenizer" in locked, help_text=HELP["tokenizer"])
+    if setup.trained is None and setup["tokenizer"] == "bpe":
+        widgets.whole("vocab_size", "vocab_size", high=MAX_BPE_VOCABULARY, step=100)
+    widgets.size("max_len", disabled="max_len" in locked, help_text=HELP["max_len"])
+    widgets.switch("causal", disabled="causal" in locked, help_text=HELP["causal"])
 
 
 def _resemblance(setup: state.Setup) -> str:

@@ -11,6 +11,7 @@ from playground.training.optimisation import learning_rate
 from playground.training.recipe import Recipe
 from playground.web import lab, panels, training_run
 from playground.web.curve_drawing import curve_drawing
+from playground.web.ended import fragment
 from playground.web.training_plan import PAGE, Plan, data
 from playground.web.training_run import Lesson
 
@@ -122,7 +123,7 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
         )
 
 
-@st.fragment
+@fragment
 def numbers() -> None:
     """The numbers of all four charts, as of the moment when their table is opened."""
     run = training_run.current()

@@ -17,6 +17,7 @@ from playground.training.network import Tagger
 from playground.training.result import Trained
 from playground.training.seeding import generator
 from playground.web import cache, held_training, panels, state, widgets
+from playground.web.ended import fragment
 from playground.web.quoting import quoted
 from playground.web.training_plan import questions
 
@@ -44,7 +45,7 @@ class Wish:
     seed: int
 
 
-@st.fragment
+@fragment
 def draw() -> None:
     """Ask for a beginning, and write on."""
     trained = held_training.shelf().trained

@@ -10,6 +10,7 @@ from playground.tutorials import comparison
 from playground.tutorials.catalogue import TUTORIALS, Mistake
 from playground.tutorials.table import NAMES, Row, table
 from playground.web import panels, widgets
+from playground.web.ended import fragment
 from playground.web.navigation import pages
 from playground.web.presets import apply_preset
 
@@ -53,7 +54,7 @@ def answer(seed: int) -> None:
     )
 
 
-@st.fragment
+@fragment
 def parting(seed: int) -> None:
     """How far apart the outputs are, where that begins, and which field it comes from."""
     traces, sizes = _traces(seed), comparison.SIZES

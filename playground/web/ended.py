@@ -1,0 +1,25 @@
+"""How a page ends before its end: `st.stop` would end the whole run, and the sidebar with it."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import ParamSpec
+
+import streamlit as st
+
+P = ParamSpec("P")
+
+
+class EndedError(Exception):
+    """The page, or the fragment, ends here; what there is to say has been said."""
+
+
+def fragment(view: Callable[P, None]) -> Callable[P, None]:
+    """`st.fragment`, for a view that may end early: that ends nothing but itself."""
+
+    @wraps(view)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
+        with suppress(EndedError):
+            view(*args, **kwargs)
+
+    return st.fragment(drawn)
