@@ -106,9 +106,11 @@ def chain_formula(variant: Variant) -> str:
 
 
 def chain_numbers(flow: Flow) -> str:
-    r"""The way through all blocks in LaTeX: `0.97^{12} = 0.69`."""
+    r"""The way through all blocks in LaTeX: `0.97^{12} = 0.69`; where it leads out of all numbers, NaN."""
     factor, n_layers = block_factor(flow), len(flow.gradients["stream"]) - 1
     ratio = first_over_last(flow.gradients["stream"])
+    if not np.isfinite(factor):
+        return r"\mathrm{NaN}"
     return f"{number(factor, 3)}^{{{n_layers}}} = {number(ratio, 3)}"
 
 

@@ -61,9 +61,9 @@ def _of_accuracy(effects: list[Effect], doubt: float, n_answers: int) -> list[st
     same = [within(found.title) for found in ordered if abs(found.more) <= doubt]
     said = []
     if more:
-        said.append(f"More of the validation set is right with {_listed(more)}.")
+        said.append(f"In use, more of the validation set is right {_listed(more)}.")
     if less:
-        said.append(f"Less of the validation set is right with {_listed(less)}.")
+        said.append(f"In use, less of the validation set is right {_listed(less)}.")
     if same:
         said.append(
             f"About as much is right with {', '.join(same)}: within ±{_points(doubt)}, {n_answers:,} answers can't "
@@ -78,14 +78,14 @@ def _of_loss(effects: list[Effect], usual: float) -> list[str]:
     lower = sorted((found for found in apart if found.change < 0), key=lambda found: found.loss)
     higher = sorted((found for found in apart if found.change > 0), key=lambda found: -found.loss)
     parts = [
-        f"{word} with {', '.join(f'**{within(found.title)}** ({found.loss:.2f})' for found in group)}"
+        f"{word} {', '.join(f'{_with(found.title)} ({found.loss:.2f})' for found in group)}"
         for word, group in (("lower", lower), ("higher", higher))
         if group
     ]
     if not parts:
         return []
     return [
-        "Loss also counts how sure the wrong answers are: on the validation set it is "
+        "Loss also counts how sure the wrong answers are: on the validation set, in use, it is "
         f"{usual:.2f} nats with none of them, {'; '.join(parts)}."
     ]
 
@@ -115,7 +115,11 @@ def _of_a_runaway(result: ArmResult, kept: Evaluation) -> list[str]:
 
 
 def _listed(effects: list[Effect]) -> str:
-    return ", ".join(f"**{within(found.title)}** ({_points(found.more, sign='+')})" for found in effects)
+    return ", ".join(f"{_with(found.title)} ({_points(found.more, sign='+')})" for found in effects)
+
+
+def _with(title: str) -> str:
+    return f"{'' if title.startswith('without ') else 'with '}**{within(title)}**"
 
 
 def _points(share: float, sign: str = "") -> str:

@@ -15,7 +15,7 @@ COLUMNS = {
     "gap": "gap, points",
     "in use": "in use, %",
     "more": "± points",
-    "loss": "loss, nats",
+    "loss": "loss in use, nats",
     "change": "± nats",
     "ended": "how it ended",
 }
@@ -68,11 +68,10 @@ def _row(result: ArmResult, baseline: ArmResult) -> dict[str, object]:
         "training": 100 * kept.train.accuracy,
         "validation": 100 * kept.validation.accuracy,
         "gap": 100 * kept.gap,
-        "loss": kept.validation.loss,
         "ended": _ending(result, kept),
     }
     if result.in_use is not None:
-        row["in use"] = 100 * result.in_use.accuracy
+        row |= {"in use": 100 * result.in_use.accuracy, "loss": result.in_use.loss}
     if apart is not None:
         row |= {"more": 100 * apart.more, "change": apart.change}
     return row

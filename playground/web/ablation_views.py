@@ -177,6 +177,6 @@ def _table(arms: Sequence[Arm], results: list[ArmResult]) -> None:
     st.caption(
         "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. In "
         "use: the validation set again, one sequence at a time, so without padding, and with later characters hidden. "
-        "±: against the run with none of them, in use. The loss is the validation set's. A run that stops early or "
+        "±: against the run with none of them. A run that stops early or "
         "runs away keeps earlier weights."
     )

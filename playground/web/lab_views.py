@@ -55,7 +55,8 @@ def buttons(page: str, begin: Callable[[], None] | None) -> None:
             icon=":material/restart_alt:",
             on_click=lambda: lab.desk().clear(page),
             disabled=experiment is None,
-            help="Forget the curves and go back to the initial weights: the same seed draws the same ones again.",
+            help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
+            "network that was trained to its end stays until another takes its place.",
         )
     if elsewhere is not None:
         there = lab.desk().on(elsewhere)

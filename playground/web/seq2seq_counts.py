@@ -33,11 +33,12 @@ def halves(config: ModelConfig, tgt_vocab_size: int) -> None:
     if built != count.total:
         st.error(f"The formulas add up to {count.total:,} parameters, but the built model holds {built:,}: report it.")
         return
+    tables = "" if tgt_vocab_size == config.vocab_size else f" instead of {config.vocab_size:,}"
     st.caption(
         f":material/check: formulas: {count.total:,} = the model's `numel()`, built as shapes without memory: "
         f"{built:,}. Decoder less encoder is {totals['decoder'] - totals['encoder']:,}: a second attention and a third "
-        f"norm in each of its {config.n_layers} blocks, and a table of {tgt_vocab_size:,} words instead of "
-        f"{config.vocab_size:,}. The output map scores every target word; the paper shares its matrix with "
+        f"norm in each of its {config.n_layers} blocks, and a table of {tgt_vocab_size:,} words{tables}. "
+        "The output map scores every target word; the paper shares its matrix with "
         "the embeddings, here it has its own."
     )
 

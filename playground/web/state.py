@@ -196,9 +196,11 @@ def _bring_back(page: str) -> None:
 
 
 def notices() -> list[str]:
-    """Sentences on what had to be changed, until the visitor changes something else."""
-    about, sentences = st.session_state.get(NOTICES, ({}, []))
-    return sentences if about == current().values else []
+    """Sentences on what had to be changed, until the visitor changes something else, or trains what was missing."""
+    setup, (about, sentences) = current(), st.session_state.get(NOTICES, ({}, []))
+    if about != setup.values:
+        return []
+    return [sentence for sentence in sentences if not setup.trained or sentence != _NOT_IN_A_LINK["trained here"]]
 
 
 def _rewrite_link(values: dict[str, Any]) -> None:

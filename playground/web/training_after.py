@@ -30,9 +30,11 @@ def draw() -> None:
             )
             training_files.download(trained)
         if state.value("weights") == "trained here":
-            names = pages()
+            names, listed = pages(), ["attention", "norms", "parameters", "step-by-step", "positions"]
+            if trained.kind == "seq2seq":
+                listed.append("encoder-decoder")
             with st.container(horizontal=True):
-                for name in ("attention", "norms", "step-by-step", "positions"):
+                for name in listed:
                     st.page_link(names[name], label=names[name].title, icon=":material/arrow_forward:")
     training_files.upload()
     if trained is not None:
@@ -68,7 +70,7 @@ def _table(asked: list[Trial], trained: Trained) -> pd.DataFrame:
             "it reads": [in_sight(trial.asked, task) for trial in asked],
             "right answer": [joined(trial.right, task) for trial in asked],
             "it says": [joined(trial.said, task) for trial in asked],
-            "mistakes": [f"{t.n_wrong} of {len(t.right)}" if t.n_wrong else "none" for t in asked],
+            "mistakes": [f"{t.n_wrong} of {max(len(t.right), len(t.said))}" if t.n_wrong else "none" for t in asked],
         }
     )
 

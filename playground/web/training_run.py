@@ -69,7 +69,11 @@ class Lesson:
         self._note(trainer)
         self.kept_step = trainer.kept_step
         self.outcome, self.message = trainer.outcome, trainer.message()
-        if status != "failed" and self.step:
+        if status == "failed" or not self.step:
+            return
+        if not trainer.kept_step and shelf.trained is not None:
+            self.message += " What was trained before it stays."
+        else:
             trained = from_trainer(trainer)
             self.kept = Measure(trained.results.validation_loss, trained.results.validation_accuracy)
             shelf.put(trained, instead_of=room)
@@ -115,6 +119,8 @@ def says(run: lab.Experiment[Lesson]) -> str:
         return "It failed."
     if status == "cancelled":
         return f"{lab.why_cancelled(run)} {lesson.reached()}"
+    if lesson.outcome == "diverged":
+        return f"Ended at step {lesson.step:,} of {lesson.recipe.steps:,}."
     if status == "finished":
         return lesson.message
     at = f"step {lesson.step:,} of {lesson.recipe.steps:,}"
@@ -157,7 +163,8 @@ def changes(run: About, now: About) -> list[str]:
     for was, is_now in zip(run, now, strict=True):
         for name, value in vars(was).items():
             if getattr(is_now, name) != value and name not in ("vocab_size", "text"):
-                changed.append(f"{name} {value} → {getattr(is_now, name)}")
+                before, after = (TASKS[x].title if name == "task" else x for x in (value, getattr(is_now, name)))
+                changed.append(f"{name} {before} → {after}")
     if run[1].text != now[1].text:
         changed.append("another text")
     return changed

@@ -55,6 +55,8 @@ def live() -> None:
     if run is None:
         return
     share = 1.0 if run.job.status == "finished" else run.course.progress if run.course else 0.0
+    if run.course is not None and run.course.outcome == "diverged":
+        share = run.course.step / run.course.recipe.steps
     st.progress(share, training_run.says(run))
     if run.job.status == "failed":
         st.error(run.job.error)

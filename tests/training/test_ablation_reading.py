@@ -68,8 +68,8 @@ def test_the_table_has_a_row_for_every_run() -> None:
     )  # fmt: skip
     assert row(found, "Early stopping")["ended"] == "stopped at 200, kept 75"
     now = row(found, "Gradient clipping")
-    assert (now["training"], now["loss"], now["ended"]) == (70, 2.5, "at step 123")
-    assert all(math.isnan(now[name]) for name in ("in use", "more", "change"))
+    assert (now["training"], now["validation"], now["ended"]) == (70, 20, "at step 123")
+    assert all(math.isnan(now[name]) for name in ("in use", "more", "loss", "change"))
     to_come = row(found, "all of these")
     assert to_come.pop("ended") == "still to come"
     assert all(math.isnan(value) for value in to_come.values())
@@ -104,12 +104,13 @@ def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
     assert said == [
         "**None of them** gets 100.0% right of what it learns from, and 40.0% of what it never sees: the gap of 60.0 "
         "points is learnt by heart.",
-        "More of the validation set is right with **dropout at residual connections** (+10.0 points).",
-        "Less of the validation set is right with **gradient clipping** (-10.0 points).",
+        "In use, more of the validation set is right with **dropout at residual connections** (+10.0 points).",
+        "In use, less of the validation set is right with **gradient clipping** (-10.0 points).",
         f"About as much is right with weight decay, label smoothing, early stopping: within ±{doubt:.1f} points, 2,500 "
         "answers can't tell two runs apart.",
-        "Loss also counts how sure the wrong answers are: on the validation set it is 3.00 nats with none of them, "
-        "lower with **label smoothing** (1.50), **early stopping** (1.80), **dropout at residual connections** (2.00).",
+        "Loss also counts how sure the wrong answers are: on the validation set, in use, it is 3.00 nats with none "
+        "of them, lower with **label smoothing** (1.50), with **early stopping** (1.80), with **dropout at residual "
+        "connections** (2.00).",
         "One seed is one draw: with another one, from the sidebar, close ones may change places.",
     ]
 
@@ -117,17 +118,17 @@ def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
 def test_a_loss_that_rises_is_told_too() -> None:
     said = describe([NONE, result("layer_norm", 1.0, 0.4, 5.5)], N)
     assert any(
-        "it is 3.00 nats with none of them, higher with **without layer normalisation** (5.50)." in s for s in said
+        "in use, it is 3.00 nats with none of them, higher **without layer normalisation** (5.50)." in s for s in said
     )
 
 
 def test_order_and_sign_follow_the_numbers() -> None:
     more = [result(name, 1, share, 3.0) for name, share in (("clip", 0.6), ("patience", 0.9), ("distill", 0.7))]
-    (told,) = [sentence for sentence in describe([NONE, *more], N) if sentence.startswith("More")]
+    (told,) = [sentence for sentence in describe([NONE, *more], N) if sentence.startswith("In use, more")]
     places = [told.index(title) for title in ("early stopping", "knowledge distillation", "gradient clipping")]
     assert places == sorted(places)
     less = [result(name, 1, share, 3.0) for name, share in (("clip", 0.2), ("patience", 0.1), ("distill", 0.3))]
-    (told,) = [sentence for sentence in describe([NONE, *less], N) if sentence.startswith("Less")]
+    (told,) = [sentence for sentence in describe([NONE, *less], N) if sentence.startswith("In use, less")]
     places = [told.index(title) for title in ("early stopping", "gradient clipping", "knowledge distillation")]
     assert places == sorted(places)
 
@@ -150,8 +151,8 @@ def test_a_missing_padding_mask_is_seen_when_sequences_come_alone() -> None:
 def test_a_missing_causal_mask_is_no_help() -> None:
     without = result("causal", 1.0, 0.9, 0.3, in_use=Measure(6.0, 0.12))
     said = "\n".join(describe([NONE, without], N))
-    assert "More of the validation set" not in said
-    assert "Less of the validation set is right with **without causal mask** (-28.0 points)." in said
+    assert "In use, more of the validation set" not in said
+    assert "In use, less of the validation set is right **without causal mask** (-28.0 points)." in said
     assert "90.0% of the validation set seems to be right" in said
     assert "nobody knows it yet, 12.0% is." in said
 

@@ -146,6 +146,24 @@ def test_what_can_change_nothing_is_grey_and_says_why(query: dict[str, str], idl
     )
 
 
+# --- what a ruined run leaves
+
+
+def test_a_run_that_learnt_nothing_leaves_the_network_before_it() -> None:
+    app = page(training_optimizer="sgd", training_schedule="constant")
+    good = train(app)
+    well(app.select_slider(key="training_lr").set_value(100).run())
+    assert train(app) is good
+    assert "What was trained before it stays." in sentences(app)
+
+
+def test_what_a_link_could_not_carry_is_said_until_it_is_trained() -> None:
+    app = page(weights="trained here")
+    assert "A link can't carry what was trained" in sentences(app)
+    train(app)
+    assert "A link can't carry what was trained" not in sentences(well(app.run()))
+
+
 # --- what the sidebar keeps for the next run
 
 
