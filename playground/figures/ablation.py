@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from playground.figures import palette
+from playground.figures import palette, training
 from playground.figures.theme import style
 from playground.training.ablation import Arm, ArmResult
 from playground.training.regularisers import REGULARISERS
@@ -51,16 +51,7 @@ def curves(
         level: what can be had without learning, and how.
     """
     figure = go.Figure()
-    value, text = level
-    figure.add_scatter(
-        x=np.array([0, steps], np.int32),
-        y=np.array([value, value], np.float32),
-        text=["", text],
-        mode="lines+text",
-        textposition="top left",
-        line={"color": palette.NO_REGULARISER, "width": 1, "dash": "dot"},
-        hoverinfo="skip",
-    )
+    training.level(figure, steps, *level, colour=palette.NO_REGULARISER, width=1, dash="dot")
     number = "%{y:.1%}" if measured == "accuracy" else "%{y:.3f} nats"
     for result in results:
         line, looks = line_of(result.arm), result.history.evaluations

@@ -41,7 +41,7 @@ def loss_curves(history: History, steps: int, n_classes: int) -> go.Figure:
         measures = [getattr(look, name).loss for look in history.evaluations]
         _points(figure, history.evaluations, measures, title, colour, "%{y:.4f} nats")
     guess = math.log(n_classes)
-    _level(figure, steps, guess, f"guessing: ln {n_classes} = {guess:.2f}")
+    level(figure, steps, guess, f"guessing: ln {n_classes} = {guess:.2f}")
     seen = [guess, *losses, *(look.validation.loss for look in history.evaluations)]
     top = max((loss for loss in seen if math.isfinite(loss)), default=guess)
     if top > LOGARITHMIC_FROM * guess:
@@ -63,7 +63,7 @@ def accuracy_curves(evaluations: Sequence[Evaluation], steps: int, baseline: flo
     for name, (title, colour) in SETS.items():
         shares = [getattr(look, name).accuracy for look in evaluations]
         _points(figure, evaluations, shares, title, colour, "%{y:.2%}")
-    _level(figure, steps, baseline, f"simple rule: {baseline:.0%}")
+    level(figure, steps, baseline, f"simple rule: {baseline:.0%}")
     figure.update_yaxes(title="right answers", range=[0, 1.04], tickformat=".0%")
     return _over_steps(figure, steps, height=250, legend=True)
 
@@ -90,7 +90,7 @@ def gradient_curve(norms: Sequence[float], steps: int, clip: float) -> go.Figure
     name = "gradient norm" if together == 1 else f"gradient norm, largest of each {together} steps"
     _line(figure, *peaks(values), name, palette.RESIDUAL, width=2)
     if clip:
-        _level(figure, steps, clip, f"clipped to {clip:g}")
+        level(figure, steps, clip, f"clipped to {clip:g}")
     figure.update_yaxes(title="gradient norm (log scale)", type="log", exponentformat="power", dtick="D2")
     return _over_steps(figure, steps, height=190)
 
@@ -180,15 +180,24 @@ def _points(
     )
 
 
-def _level(figure: go.Figure, steps: int, value: float, text: str) -> None:
-    """A dashed line across, with what it stands for at its right end."""
+def level(
+    figure: go.Figure,
+    steps: int,
+    value: float,
+    text: str,
+    *,
+    colour: str = palette.RESIDUAL,
+    width: float = 1.5,
+    dash: str = "dash",
+) -> None:
+    """Draw a line across all steps, with what it stands for at its right end."""
     figure.add_scatter(
         x=np.array([0, steps], np.int32),
         y=np.array([value, value], np.float32),
         text=["", text],
         mode="lines+text",
         textposition="top left",
-        line={"color": palette.RESIDUAL, "width": 1.5, "dash": "dash"},
+        line={"color": colour, "width": width, "dash": dash},
         hoverinfo="skip",
         showlegend=False,
     )

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -94,9 +93,8 @@ def changes(run: About, now: About) -> list[str]:
     was, is_now = ({arm.title: arm.recipe for arm in each} for each in (arms, arms_now))
     changed = [f"“{title}” is gone" for title in was if title not in is_now]
     changed += [f"“{title}” is new" for title in is_now if title not in was]
-    plain = [replace(each, dropout=0.0) for each in (config, config_now)]  # which a recipe's own rates stand in for
     for title in (title for title in was if title in is_now):
-        changed += training_run.changes((plain[0], was[title]), (plain[1], is_now[title]))
+        changed += training_run.changes((config, was[title]), (config_now, is_now[title]))
     return list(dict.fromkeys(changed))
 
 
@@ -177,6 +175,5 @@ def _table(arms: Sequence[Arm], results: list[ArmResult]) -> None:
     st.caption(
         "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. In "
         "use: the validation set again, one sequence at a time, so without padding, and with later characters hidden. "
-        "±: against the run with none of them. A run that stops early or "
-        "runs away keeps earlier weights."
+        "±: against the run with none of them. A run that stops early or runs away keeps earlier weights."
     )

@@ -14,7 +14,7 @@ class EndedError(Exception):
     """The page, or the fragment, ends here; what there is to say has been said."""
 
 
-def fragment(view: Callable[P, None]) -> Callable[P, None]:
+def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
     """`st.fragment`, for a view that may end early: that ends nothing but itself."""
 
     @wraps(view)
@@ -22,4 +22,4 @@ def fragment(view: Callable[P, None]) -> Callable[P, None]:
         with suppress(EndedError):
             view(*args, **kwargs)
 
-    return st.fragment(drawn)
+    return st.fragment(drawn, run_every=run_every)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from playground.training.job import Job, Seats, Status
 from playground.web import held_weights
+from playground.web.ended import fragment
 from playground.web.held_weights import Room
 from playground.web.settings import settings
 
@@ -187,7 +188,7 @@ def watch(view: Callable[[], None], page: str, every: float = INTERVAL) -> None:
         view()
 
     look.__qualname__ = f"watch.{page}.{view.__qualname__}"  # what Streamlit tells fragments apart by
-    st.fragment(look, run_every=every if moving else None)()
+    fragment(look, every if moving else None)()
 
 
 def place(position: int) -> str:
