@@ -10,6 +10,7 @@ from playground.training.cost import Speed, check_cost, measure_speed
 from playground.training.data import Data, make_data
 from playground.training.network import architecture, count_network
 from playground.training.recipe import Recipe
+from playground.training.regularisers import REGULARISERS, idle
 from playground.training.tasks import TASKS
 from playground.web import cache, link, own_shape, state
 from playground.web.settings import settings
@@ -56,19 +57,18 @@ def current_recipe() -> Recipe:
 
 def without_idle(recipe: Recipe) -> Recipe:
     """The same run, with every setting that changes nothing in it at its default, so that equal runs are equal."""
-    task = TASKS[recipe.task]
-    material = task.material
-    idle = {
+    material = TASKS[recipe.task].material
+    alone = {
         "text": material != "text",
         "n_symbols": material != "symbols",
-        "causal": task.kind != "language",
-        "mask_padding": material == "text",
-        "token_swapping": task.kind == "language",
         "warmup": recipe.schedule == "constant",
         "temperature": recipe.distill == 0,
     }
+    names = [name for name, is_idle in alone.items() if is_idle]
+    # norms count: whether there are any, the architecture decides
+    names += [field for field, regulariser in REGULARISERS.items() if idle(regulariser, recipe, norm="any")]
     plain: Any = Recipe()
-    return replace(recipe, **{name: getattr(plain, name) for name, is_idle in idle.items() if is_idle})
+    return replace(recipe, **{name: getattr(plain, name) for name in names})
 
 
 def data(recipe: Recipe) -> Data:
