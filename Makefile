@@ -15,10 +15,14 @@ export MALLOC_ARENA_MAX ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 
-.PHONY: run test bench format clean browser
+.PHONY: run dev test bench format clean browser
 
 run: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py
+
+# As `run`, and a page is drawn anew when its source changes.
+dev: $(VENV)/run.stamp
+	$(PY) -m streamlit run streamlit_app.py --server.fileWatcherType=auto --server.runOnSave=true
 
 test: $(VENV)/test.stamp browser
 	$(PY) -m ruff format --check .

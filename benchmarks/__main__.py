@@ -7,11 +7,11 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import environment, model, pages, sharing, training
+from benchmarks import crowd, environment, model, pages, sharing, training
 from benchmarks.results import Result, table
 from playground.web.settings import settings
 
-PARTS = {"model": model, "training": training, "pages": pages, "sharing": sharing}
+PARTS = {"model": model, "training": training, "pages": pages, "sharing": sharing, "crowd": crowd}
 
 
 def main() -> None:

@@ -73,14 +73,14 @@ LONGEST = 8_000
 def measure() -> Iterator[Result]:
     """Start both apps and a browser, and measure the page at two lengths and at a head's choice."""
     with serve("streamlit_app.py") as app, serve("benchmarks/empty_app.py") as empty, sync_playwright() as playwright:
-        relay = Relay(app)
+        relay = Relay(app.port)
         browser = launch(playwright)
         visitor = Visitor(browser, relay)
         yield from first_view(visitor, n_tokens=128, megabytes=1.5)
         yield from other_head(visitor, kilobytes=150)
         yield from first_view(visitor, n_tokens=256, megabytes=4, seconds=3)
         slider = new_page(browser)
-        slider.goto(f"http://127.0.0.1:{empty}/")
+        slider.goto(f"http://127.0.0.1:{empty.port}/")
         for n_tokens in (16, 128):
             yield head_over_slider(visitor, slider, n_tokens)
         yield preset_over_slider(visitor, slider, drawn=True)

@@ -10,6 +10,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,13 +18,21 @@ START_UP = 90.0
 """Seconds that a server may take to answer."""
 
 
+@dataclass(frozen=True)
+class Server:
+    """A running server: its port, and its process."""
+
+    port: int
+    process_id: int
+
+
 @contextlib.contextmanager
-def serve(script: str) -> Iterator[int]:
-    """`streamlit run` a script until the block ends; gives its port."""
+def serve(script: str) -> Iterator[Server]:
+    """`streamlit run` a script until the block ends."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    options = (f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none")
+    options = (f"--server.port={port}", "--server.address=127.0.0.1")
     process = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", script, *options],
         cwd=ROOT,
@@ -36,7 +45,7 @@ def serve(script: str) -> Iterator[int]:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"{script} does not start")
             time.sleep(0.1)
-        yield port
+        yield Server(port, process.pid)
     finally:
         process.terminate()
         process.wait()

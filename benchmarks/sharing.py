@@ -22,9 +22,9 @@ def measure() -> Iterator[Result]:
     """Choose head after head, while somebody else's training goes on and while it is paused, in turns."""
     with serve("streamlit_app.py") as app, sync_playwright() as playwright:
         browser = launch(playwright)
-        looking, training = Visitor(browser, Relay(app)), new_page(browser)
+        looking, training = Visitor(browser, Relay(app.port)), new_page(browser)
         looking.open(16)
-        training.goto(f"http://127.0.0.1:{app}{LONG}")
+        training.goto(f"http://127.0.0.1:{app.port}{LONG}")
         press(training, "Start")
         alone, beside = [], []
         for _ in range(ROUNDS):

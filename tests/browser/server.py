@@ -37,7 +37,7 @@ def serve(folder: Path, *command: str, **environ: str) -> Iterator[Server]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = (f"--server.port={port}", "--server.address=127.0.0.1", "--server.fileWatcherType=none")
+    options = (f"--server.port={port}", "--server.address=127.0.0.1")
     log = folder / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
