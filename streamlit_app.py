@@ -9,8 +9,8 @@ import streamlit as st
 import torch
 from starlette.middleware import Middleware
 
-from playground.web.server import LocalMetrics, SecurityHeaders, SessionCap
-from playground.web.settings import settings
+from playground.web.server.middleware import LocalMetrics, SecurityHeaders, SessionCap
+from playground.web.server.settings import settings
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import torch
 
 from benchmarks import crowd, environment, model, pages, sharing, training
 from benchmarks.results import Result, table
-from playground.web.settings import settings
+from playground.web.server.settings import settings
 
 PARTS = {"model": model, "training": training, "pages": pages, "sharing": sharing, "crowd": crowd}
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.results import Result, interleaved, paired_ratio
-from playground import engine
 from playground.config import ModelConfig
-from playground.interop import load_weights
 from playground.model import Encoder, Trace
 from playground.presets import PRESETS
+from playground.runs import encoder_run
+from playground.weights import load_weights
 
 CONFIG = ModelConfig(vocab_size=0, d_model=512, n_heads=8, d_ff=2048, n_layers=6, positions="none", fused_qkv=True)
 """The base model of Vaswani et al. 2017, with the fused projection that torch's encoder has too."""
@@ -42,7 +42,7 @@ def passes() -> Iterator[Result]:
             {
                 "torch": partial(reference, x),
                 "untraced": partial(encoder.encode, x),
-                "app": partial(traced, encoder, x, engine.on_every_page),
+                "app": partial(traced, encoder, x, encoder_run.on_every_page),
                 "full": partial(traced, encoder, x, everything),
             },
             rounds,

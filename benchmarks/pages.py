@@ -12,8 +12,9 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from benchmarks.results import Result, paired_ratio, seconds
 from benchmarks.server import Relay, serve
-from playground import Encoder, ModelConfig, engine
+from playground import Encoder, ModelConfig
 from playground.presets import PRESETS
+from playground.runs import encoder_run
 from playground.text import words
 
 SENTENCE = "the old man went down to the river and saw a small boat with two men in it "
@@ -245,5 +246,5 @@ def compute(config: ModelConfig, n_tokens: int, *, drawn: bool) -> float:
     start = time.perf_counter()
     model = Encoder(config, seed=0).requires_grad_(False)
     drawing = time.perf_counter() - start
-    forward = seconds(lambda: engine.run(model, batch))
+    forward = seconds(lambda: encoder_run.run(model, batch))
     return 1000 * (forward if drawn else drawing + forward)

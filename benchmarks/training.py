@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from benchmarks.model import compare
 from benchmarks.results import Result, interleaved
 from playground.presets import PRESETS
-from playground.training.data import Data, make_data
+from playground.training.evaluation import N_LOOKS
 from playground.training.losses import IGNORE
-from playground.training.measuring import N_LOOKS
 from playground.training.recipe import Recipe
+from playground.training.tasks.data import Data, make_data
 from playground.training.trainer import Trainer
 
 CONFIG = replace(

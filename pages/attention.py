@@ -7,9 +7,12 @@ from playground.analysis.attention import mean_entropy, rollout
 from playground.figures import attention as figures
 from playground.figures.theme import token_names
 from playground.model.attention import Attention, attend
-from playground.web import cache, head_views, panels, state, widgets
-from playground.web.ended import fragment
-from playground.web.grid import head_picker
+from playground.web.choices import state, widgets
+from playground.web.session import caches
+from playground.web.shared import panels
+from playground.web.shared.head_grid import head_picker
+from playground.web.shared.page_end import fragment
+from playground.web.views import attention
 
 
 @fragment
@@ -56,7 +59,7 @@ def explorer() -> None:
         panels.numbers("attention_pattern", lambda: pd.DataFrame(picture, index=labels, columns=labels))
     with grid:
         with panels.plainly():
-            thumbnails = cache.head_grid(*state.current().run_key)
+            thumbnails = caches.head_grid(*state.current().run_key)
         head_picker(
             "attention_grid",
             thumbnails,
@@ -66,17 +69,17 @@ def explorer() -> None:
             "Colours grow with the square root of the weight, so that faint attention shows too.",
             alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",
         )
-        panels.numbers("attention_grid", lambda: head_views.strongest(run))
+        panels.numbers("attention_grid", lambda: attention.strongest(run))
 
     view = widgets.choice("attention_view", "Look closer")
     if view == "lines":
-        head_views.lines(run, pattern, shown)
+        attention.lines(run, pattern, shown)
     elif view == "ranking":
-        head_views.ranking(run, pattern)
+        attention.ranking(run, pattern)
     elif view == "entropy":
-        head_views.entropies(run, layer, head)
+        attention.entropies(run, layer, head)
     else:
-        head_views.rolled_out(run, layer, shown)
+        attention.rolled_out(run, layer, shown)
 
 
 panels.heading("Who attends to whom?")

@@ -2,11 +2,15 @@
 
 import streamlit as st
 
-from playground import accounting, seq2seq
+from playground import accounting
 from playground.model import EncoderDecoder, masks
 from playground.model.decoder import DecoderBlock
-from playground.web import cache, panels, seq2seq_cache, seq2seq_counts, seq2seq_views, state
-from playground.web.seq2seq_input import current_pair
+from playground.runs import pair_run
+from playground.web.choices import state
+from playground.web.session import caches, pair_cache
+from playground.web.shared import panels
+from playground.web.views.encoder_decoder import pair_counts, pair_views
+from playground.web.views.encoder_decoder.pair_input import current_pair
 
 panels.heading("How does a decoder read what the encoder wrote?")
 st.markdown(
@@ -16,22 +20,22 @@ st.markdown(
 setup = state.current()
 pair = current_pair(setup)
 with panels.plainly():
-    run = seq2seq_cache.run(*pair)
-seq2seq_views.run_line(run, pair, setup.weights, setup["seed"])
+    run = pair_cache.run(*pair)
+pair_views.run_line(run, pair, setup.weights, setup["seed"])
 if setup["causal"]:
     st.caption("The sidebar's causal switch changes nothing here: this encoder sees its whole source.")
 st.subheader("Who may look at whom?")
-seq2seq_views.masks(run)
+pair_views.masks(run)
 st.subheader("Who does?")
-seq2seq_views.attentions(pair)
+pair_views.attentions(pair)
 st.subheader("What comes next?")
-seq2seq_views.next_words(pair)
+pair_views.next_words(pair)
 st.subheader("What do two halves cost?")
-seq2seq_counts.halves(run.config, cache.tokenizer(pair[2]).vocab_size)
+pair_counts.halves(run.config, caches.tokenizer(pair[2]).vocab_size)
 panels.code_behind(
     "encoder_decoder",
     masks.no_peek,
-    seq2seq.build_masks,
+    pair_run.build_masks,
     DecoderBlock,
     EncoderDecoder,
     accounting.count_encoder_decoder,

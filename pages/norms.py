@@ -6,7 +6,8 @@ import streamlit as st
 from playground.analysis import norms, streams
 from playground.figures import norms as figures
 from playground.model import norms as model_norms
-from playground.web import norm_views, panels
+from playground.web.shared import panels
+from playground.web.views import norms as norm_views
 
 panels.heading("How large do the vectors grow?")
 run = panels.current_run()

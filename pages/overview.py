@@ -3,14 +3,15 @@
 import streamlit as st
 
 from playground.accounting import count_flops, count_parameters
+from playground.accounting.stages import stages
 from playground.analysis import streams
-from playground.anatomy import stages
 from playground.figures import attention, norms, parameters
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
-from playground.web import overview_views, panels
-from playground.web.drawings import data_flow, token_chips
-from playground.web.navigation import pages
+from playground.web.components.drawings import data_flow, token_chips
+from playground.web.shared import panels
+from playground.web.shared.navigation import pages
+from playground.web.views import overview
 
 panels.heading("What happens to a sentence in an encoder?")
 door = st.session_state.pop("_door", None)
@@ -19,17 +20,17 @@ if door:
 run = panels.current_run()
 panels.run_line(run)
 config, n_tokens = run.config, len(run.tokens)
-token_chips(overview_views.chips(run))
+token_chips(overview.chips(run))
 st.caption("Each chip is a token with its id in the vocabulary; dashed ones were added, red ones are unknown words.")
 
-data_flow(stages(config, n_tokens), config.n_layers, overview_views.open_stage)
+data_flow(stages(config, n_tokens), config.n_layers, overview.open_stage)
 st.caption(
     f"Shapes are (tokens, features), for this sentence. In all: **{count_parameters(config).total:,} parameters**, "
     f"**{count_flops(config, n_tokens).total / 1e6:,.1f} million floating-point operations**, "
     f"**{1000 * run.seconds:.0f} ms**. Press a box to open it up."
 )
 
-overview_views.every_shape(config)
+overview.every_shape(config)
 
 for column, (page, figure, caption, alt) in zip(
     st.columns(3, gap="medium"),

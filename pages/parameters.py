@@ -3,13 +3,15 @@
 import streamlit as st
 
 from playground import accounting
+from playground.accounting.readable import breakdown_table, in_millions, in_units, listed, share, substitute, times
 from playground.config import ModelConfig
 from playground.figures import parameters as figures
 from playground.model import Encoder
 from playground.presets import PRESETS
-from playground.readable import breakdown_table, in_millions, in_units, listed, share, substitute, times
-from playground.web import count_views, panels, state, widgets
-from playground.web.ended import fragment
+from playground.web.choices import state, widgets
+from playground.web.shared import panels
+from playground.web.shared.page_end import fragment
+from playground.web.views import parameters
 
 EXAMPLE_TOKENS = 16  # the length to count with where there is no sentence
 
@@ -34,7 +36,7 @@ def totals(config: ModelConfig, n_tokens: int) -> None:
     """The size at a glance, and the line in which formulas and built model have to agree."""
     total = accounting.count_parameters(config).total
     bert = accounting.count_parameters(PRESETS["bert-base"].config).total
-    built = sum(parameter.numel() for parameter in Encoder(count_views.skeleton(config), seed=None).parameters())
+    built = sum(parameter.numel() for parameter in Encoder(parameters.skeleton(config), seed=None).parameters())
     with st.container(horizontal=True, gap="medium"):
         st.metric("Parameters", f"{total:,}", width="content")
         st.metric("Next to BERT base", times(total / bert), width="content")
@@ -91,11 +93,11 @@ if n_tokens > model.max_len:
 n_tokens = min(n_tokens or EXAMPLE_TOKENS, model.max_len)
 totals(model, n_tokens)
 breakdown(model)
-count_views.heads(model)
+parameters.heads(model)
 st.subheader("What does a sentence cost?")
-count_views.cost(model, n_tokens, origin)
+parameters.cost(model, n_tokens, origin)
 st.subheader("Next to models with a name")
-count_views.named(model, "this model" if chosen == "sidebar" else chosen)
+parameters.named(model, "this model" if chosen == "sidebar" else chosen)
 panels.code_behind(
     "parameters",
     accounting.count_parameters,

@@ -3,11 +3,12 @@
 from playground.analysis import positions
 from playground.model import positions as model_positions
 from playground.model.embedding import Embeddings
-from playground.web import panels, position_views
+from playground.web.shared import panels
+from playground.web.views.positions import explorer
 
 panels.heading("How does the encoder know the order of the words?")
 run = panels.current_run()
 panels.run_line(run)
-position_views.table(run, position_views.current_rows())
-position_views.look_closer()
+explorer.table(run, explorer.current_rows())
+explorer.look_closer()
 panels.code_behind("positions", model_positions.sinusoids, Embeddings.place, positions.swap_words)

@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from playground.training.ablation import Ablation, arms
 from playground.training.augment import augment
-from playground.training.in_use import measure_in_use
 from playground.training.losses import cross_entropy, distillation
-from playground.training.optimisation import clip_gradient
-from playground.web import ablation_views, panels, regulariser_views
+from playground.training.optimiser import clip_gradient
+from playground.training.regularisers.ablation import Ablation, arms
+from playground.training.regularisers.unbatched_evaluation import measure_in_use
+from playground.web.shared import panels
+from playground.web.views.regularisers import ablation_view, catalogue_view
 
 panels.heading("What does each ingredient of training change?")
 st.markdown(
@@ -15,9 +16,9 @@ st.markdown(
     "Regularisers are to help against that. Choose some, and train: one run with nothing, one with each alone, and one "
     "with all that can be added."
 )
-plan = ablation_views.pick()
-ablation_views.start_row(plan)
-ablation_views.draw(plan)
+plan = ablation_view.pick()
+ablation_view.start_row(plan)
+ablation_view.draw(plan)
 st.subheader("The ten, one by one")
-regulariser_views.catalogue()
+catalogue_view.catalogue()
 panels.code_behind("regularisers", arms, Ablation, measure_in_use, augment, cross_entropy, distillation, clip_gradient)

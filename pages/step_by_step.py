@@ -4,25 +4,28 @@ from playground.analysis import steps
 from playground.analysis.walkthrough import Walk
 from playground.model.attention import Attention, attend
 from playground.model.blocks import EncoderBlock
-from playground.web import cache, dropout_views, panels, state, step_controls, step_views, widgets
-from playground.web.ended import fragment
+from playground.web.choices import state, widgets
+from playground.web.session import caches
+from playground.web.shared import panels
+from playground.web.shared.page_end import fragment
+from playground.web.views.step_by_step import dropout_view, pickers, stages
 
 
 @fragment
 def explorer() -> None:
     """Everything that a choice on this page redraws."""
     run = panels.shown_run()
-    layer, head, query, key = step_controls.pick_place(run)
-    stage = step_controls.pick_stage(run)
+    layer, head, query, key = pickers.pick_place(run)
+    stage = pickers.pick_stage(run)
     setup = state.current()
     what = (*setup.run_key, layer)
     with panels.plainly():
-        walk = Walk(cache.trace_layer(*what), head, query, key)
-    step_views.show(walk, stage)
+        walk = Walk(caches.trace_layer(*what), head, query, key)
+    stages.show(walk, stage)
     if widgets.switch("step_dropout", "Show where dropout strikes while training"):
         with panels.plainly():
-            dropped = cache.drop_layer(*what)
-        dropout_views.show(walk, dropped, setup["seed"])
+            dropped = caches.drop_layer(*what)
+        dropout_view.show(walk, dropped, setup["seed"])
 
 
 panels.heading("How is one vector computed, number by number?")

@@ -4,20 +4,21 @@ import streamlit as st
 
 from playground.training.losses import cross_entropy
 from playground.training.network import Tagger
-from playground.training.optimisation import clip_gradient, learning_rate
+from playground.training.optimiser import clip_gradient, learning_rate
 from playground.training.trainer import Trainer
-from playground.web import lab, panels, training_after, training_attention, training_controls, training_views
-from playground.web.training_plan import PAGE
+from playground.web.shared import experiment_buttons, panels
+from playground.web.views.training import after_training, attention_over_time, progress, settings_panel
+from playground.web.views.training.plan import PAGE
 
 panels.heading("How does a transformer learn?")
 run, settings = st.columns([5, 3], gap="medium")
 with run:
-    training_controls.pick_task()
-    plan = training_controls.plan()
-    training_controls.start_row(plan)
-    training_views.draw(plan)
+    settings_panel.pick_task()
+    plan = settings_panel.plan()
+    settings_panel.start_row(plan)
+    progress.draw(plan)
 with settings:
-    training_controls.settings(plan)
-lab.watch(training_attention.through_time, PAGE, every=2.5)
-training_after.draw()
+    settings_panel.settings(plan)
+experiment_buttons.watch(attention_over_time.through_time, PAGE, every=2.5)
+after_training.draw()
 panels.code_behind("training", Trainer, Tagger, cross_entropy, learning_rate, clip_gradient)

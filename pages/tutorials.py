@@ -2,14 +2,16 @@
 
 import streamlit as st
 
-from playground.web import panels, state, tutorial_views
+from playground.web.choices import state
+from playground.web.shared import panels
+from playground.web.views import tutorials
 
 panels.heading("Which of the five tutorials would give me different numbers?")
 seed = state.current()["seed"]
-tutorial_views.answer(seed)
+tutorials.answer(seed)
 st.subheader("What they do")
-tutorial_views.side_by_side()
+tutorials.side_by_side()
 st.subheader("Where the numbers part, and why")
-tutorial_views.parting(seed)
+tutorials.parting(seed)
 st.subheader("One by one")
-tutorial_views.one_by_one()
+tutorials.one_by_one()

@@ -1,7 +1,8 @@
 """A transformer encoder from scratch, with every intermediate handed over."""
 
 from playground.accounting import count_parameters
-from playground.config import ConfigError, ModelConfig
+from playground.config import ModelConfig
+from playground.errors import ConfigError
 from playground.model import Encoder, EncoderDecoder, Trace
 
 __all__ = ["ConfigError", "Encoder", "EncoderDecoder", "ModelConfig", "Trace", "count_parameters"]

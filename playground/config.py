@@ -4,27 +4,13 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from playground.errors import ConfigError
+
 NormPlacement = Literal["post", "pre"]
 Norm = Literal["layer", "scalar", "rms", "none"]
 Activation = Literal["relu", "gelu", "silu"]
 Positions = Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"]
 HeadMerge = Literal["transpose", "reshape"]
-
-
-class ConfigError(ValueError):
-    """An architecture that cannot be built.
-
-    Attributes:
-        field: the `ModelConfig` field at fault.
-        value: what it was set to.
-        works: values of that field that would work, nearest first.
-    """
-
-    def __init__(self, field: str, value: object, reason: str, works: tuple[object, ...]) -> None:
-        self.field, self.value, self.works = field, value, works
-        nearest = " or ".join(str(choice) for choice in works)
-        too_long = isinstance(value, int) and abs(value) > 10**400
-        super().__init__(f"{field}={'a huge number' if too_long else repr(value)} {reason}; {nearest} would work.")
 
 
 @dataclass(frozen=True, kw_only=True)

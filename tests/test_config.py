@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playground import ConfigError, ModelConfig
+from playground import ModelConfig
 from playground.config import CHOICES, nearest_divisors
+from playground.errors import ConfigError
 
 SMALL = ModelConfig(vocab_size=7, d_model=12, n_heads=3, n_layers=2, d_ff=16, max_len=8)
 

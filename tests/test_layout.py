@@ -1,8 +1,9 @@
-"""The architecture, read from the source: who may import whom, and what a module may hold."""
+"""The architecture, read from the source: who may import whom, and what a module or a folder may hold."""
 
 import ast
 import re
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,19 +14,28 @@ SOURCES = sorted(
     for path in (ROOT / "streamlit_app.py", *ROOT.glob("playground/**/*.py"), *ROOT.glob("pages/**/*.py"))
 )
 MAX_LINES = 250
+MAX_MODULES = 14
+MAX_FLOORS = 6
 
-# A module imports from its own level and from lower ones. What has no line here is one of the parts between
-# the model and the pages: figures, engine, training, text, accounting, pretrained, interop, presets.
-LEVELS = {
-    "playground.config": 0,
-    "playground.limits": 0,
-    "playground.model": 1,
-    "playground.web": 4,
-    "pages": 5,
-    "streamlit_app": 5,
-}
-PARTS_LEVEL = 2
-PACKAGE_LEVEL = 3  # playground/__init__.py gathers the public names; the parts may not import them from there
+FLOORS: tuple[frozenset[str], ...] = (
+    frozenset({"playground.errors", "playground.limits"}),
+    frozenset({"playground.config"}),
+    frozenset(
+        {"playground.accounting", "playground.jobs", "playground.model", "playground.presets", "playground.text"}
+    ),
+    frozenset({"playground.runs", "playground.weights"}),
+    frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
+    frozenset({"playground.analysis", "playground.training", "playground.tutorials"}),
+    frozenset({"playground.figures"}),
+    frozenset({"playground.web.components", "playground.web.server"}),
+    frozenset({"playground.web.session"}),
+    frozenset({"playground.web.choices"}),
+    frozenset({"playground.web.shared"}),
+    frozenset({"playground.web.sidebar", "playground.web.views"}),
+    frozenset({"playground.web", "playground.web.app", "playground.web.start"}),
+    frozenset({"pages", "streamlit_app"}),
+)
+"""From the ground up: a module imports from its own package and from lower floors, never from a neighbour's."""
 
 
 def module_name(path: Path) -> str:
@@ -35,11 +45,18 @@ def module_name(path: Path) -> str:
 MODULES = frozenset(map(module_name, SOURCES))
 
 
-def level(module: str) -> int:
-    if module == "playground":
-        return PACKAGE_LEVEL
+def package_of(module: str) -> str:
+    """The entry of `FLOORS` that a module belongs to."""
     parents = (module, *(module.rsplit(".", cut)[0] for cut in range(1, module.count(".") + 1)))
-    return next((LEVELS[parent] for parent in parents if parent in LEVELS), PARTS_LEVEL)
+    entries = frozenset().union(*FLOORS)
+    found = next((parent for parent in parents if parent in entries), None)
+    assert found is not None, f"{module} has no floor"
+    assert found != "playground" or module == "playground", f"{module} has no floor"
+    return found
+
+
+def floor(package: str) -> int:
+    return next(number for number, packages in enumerate(FLOORS) if package in packages)
 
 
 def imported(path: Path, source: str, modules: Collection[str] = MODULES) -> set[str]:
@@ -57,14 +74,46 @@ def imported(path: Path, source: str, modules: Collection[str] = MODULES) -> set
     return names
 
 
+def own_imports(path: Path, source: str, modules: Collection[str] = MODULES) -> set[str]:
+    """The project's modules among those that a text imports."""
+    tops = {"playground", "pages", "streamlit_app"}
+    return {name for name in imported(path, source, modules) if name.split(".")[0] in tops}
+
+
 def reverse_edges(path: Path, source: str, modules: Collection[str] = MODULES) -> list[str]:
-    """The project's modules above the level of `path` that its text imports."""
-    own = {
+    """The project's modules that a text imports from its own floor or from a higher one, its own package left out."""
+    own = package_of(module_name(path))
+    return sorted(
         name
-        for name in imported(path, source, modules)
-        if name.split(".")[0] in {"playground", "pages", "streamlit_app"}
-    }
-    return sorted(name for name in own if level(name) > level(module_name(path)))
+        for name in own_imports(path, source, modules)
+        if package_of(name) != own and floor(package_of(name)) >= floor(own)
+    )
+
+
+def longest_chain(edges: Mapping[str, Collection[str]]) -> int:
+    """How many parts import each other in a row at most; a cycle fails."""
+    heights: dict[str, int] = {}
+
+    def height(part: str, above: tuple[str, ...]) -> int:
+        assert part not in above, f"{' → '.join((*above, part))} is a cycle"
+        if part not in heights:
+            heights[part] = 1 + max((height(lower, (*above, part)) for lower in edges.get(part, ())), default=0)
+        return heights[part]
+
+    return max((height(part, ()) for part in list(edges)), default=0)
+
+
+def folder_edges(folder: str) -> dict[str, set[str]]:
+    """Which modules and folders directly inside a package import which others of them."""
+    edges: dict[str, set[str]] = defaultdict(set)
+    inside = f"{folder}."
+    for path in SOURCES:
+        if module_name(path).startswith(inside):
+            part = module_name(path).removeprefix(inside).split(".")[0]
+            targets = own_imports(path, read(path))
+            edges[part] |= {name.removeprefix(inside).split(".")[0] for name in targets if name.startswith(inside)}
+            edges[part] -= {part}
+    return edges
 
 
 def imports_streamlit(path: Path, source: str) -> bool:
@@ -82,7 +131,7 @@ def test_imports_point_downwards(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=str)
 def test_streamlit_stays_in_the_web_layer(path: Path) -> None:
-    if level(module_name(path)) < LEVELS["playground.web"]:
+    if not module_name(path).startswith(("playground.web", "pages", "streamlit_app")):
         assert not imports_streamlit(path, read(path))
 
 
@@ -109,6 +158,35 @@ def test_no_session_holds_on_to_a_run(path: Path) -> None:
     assert not [value for value in kept if "current_run(" in value or "shown_run(" in value]
 
 
+FOLDERS = sorted({path.parent for path in SOURCES if path.parts[0] == "playground"})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_folders_stay_small_and_shallow(folder: Path) -> None:
+    modules = [path for path in SOURCES if path.parent == folder and path.name != "__init__.py"]
+    assert len(modules) <= MAX_MODULES
+    if folder != Path("playground"):  # its floors are those above
+        assert longest_chain(folder_edges(".".join(folder.parts))) <= MAX_FLOORS
+
+
+def test_long_work_in_the_background_knows_neither_torch_nor_streamlit() -> None:
+    for path in SOURCES:
+        if path.is_relative_to("playground/jobs"):
+            assert not {name.split(".")[0] for name in imported(path, read(path))} & {"torch", "streamlit"}
+
+
+@pytest.mark.parametrize(
+    ("edges", "chain"), [({}, 0), ({"a": []}, 1), ({"a": ["b"], "b": ["c"]}, 3), ({"a": ["b", "c"], "c": ["b"]}, 3)]
+)
+def test_chains_are_measured(edges: dict[str, list[str]], chain: int) -> None:
+    assert longest_chain(edges) == chain
+
+
+def test_a_cycle_is_found() -> None:
+    with pytest.raises(AssertionError, match="a → b → a"):
+        longest_chain({"a": ["b"], "b": ["a"]})
+
+
 def test_readme_begins_with_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"^(?: {4}|`{3}\w*\n)(\S.*)\n\s*(\S.*)$", readme, re.MULTILINE)
@@ -120,26 +198,31 @@ def test_readme_begins_with_the_two_commands() -> None:
 @pytest.mark.parametrize(
     ("path", "source", "found"),
     [
-        ("playground/model/norms.py", "import playground.engine", ["playground.engine"]),
-        ("playground/model/norms.py", "from playground import engine", ["playground.engine"]),
-        ("playground/model/norms.py", "from .. import engine", ["playground.engine"]),
-        ("playground/model/norms.py", "from ..engine import Run", ["playground.engine"]),
+        ("playground/model/norms.py", "import playground.runs", ["playground.runs"]),
+        ("playground/model/norms.py", "from playground import runs", ["playground.runs"]),
+        ("playground/model/norms.py", "from .. import runs", ["playground.runs"]),
+        ("playground/model/norms.py", "from ..runs import Run", ["playground.runs"]),
         ("playground/model/norms.py", "from . import masks", []),
         ("playground/model/norms.py", "from playground.config import ModelConfig", []),
         ("playground/config.py", "from playground.model.norms import LayerNorm", ["playground.model.norms"]),
-        ("playground/engine.py", "from playground import Encoder", ["playground"]),
-        ("playground/engine.py", "from playground.text.batch import Batch", []),
-        ("playground/engine.py", "def run():\n    from playground.web.cache import load", ["playground.web.cache"]),
+        ("playground/runs/encoder_run.py", "from playground import Encoder", ["playground"]),
+        ("playground/runs/encoder_run.py", "from playground.figures import theme", ["playground.figures.theme"]),
+        ("playground/runs/encoder_run.py", "from playground.weights import load_weights", ["playground.weights"]),
+        ("playground/runs/encoder_run.py", "from playground.text.batch import Batch", []),
+        ("playground/runs/device.py", "def f():\n from playground.web.start import prepare", ["playground.web.start"]),
         ("playground/__init__.py", "from playground.model import Encoder", []),
-        ("playground/web/cache.py", "import pages.attention", ["pages.attention"]),
+        ("playground/web/views/norms.py", "import pages.attention", ["pages.attention"]),
         ("pages/attention.py", "from playground import Encoder, web", []),
     ],
 )  # fmt: skip
 def test_a_reverse_edge_is_found(path: str, source: str, found: list[str]) -> None:
-    modules = {"playground.engine", "playground.model.masks", "playground.web", "pages.attention"}
+    modules = {
+        "playground.figures.theme", "playground.model.masks", "playground.runs", "playground.web",
+        "playground.web.start", "pages.attention",
+    }  # fmt: skip
     assert reverse_edges(Path(path), source, modules) == found
 
 
 @pytest.mark.parametrize("source", ["import streamlit as st", "from streamlit.testing.v1 import AppTest"])
 def test_an_import_of_streamlit_is_found(source: str) -> None:
-    assert imports_streamlit(Path("playground/engine.py"), source)
+    assert imports_streamlit(Path("playground/runs/encoder_run.py"), source)

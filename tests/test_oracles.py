@@ -13,13 +13,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from playground import Encoder, EncoderDecoder, ModelConfig, Trace, count_parameters
-from playground.interop import WeightsError, load_weights
+from playground.errors import WeightsError
 from playground.model import causal_mask
 from playground.model.attention import Attention
 from playground.model.feedforward import FeedForward
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids
 from playground.presets import PRESETS
+from playground.weights import load_weights
 from tests.model.reference import vectors
 
 DATA = Path(__file__).parent / "data"

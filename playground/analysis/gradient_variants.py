@@ -14,7 +14,7 @@ from torch import Tensor
 from playground.accounting import count_parameters
 from playground.analysis.gradients import Flow, backward, token_table
 from playground.config import ModelConfig
-from playground.engine import TooLargeError
+from playground.errors import TooLargeError
 from playground.model import Encoder
 from playground.model.init import Linear
 
@@ -119,7 +119,7 @@ def compare(
         device: where to run; the weights are drawn on the CPU all the same.
 
     Raises:
-        ValueError: as `backward`.
+        InputError: as `backward`.
     """
     started = time.perf_counter()
     weights = draw_weights(config, seed, scale).to(device)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.analysis.streams import cosine_between_tokens, mean_of_pairs
+from playground.errors import InputError
 from playground.model import Encoder, causal_mask
 from playground.model.blocks import EncoderBlock
 from playground.model.init import Embedding
@@ -67,7 +68,7 @@ def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, caus
         causal: whether later tokens are hidden.
 
     Raises:
-        ValueError: the encoder has no token table, or the sentence is longer than its position table.
+        InputError: the encoder has no token table, or the sentence is longer than its position table.
     """
     mask = causal_mask(len(ids), ids.device)[:, None] if causal else None  # (1, 1, T, T)
     x = embedded = encoder.embed(ids[None])  # (1, T, D)
@@ -102,9 +103,9 @@ def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, caus
 
 
 def token_table(encoder: Encoder) -> Embedding:
-    """The table that token embeddings are rows of; raises ValueError where an encoder has none."""
+    """The table that token embeddings are rows of; raises InputError where an encoder has none."""
     if encoder.embed.tokens is None:
-        raise ValueError("This encoder has vocab_size=0, no token table: it has no next token to name.")
+        raise InputError("This encoder has vocab_size=0, no token table: it has no next token to name.")
     return encoder.embed.tokens
 
 

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from playground.analysis.tex import factor, number
 from playground.config import ModelConfig
-from playground.engine import Run
+from playground.errors import InputError
+from playground.runs.encoder_run import Run
 
 Array = NDArray[np.float32]
 
@@ -90,7 +91,7 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
     The formulas: `layer`, Ba et al. 2016; `rms`, Zhang & Sennrich 2019, equation 4; `scalar`, tutorial A.
 
     Raises:
-        ValueError: the config has no norm.
+        InputError: the config has no norm.
     """
     wide, eps = x.astype(np.float64), config.norm_eps
     mean = 0.0 if config.norm == "rms" else float(wide.mean())
@@ -104,7 +105,7 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
         spread = float(np.sqrt(((wide - mean) ** 2).sum() / (wide.size - 1)))
         normalized = (wide - mean) / (spread + eps)
     else:
-        raise ValueError("norm='none' hands its input on: there is nothing to normalise.")
+        raise InputError("norm='none' hands its input on: there is nothing to normalise.")
     theirs = _normalise_by_torch(torch.tensor(x), config).numpy()
     return ByHand(mean, spread, normalized.astype(np.float32), float(np.abs(normalized - theirs).max()))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from playground.analysis.streams import l2
 from playground.analysis.tex import factor, number
 from playground.config import ModelConfig, Positions
+from playground.errors import InputError
 from playground.model import Encoder, causal_and_padding
 from playground.model.positions import frequencies, sinusoids
 from playground.text import Batch
@@ -102,11 +103,11 @@ def swap_words(encoder: Encoder, batch: Batch, sentence: int, first: int, second
     An encoder without positions stands for the second; the first is then its weights with the standard sinusoids.
 
     Raises:
-        ValueError: there is no token at one of the positions, or the sentence is longer than the position table.
+        InputError: there is no token at one of the positions, or the sentence is longer than the position table.
     """
     n_tokens = int(batch.mask[sentence].sum())
     if not (0 <= first < n_tokens and 0 <= second < n_tokens):
-        raise ValueError(f"A sentence of {n_tokens} tokens has none at position {max(first, second)}.")
+        raise InputError(f"A sentence of {n_tokens} tokens has none at position {max(first, second)}.")
     places = torch.arange(batch.ids.shape[1])
     swapped = places.clone()
     swapped[[first, second]] = swapped[[second, first]]

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
-from playground.engine import Run
+from playground.runs.encoder_run import Run
 
 Array = NDArray[np.float32]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
-from playground.layer_run import LayerRun
+from playground.runs.layer_run import LayerRun
 
 Array = NDArray[np.floating]
 

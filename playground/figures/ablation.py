@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 
 from playground.figures import palette, training
 from playground.figures.theme import style
-from playground.training.ablation import Arm, ArmResult
-from playground.training.regularisers import REGULARISERS
+from playground.training.regularisers.ablation import Arm, ArmResult
+from playground.training.regularisers.catalogue import REGULARISERS
 
 Measured = Literal["accuracy", "loss"]
 Set = Literal["train", "validation"]

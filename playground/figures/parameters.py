@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from playground.accounting import LABELS, Component, Count, Term
+from playground.accounting.readable import in_millions, share, times
 from playground.figures import palette, theme
-from playground.readable import in_millions, share, times
 
 _PARTS = {"Q": palette.Q, "K": palette.K, "V": palette.V}
 _EDGE = {"width": 1, "color": "rgba(255, 255, 255, 0.55)"}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
+from playground.errors import InputError
 from playground.model.attention import Attention
 from playground.model.embedding import Embeddings, check_vectors
 from playground.model.feedforward import FeedForward
@@ -112,12 +113,12 @@ class Decoder(nn.Module):
             trace: where to note every intermediate.
 
         Raises:
-            ValueError: ids, memory or a mask have another shape, or the target is longer than the config's max_len.
+            InputError: ids, memory or a mask have another shape, or the target is longer than the config's max_len.
         """
         x = self.embed(ids, trace.scope("embed"))
         check_vectors(memory, self.config.d_model)
         if memory.shape[0] != x.shape[0]:
-            raise ValueError(f"The memory holds {memory.shape[0]} sentences, the target {x.shape[0]}.")
+            raise InputError(f"The memory holds {memory.shape[0]} sentences, the target {x.shape[0]}.")
         mask = no_peek(mask, x.shape[0], x.shape[1], x.device)
         memory_mask = over_heads(memory_mask, x.shape[0], 1, memory.shape[1])  # the same for every query
         for i, layer in enumerate(self.layers):

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
+from playground.errors import InputError
 from playground.model.dropout import Dropout
 from playground.model.init import Embedding
 from playground.model.norms import build_norm
@@ -37,12 +38,12 @@ class Embeddings(nn.Module):
         """Embed ids (B, T) int64 → (B, T, d_model).
 
         Raises:
-            ValueError: the model has no token table, ids are not (B, T), or T is over the config's max_len.
+            InputError: the model has no token table, ids are not (B, T), or T is over the config's max_len.
         """
         if self.tokens is None:
-            raise ValueError("This encoder has vocab_size=0, no token table; give embed_vectors raw vectors instead.")
+            raise InputError("This encoder has vocab_size=0, no token table; give embed_vectors raw vectors instead.")
         if ids.ndim != 2:
-            raise ValueError(f"Token ids have shape (sentences, tokens); these have {tuple(ids.shape)}.")
+            raise InputError(f"Token ids have shape (sentences, tokens); these have {tuple(ids.shape)}.")
         x = self.tokens(ids)  # (B, T, d_model)
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
@@ -65,10 +66,10 @@ class Embeddings(nn.Module):
         """Return the first T rows of the position table: (T, d_model).
 
         Raises:
-            ValueError: T is over the config's max_len.
+            InputError: T is over the config's max_len.
         """
         if n_tokens > self.config.max_len:
-            raise ValueError(
+            raise InputError(
                 f"A sentence of {n_tokens} tokens is longer than the position table, which has "
                 f"max_len={self.config.max_len} rows; shorten the sentence or raise max_len to {n_tokens}."
             )
@@ -83,4 +84,4 @@ class Embeddings(nn.Module):
 def check_vectors(x: Tensor, d_model: int) -> None:
     """Refuse vectors that are not (B, T, d_model)."""
     if x.ndim != 3 or x.shape[-1] != d_model or not torch.is_floating_point(x):
-        raise ValueError(f"Vectors have shape (sentences, tokens, {d_model}); these have {tuple(x.shape)}.")
+        raise InputError(f"Vectors have shape (sentences, tokens, {d_model}); these have {tuple(x.shape)}.")

@@ -48,7 +48,7 @@ class Encoder(nn.Module):
             (B, T, d_model)
 
         Raises:
-            ValueError: ids or mask have another shape, or the sentence is longer than the config's max_len.
+            InputError: ids or mask have another shape, or the sentence is longer than the config's max_len.
         """
         trace = UNTRACED if trace is None else trace
         return self.encode(self.embed(ids, trace.scope("embed")), mask, trace)

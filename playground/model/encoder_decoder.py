@@ -5,7 +5,8 @@ import contextlib
 import torch
 from torch import Tensor, nn
 
-from playground.config import ConfigError, ModelConfig
+from playground.config import ModelConfig
+from playground.errors import ConfigError
 from playground.model.decoder import Decoder
 from playground.model.encoder import Encoder
 from playground.model.init import Linear, initialise
@@ -62,7 +63,7 @@ class EncoderDecoder(nn.Module):
             logits, (B, Tt, tgt_vocab_size)
 
         Raises:
-            ValueError: ids or a mask have another shape, or a sentence is longer than the config's max_len.
+            InputError: ids or a mask have another shape, or a sentence is longer than the config's max_len.
         """
         return self.decode(tgt_ids, self.encode(src_ids, src_mask, trace), src_mask, tgt_mask, trace)
 

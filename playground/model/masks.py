@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from playground.errors import InputError
+
 
 def causal_mask(n_tokens: int, device: torch.device | None = None) -> Tensor:
     """No token looks ahead: (1, T, T), True on and below the diagonal (Vaswani et al. 2017, section 3.2.3)."""
@@ -22,18 +24,18 @@ def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: in
         n_sentences: B. n_queries: Tq. n_keys: Tk.
 
     Raises:
-        ValueError: the mask is not boolean, or its shape fits neither form.
+        InputError: the mask is not boolean, or its shape fits neither form.
     """
     if mask is None:
         return None
     if mask.dtype != torch.bool:
-        raise ValueError(f"A mask is boolean, True = may attend; this one is {mask.dtype}.")
+        raise InputError(f"A mask is boolean, True = may attend; this one is {mask.dtype}.")
     shape = tuple(mask.shape)
     if shape == (n_sentences, n_keys):
         return mask[:, None, None, :]
     if shape in {(n_sentences, n_queries, n_keys), (1, n_queries, n_keys)}:
         return mask[:, None, :, :]
-    raise ValueError(
+    raise InputError(
         f"A mask of shape {shape} fits neither keys ({n_sentences}, {n_keys}) "
         f"nor query-key pairs ({n_sentences} or 1, {n_queries}, {n_keys})."
     )
@@ -48,7 +50,7 @@ def no_peek(mask: Tensor | None, n_sentences: int, n_tokens: int, device: torch.
         device: where to build the mask.
 
     Raises:
-        ValueError: as `over_heads`.
+        InputError: as `over_heads`.
     """
     given = over_heads(mask, n_sentences, n_tokens, n_tokens)
     ahead = causal_mask(n_tokens, device)[:, None]  # (1, 1, T, T)

@@ -7,6 +7,7 @@ from os import PathLike
 import tokenizers
 from tokenizers import Regex, models, pre_tokenizers, trainers
 
+from playground.errors import InputError
 from playground.text.corpus import english_texts
 from playground.text.pieces import visible_bytes
 from playground.text.sentences import replace_surrogates
@@ -23,19 +24,19 @@ def wordpiece(path: str | PathLike[str]) -> Tokenizer:
     """Read a trained WordPiece tokenizer (Wu et al. 2016, section 4.1) from its `tokenizer.json`.
 
     Raises:
-        ValueError: the file is missing, or is not a tokenizer's.
+        InputError: the file is missing, or is not a tokenizer's.
     """
     try:
         backend = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing narrower
-        raise ValueError(f"no tokenizer can be read from {path}: {error}") from error
+        raise InputError(f"no tokenizer can be read from {path}: {error}") from error
     return Tokenizer("wordpiece", backend)
 
 
 def words(sentences: Sequence[str]) -> Tokenizer:
     """Make a vocabulary of the sentences' own words and punctuation marks, in order of first appearance.
 
-    There are no special tokens: five different words are five ids. Encoding any other word raises ValueError.
+    There are no special tokens: five different words are five ids. Encoding any other word raises InputError.
     """
     texts = map(replace_surrogates, sentences)
     splitter = pre_tokenizers.BertPreTokenizer()
@@ -76,10 +77,10 @@ def bpe(vocab_size: int) -> Tokenizer:
     Sources: Sennrich et al. 2016, section 3.2 (merges); Radford et al. 2019, section 2.2 (bytes).
 
     Raises:
-        ValueError: `vocab_size` lies outside 300 to 8,000.
+        InputError: `vocab_size` lies outside 300 to 8,000.
     """
     if not MIN_BPE_VOCABULARY <= vocab_size <= MAX_BPE_VOCABULARY:
-        raise ValueError(f"vocab_size={vocab_size}: BPE takes {MIN_BPE_VOCABULARY} to {MAX_BPE_VOCABULARY:,} tokens")
+        raise InputError(f"vocab_size={vocab_size}: BPE takes {MIN_BPE_VOCABULARY} to {MAX_BPE_VOCABULARY:,} tokens")
     backend = tokenizers.Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import tokenizers
 import torch
 
+from playground.errors import InputError
 from playground.limits import MAX_TOKENS
 from playground.text.batch import Batch
 from playground.text.pieces import visible
@@ -38,7 +39,7 @@ class Tokenizer:
         Lone surrogates are read as U+FFFD.
 
         Raises:
-            ValueError: `max_tokens` leaves no room beside the special tokens, or a word is outside a
+            InputError: `max_tokens` leaves no room beside the special tokens, or a word is outside a
                 vocabulary that has no [UNK].
         """
         texts = [replace_surrogates(sentence) for sentence in sentences]
@@ -71,11 +72,11 @@ class Tokenizer:
         """Encode one sentence; the special tokens join after the cut, so that it can't take them away."""
         room = max_tokens - self._backend.num_special_tokens_to_add(is_pair=False)
         if room < 1:
-            raise ValueError(f"max_tokens={max_tokens} leaves no room for the sentence's own tokens")
+            raise InputError(f"max_tokens={max_tokens} leaves no room for the sentence's own tokens")
         try:
             encoding = self._backend.encode(text, add_special_tokens=False)
         except Exception as error:  # the library raises nothing narrower
-            raise ValueError(f"the {self.name} tokenizer can't encode {text[:40]!r}: {error}") from error
+            raise InputError(f"the {self.name} tokenizer can't encode {text[:40]!r}: {error}") from error
         cut = max(0, len(encoding.ids) - room)
         encoding.truncate(room)
         return self._backend.post_process(encoding), cut

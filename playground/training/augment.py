@@ -6,9 +6,9 @@ Legend: B sequences, T tokens.
 import torch
 from torch import Tensor
 
-from playground.training.data import MASK_ID, SPECIALS
 from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS
+from playground.training.tasks.catalogue import TASKS
+from playground.training.tasks.data import MASK_ID, SPECIALS
 
 
 def augment(ids: Tensor, mask: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:

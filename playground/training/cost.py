@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import torch
 
 from playground.accounting import count_flops, count_parameters
+from playground.accounting.readable import duration
 from playground.config import ModelConfig
-from playground.engine import TooLargeError, check_budget
-from playground.readable import duration
-from playground.seq2seq import check_pair_budget
+from playground.errors import TooLargeError
+from playground.runs.budget import check_budget, check_pair_budget
+from playground.training.evaluation import N_LOOKS
 from playground.training.losses import cross_entropy
-from playground.training.measuring import N_LOOKS
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe
 from playground.training.trainer import wider

@@ -9,12 +9,13 @@ from torch import Tensor, nn
 
 from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
+from playground.errors import RecipeError
 from playground.model import Encoder, EncoderDecoder, Trace, causal_and_padding, causal_mask
 from playground.model.init import Linear, initialise
 from playground.model.trace import UNTRACED
-from playground.training.data import Data, Examples
-from playground.training.recipe import Recipe, RecipeError
-from playground.training.tasks import Kind
+from playground.training.recipe import Recipe
+from playground.training.tasks.catalogue import Kind
+from playground.training.tasks.data import Data, Examples
 
 
 class Tagger(nn.Module):

@@ -3,17 +3,13 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-from playground.config import ConfigError
+from playground.errors import RecipeError
 
 TaskName = Literal[
     "copy", "reverse", "sort", "count", "brackets", "masked", "characters", "seq2seq-copy", "seq2seq-reverse"
 ]
 OptimizerName = Literal["adam", "adamw", "sgd"]
 ScheduleName = Literal["paper", "constant"]
-
-
-class RecipeError(ConfigError):
-    """A training run that cannot be; names the field, its value, and what would work, as `ConfigError` does."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,15 +12,15 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.model.dropout import POINTS, set_dropout
 from playground.training.augment import augment
-from playground.training.data import Data, Examples, make_data
+from playground.training.best_weights import Keeper
+from playground.training.evaluation import asked, look_steps, measure, snapshot, snapshot_steps
 from playground.training.history import Evaluation, History
-from playground.training.keeper import Keeper
 from playground.training.losses import cross_entropy, distillation
-from playground.training.measuring import asked, look_steps, measure, snapshot, snapshot_steps
 from playground.training.network import architecture, build_network, scores
-from playground.training.optimisation import build_optimizer, clip_gradient, learning_rate
+from playground.training.optimiser import build_optimizer, clip_gradient, learning_rate
 from playground.training.recipe import Recipe
 from playground.training.seeding import generator
+from playground.training.tasks.data import Data, Examples, make_data
 
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 

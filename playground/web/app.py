@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from playground.web import sidebar, state
-from playground.web.address import keep_true
-from playground.web.ended import EndedError
-from playground.web.navigation import pages
+from playground.web.choices import state
+from playground.web.choices.address import keep_true
+from playground.web.shared.navigation import pages
+from playground.web.shared.page_end import EndedError
+from playground.web.sidebar import controls
 
 st.set_page_config(page_title="Transformer Encoder Playground", page_icon="🧭", layout="wide")
 page = st.navigation(list(pages().values()), position="top")
 state.open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
-    fill = sidebar.draw()
+    fill = controls.draw()
 try:
     page.run()
 except EndedError:

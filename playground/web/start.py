@@ -5,8 +5,8 @@ import importlib
 import pkgutil
 
 import playground
-from playground.web.cache import warm_up
-from playground.web.training_plan import speed
+from playground.web.session.caches import warm_up
+from playground.web.views.training.plan import speed
 
 _MAIN_SCRIPT = "playground.web.app"
 

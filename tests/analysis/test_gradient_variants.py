@@ -18,7 +18,7 @@ from playground.analysis.gradient_variants import (
     with_variant,
 )
 from playground.analysis.gradients import backward
-from playground.engine import TooLargeError
+from playground.errors import TooLargeError
 from playground.presets import PRESETS
 
 IDS = torch.tensor([3, 1, 4, 1, 5])

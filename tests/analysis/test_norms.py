@@ -8,7 +8,7 @@ from hypothesis import given
 
 from playground import Encoder, ModelConfig
 from playground.analysis import norms
-from playground.engine import Run, run
+from playground.runs.encoder_run import Run, run
 from playground.text import words
 from tests.model.strategies import configs
 

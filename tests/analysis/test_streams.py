@@ -10,7 +10,7 @@ from torch.nn.functional import cosine_similarity
 
 from playground import Encoder, ModelConfig
 from playground.analysis import streams
-from playground.engine import Run, run
+from playground.runs.encoder_run import Run, run
 from playground.text import words
 from tests.model.strategies import configs
 

@@ -9,12 +9,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playground import Encoder, ModelConfig, pretrained
+from playground import Encoder, ModelConfig
 from playground.analysis.steps import Step, work_out
 from playground.analysis.walkthrough import STAGES, Walk, order, tutorial_b
 from playground.config import HeadMerge, NormPlacement
-from playground.layer_run import LayerRun, trace_layer
+from playground.runs.layer_run import LayerRun, trace_layer
 from playground.text import Batch, characters
+from playground.weights import checkpoint
 from tests.model.reference import scramble
 from tests.model.strategies import configs
 
@@ -66,7 +67,7 @@ def test_by_hand_every_stage_is_what_the_model_computed(
 
 @pytest.mark.parametrize("layer", [0, 3, 5])
 def test_the_trained_model_too(layer: int) -> None:
-    encoder, tokenizer = pretrained.load("minilm")
+    encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch(["The animal didn't cross the street because it was too tired."])
     walk = Walk(trace_layer(encoder, batch, 0, layer), head=7, query=10, key=2)
     for stage in order(encoder.config):

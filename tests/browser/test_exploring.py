@@ -8,10 +8,10 @@ from playwright.sync_api import expect
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy
-from playground.engine import Run, run
 from playground.presets import PRESETS
-from playground.pretrained import load
-from playground.web.params import ARCHITECTURE, DEFAULT_TEXT, write
+from playground.runs.encoder_run import Run, run
+from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, write
+from playground.weights.checkpoint import load
 from tests.browser.visitor import Visitor
 
 

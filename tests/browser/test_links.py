@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from playground.limits import MAX_CHARACTERS
-from playground.web.link import VERSION
-from playground.web.params import OWN, PARAMS, SHARED
+from playground.web.choices.link import VERSION
+from playground.web.choices.params import OWN, PARAMS, SHARED
 from tests.browser.visitor import Visitor
 
 TRAVELLING = "A student who travels light has nothing to lose on the way."

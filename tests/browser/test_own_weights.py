@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from safetensors.torch import save_file
 
 from playground import Encoder, ModelConfig
-from playground.engine import run
+from playground.runs.encoder_run import run
 from playground.text import words
 from tests.browser.visitor import Visitor
 

@@ -4,9 +4,9 @@ import sys
 
 from streamlit.web import cli
 
-from playground import pretrained
+from playground.weights import checkpoint
 
 if __name__ == "__main__":
-    pretrained.MINILM_PACKAGE = "a_package_that_is_not_installed"
+    checkpoint.MINILM_PACKAGE = "a_package_that_is_not_installed"
     sys.argv[:1] = ["streamlit", "run"]
     cli.main()

@@ -11,10 +11,10 @@ from playground import ModelConfig
 from playground.figures import ablation as figures
 from playground.figures import palette
 from playground.figures.ablation import Measured, Set
-from playground.training.ablation import Ablation, ArmResult, arms
 from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
-from playground.training.regularisers import REGULARISERS
+from playground.training.regularisers.ablation import Ablation, ArmResult, arms
+from playground.training.regularisers.catalogue import REGULARISERS
 
 CONFIG = ModelConfig(vocab_size=0, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=16, dropout=0.0)
 RECIPE = Recipe(task="reverse", length=6, n_symbols=5, n_train=40, n_validation=24, steps=6, batch_size=8)

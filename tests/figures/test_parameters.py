@@ -9,10 +9,10 @@ import pytest
 
 from playground import ModelConfig, count_parameters
 from playground.accounting import LABELS, Count, attention_overtakes, count_flops, flops_by_length
+from playground.accounting.readable import in_millions, share, times
 from playground.figures import palette
 from playground.figures import parameters as figures
 from playground.presets import PRESETS
-from playground.readable import in_millions, share, times
 
 CONFIG = PRESETS["minilm-l6"].config
 VARIANTS = {

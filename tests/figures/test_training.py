@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from playground.figures import palette
 from playground.figures import training as figures
 from playground.training.history import Evaluation, History, Measure
-from playground.training.optimisation import learning_rate
+from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
 
 

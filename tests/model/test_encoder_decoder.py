@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from playground import ConfigError, Encoder, EncoderDecoder, ModelConfig, Trace
+from playground import Encoder, EncoderDecoder, ModelConfig, Trace
 from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import Activation, NormPlacement
+from playground.errors import ConfigError
 from playground.model import causal_and_padding, causal_mask
 from playground.presets import PRESETS
 from tests.model.reference import scramble, torch_decoder_layer, torch_encoder, vectors

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.limits import MAX_TOKENS
-from playground.pretrained import minilm_path
 from playground.text import Batch, Tokenizer, bpe, characters, wordpiece, words
+from playground.weights.checkpoint import minilm_path
 
 HARD_TEXTS = [
     "",

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from playground.training.augment import augment, span
-from playground.training.data import MASK_ID, make_data
 from playground.training.recipe import Recipe
+from playground.training.tasks.data import MASK_ID, make_data
 
 N, LENGTH = 2_000, 12
 DATA = make_data(Recipe(length=LENGTH, n_train=N, n_validation=1)).train

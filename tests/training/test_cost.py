@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from playground import ModelConfig
-from playground.engine import TooLargeError
+from playground.errors import TooLargeError
 from playground.training.cost import MAX_NUMBERS, Speed, check_cost, held, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from playground.config import ConfigError
-from playground.training.recipe import _CHOICES, _REAL, _TEXT, _WHOLE, Recipe, RecipeError
+from playground.errors import ConfigError, RecipeError
+from playground.training.recipe import _CHOICES, _REAL, _TEXT, _WHOLE, Recipe
 
 SWITCHES = [field.name for field in fields(Recipe) if field.type == "bool" or field.type is bool]
 

@@ -10,15 +10,16 @@ import torch
 import torch.nn.functional as F
 
 from playground import Encoder, EncoderDecoder, ModelConfig
+from playground.errors import RecipeError
 from playground.model.dropout import Dropout
 from playground.training.augment import augment
-from playground.training.data import make_data
+from playground.training.evaluation import N_LOOKS, look_steps, measure, snapshot, snapshot_steps
 from playground.training.losses import IGNORE
-from playground.training.measuring import N_LOOKS, look_steps, measure, snapshot, snapshot_steps
 from playground.training.network import Tagger, architecture, build_network, scores
-from playground.training.optimisation import build_optimizer
-from playground.training.recipe import Recipe, RecipeError, TaskName
+from playground.training.optimiser import build_optimizer
+from playground.training.recipe import Recipe, TaskName
 from playground.training.seeding import generator
+from playground.training.tasks.data import make_data
 from playground.training.trainer import Trainer, wider
 
 CONFIG = ModelConfig(vocab_size=0, d_model=32, n_heads=2, n_layers=1, d_ff=64, max_len=32, dropout=0.3)
@@ -137,7 +138,7 @@ def test_evaluations_are_plain_cross_entropy_over_the_whole_set() -> None:
 def test_measuring_in_pieces_is_measuring_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(CONFIG, SMALL)
     whole = measure(trainer.network, trainer.data.validation, SMALL, CPU)
-    monkeypatch.setattr("playground.training.measuring._TOKENS", 15)
+    monkeypatch.setattr("playground.training.evaluation._TOKENS", 15)
     pieces = measure(trainer.network, trainer.data.validation, SMALL, CPU)
     assert pieces.loss == pytest.approx(whole.loss, rel=1e-5)
     assert pieces.accuracy == whole.accuracy
@@ -184,7 +185,7 @@ def test_large_attention_is_noted_less_often(task: TaskName, affordable: int, mo
     config = architecture(CONFIG, recipe, data)
     whole = snapshot(build_network(config, recipe, data), data, recipe, 0, CPU)
     cells = sum(pattern.size for pattern in whole.patterns.values())
-    monkeypatch.setattr("playground.training.measuring.MAX_KEPT", affordable * cells + cells // 2)
+    monkeypatch.setattr("playground.training.evaluation.MAX_KEPT", affordable * cells + cells // 2)
     for n_steps in (7, 30, 1_000):
         steps, looks = sorted(snapshot_steps(config, n_steps, data)), sorted(look_steps(n_steps))
         assert len(steps) == (min(affordable, len(looks)) if affordable > 1 else 0)
@@ -197,10 +198,10 @@ def test_large_attention_is_noted_less_often(task: TaskName, affordable: int, mo
 
 def test_a_run_keeps_the_snapshots_that_it_can_afford(monkeypatch: pytest.MonkeyPatch) -> None:
     n = int(make_data(SMALL).validation.mask[0].sum())
-    monkeypatch.setattr("playground.training.measuring.MAX_KEPT", 4 * 2 * n * n)
+    monkeypatch.setattr("playground.training.evaluation.MAX_KEPT", 4 * 2 * n * n)
     trainer = trained()
     assert [snapshot.step for snapshot in trainer.history.snapshots] == [0, 10, 20, 30]
-    monkeypatch.setattr("playground.training.measuring.MAX_KEPT", 2 * n * n)
+    monkeypatch.setattr("playground.training.evaluation.MAX_KEPT", 2 * n * n)
     trainer = trained()
     assert trainer.history.snapshots == []
     assert len(trainer.history.evaluations) == N_LOOKS + 1

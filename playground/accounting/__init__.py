@@ -1,0 +1,20 @@
+"""Parameters, arithmetic, bytes and shapes of an architecture: named terms, from its config alone."""
+
+from playground.accounting.flops import attention_overtakes, count_flops, flops_by_length
+from playground.accounting.memory import Memory, count_memory
+from playground.accounting.parameters import count_encoder_decoder, count_parameters
+from playground.accounting.terms import LABELS, Component, Count, Term
+
+__all__ = [
+    "LABELS",
+    "Component",
+    "Count",
+    "Memory",
+    "Term",
+    "attention_overtakes",
+    "count_encoder_decoder",
+    "count_flops",
+    "count_memory",
+    "count_parameters",
+    "flops_by_length",
+]

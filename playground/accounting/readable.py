@@ -1,0 +1,93 @@
+"""Counts as people read them: formulas with their numbers, rounded sizes, ratios and tables."""
+
+import re
+from collections.abc import Iterable
+
+import pandas as pd
+
+from playground.accounting.memory import count_memory
+from playground.accounting.parameters import count_parameters
+from playground.accounting.terms import LABELS, Count, Term
+from playground.config import ModelConfig
+
+
+def substitute(formula: str, config: ModelConfig, **sizes: int) -> str:
+    """Put numbers in place of a formula's names: the config's fields, and sizes such as B and T."""
+    names = vars(config) | sizes
+    return re.sub("[A-Za-z_]+", lambda name: f"{names[name[0]]:,}" if name[0] in names else name[0], formula)
+
+
+def in_units(number: float, unit: str) -> str:
+    """Round to three digits with a decimal prefix: 90,261,504 B is `90.3 MB`."""
+    return _rounded(number, ("", "k", "M", "G", "T", "P")) + unit
+
+
+def in_millions(count: int) -> str:
+    """Round as the field counts parameters: `22.6 M`, `175 B` for billions."""
+    return _rounded(count, ("", "k", "M", "B", "T")).rstrip()
+
+
+def times(ratio: float) -> str:
+    """How many times as large: `7,738 ×`, `0.21 ×`, `1/7,738 ×`."""
+    if ratio < 0.01:
+        return f"1/{1 / ratio:,.0f} ×"
+    return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×"
+
+
+def share(part: int, whole: int) -> str:
+    """A share that is never rounded to nothing: `53 %`, `0.044 %`, `< 0.01 %`."""
+    percent = 100 * part / whole
+    if percent < 0.01:
+        return "< 0.01 %"
+    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
+
+
+def duration(seconds: float) -> str:
+    """A time to wait: `8 s`, `3 min`, `1.5 h`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"
+
+
+def listed(counts: Iterable[tuple[str, int]]) -> str:
+    """Names and numbers in one line."""
+    return ", ".join(f"{LABELS.get(name, name)} {count:,}" for name, count in counts)
+
+
+def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataFrame:
+    """One row a part: its formula, the same with the config's numbers, and what it comes to in all layers."""
+    parts: dict[str, list[Term]] = {}
+    for term in count:
+        parts.setdefault(term.part, []).append(term)
+    totals = [sum(term.count for term in terms) for terms in parts.values()]
+    return pd.DataFrame(
+        {
+            "part": list(parts),
+            "formula": [terms[0].formula for terms in parts.values()],
+            "with these numbers": [substitute(terms[0].formula, config, **sizes) for terms in parts.values()],
+            "each": [terms[0].count for terms in parts.values()],
+            "times": [len(terms) for terms in parts.values()],
+            "total": totals,
+            "share, %": [100 * total / count.total for total in totals],
+            "component": [LABELS[terms[0].component] for terms in parts.values()],
+        }
+    )
+
+
+def memory_table(config: ModelConfig, n_tokens: int) -> pd.DataFrame:
+    """One row a purpose, for one sentence: what it takes, its formula, and the same with numbers."""
+    rows, n = count_memory(config, n_tokens), count_parameters(config).total
+    return pd.DataFrame(
+        {
+            "memory for": [row.purpose for row in rows],
+            "size": [in_units(row.n_bytes, "B") for row in rows],
+            "formula, in bytes": [row.formula for row in rows],
+            "with these numbers": [substitute(row.formula, config, N=n, B=1, T=n_tokens) for row in rows],
+        }
+    )
+
+
+def _rounded(number: float, prefixes: tuple[str, ...]) -> str:
+    """Three digits, a space and the prefix of the largest power of 1,000 that leaves at least 1."""
+    power = max(i for i in range(len(prefixes)) if i == 0 or number >= 0.9995 * 1000**i)
+    return f"{number / 1000**power:.3g} {prefixes[power]}"

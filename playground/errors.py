@@ -1,0 +1,52 @@
+"""What can be wrong with a request: each message is one sentence that says what would work.
+
+Anything else that is raised is a programming error, and belongs into the log with its traceback.
+"""
+
+
+class PlaygroundError(Exception):
+    """Something that was asked for can't be done; the message is for people."""
+
+
+class ConfigError(PlaygroundError, ValueError):
+    """An architecture that cannot be built.
+
+    Attributes:
+        field: the field at fault.
+        value: what it was set to.
+        works: values of that field that would work, nearest first.
+    """
+
+    def __init__(self, field: str, value: object, reason: str, works: tuple[object, ...]) -> None:
+        self.field, self.value, self.works = field, value, works
+        nearest = " or ".join(str(choice) for choice in works)
+        too_long = isinstance(value, int) and abs(value) > 10**400
+        super().__init__(f"{field}={'a huge number' if too_long else repr(value)} {reason}; {nearest} would work.")
+
+
+class RecipeError(ConfigError):
+    """A training run that cannot be; names the field, its value, and what would work, as `ConfigError` does."""
+
+
+class InputError(PlaygroundError, ValueError):
+    """A text, a tensor or a number that does not fit what it is given to."""
+
+
+class WeightsError(PlaygroundError, ValueError):
+    """Weights that do not fit a model, or a file of weights that can't be read or trusted."""
+
+
+class PretrainedError(PlaygroundError):
+    """A checkpoint that is not there, or that can't be trusted or read."""
+
+
+class TooLargeError(PlaygroundError, ValueError):
+    """A model, a text or a run that this server will not compute; the message says what would fit."""
+
+
+class UnavailableError(PlaygroundError, LookupError):
+    """Weights that this session does not hold."""
+
+
+class BusyError(PlaygroundError, RuntimeError):
+    """Every turn to compute is taken."""

@@ -1,0 +1,1 @@
+"""One bounded pass each: (model, text) → arrays."""

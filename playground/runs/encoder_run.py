@@ -1,0 +1,111 @@
+"""One bounded pass: (encoder, batch, sentence) → `Run`, the arrays that every page draws from."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from playground.config import ModelConfig
+from playground.model import Encoder, Trace, causal_and_padding
+from playground.runs.budget import check_kept
+from playground.text import Batch
+
+Array = NDArray[np.float32]
+
+_LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
+"""Intermediates that no page needs of every layer at once; the rest of the trace is kept."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the encoder did with one sentence of a batch. T counts the batch's padding too, H heads, D = d_model.
+
+    Attributes:
+        config: the architecture that ran.
+        tokens: the sentence's pieces, and `[PAD]` up to T.
+        special: (T,) bool, tokens that the tokenizer added, padding included.
+        padding: (T,) bool.
+        allowed: (T, T) bool, which key each query may attend to.
+        arrays: the trace without its sentence axis, by its names; read-only. See `Trace`.
+        device: where it ran.
+        seconds: how long the forward pass took.
+    """
+
+    config: ModelConfig
+    tokens: tuple[str, ...]
+    special: NDArray[np.bool_]
+    padding: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
+    arrays: Mapping[str, Array]
+    device: str
+    seconds: float
+
+    def pattern(self, layer: int) -> Array:
+        """One layer's attention: (H, T, T); padding's own rows are zero, nobody reads what padding attends to."""
+        return self.arrays[f"layers.{layer}.attn.pattern"] * ~self.padding[:, None]
+
+    def patterns(self) -> Array:
+        """Every layer's attention, as `pattern` gives it: (n_layers, H, T, T)."""
+        return np.stack([self.pattern(layer) for layer in range(self.config.n_layers)])
+
+
+def on_every_page(name: str) -> bool:
+    """Whether a point of the trace is among those that are kept of every layer."""
+    return not name.endswith(_LEFT_OUT)
+
+
+def run(
+    encoder: Encoder,
+    batch: Batch,
+    sentence: int = 0,
+    *,
+    causal: bool = False,
+    keep: Callable[[str], bool] = on_every_page,
+) -> Run:
+    """Run one sentence of a batch through an encoder, padded as the batch is, and keep what pages show.
+
+    Args:
+        encoder: the model, in eval or in train mode.
+        batch: the tokens.
+        sentence: which of them, from 0.
+        causal: whether later tokens are hidden.
+        keep: which points of the trace to keep, by name.
+
+    Raises:
+        TooLargeError: the attention patterns would be too many to keep.
+        InputError: the sentence is longer than the config's max_len.
+    """
+    device = next(encoder.parameters()).device
+    ids, keys = batch.ids[sentence : sentence + 1].to(device), batch.mask[sentence : sentence + 1].to(device)
+    n_tokens = ids.shape[1]
+    check_kept(encoder.config, n_tokens)
+    mask = causal_and_padding(keys) if causal else keys  # (1, T, T) or (1, T)
+
+    trace = Trace(keep)
+    started = time.perf_counter()
+    with torch.inference_mode():
+        encoder(ids, mask, trace)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+    seconds = time.perf_counter() - started
+
+    arrays = {name: tensor[0].cpu().numpy() for name, tensor in trace.items()}
+    padding = ~batch.mask[sentence].numpy()
+    n_padding = int(padding.sum())
+    special = np.array([*batch.special[sentence], *[True] * n_padding])
+    allowed = np.broadcast_to(mask[0].cpu().numpy(), (n_tokens, n_tokens))
+    for array in (*arrays.values(), padding, special):
+        array.flags.writeable = False
+    return Run(
+        config=encoder.config,
+        tokens=(*batch.tokens[sentence], *["[PAD]"] * n_padding),
+        special=special,
+        padding=padding,
+        allowed=allowed,
+        arrays=arrays,
+        device=device.type,
+        seconds=seconds,
+    )

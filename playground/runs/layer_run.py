@@ -1,0 +1,96 @@
+"""One layer of a pass with all that its arithmetic needs: every intermediate, and the learned numbers behind them.
+
+Legend: T tokens, padding included, H heads, D = d_model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from playground.model import Encoder
+from playground.model.blocks import EncoderBlock
+from playground.runs.encoder_run import Array, Run, run
+from playground.text import Batch
+
+
+@dataclass(frozen=True)
+class LayerRun:
+    """A pass, as one layer saw it.
+
+    Attributes:
+        run: the pass; its arrays are the whole trace of the embeddings and of this layer, and what enters it.
+        layer: which one, from 0.
+        merged: (T, D), the heads' results joined, before W_O; by the model's own merge.
+        learned: read-only, by name. `embed.positions` (T, D) and `embed.segments` (D,), where there are any; `gain` and
+            `bias` of `embed.norm`, `norm1`, `norm2`; of the linear maps only what the first number of an output takes:
+            `q.weight` (H, D) and `q.bias` (H,), a row a head, `k` and `v` alike, `o` and `up` (1, D), `down` (1, d_ff).
+    """
+
+    run: Run
+    layer: int
+    merged: Array
+    learned: Mapping[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        """An array of this layer, such as `attn.q`."""
+        return self.run.arrays[f"layers.{self.layer}.{name}"]
+
+    @property
+    def block_input(self) -> Array:
+        """What enters the block: (T, D)."""
+        return self.run.arrays[f"layers.{self.layer - 1}.out" if self.layer else "embed.out"]
+
+
+def trace_layer(encoder: Encoder, batch: Batch, sentence: int, layer: int, *, causal: bool = False) -> LayerRun:
+    """Run one sentence and keep all of one layer; arguments and errors as in `engine.run`."""
+    result = run(encoder, batch, sentence, causal=causal, keep=lambda name: belongs(name, layer))
+    block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
+    z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])
+    merged = _frozen(block.attn.merge(z[None])[0])
+    learned = _embedding_numbers(encoder, len(result.tokens)) | _block_numbers(block)
+    return LayerRun(result, layer, merged, {name: _frozen(tensor) for name, tensor in learned.items()})
+
+
+def belongs(name: str, layer: int) -> bool:
+    """Whether a point of the trace is the embeddings', this layer's, or what enters it."""
+    return name.startswith(("embed.", f"layers.{layer}.")) or name == f"layers.{layer - 1}.out"
+
+
+def _embedding_numbers(encoder: Encoder, n_tokens: int) -> dict[str, Tensor]:
+    embed = encoder.embed
+    numbers = {} if embed.norm is None else _norm_numbers("embed.norm", embed.norm)
+    if encoder.config.positions != "none":
+        numbers["embed.positions"] = embed.position_vectors(n_tokens)
+    if embed.segments is not None:
+        numbers["embed.segments"] = embed.segments.weight[0]
+    return numbers
+
+
+def _block_numbers(block: EncoderBlock) -> dict[str, Tensor]:
+    attn = block.attn
+    if attn.fused:  # rows are laid out (head, [q k v], d_head)
+        weights = attn.qkv.weight.view(attn.n_heads, 3, attn.d_head, -1)[:, :, 0]  # (H, 3, D)
+        biases = attn.qkv.bias.view(attn.n_heads, 3, attn.d_head)[:, :, 0]  # (H, 3)
+        rows = {name: (weights[:, i], biases[:, i]) for i, name in enumerate("qkv")}
+    else:
+        maps = {"q": attn.q, "k": attn.k, "v": attn.v}
+        rows = {name: (linear.weight[:: attn.d_head], linear.bias[:: attn.d_head]) for name, linear in maps.items()}
+    for name, linear in (("o", attn.o), ("up", block.ffn.up), ("down", block.ffn.down)):
+        rows[name] = (linear.weight[:1], linear.bias[:1])
+    numbers = _norm_numbers("norm1", block.norm1) | _norm_numbers("norm2", block.norm2)
+    for name, (weight, bias) in rows.items():
+        numbers |= {f"{name}.weight": weight, f"{name}.bias": bias}
+    return numbers
+
+
+def _norm_numbers(name: str, norm: nn.Module) -> dict[str, Tensor]:
+    return {f"{name}.{part}": tensor for part, tensor in norm.named_parameters()}
+
+
+def _frozen(tensor: Tensor) -> Array:
+    """A copy, so that no more of the weights stays in memory than is shown."""
+    array: Array = tensor.detach().cpu().numpy().copy()
+    array.flags.writeable = False
+    return array

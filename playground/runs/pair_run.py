@@ -1,0 +1,164 @@
+"""One bounded pass of an encoder–decoder: (model, source, target) → `PairRun`, the arrays that its page draws from.
+
+Legend: Ts/Tt source/target tokens, padding included; Tq/Tk queries/keys, L layers, H heads, V target words.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from playground.config import ModelConfig
+from playground.model import EncoderDecoder, Trace, causal_mask
+from playground.model.masks import no_peek
+from playground.runs.budget import check_pair_patterns
+from playground.runs.encoder_run import Array
+from playground.text import Batch
+
+Mask = NDArray[np.bool_]
+
+POINTS = {
+    "encoder self": "encoder.layers.{}.attn.pattern",
+    "decoder self": "decoder.layers.{}.self_attn.pattern",
+    "cross": "decoder.layers.{}.cross_attn.pattern",
+}
+"""The three attentions, and where a trace notes each layer's weights."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One sentence, as one half of the model gets it: padded as its batch is.
+
+    Attributes:
+        tokens: T pieces, `[PAD]` where there is none.
+        ids: (T,) int64.
+        padding: (T,) bool.
+    """
+
+    tokens: tuple[str, ...]
+    ids: NDArray[np.int64]
+    padding: Mask
+
+    @property
+    def n_real(self) -> int:
+        """How many tokens are not padding."""
+        return int((~self.padding).sum())
+
+
+@dataclass(frozen=True)
+class PairRun:
+    """What an encoder–decoder did with one source and one target sentence. Every array is read-only.
+
+    Attributes:
+        config: the architecture of both halves.
+        source: what the encoder read.
+        target: what the decoder was given.
+        masks: (T…, T…) bool, True = may attend, by name; see `build_masks`.
+        patterns: (L, H, Tq, Tk), attention by the names of `POINTS`.
+        logits: (Tt, V), a score for each target word as the one after each target token.
+        device: where it ran.
+        seconds: how long the forward pass took.
+    """
+
+    config: ModelConfig
+    source: Side
+    target: Side
+    masks: Mapping[str, Mask]
+    patterns: Mapping[str, Array]
+    logits: Array
+    device: str
+    seconds: float
+
+    def sides(self, attention: str) -> tuple[Side, Side]:
+        """Who asks and who is asked, in one of the three attentions."""
+        queries = self.source if attention == "encoder self" else self.target
+        return queries, self.target if attention == "decoder self" else self.source
+
+    def allowed(self, attention: str) -> Mask:
+        """Which key each query may look at, (Tq, Tk)."""
+        if attention == "decoder self":
+            return self.masks["combined"]
+        queries, keys = self.sides(attention)
+        return np.broadcast_to(~keys.padding, (queries.padding.size, keys.padding.size))
+
+    def next_words(self, position: int) -> NDArray[np.float64]:
+        """Softmax of the logits at one target position: each word's probability of coming next, (V,)."""
+        logits = self.logits[position].astype(np.float64)
+        weights = np.exp(logits - logits.max())
+        probabilities: NDArray[np.float64] = weights / weights.sum()
+        return probabilities
+
+
+def build_masks(source_keys: Tensor, target_keys: Tensor) -> dict[str, Tensor]:
+    """The masks of one pair, True = may attend, with a first axis of 1.
+
+    Args:
+        source_keys: (1, Ts) bool, True = a token, not padding.
+        target_keys: (1, Tt) likewise.
+
+    Returns:
+        `source padding` (1, Tt, Ts), the same row for every query; `target padding` (1, Tt, Tt), likewise; `no peek`
+        (1, Tt, Tt), no key after its query; `combined` (1, Tt, Tt), the two before together.
+    """
+    n_tokens = target_keys.shape[1]
+    return {
+        "source padding": source_keys[:, None].expand(-1, n_tokens, -1),
+        "target padding": target_keys[:, None].expand(-1, n_tokens, -1),
+        "no peek": causal_mask(n_tokens, target_keys.device),
+        "combined": no_peek(target_keys, 1, n_tokens, target_keys.device)[:, 0],
+    }
+
+
+def run_pair(model: EncoderDecoder, source: Batch, target: Batch, sentence: int = 0, line: int = 0) -> PairRun:
+    """Run one sentence of a source batch and one of a target batch, each padded as its batch is.
+
+    Raises:
+        TooLargeError: the attention patterns would be too many to keep.
+        InputError: a sentence is longer than the config's max_len.
+    """
+    config, device = model.config, next(model.parameters()).device
+    check_pair_patterns(config, source.ids.shape[1], target.ids.shape[1])
+    source_ids, source_keys = (rows[sentence : sentence + 1].to(device) for rows in (source.ids, source.mask))
+    target_ids, target_keys = (rows[line : line + 1].to(device) for rows in (target.ids, target.mask))
+    masks = build_masks(source_keys, target_keys)
+
+    trace = Trace(keep=lambda name: name.endswith(".pattern"))
+    started = time.perf_counter()
+    with torch.inference_mode():
+        logits = model(source_ids, target_ids, source_keys, masks["combined"], trace)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+    seconds = time.perf_counter() - started
+
+    patterns = {attention: stacked(trace, point, config.n_layers) for attention, point in POINTS.items()}
+    run = PairRun(
+        config=config,
+        source=_side(source, sentence),
+        target=_side(target, line),
+        masks={name: mask[0].cpu().numpy() for name, mask in masks.items()},
+        patterns=patterns,
+        logits=logits[0].cpu().numpy(),
+        device=device.type,
+        seconds=seconds,
+    )
+    for array in (*run.masks.values(), run.logits):
+        array.flags.writeable = False
+    return run
+
+
+def stacked(trace: Mapping[str, Tensor], point: str, n_layers: int) -> Array:
+    """One point of every layer, of a trace's first sentence: (L, …), read-only; `{}` in the point is the layer."""
+    array: Array = np.stack([trace[point.format(i)][0].cpu().numpy() for i in range(n_layers)])
+    array.flags.writeable = False
+    return array
+
+
+def _side(batch: Batch, sentence: int) -> Side:
+    padding, ids = ~batch.mask[sentence].numpy(), batch.ids[sentence].numpy().copy()
+    for array in (padding, ids):
+        array.flags.writeable = False
+    return Side((*batch.tokens[sentence], *["[PAD]"] * int(padding.sum())), ids, padding)

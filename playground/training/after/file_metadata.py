@@ -1,0 +1,123 @@
+"""What stands beside the weights in a file: recipe, architecture and results, which a stranger may have written."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from playground.config import ModelConfig
+from playground.errors import ConfigError, InputError, WeightsError
+from playground.training.recipe import Recipe
+from playground.weights import quoted
+
+FORMAT = "playground-trained-1"
+"""Which parts there are, and what they mean."""
+
+OUTCOMES = ("finished", "stopped early", "diverged", "cancelled")
+
+
+@dataclass(frozen=True)
+class Results:
+    """How a run went, in small numbers.
+
+    Attributes:
+        outcome: one of `OUTCOMES`.
+        steps: optimisation steps done.
+        kept_step: the step after which the network had the weights that were kept.
+        baseline: share of validation targets that the task's simple rule gets right.
+        validation_loss: of these weights, in nats.
+        validation_accuracy: of these weights.
+    """
+
+    outcome: str
+    steps: int
+    kept_step: int
+    baseline: float
+    validation_loss: float
+    validation_accuracy: float
+
+    def __post_init__(self) -> None:
+        whole, shares = (self.steps, self.kept_step), (self.baseline, self.validation_accuracy)
+        if (
+            self.outcome not in OUTCOMES
+            or not all(type(n) is int and 0 <= n <= 10**9 for n in whole)
+            or not all(_is_number(share) and 0 <= share <= 1 for share in shares)
+            or not (_is_number(self.validation_loss) and self.validation_loss >= 0)
+        ):
+            raise InputError("Steps are whole numbers, shares lie between 0 and 1, a loss is not below 0.")
+
+
+def write(recipe: Recipe, config: ModelConfig, results: Results) -> dict[str, str]:
+    """The metadata of a file."""
+    parts = {"recipe": asdict(recipe), "config": asdict(config), "results": asdict(results)}
+    return {"format": FORMAT, **{name: json.dumps(part, sort_keys=True) for name, part in parts.items()}}
+
+
+def read(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
+    """The metadata of a file, believed as far as each part alone can be checked.
+
+    Raises:
+        WeightsError: says in one sentence what is missing or makes no sense.
+    """
+    if "format" not in metadata:
+        raise WeightsError(
+            "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
+            "the sidebar to open it."
+        )
+    if metadata["format"] != FORMAT:
+        raise WeightsError(
+            f"This file says that it is {quoted(metadata['format'])}; this version of the playground reads {FORMAT}."
+        )
+    return (
+        _made(Recipe, _part(metadata, "recipe", Recipe), "recipe"),
+        _made(ModelConfig, _part(metadata, "config", ModelConfig), "architecture"),
+        _made(Results, _part(metadata, "results", Results), "results"),
+    )
+
+
+def _made(kind: Any, values: dict[str, Any], name: str) -> Any:
+    try:
+        return kind(**values)
+    except ConfigError as error:
+        raise WeightsError(f"The file's {name} makes no sense: {error}") from error
+    except InputError as error:
+        raise WeightsError(f"The file's {name} make no sense. {error}") from error
+
+
+def _part(metadata: Mapping[str, str], name: str, kind: Any) -> dict[str, Any]:
+    """One part as a dictionary of exactly its fields, none of them larger or deeper than a setting can be."""
+    try:
+        values = json.loads(metadata[name])
+        json.dumps(values, ensure_ascii=False).encode()
+    except KeyError:
+        raise WeightsError(f"The file's description has no {name}: the file is damaged.") from None
+    except UnicodeEncodeError as error:  # JSON can name half of a surrogate pair, which no text may hold
+        raise WeightsError(f"The file's {name} holds half a character: the file is damaged.") from error
+    except (ValueError, RecursionError) as error:
+        raise WeightsError(f"The file's {name} is not valid JSON: the file is damaged.") from error
+    if not isinstance(values, dict):
+        raise WeightsError(f"The file's {name} is not a list of settings: the file is damaged.")
+    known = [field.name for field in fields(kind)]
+    strange = next((key for key in values if key not in known), None)
+    if strange is not None:
+        raise WeightsError(f"The file's {name} has a setting {quoted(strange)}, which is not known here.")
+    missing = next((key for key in known if key not in values), None)
+    if missing is not None:
+        raise WeightsError(f"The file's {name} does not say {missing}.")
+    odd = next((key for key, value in values.items() if not _is_setting(key, value)), None)
+    if odd is not None:
+        raise WeightsError(f"The file's {name} says {odd}={quoted(str(values[odd])[:100])}, which is no setting.")
+    return values
+
+
+def _is_setting(key: str, value: Any) -> bool:
+    """Whether a value could be one, so that an error may quote it."""
+    if isinstance(value, str):
+        return key == "text" or re.fullmatch(r"[\w -]{1,40}", value) is not None
+    return isinstance(value, bool) or (_is_number(value) and abs(value) < 10**12)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf

@@ -1,0 +1,124 @@
+"""A trained network that writes: the next character again and again, or the decoder's half of a sequence pair.
+
+Legend: B sequences, T tokens, Ts/Tt source/target tokens, C classes.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from playground.errors import InputError
+from playground.model import EncoderDecoder, causal_mask
+from playground.training.network import Tagger
+from playground.training.tasks.data import SPECIALS
+
+
+def generate(
+    tagger: Tagger,
+    ids: list[int],
+    n: int,
+    *,
+    temperature: float,
+    top_k: int,
+    generator: torch.Generator,
+    window: int | None = None,
+) -> Iterator[int]:
+    """Write on: yield n tokens, each drawn after the prompt and all that was drawn before.
+
+    Special tokens are never drawn.
+
+    Args:
+        tagger: a network whose classes are its tokens, and which was trained not to look ahead.
+        ids: the prompt, one token at least.
+        n: how many tokens.
+        temperature: τ in softmax(logits / τ); 0 = always the most likely token.
+        top_k: how many of the most likely tokens may be drawn; 0 = all (Fan et al. 2018, section 5.1).
+        generator: on the CPU.
+        window: how many of the last tokens the network reads, at most its max_len, which is the default.
+
+    Raises:
+        InputError: the prompt is empty, or a number is out of range; later, the network's scores are not finite.
+    """
+    _check(ids, n, temperature, top_k, window)
+    longest = tagger.config.max_len
+    return _write(tagger, list(ids), n, temperature, top_k, generator, min(window or longest, longest))
+
+
+def _check(ids: list[int], n: int, temperature: float, top_k: int, window: int | None) -> None:
+    if not ids:
+        raise InputError("The network says what comes next, so that it needs something to start from: one character.")
+    if not 0 <= temperature < float("inf"):
+        raise InputError(f"temperature={temperature} is not a number from 0, always the likeliest, upwards.")
+    for name, value, lowest in (("n", n, 0), ("top_k", top_k, 0), ("window", 1 if window is None else window, 1)):
+        if value < lowest:
+            raise InputError(f"{name}={value} is below {lowest}.")
+
+
+def _write(
+    tagger: Tagger, ids: list[int], n: int, temperature: float, top_k: int, generator: torch.Generator, window: int
+) -> Iterator[int]:
+    device = next(tagger.parameters()).device
+    for _ in range(n):
+        ids = ids[-window:]
+        with torch.inference_mode():  # left before each yield: it would hold for whoever takes the token
+            logits = tagger(torch.tensor([ids], device=device), causal_mask(len(ids), device))[0, -1]  # (C,)
+        ids.append(pick(logits.cpu(), temperature, top_k, generator))
+        yield ids[-1]
+
+
+def pick(logits: Tensor, temperature: float, top_k: int, generator: torch.Generator) -> int:
+    """Draw one token that is not special, given its logits (C,); arguments and errors as of `choices`."""
+    tokens, probabilities = choices(logits, temperature, top_k)
+    drawn = 0 if len(tokens) == 1 else int(probabilities.multinomial(1, generator=generator))
+    return int(tokens[drawn])
+
+
+def choices(logits: Tensor, temperature: float, top_k: int) -> tuple[Tensor, Tensor]:
+    """The tokens that may be drawn, likeliest first, and their probabilities, which add up to 1: (K,), (K,) float64.
+
+    Args:
+        logits: (C,), of all tokens; special ones are left out.
+        temperature: as of `generate`.
+        top_k: as of `generate`.
+
+    Raises:
+        InputError: the logits are not finite.
+    """
+    plain = logits[len(SPECIALS) :].to(torch.float64)
+    if not plain.isfinite().all():
+        raise InputError("The network's scores are no finite numbers: its training diverged, and it can say nothing.")
+    n = 1 if temperature == 0 else min(top_k or len(plain), len(plain))
+    best = plain.topk(n)
+    scaled = (best.values - best.values[0]) / (temperature or 1.0)  # the best is 0: none overflows
+    return len(SPECIALS) + best.indices, scaled.softmax(0)
+
+
+def greedy(
+    model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, *, bos: int, eos: int, longest: int
+) -> Tensor:
+    """Say the target of each source, at every step the most likely token: (B, Ts) → (B, Tt), [EOS] included.
+
+    Args:
+        model: a trained encoder–decoder.
+        src_ids: (B, Ts) int64.
+        src_mask: (B, Ts) bool, True = a token; None where there is no padding.
+        bos: the token that the target starts after; it is not returned.
+        eos: the token that ends it.
+        longest: most tokens of a target; one that has not ended by then is cut.
+
+    Returns:
+        (B, Tt) int64, 0 after a row's [EOS]; Tt is the longest target's length.
+
+    Raises:
+        InputError: as of `EncoderDecoder`.
+    """
+    said = torch.full((len(src_ids), 1), bos, device=src_ids.device)
+    ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
+    with torch.inference_mode():
+        memory = model.encode(src_ids, src_mask)
+        while said.shape[1] <= longest and not ended.all():
+            likeliest = model.decode(said, memory, src_mask)[:, -1:].argmax(-1)  # (B, 1)
+            said = torch.cat([said, likeliest.masked_fill(ended, 0)], 1)
+            ended |= likeliest == eos
+    return said[:, 1:].clone()

@@ -1,0 +1,179 @@
+"""What a training run leaves behind: a network that every page can look into, and that a file can carry."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from playground.config import ModelConfig
+from playground.errors import WeightsError
+from playground.model import Encoder
+from playground.runs.budget import check_budget, check_pair_budget
+from playground.text import Tokenizer
+from playground.training.after import file_metadata
+from playground.training.after.file_metadata import Results
+from playground.training.evaluation import measure
+from playground.training.network import Network, architecture, count_network, new_network
+from playground.training.recipe import Recipe
+from playground.training.tasks.catalogue import TASKS, Kind
+from playground.training.tasks.data import Data, make_data
+from playground.training.trainer import Trainer
+from playground.weights import first_not_finite, read_metadata, read_tensors
+from playground.weights.recognise import MAX_COMPUTED_POSITIONS
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A network that was trained here, on the CPU, in eval mode and without gradients.
+
+    Attributes:
+        recipe: how.
+        config: the architecture, with the task's vocabulary.
+        network: an encoder with a head, or an encoder–decoder.
+        tokenizer: of the task's vocabulary.
+        labels: what each class is called.
+        example: a validation sequence as text.
+        results: how it went.
+        key: `trained-` and a hash of recipe, architecture and weights: equal keys are equal networks.
+    """
+
+    recipe: Recipe
+    config: ModelConfig
+    network: Network
+    tokenizer: Tokenizer
+    labels: tuple[str, ...]
+    example: str
+    results: Results
+    key: str
+
+    @property
+    def kind(self) -> Kind:
+        """What it does: `encoder`, `language` or `seq2seq`."""
+        return TASKS[self.recipe.task].kind
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder, or the encoder half."""
+        return self.network.encoder
+
+    @property
+    def initial_key(self) -> str:
+        """What the network is known by as it was before training."""
+        return self.key.replace("trained-", "initial-")
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the weights take, and again those from before training, with which they can be compared."""
+        return 2 * sum(parameter.nbytes for parameter in self.network.parameters())
+
+    def initial(self) -> Network:
+        """The network as it was before training, from its seed."""
+        return new_network(self.config, self.kind, len(self.labels), self.recipe.seed).requires_grad_(False)
+
+
+def from_trainer(trainer: Trainer) -> Trained:
+    """Copy what a run has reached, between two of its steps: at its end, or where it was cancelled."""
+    tensors = {name: tensor.detach().cpu().clone() for name, tensor in trainer.network.state_dict().items()}
+    network = _filled(new_network(trainer.config, trainer.data.task.kind, len(trainer.data.labels), None), tensors)
+    seen = trainer.history.at(trainer.kept_step)
+    cpu, unseen = torch.device("cpu"), trainer.data.validation
+    reached = seen.validation if seen else measure(network, unseen, trainer.recipe, cpu)
+    results = Results(
+        outcome=trainer.outcome or "cancelled",
+        steps=trainer.step,
+        kept_step=trainer.kept_step,
+        baseline=trainer.data.baseline,
+        validation_loss=reached.loss,
+        validation_accuracy=reached.accuracy,
+    )
+    return _trained(trainer.recipe, trainer.config, network, trainer.data, results)
+
+
+def save(trained: Trained) -> bytes:
+    """A safetensors file of the network's own names, whose metadata says the rest."""
+    metadata = file_metadata.write(trained.recipe, trained.config, trained.results)
+    return safetensors.torch.save(dict(trained.network.state_dict()), metadata)
+
+
+def load(data: bytes, *, max_parameters: int) -> Trained:
+    """Read what `save` has written, or what claims to be that: everything is checked before it costs anything.
+
+    Args:
+        data: the file's bytes.
+        max_parameters: of the largest encoder, or encoder–decoder, that may be built.
+
+    Raises:
+        WeightsError: the file is damaged, of another kind, or does not fit itself.
+        RecipeError: its recipe's sequences do not fit its architecture, or can't be made.
+        TooLargeError: it has more parameters.
+    """
+    tensors = read_tensors(data)
+    recipe, config, results = file_metadata.read(read_metadata(data))
+    if config.n_layers > len(tensors) or config.max_len > MAX_COMPUTED_POSITIONS:
+        raise WeightsError(
+            f"The file describes {config.n_layers:,} layers and {config.max_len:,} positions; it holds "
+            f"{len(tensors):,} tensors, and {MAX_COMPUTED_POSITIONS:,} positions are the most."
+        )
+    check_budget(config, max_parameters)
+    made = make_data(replace(recipe, n_train=1))  # the vocabulary and the validation set are the same with all of them
+    if architecture(config, recipe, made) != config:
+        raise WeightsError(
+            f"The file's recipe makes a vocabulary of {made.tokenizer.vocab_size} tokens{_and_norms(recipe)}; its "
+            f"architecture has {config.vocab_size:,}, and the norms “{config.norm}”."
+        )
+    n_classes, held = len(made.labels), sum(tensor.numel() for tensor in tensors.values())
+    kind = made.task.kind
+    if kind == "seq2seq":
+        check_pair_budget(config, n_classes, max_parameters)
+    needed = count_network(config, kind, n_classes)
+    if held != needed:
+        raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {held:,}.")
+    return _trained(recipe, config, _filled(new_network(config, kind, n_classes, None), tensors), made, results)
+
+
+def _and_norms(recipe: Recipe) -> str:
+    return "" if recipe.layer_norm else " and no norms"
+
+
+def _filled(network: Network, tensors: Mapping[str, Tensor]) -> Network:
+    """Put tensors into a network of shapes; WeightsError for the first that does not fit."""
+    shapes = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    for name, shape in shapes.items():
+        if name not in tensors:
+            raise WeightsError(f"{name} is missing; the network needs it with shape {shape}.")
+        if tensors[name].shape != shape:
+            raise WeightsError(f"{name} has shape {tuple(tensors[name].shape)}; the network needs {shape}.")
+        if not tensors[name].is_floating_point():
+            raise WeightsError(f"{name} holds {tensors[name].dtype} numbers; the network needs floats.")
+    extra = next((name for name in tensors if name not in shapes), None)
+    if extra is not None:
+        raise WeightsError(f"{extra} is not a part of this network.")
+    wrong = first_not_finite(dict(tensors))
+    if wrong is not None:
+        raise WeightsError(f"{wrong} holds NaN or an infinite number.")
+    network.load_state_dict(tensors, assign=True)
+    return network.requires_grad_(False)
+
+
+def _trained(recipe: Recipe, config: ModelConfig, network: Network, data: Data, results: Results) -> Trained:
+    return Trained(
+        recipe=recipe,
+        config=config,
+        network=network,
+        tokenizer=data.tokenizer,
+        labels=data.labels,
+        example=data.example,
+        results=results,
+        key=f"trained-{_hash(recipe, config, network.state_dict())}",
+    )
+
+
+def _hash(recipe: Recipe, config: ModelConfig, tensors: Mapping[str, Tensor]) -> str:
+    digest = hashlib.sha256(json.dumps([asdict(recipe), asdict(config), list(tensors)], sort_keys=True).encode())
+    for tensor in tensors.values():
+        digest.update(tensor.contiguous().numpy().tobytes())
+    return digest.hexdigest()

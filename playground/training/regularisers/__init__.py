@@ -1,0 +1,1 @@
+"""Tutorial C's ten regularisers, and experiments that measure what each does."""

@@ -1,0 +1,165 @@
+"""Tutorial C's ten regularisers: what each does, where it acts, and how a recipe switches it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from playground.training.recipe import Recipe
+from playground.training.tasks.catalogue import TASKS
+
+TEN: Mapping[int, str] = {
+    1: "Dropout",
+    2: "Attention masking",
+    3: "Weight decay",
+    4: "Layer normalisation",
+    5: "Label smoothing",
+    6: "Early stopping",
+    7: "Data augmentation",
+    8: "Gradient clipping",
+    9: "Knowledge distillation",
+    10: "Dropout at residual connections",
+}
+"""The ten by their number; some have several switches."""
+
+
+@dataclass(frozen=True)
+class Regulariser:
+    """One switch.
+
+    Attributes:
+        field: the recipe's field that holds its strength; also its key.
+        number: its place among the ten.
+        title: for people.
+        does: what it does, in a sentence or a few.
+        acts: where, in a few words.
+        scale: what its strength is, in a few words; empty for a switch without a strength.
+        usual: a strength to begin with, which shows in a small run; True for what a transformer has by nature.
+    """
+
+    field: str
+    number: int
+    title: str
+    does: str
+    acts: str
+    scale: str
+    usual: Any
+
+    @property
+    def by_nature(self) -> bool:
+        """Whether a transformer has it unless it is taken away: masks and norms."""
+        return self.usual is True
+
+    def strength(self, recipe: Recipe) -> Any:
+        """What the recipe sets it to; 0 or False where the recipe has it not."""
+        return getattr(recipe, self.field)
+
+    def switched(self, recipe: Recipe, on: bool, strength: Any = None) -> Recipe:
+        """The recipe with it, at this or its usual strength, or without it; nothing else changes."""
+        off, wanted = type(self.usual)(0), self.usual if strength is None else strength
+        change: dict[str, Any] = {self.field: wanted if on else off}
+        return replace(recipe, **change)
+
+
+_ALL = (
+    Regulariser(
+        "dropout_attention", 1, "Dropout on attention weights",
+        "Some tokens are not looked at in this step, so that no head can rely on a single one.",
+        "softmax(scores), before the values are added up", "probability", 0.1,
+    ),
+    Regulariser(
+        "dropout_feedforward", 1, "Dropout in the feed-forward",
+        "Some hidden features are missing in this step, so that none of them is needed alone.",
+        "the hidden layer, after its activation", "probability", 0.1,
+    ),
+    Regulariser(
+        "dropout_positions", 1, "Dropout on the embedded tokens",
+        "Some numbers of every token's vector are missing before the first block sees it.",
+        "token + position, before the first block", "probability", 0.1,
+    ),
+    Regulariser(
+        "mask_padding", 2, "Padding mask",
+        "Tokens that only fill up a batch are hidden; without it, an answer depends on how long the neighbours are.",
+        "scores of padded keys become −∞", "", True,
+    ),
+    Regulariser(
+        "causal", 2, "Causal mask",
+        "Later characters are hidden; without it, saying the next one is looking it up, and nothing else is learnt.",
+        "scores of later keys become −∞", "", True,
+    ),
+    Regulariser(
+        "weight_decay", 3, "Weight decay",
+        "Every step pulls the weights towards 0, so that one stays large only where the data asks for it. It is meant "
+        "for AdamW, which takes λ times the learning rate of each weight away. SGD adds λ · w to the gradient, and its "
+        "momentum makes that about ten times as much; Adam rescales it with the gradient, so that a small λ may be too "
+        "strong.",
+        "matrices and tables, in the optimiser's step", "λ; AdamW takes λ · lr · w at each step", 0.3,
+    ),
+    Regulariser(
+        "layer_norm", 4, "Layer normalisation",
+        "Every vector is brought to mean 0 and variance 1, so that no layer's numbers drift off.",
+        "twice in every block", "", True,
+    ),
+    Regulariser(
+        "label_smoothing", 5, "Label smoothing",
+        "A share of each target is spread over all classes, so that certainty is never rewarded.",
+        "the targets of the loss", "ε, the share", 0.1,
+    ),
+    Regulariser(
+        "patience", 6, "Early stopping",
+        "Training ends once the validation loss has stopped falling, and the weights with the lowest come back.",
+        "the training loop", "evaluations without a lower loss", 5,
+    ),
+    Regulariser(
+        "token_masking", 7, "Token masking",
+        "Some tokens are shown as [MASK], so that the answer has to follow from the others.",
+        "what the encoder reads, while training", "probability", 0.1,
+    ),
+    Regulariser(
+        "token_swapping", 7, "Token swapping",
+        "Some neighbours change places while the answer stays, so that no place can be trusted blindly.",
+        "what the encoder reads, while training", "probability of a pair", 0.1,
+    ),
+    Regulariser(
+        "span_masking", 7, "Span masking",
+        "One piece of every sequence is shown as [MASK]: a longer gap than single tokens leave.",
+        "what the encoder reads, while training", "share of the sequence", 0.2,
+    ),
+    Regulariser(
+        "clip", 8, "Gradient clipping",
+        "A gradient longer than this is shortened to it, so that one odd batch cannot throw the weights away.",
+        "the whole gradient, before the step", "largest norm", 1.0,
+    ),
+    Regulariser(
+        "distill", 9, "Knowledge distillation",
+        "A teacher twice as wide learns first; the network then learns its probabilities too, not the bare answers.",
+        "the loss", "the teacher's share of it", 0.5,
+    ),
+    Regulariser(
+        "dropout_residual", 10, "Dropout at residual connections",
+        "Some numbers that a sublayer would add are missing in this step, so that the stream carries the load.",
+        "what attention and feed-forward add to the stream", "probability", 0.1,
+    ),
+)  # fmt: skip
+
+REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for regulariser in _ALL}
+"""Every switch by the recipe's field, in the order of the ten."""
+
+
+def plain(recipe: Recipe) -> Recipe:
+    """The recipe with nothing but what a transformer has by nature: masks and norms."""
+    for regulariser in REGULARISERS.values():
+        recipe = regulariser.switched(recipe, on=regulariser.by_nature)
+    return recipe
+
+
+def idle(regulariser: Regulariser, recipe: Recipe, norm: str) -> str:
+    """Why a switch can change nothing in a recipe's task and an architecture with these norms; empty where it can."""
+    if regulariser.field == "causal" and recipe.task != "characters":
+        return f"only “{TASKS['characters'].title}” hides what comes later"
+    if regulariser.field == "mask_padding" and TASKS[recipe.task].material == "text":
+        return "windows of text are equally long, so that nothing is padded"
+    if regulariser.field == "token_swapping" and TASKS[recipe.task].kind == "language":
+        return "the answer is the next character, which a swap would show"
+    if regulariser.field == "layer_norm" and norm == "none":
+        return "the architecture has no norms anyway"
+    return ""

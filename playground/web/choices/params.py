@@ -1,0 +1,137 @@
+"""Every query parameter, which is the key of one widget: its frozen default and how its text is read."""
+
+from playground.analysis.gradient_reading import PARTS as GRADIENT_PARTS
+from playground.analysis.walkthrough import STAGES
+from playground.config import CHOICES
+from playground.limits import MAX_SENTENCES, MAX_TOKENS
+from playground.presets import PRESETS
+from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
+from playground.web.choices.experiment_params import ABLATION, TRAINING
+from playground.web.choices.kinds import Choice, Param, Size, Switch, Text, Whole
+
+DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
+DEFAULT_TARGET = "Het dier was te moe.\nDaarom stak het de straat niet over."
+"""What a translator would have made of the default text, in Dutch; of two lengths, so that the shorter is padded."""
+
+TRAINED = PRESETS["minilm-l6"].config
+
+N_HEADS = (*range(1, 17), 20, 24, 25, 32, 48, 64, 96)
+
+SIZES = {
+    "d_model": Size(
+        TRAINED.d_model,
+        (8, 15, 16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1600, 2048, 4096, 12288),
+    ),
+    "n_heads": Size(TRAINED.n_heads, N_HEADS),
+    "n_layers": Size(TRAINED.n_layers, (*range(1, 13), 16, 24, 32, 48, 96)),
+    "d_ff": Size(
+        TRAINED.d_ff,
+        (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6400, 8192, 16384, 49152),
+    ),
+    "max_len": Size(TRAINED.max_len, (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000)),
+    "norm_eps": Size(TRAINED.norm_eps, (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1)),
+    "n_segments": Size(TRAINED.n_segments, (0, 1, 2)),
+    "dropout": Size(TRAINED.dropout, (0.0, 0.1, 0.2, 0.3, 0.5)),
+}
+WORDS = {
+    "norm_placement": Choice(TRAINED.norm_placement, CHOICES["norm_placement"]),
+    "norm": Choice(TRAINED.norm, CHOICES["norm"]),
+    "activation": Choice(TRAINED.activation, CHOICES["activation"]),
+    "positions": Choice(TRAINED.positions, CHOICES["positions"]),
+    "head_merge": Choice(TRAINED.head_merge, CHOICES["head_merge"]),
+}
+SWITCHES = {
+    "final_norm": Switch(TRAINED.final_norm),
+    "scale_embeddings": Switch(TRAINED.scale_embeddings),
+    "embedding_norm": Switch(TRAINED.embedding_norm),
+    "fused_qkv": Switch(TRAINED.fused_qkv),
+    "residual": Switch(TRAINED.residual),
+}
+ARCHITECTURE: dict[str, Param] = {**SIZES, **WORDS, **SWITCHES}
+"""The sidebar's architecture: `ModelConfig`'s own fields; the defaults are the trained model's."""
+
+WEIGHTS = Choice("minilm", ("minilm", "random", "mine", "trained here"))
+TOKENIZER = Choice("wordpiece", ("wordpiece", "word", "char", "bpe"))
+VOCAB_SIZE = Whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY)
+SENTENCE = Whole(1, 1, MAX_SENTENCES)
+SEED = Whole(0, 0, 2**31 - 1)
+
+SHARED: dict[str, Param] = {
+    "text": Text(DEFAULT_TEXT),
+    "sentence": SENTENCE,
+    "weights": WEIGHTS,
+    "untrained": Switch(False),
+    "tokenizer": TOKENIZER,
+    "vocab_size": VOCAB_SIZE,
+    **ARCHITECTURE,
+    "causal": Switch(False),
+    "seed": SEED,
+}
+"""The sidebar's parameters, the same on every page."""
+
+MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
+
+OWN: dict[str, Param] = {
+    "overview_shapes": Switch(False),
+    "overview_batch": Choice("this text", ("this text", "tutorial C: 30 × 200")),
+    "attention_layer": Whole(3, 0, 95),
+    "attention_head": Whole(1, 0, 95),
+    "attention_query": Whole(10, 0, MAX_TOKENS - 1),
+    "attention_show": Choice("one head", ("one head", "average of heads", "difference of two heads")),
+    "attention_other": Whole(0, 0, 95),
+    "attention_view": Choice("lines", ("lines", "ranking", "entropy", "rollout")),
+    "attention_hide": Switch(False),
+    "attention_stretch": Switch(False),
+    "norms_view": Choice("tokens", ("tokens", "statistics", "cosines", "by hand")),
+    "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
+    "norms_layer": Whole(0, 0, 96),
+    "norms_norm": Whole(0, 0, 193),
+    "norms_token": Whole(0, 0, MAX_TOKENS - 1),
+    "positions_view": Choice(
+        "swap two words", ("swap two words", "this sentence", "curves", "similarity", "doubled exponent")
+    ),
+    "positions_first": Whole(2, 0, MAX_TOKENS - 1),
+    "positions_second": Whole(8, 0, MAX_TOKENS - 1),
+    "positions_curve_1": Whole(0, 0, MAX_DIMENSION),
+    "positions_curve_2": Whole(10, 0, MAX_DIMENSION),
+    "positions_curve_3": Whole(100, 0, MAX_DIMENSION),
+    "positions_measure": Choice("dot product", ("dot product", "distance")),
+    "step_path": Choice("as the data moves", ("as the data moves", "as tutorial B")),
+    "step_stage": Choice("embedding", STAGES),
+    "step_layer": Whole(0, 0, 95),
+    "step_head": Whole(0, 0, 95),
+    "step_query": Whole(10, 0, MAX_TOKENS - 1),
+    "step_key": Whole(2, 0, MAX_TOKENS - 1),
+    "step_dropout": Switch(False),
+    "gradient_layers": Whole(12, 1, 48),
+    "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
+    "gradient_of": Choice("whole layer", GRADIENT_PARTS),
+    "gradient_view": Choice("chain rule", ("chain rule", "depth sweep")),
+    "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
+    "parameters_view": Choice("components", ("components", "treemap", "layers")),
+    "tutorials_against": Choice("E", ("A", "B", "C", "D", "E")),
+    "tutorials_letter": Choice("A", ("A", "B", "C", "D", "E")),
+    "encdec_target": Text(DEFAULT_TARGET, longest=500),
+    "encdec_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
+    "encdec_layer": Whole(0, 0, 95),
+    "encdec_head": Whole(0, 0, 95),
+    "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
+    **TRAINING,
+    **ABLATION,
+}
+"""The pages' own parameters; each starts with its page."""
+
+PARAMS = {**SHARED, **OWN}
+
+LOCKED = ("tokenizer", *ARCHITECTURE)
+"""What the trained weights decide."""
+
+
+def write(value: object) -> str:
+    """Turn a value into the text that its widget puts into the link."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def write_all(value: object) -> list[str]:
+    """The same for every kind of parameter: several words are a text each, none of them is an empty text."""
+    return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]

@@ -1,0 +1,66 @@
+"""The encoder–decoders and their runs that visitors share: few, since both halves together are large."""
+
+import streamlit as st
+
+from playground.config import ModelConfig
+from playground.limits import MAX_TOKENS
+from playground.model import EncoderDecoder
+from playground.runs.budget import check_pair_budget, check_pair_patterns
+from playground.runs.pair_run import PairRun, run_pair
+from playground.training.after.generate import greedy
+from playground.training.tasks.data import BOS_ID, EOS, EOS_ID
+from playground.web.server.settings import settings
+from playground.web.session import caches, session_models
+from playground.web.session.caches import TextKey
+
+
+@caches.by_weights(max_entries=3)
+def run(
+    source: TextKey, sentence: int, target: TextKey, line: int, weights: str, config: ModelConfig, seed: int
+) -> PairRun:
+    """Run one sentence of a source text and one line of a target text, both counted from 0.
+
+    `weights` are `random`, or those of an encoder–decoder that was trained here, before or after.
+
+    Raises:
+        TooLargeError: the model or the texts are over this server's limits.
+        BusyError: no turn came free.
+        InputError: a tokenizer has no word for the target, or a sentence is longer than the position table.
+    """
+    sources, targets = caches.tokenize(source), caches.tokenize(target)
+    tgt_vocab_size = caches.tokenizer(target).vocab_size
+    check_pair_budget(config, tgt_vocab_size, settings().max_parameters)
+    check_pair_patterns(config, sources.ids.shape[1], targets.ids.shape[1])
+    with caches.TURNS.take():
+        return run_pair(_model(weights, config, tgt_vocab_size, seed), sources, targets, sentence, line)
+
+
+@caches.by_weights(max_entries=3)
+def say(source: TextKey, weights: str, max_len: int) -> tuple[str, ...]:
+    """What an encoder–decoder that was trained here says to each sentence, token by token, the likeliest each time.
+
+    Raises:
+        BusyError: no turn came free.
+        InputError: nothing was trained here, or a sentence is longer than the position table.
+    """
+    sources, vocabulary, model = caches.tokenize(source), caches.tokenizer(source), _trained_pair(weights)
+    with caches.TURNS.take():
+        ids = sources.ids.to(caches.device()), sources.mask.to(caches.device())
+        said = greedy(model, *ids, bos=BOS_ID, eos=EOS_ID, longest=min(max_len, MAX_TOKENS) - 1)
+    return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in said.tolist())
+
+
+def _model(weights: str, config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
+    return _random_pair(config, tgt_vocab_size, seed) if weights == "random" else _trained_pair(weights)
+
+
+def _trained_pair(weights: str) -> EncoderDecoder:
+    network = session_models.network(weights)
+    if not isinstance(network, EncoderDecoder):
+        raise TypeError("an encoder alone has no decoder")
+    return network
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
+    return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(caches.device())

@@ -1,0 +1,45 @@
+"""A grid of thumbnails, one a head: a click opens the head, a frame shows which one is open."""
+
+from functools import partial
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from playground.web.components.drawings import head_frame
+from playground.web.shared import panels
+
+
+def head_picker(
+    key: str, figure: go.Figure, shape: tuple[int, int], selected: tuple[int, int], *, caption: str, alt: str
+) -> None:
+    """Show `figures.attention.head_grid`; a click moves the page's sliders.
+
+    Args:
+        key: the container's; its first word, as in `attention_grid`, also starts the sliders' keys.
+        figure: the grid.
+        shape: how many layers and heads it has.
+        selected: the layer and head that are open.
+        caption: how to read it.
+        alt: what it shows, for those who can't see it.
+    """
+    panels.chart(
+        key,
+        figure,
+        caption=caption,
+        alt=alt,
+        overlay=partial(head_frame, key, selected, *shape),
+        on_select=partial(_pick, key, shape[1]),
+        selection_mode="points",
+    )
+
+
+def _pick(key: str, n_heads: int) -> None:
+    """Open the head that was clicked; a click on a marked thumbnail unmarks it, which opens it as well."""
+    points = st.session_state[f"{key}_chart"].selection.points
+    last = f"_{key}_picked"
+    index = points[0]["point_index"] if points else st.session_state.get(last)
+    if index is None:
+        return
+    st.session_state[last] = index
+    page = key.split("_")[0]
+    st.session_state[f"{page}_layer"], st.session_state[f"{page}_head"] = divmod(index, n_heads)

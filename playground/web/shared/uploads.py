@@ -1,0 +1,60 @@
+"""A file that a visitor brings: an uploader that lets go of it, and one sentence where it can't be used."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from playground.errors import BusyError, PlaygroundError
+from playground.web.shared.markdown import escaped
+
+logger = logging.getLogger(__name__)
+
+
+def uploader_key(name: str) -> str:
+    """The key of an uploader: a new one after each file, since an uploader keeps what it was given."""
+    return f"{name}_{st.session_state.get(_count(name), 0)}"
+
+
+def take(name: str) -> UploadedFile | None:
+    """What was uploaded, of which the server keeps nothing more; None after a click on an uploader without a file."""
+    upload: UploadedFile | None = st.session_state.get(uploader_key(name))
+    if upload is not None:
+        st.session_state[_count(name)] = st.session_state.get(_count(name), 0) + 1
+        context = get_script_run_ctx()
+        if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+            context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)
+    return upload
+
+
+@contextmanager
+def explained(problem: str, file: str) -> Iterator[None]:
+    """Where a file can't be opened, keep one sentence on why.
+
+    Args:
+        problem: the session key of the sentence; it is taken away first.
+        file: what the sentence calls the file.
+    """
+    st.session_state.pop(problem, None)
+    try:
+        yield
+    except BusyError:
+        st.session_state[problem] = f"Many people are computing right now; open {file} again in a few seconds."
+    except PlaygroundError as error:
+        st.session_state[problem] = f"{_capitalised(file)} can't be used. {escaped(error)}"
+    except (MemoryError, RuntimeError):  # torch raises the second where memory is short
+        logger.exception("A visitor's file could not be read")
+        short = "This server is too short of memory to read it."
+        st.session_state[problem] = f"{_capitalised(file)} can't be used. {short}"
+
+
+def _count(name: str) -> str:
+    return f"_{name}_uploads"
+
+
+def _capitalised(file: str) -> str:
+    return file[0].upper() + file[1:]

@@ -1,0 +1,1 @@
+"""The sidebar, the same on every page."""

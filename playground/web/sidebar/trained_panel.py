@@ -1,0 +1,75 @@
+"""What the sidebar says of the network that was trained here, and how its pages get a text that it can read."""
+
+import streamlit as st
+
+from playground.training.after.trained_network import Trained
+from playground.training.tasks.catalogue import TASKS
+from playground.training.tasks.data import BOS, EOS, SPECIALS
+from playground.web.choices import recipe_link, widgets
+from playground.web.choices.shortcuts import use_example
+from playground.web.choices.state import Setup
+from playground.web.shared.markdown import quoted
+from playground.web.shared.navigation import pages
+
+EXAMPLE = "trained_example"
+"""Key of the button that brings an example."""
+
+_LISTED = 30
+"""Tokens of a vocabulary that are listed; a longer one is counted."""
+
+HELP = "The same architecture with the random weights of the same seed, which training began with."
+
+
+def draw(setup: Setup) -> None:
+    """Say what the pages show, or that nothing was trained yet."""
+    trained = setup.trained
+    if trained is None:
+        st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
+        if not recipe_link.on_training_page():
+            run = recipe_link.linked()
+            st.page_link(
+                pages()["training"],
+                label="Train it as in the link" if run else "Train a network",
+                icon=":material/model_training:",
+                query_params=run or None,
+            )
+        return
+    st.caption(f"{summary(trained)} Its shape, its tokens and its seed are fixed.")
+    widgets.switch("untrained", "before training", help_text=HELP)
+    if setup.text.sentences:
+        _vocabulary(setup, trained)
+
+
+def summary(trained: Trained) -> str:
+    """The task, the training and what came of it, in one sentence."""
+    results = trained.results
+    return (
+        f"**{TASKS[trained.recipe.task].title}**, trained for {results.kept_step:,} steps: "
+        f"{results.validation_accuracy:.1%} of the validation set is right; a simple rule reaches "
+        f"{results.baseline:.1%}."
+    )
+
+
+def _vocabulary(setup: Setup, trained: Trained) -> None:
+    """What of the sentence the network has never seen, and a text that it knows."""
+    unknown = setup.batch.unknown[setup.sentence]
+    if all(unknown):
+        st.caption(f":orange-badge[not a token known] {_known(trained)} Of this sentence, it reads [UNK] only.")
+    elif any(unknown):
+        st.caption(f"{sum(unknown)} of {len(unknown)} tokens are unknown to it and read as [UNK]. {_known(trained)}")
+    if setup["text"] != trained.example:
+        st.button(
+            "Use an example of the task",
+            key=EXAMPLE,
+            icon=":material/edit_note:",
+            on_click=use_example,
+            width="stretch",
+        )
+
+
+def _known(trained: Trained) -> str:
+    symbols = [trained.tokenizer.id_to_token(i) for i in range(len(SPECIALS), trained.tokenizer.vocab_size)]
+    symbols = [symbol for symbol in symbols if symbol not in {BOS, EOS}]
+    if len(symbols) > _LISTED:
+        return f"It knows {len(symbols)} characters."
+    return f"It knows {' '.join(map(quoted, symbols))}."

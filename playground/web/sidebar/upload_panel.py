@@ -1,0 +1,123 @@
+"""What opens a visitor's own weights, from a file, and what is known of the one that is open."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from playground.web.choices import params
+from playground.web.server.settings import settings
+from playground.web.session import caches
+from playground.web.session.memory_budget import OPENED, OwnWeights, opened, read
+from playground.web.shared import uploads
+from playground.weights import HOW_TO_SAVE, quoted, read_file
+
+PROBLEM = "_own_weights_problem"
+"""Session key of the sentence that says why the last file was not opened."""
+
+UPLOADER = "own_file"
+"""Name of the uploader."""
+
+CHOICE, CLOSE = "own_file_on_server", "own_close"
+"""Keys of the widgets; a link can't carry a file, so they are no parameters."""
+
+_SCHEMES = {
+    "playground": "the playground's own names",
+    "playground-fused": "the playground's own names",
+    "torch": "torch.nn.TransformerEncoder's names",
+    "bert": "BERT's names",
+}
+
+
+def close() -> None:
+    """Let go of the file, of what was made from it, and of what was said about it."""
+    st.session_state.pop(OPENED, None)
+    st.session_state.pop(PROBLEM, None)
+    if CHOICE in st.session_state:
+        st.session_state[CHOICE] = None
+    caches.forget_own()
+
+
+def draw() -> None:
+    """Draw what opens a file, and what is known of the one that is open."""
+    st.file_uploader(
+        "A state_dict, saved as safetensors",
+        type="safetensors",
+        key=uploads.uploader_key(UPLOADER),
+        on_change=_open_upload,
+        help="At most 200 MB. It stays in your session, is shown to nobody else, gone when you close it or leave.",
+    )
+    if files := files_on_server():
+        st.selectbox(
+            "Or a file on this server",
+            files,
+            index=None,
+            key=CHOICE,
+            on_change=_open_from_server,
+            placeholder="a safetensors file …",
+        )
+    if PROBLEM in st.session_state:
+        st.error(st.session_state[PROBLEM])
+    own = opened()
+    if own is None:
+        st.caption(":orange-badge[random weights] until a file is open. This line saves one:")
+        st.code(HOW_TO_SAVE, language="python", wrap_lines=True)
+        return
+    st.caption(" ".join([f"**{quoted(own.file)}**: {_summary(own)}.", *_remarks(own)]))
+    st.button("Close this file", key=CLOSE, icon=":material/close:", on_click=close, width="stretch")
+
+
+def files_on_server() -> dict[str, Path]:
+    """The safetensors files, by name, in the folder that whoever runs the app has named."""
+    folder = settings().weights_folder
+    if folder is None:
+        return {}
+    return {path.name: path for path in sorted(folder.glob("*.safetensors")) if path.is_file()}
+
+
+def _summary(own: OwnWeights) -> str:
+    scheme = own.recognised.scheme
+    names = _SCHEMES.get(scheme, f"the names of tutorial {scheme[-1].upper()}")
+    n = sum(tensor.numel() for tensor in own.tensors.values())
+    return f"{names}, {len(own.tensors)} tensors, {n:,} numbers"
+
+
+def _remarks(own: OwnWeights) -> list[str]:
+    """What a reader of the charts has to know."""
+    asked = ", ".join(own.recognised.asked)
+    remarks = [f"The locked settings follow it; it does not tell **{asked}**: set them as in your code."]
+    if own.recognised.scheme == "tutorial-e":
+        remarks.append("The encoder half is what these pages run.")
+    if not own.recognised.known["vocab_size"]:
+        remarks.append("It has no token table: the tokens' vectors are random, drawn from the seed.")
+    else:
+        remarks.append("Which word has which id is not in it: ids are the tokenizer's below.")
+    if own.not_finite:
+        remarks.append(f":orange-badge[not finite] {own.not_finite} holds NaN or an infinite number.")
+    return remarks
+
+
+def _open_upload() -> None:
+    upload = uploads.take(UPLOADER)
+    if upload is not None:
+        close()
+        _open(upload.name, upload.getvalue())
+
+
+def _open_from_server() -> None:
+    chosen = st.session_state[CHOICE]
+    close()
+    st.session_state[CHOICE] = chosen  # closing empties the box
+    if chosen in files_on_server():
+        _open(chosen, files_on_server()[chosen])
+
+
+def _open(file: str, source: bytes | Path) -> None:
+    """Keep the file in the session and set what it leaves open to what is likely; or keep the reason why not."""
+    with uploads.explained(PROBLEM, quoted(file)):
+        with caches.TURNS.take():
+            own = read(file, source if isinstance(source, bytes) else read_file(source))
+        st.session_state[OPENED] = own
+        for key, likely in own.recognised.asked.items():
+            st.session_state[key] = likely
+        if 0 < own.recognised.known["vocab_size"] < params.TRAINED.vocab_size:
+            st.session_state["tokenizer"] = "word"

@@ -1,0 +1,1 @@
+"""What the pages show, one module or folder a page."""

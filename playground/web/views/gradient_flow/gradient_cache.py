@@ -1,0 +1,75 @@
+"""The gradient page's six encoders: run, measured and let go of; only the norms of their gradients are kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from playground.analysis.gradient_variants import LONGEST, Comparison, check_layers, common_config, compare
+from playground.config import ModelConfig
+from playground.web.choices.state import Setup
+from playground.web.server.settings import settings
+from playground.web.session import caches
+from playground.web.session.caches import TextKey
+
+STOPS = (1, 2, 4, 8, 16, 32)
+"""Numbers of layers that the sweep over depth tries, below the one that the page shows."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the page's numbers depend on; hashable, so that caches can be keyed by it.
+
+    Attributes:
+        text: the visitor's text, its sentences cut after `LONGEST` tokens.
+        sentence: which of them, from 0.
+        config: what the six encoders share.
+        seed: of their random weights.
+        scale: of their linear maps.
+        causal: whether later tokens are hidden.
+    """
+
+    text: TextKey
+    sentence: int
+    config: ModelConfig
+    seed: int
+    scale: float
+    causal: bool
+
+
+def asked(setup: Setup, n_layers: int, scale: float) -> Asked:
+    """The sidebar's choices and the page's own; there has to be a sentence."""
+    text = replace(setup.text_key, max_tokens=min(setup.text_key.max_tokens, LONGEST))
+    config = replace(setup.config, vocab_size=caches.tokenizer(text).vocab_size)
+    return Asked(text, setup.sentence, common_config(config, n_layers), setup["seed"], scale, setup["causal"])
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def flows(key: Asked) -> Comparison:
+    """The six encoders at their full depth.
+
+    Raises:
+        TooLargeError: each would have more parameters than this server runs.
+        BusyError: no turn came free.
+        InputError: a tokenizer has no word for the text, or the position table leaves no room for its special tokens.
+    """
+    return _compare(key, (key.config.n_layers,))
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def sweep(key: Asked) -> Comparison:
+    """The first layers of the six, a few depths up to the full one; raises as `flows`."""
+    full = flows(key)
+    depths = [depth for depth in STOPS if depth < key.config.n_layers]
+    if not depths:
+        return full
+    shallow = _compare(replace(key, config=replace(key.config, n_layers=depths[-1])), depths)
+    return replace(full, flows={**shallow.flows, **full.flows}, seconds=shallow.seconds)
+
+
+def _compare(key: Asked, depths: Sequence[int]) -> Comparison:
+    check_layers(key.config, settings().max_parameters)
+    batch = caches.tokenize(key.text)
+    ids = batch.ids[key.sentence][batch.mask[key.sentence]]
+    with caches.TURNS.take():
+        return compare(key.config, key.seed, ids, depths, scale=key.scale, causal=key.causal, device=caches.device())

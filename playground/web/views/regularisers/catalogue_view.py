@@ -1,0 +1,102 @@
+"""Tutorial C's ten regularisers one by one: what each does and where, how strong it is, and its measured effect."""
+
+import streamlit as st
+
+from playground.training.regularisers.ablation import ArmResult
+from playground.training.regularisers.ablation_table import effect
+from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
+from playground.training.tasks.catalogue import TASKS
+from playground.web.choices import widgets
+from playground.web.choices.kinds import Whole
+from playground.web.choices.params import OWN
+from playground.web.views.regularisers import ablation_plan
+from playground.web.views.regularisers.ablation_plan import PAGE
+
+WITHOUT_MASKS = (
+    "A batch is as long as its longest sequence; shorter ones are filled up with [PAD]. Without the **padding mask** "
+    "these get a share of the attention, and a share that depends on the neighbours: the network learns answers that "
+    "hold only in company. Without the **causal mask** a network that is asked for the next character finds it one "
+    "place further on in what it reads. It learns to copy it from there, its loss falls below what anybody could reach "
+    "who does not know the future, and in use, where there is no next character yet, it knows nothing."
+)
+
+FAILURES = {
+    "no padding mask": ("Sort", "plenty", ["Padding mask"]),
+    "no causal mask": ("Next character", "small", ["Causal mask"]),
+}
+"""What to choose above to see a mask's absence: the task, the amount of data, and what is compared."""
+
+
+def catalogue() -> None:
+    """Ten cards, in the tutorial's order."""
+    measured = _measured()
+    for number, title in TEN.items():
+        with st.container(border=True, gap="small", key=f"{PAGE}_card_{number}"):
+            st.markdown(f"**{number} · {title}**")
+            for regulariser in REGULARISERS.values():
+                if regulariser.number == number:
+                    _row(regulariser, measured.get(regulariser.field), alone=regulariser.title == title)
+            if number == 2:
+                _explain_masks()
+
+
+def _row(regulariser: Regulariser, told: str | None, *, alone: bool) -> None:
+    words, strength, effects = st.columns([6, 4, 5], gap="medium")
+    with words, st.container(gap="xsmall"):
+        st.markdown(regulariser.does if alone else f"**{regulariser.title}.** {regulariser.does}")
+        st.caption(f"Where: {regulariser.acts}.")
+    with strength:
+        _strength(regulariser)
+    with effects:
+        st.caption(told or "Not measured yet: choose it above, and start.")
+
+
+def _strength(regulariser: Regulariser) -> None:
+    if regulariser.by_nature:
+        st.caption("Always on, unless it is chosen above: then one run goes without.")
+        return
+    key = f"{PAGE}_{regulariser.field}"
+    param = OWN[key]
+    if isinstance(param, Whole):
+        widgets.whole(key, regulariser.scale, high=param.high)
+    else:
+        widgets.size(key, regulariser.scale)
+    if regulariser.field == "distill":
+        widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared")
+
+
+def _explain_masks() -> None:
+    st.markdown(WITHOUT_MASKS)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Set up above:", width="content")
+        for name in FAILURES:
+            st.button(name, key=f"{PAGE}_show_{name.replace(' ', '_')}", on_click=_set_up, args=(name,))
+
+
+def _set_up(name: str) -> None:
+    task, amount, chosen = FAILURES[name]
+    st.session_state[f"{PAGE}_task"] = task
+    st.session_state[f"{PAGE}_data"] = amount
+    st.session_state[f"{PAGE}_chosen"] = chosen
+
+
+def _measured() -> dict[str, str]:
+    """What the session's last ablation says of each regulariser by now, by its field."""
+    run = ablation_plan.current()
+    results = run.course.results() if run is not None and run.course is not None else []
+    told = ((result.arm.regulariser, _told(result, results[0])) for result in results)
+    return {regulariser.field: text for regulariser, text in told if regulariser is not None and text}
+
+
+def _told(result: ArmResult, baseline: ArmResult) -> str:
+    """What a run that has ended was, and what it did."""
+    apart, regulariser = effect(result, baseline), result.arm.regulariser
+    if apart is None or regulariser is None or result.gap is None or baseline.gap is None:
+        return ""
+    recipe = result.arm.recipe
+    how = "Without it" if regulariser.by_nature else f"At {regulariser.strength(recipe):g}"
+    wider = 100 * (result.gap - baseline.gap)
+    return (
+        f"{how}, on “{TASKS[recipe.task].title}” with {recipe.n_train:,} sequences: right answers "
+        f"**{100 * apart.more:+.1f} points**, loss **{apart.change:+.2f} nats**, gap {wider:+.1f} points."
+    )

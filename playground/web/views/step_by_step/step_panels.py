@@ -1,0 +1,48 @@
+"""How the step-by-step page shows vectors, bars and matrices: each with its caption and its numbers."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from playground.analysis.walkthrough import Array, Walk
+from playground.figures import step_by_step as figures
+from playground.figures.theme import token_names
+from playground.web.shared import panels
+
+
+def vectors(key: str, rows: Mapping[str, Array], reading: str) -> None:
+    """Vectors below one another; `key` is the chart's name after `step_`."""
+    longest = max(len(vector) for vector in rows.values())
+    drawn = "" if longest <= figures.SHOWN else f" Drawn: the first {figures.SHOWN} of up to {longest:,} numbers."
+    panels.chart(
+        f"step_{key}", figures.vectors(rows), caption=f"{reading}{drawn}", alt=f"Heatmap of vectors: {', '.join(rows)}"
+    )
+    table = {name: pd.Series(vector) for name, vector in rows.items()}
+    panels.numbers(f"step_{key}", lambda: pd.DataFrame(table).rename_axis("number"), "All the numbers")
+
+
+def keys(walk: Walk, key: str, values: Array, title: str, reading: str, *, masked: bool = True) -> None:
+    """One number a key, as bars; without those of masked keys, unless the mask is still to come."""
+    tokens, allowed = walk.layer.run.tokens, walk.allowed
+    shown = allowed if masked else np.ones_like(allowed)
+    panels.chart(
+        f"step_{key}",
+        figures.keys(values, tokens, shown, walk.key, title=title),
+        caption=reading,
+        alt=f"Bars: {title} of one query with every key",
+    )
+    panels.numbers(f"step_{key}", lambda: pd.DataFrame({title: values}, token_names(tokens)).rename_axis("key"))
+
+
+def matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, signed: bool) -> None:
+    """An array of the head with a row a query and a column a key, by its name in the layer."""
+    run, values = walk.layer.run, walk.layer[name][walk.head]
+    panels.chart(
+        f"step_{key}",
+        figures.matrix(values, run.tokens, run.allowed, walk.query, title=title, signed=signed),
+        caption=reading,
+        alt=f"Heatmap: {title} of every query with every key",
+    )
+    labels = token_names(run.tokens)
+    panels.numbers(f"step_{key}", lambda: pd.DataFrame(values, labels, labels))

@@ -1,0 +1,84 @@
+"""What can be done with a trained network: ask it, let it write, take it along, bring it back."""
+
+import pandas as pd
+import streamlit as st
+
+from playground.training.after.samples import Trial, trials
+from playground.training.after.trained_network import Trained
+from playground.training.tasks.catalogue import TASKS
+from playground.web.choices import shortcuts, state
+from playground.web.session import caches, trained_slot
+from playground.web.shared import panels
+from playground.web.shared.navigation import pages
+from playground.web.views.training import network_files, text_generation
+from playground.web.views.training.plan import questions
+from playground.web.views.training.training_run import in_sight, joined
+
+
+def draw() -> None:
+    """The network that was trained last, if there is one, and a way to bring one back."""
+    trained = trained_slot.shelf().trained
+    if trained_slot.shelf().problem:
+        st.warning(f"What was trained last is not kept. {trained_slot.shelf().problem}")
+    learnt = st.container()
+    if trained is not None:
+        with st.container(horizontal=True):
+            st.button(
+                "Look into it on every page",
+                key="training_look",
+                icon=":material/visibility:",
+                on_click=shortcuts.choose_trained_network,
+                help="Every page then runs these weights; if they know nothing of your text, it becomes an example of "
+                "the task. The sidebar has a switch to the same network before training.",
+            )
+            network_files.download(trained)
+        if state.value("weights") == "trained here":
+            names, listed = pages(), ["attention", "norms", "parameters", "step-by-step", "positions"]
+            if trained.kind == "seq2seq":
+                listed.append("encoder-decoder")
+            with st.container(horizontal=True):
+                for name in listed:
+                    st.page_link(names[name], label=names[name].title, icon=":material/arrow_forward:")
+    network_files.upload()
+    if trained is not None:
+        with learnt:  # last, as it may stop the page
+            _show(trained)
+
+
+def _show(trained: Trained) -> None:
+    results, task = trained.results, TASKS[trained.recipe.task]
+    st.subheader("What has it learnt?")
+    st.markdown(
+        f"**{task.title}**, with the weights of step {results.kept_step:,}: **{results.validation_accuracy:.1%}** of "
+        f"the validation set is right, where the simple rule reaches {results.baseline:.1%}. Validation loss "
+        f"{results.validation_loss:.6f} nats."
+    )
+    with panels.plainly():
+        asked = _trials(trained.key, trained)
+    with st.container(key="training_trials"):
+        st.dataframe(_table(asked, trained), hide_index=True, height="content")
+    wrong = sum(trial.n_wrong > 0 for trial in asked)
+    st.caption(
+        f"{len(asked)} sequences that it has never learnt from, {len(asked) - wrong} of them without a mistake."
+        + (" The decoder says them symbol by symbol, the likeliest at every step." if task.kind == "seq2seq" else "")
+    )
+    if task.kind == "language":
+        text_generation.draw()
+
+
+def _table(asked: list[Trial], trained: Trained) -> pd.DataFrame:
+    task = TASKS[trained.recipe.task]
+    return pd.DataFrame(
+        {
+            "it reads": [in_sight(trial.asked, task) for trial in asked],
+            "right answer": [joined(trial.right, task) for trial in asked],
+            "it says": [joined(trial.said, task) for trial in asked],
+            "mistakes": [f"{t.n_wrong} of {max(len(t.right), len(t.said))}" if t.n_wrong else "none" for t in asked],
+        }
+    )
+
+
+@st.cache_resource(max_entries=1, scope="session", show_spinner=False)
+def _trials(key: str, _trained: Trained) -> list[Trial]:
+    with caches.TURNS.take():
+        return trials(_trained.network, questions(_trained.recipe), _trained.recipe)

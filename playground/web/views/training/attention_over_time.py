@@ -1,0 +1,87 @@
+"""One head's attention while the network learns, at the steps at which it was saved."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from playground.figures.attention import head_heatmap
+from playground.figures.theme import token_names
+from playground.training.history import Snapshot
+from playground.training.network import attention_mask
+from playground.web.choices import state, widgets
+from playground.web.choices.experiment_params import LAST_MOMENT
+from playground.web.shared import panels
+from playground.web.views.training import training_run
+from playground.web.views.training.training_run import Lesson
+
+
+def through_time() -> None:
+    """One head at one saved step."""
+    run = training_run.current()
+    lesson = None if run is None else run.course
+    snapshots = [] if lesson is None else list(lesson.history.snapshots)
+    if lesson is None or not lesson.history.evaluations:
+        return
+    st.subheader("What does a head look at, as it learns?")
+    if not snapshots:
+        st.caption(
+            "Attention of this size is too large to be kept while it learns: with shorter sequences, fewer layers or "
+            "fewer heads it is shown here."
+        )
+        return
+    names = list(snapshots[0].patterns)
+    name = _pick_attention(names) if len(names) > 1 else names[0]
+    n_layers, n_heads = snapshots[0].patterns[name].shape[:2]
+    columns = st.columns(3)
+    with columns[0]:
+        moment = widgets.whole("training_moment", "moment: from 0, before training, to the end", high=LAST_MOMENT)
+    with columns[1]:
+        layer = widgets.whole("training_layer", "layer", high=n_layers - 1)
+    with columns[2]:
+        head = widgets.whole("training_head", "head", high=n_heads - 1)
+    step = round(lesson.recipe.steps * moment / LAST_MOMENT)
+    taken = [snapshot for snapshot in snapshots if snapshot.step <= step]
+    _pattern(lesson, taken[-1], name, (layer, head), wanted=step)
+
+
+def _pick_attention(names: list[str]) -> str:
+    if state.value("training_attention") not in names:
+        st.session_state["training_attention"] = names[0]
+    return str(
+        st.segmented_control(
+            "Which attention", names, default=names[0], required=True, key="training_attention", bind="query-params"
+        )
+    )
+
+
+def _pattern(lesson: Lesson, shown: Snapshot, name: str, place: tuple[int, int], *, wanted: int) -> None:
+    layer, head = place
+    example = lesson.data.validation[slice(0, 1)]
+    asks, answers = example.ids[0].tolist(), example.ids[0].tolist()
+    if example.decoder_ids is not None and name != "encoder self":
+        asks = example.decoder_ids[0].tolist()
+        answers = asks if name == "decoder self" else answers
+    queries, keys = ([lesson.data.vocabulary[i] for i in ids] for ids in (asks, answers))
+    pattern = shown.patterns[name][layer, head]
+    visible = np.ones(pattern.shape, bool)
+    if name == "decoder self":
+        visible = np.tril(visible)
+    elif name == "self":
+        mask = attention_mask(example, lesson.recipe)
+        visible = visible if mask is None else np.broadcast_to(mask[0].numpy(), pattern.shape)
+    when = "before training: random weights" if shown.step == 0 else f"after step {shown.step:,}"
+    later = ""
+    if lesson.step < wanted:
+        later = f" Step {wanted:,} has not been reached; this is the last that was saved."
+    elif shown.step < wanted:
+        later = f" Of step {wanted:,} nothing was saved; this is the nearest saved step before."
+    panels.chart(
+        "training_pattern",
+        head_heatmap(pattern, queries, visible, keys=keys),
+        caption=f"**Layer {layer}, head {head}, {when}.** Each row is one token of the first validation "
+        f"sequence asking; its weights add up to 1. The largest is {pattern.max():.2f}; evenly spread, it would be "
+        f"{1 / visible.sum(1).max():.2f} in the last row.{later}",
+        alt=f"Attention of layer {layer}, head {head}, {when}.",
+    )
+    rows, columns = token_names(queries), token_names(keys)
+    panels.numbers("training_pattern", lambda: pd.DataFrame(pattern, rows, columns))

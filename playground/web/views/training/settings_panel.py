@@ -1,0 +1,170 @@
+"""What the Training page asks for: the task, the sizes, the optimiser, the regularisers; and its buttons."""
+
+from functools import partial
+
+import streamlit as st
+
+from playground.accounting.readable import duration
+from playground.errors import ConfigError, PlaygroundError
+from playground.training.after.samples import right_answer
+from playground.training.recipe import Recipe, TaskName
+from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, idle
+from playground.training.tasks.catalogue import TASKS
+from playground.web.choices import shortcuts, state, widgets
+from playground.web.choices.experiment_params import STRENGTHS, TITLES
+from playground.web.choices.kinds import Size, Switch, Whole
+from playground.web.choices.params import OWN
+from playground.web.shared import experiment_buttons
+from playground.web.shared.markdown import escaped
+from playground.web.views.training.plan import PAGE, Plan, current_recipe, data, make_plan, value, without_idle
+from playground.web.views.training.training_run import begin, current, in_sight, joined
+
+OPTIMIZERS = (
+    "adam: a step size for every weight, from its own gradients (Kingma & Ba 2015). adamw: weight decay apart from "
+    "it (Loshchilov & Hutter 2019). sgd: one step size for all, with momentum 0.9."
+)
+SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Vaswani et al. 2017, section 5.3)."
+
+
+def pick_task() -> None:
+    """The task, and what it asks."""
+    task = widgets.menu("training_task", "What is to be learnt", on_change=_suggest)
+    st.markdown(TASKS[TITLES[task]].question)
+    if TASKS[TITLES[task]].material == "text":
+        widgets.text(
+            "training_text",
+            "A text of your own to learn from",
+            height=90,
+            placeholder="empty: Python's help topics, 430,000 characters of English",
+        )
+
+
+def plan() -> Plan | None:
+    """The run that the settings describe; where there can be none, why, in one sentence."""
+    try:
+        return make_plan(current_recipe())
+    except ConfigError as error:
+        st.error(escaped(_within_reach(error)))
+    except PlaygroundError as error:
+        st.error(escaped(error))
+    return None
+
+
+def _within_reach(error: ConfigError) -> str:
+    """An error's sentence; what it says would work, where the slider has no such stop, is moved down to the next."""
+    param, most = OWN.get(f"{PAGE}_{error.field}"), error.works[0]
+    if not isinstance(param, Size) or not isinstance(most, int) or most in param.options:
+        return str(error)
+    stop = max((option for option in param.options if option <= most), default=most)
+    return str(error).replace(f"; {most} would work", f"; {stop} would work")
+
+
+def _show_question(recipe: Recipe) -> None:
+    """The first validation sequence with its answer, and how far a simple rule gets."""
+    made = data(recipe)
+    says = joined(right_answer(made, made.validation.targets[0]), made.task)
+    st.code(f"reads  {in_sight(made.example, made.task)}\nsays   {says}", language=None, wrap_lines=True)
+    st.caption(
+        f"{len(made.train):,} sequences like this one to learn from, {len(made.validation):,} others to measure on, "
+        f"{len(made.labels)} classes to choose from. The simple rule to beat: {made.task.rule}. It is right in "
+        f"**{made.baseline:.1%}** of the validation set."
+    )
+
+
+def settings(plan: Plan | None) -> None:
+    """Everything else that a run depends on."""
+    task = TITLES[value("task")]
+    material = TASKS[task].material
+    with st.expander("The data", expanded=True):
+        if plan is not None:
+            _show_question(plan.recipe)
+        what = "characters in a window" if material == "text" else "longest sequence"
+        widgets.whole("training_length", f"length: {what}", high=256)
+        if material == "symbols":
+            widgets.whole("training_n_symbols", "n_symbols: different symbols", high=26)
+        widgets.size("training_n_train", "n_train: sequences to learn from")
+    with st.expander("The model", expanded=True):
+        for name in ("d_model", "n_heads", "n_layers", "d_ff"):
+            widgets.size(f"training_{name}", name)
+        st.caption(_from_sidebar())
+    with st.expander("The optimiser", expanded=True):
+        widgets.choice("training_optimizer", "optimiser", help_text=OPTIMIZERS)
+        schedule = widgets.choice("training_schedule", "learning-rate schedule", help_text=SCHEDULES)
+        widgets.size("training_lr", "lr: learning rate, of the paper's schedule its peak")
+        widgets.size("training_warmup", "warmup: steps until the peak", disabled=schedule == "constant")
+        widgets.size("training_steps", "steps")
+        widgets.size("training_batch_size", "batch_size: sequences in a step")
+    _regularisers(task)
+
+
+def start_row(plan: Plan | None) -> None:
+    """The buttons, and what pressing the first one will cost, unless it has been pressed for just that."""
+    experiment_buttons.buttons(PAGE, None if plan is None else partial(begin, plan))
+    run = current()
+    if plan is not None and (run is None or run.about != plan.about):
+        recipe = plan.recipe
+        st.caption(
+            f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
+            f"{min(recipe.batch_size, len(data(recipe).train))} sequences; {plan.n_parameters:,} parameters; "
+            f"seed {recipe.seed}: whoever starts it from this link gets the same curves."
+        )
+
+
+def _regularisers(task: TaskName) -> None:
+    """Fifteen widgets, drawn where they are wanted, or where one is set: no other value outlasts the page."""
+    chosen = {name: value(name) for name in STRENGTHS}
+    changed = {name for name, param in STRENGTHS.items() if chosen[name] != param.default}
+    counting = without_idle(Recipe(task=task, **chosen))
+    n_set = sum(getattr(counting, name) == chosen[name] for name in changed)
+    panel = st.expander("Regularisers", key="training_regularisers_open", on_change="rerun")
+    st.caption(f"Regularisers that are set: {n_set or 'none'}.")
+    if panel.open or changed:
+        with panel:
+            for regulariser in REGULARISERS.values():
+                _strength(regulariser, idle(regulariser, counting, shortcuts.norm()))
+
+
+def _strength(regulariser: Regulariser, reason: str) -> None:
+    """One regulariser's widget; grey where it can change nothing, for a reason."""
+    key, param = f"training_{regulariser.field}", OWN[f"training_{regulariser.field}"]
+    scale = f" Its strength: {regulariser.scale}." if regulariser.scale else ""
+    without = f" It changes nothing here: {reason}." if reason else ""
+    help_text = f"{regulariser.does} Where: {regulariser.acts}.{scale}{without}"
+    if isinstance(param, Switch):
+        widgets.switch(key, regulariser.title, help_text=help_text, disabled=bool(reason))
+    elif isinstance(param, Size):
+        widgets.size(key, regulariser.title, help_text=help_text, disabled=bool(reason))
+    elif isinstance(param, Whole):
+        widgets.whole(key, f"{regulariser.title}: patience", high=param.high, help_text=help_text)
+    if regulariser.field == "distill":
+        widgets.size("training_temperature", "temperature of the teacher", disabled=value("distill") == 0)
+
+
+def _from_sidebar() -> str:
+    """The rest of the architecture, in one sentence."""
+    setup = state.current()
+    kind = shortcuts.norm()
+    norm = "no norms" if kind == "none" else f"{setup['norm_placement']}-norm ({kind})"
+    unusual = {
+        "one more norm at the end": setup["final_norm"],
+        "a norm on the embeddings": setup["embedding_norm"],
+        "embeddings × √d_model": setup["scale_embeddings"],
+        "no residual connections": not setup["residual"],
+        "heads merged by reshape": setup["head_merge"] == "reshape",
+    }
+    parts = [
+        norm,
+        setup["activation"],
+        f"{setup['positions']} positions",
+        *(name for name, on in unusual.items() if on),
+    ]
+    fixed = "it or the seed" if setup.trained else "it"
+    locked = "" if setup["weights"] == "random" else f" Choose random weights there to change {fixed}."
+    return f"And from the sidebar: {', '.join(parts)}.{locked}"
+
+
+def _suggest() -> None:
+    """Set what the chosen task starts from; what no task has an opinion on stays as it is."""
+    defaults = TASKS[TITLES[st.session_state["training_task"]]].defaults
+    for name in {name for task in TASKS.values() for name in task.defaults}:
+        st.session_state[f"training_{name}"] = defaults.get(name, OWN[f"training_{name}"].default)

@@ -1,0 +1,34 @@
+"""Weights that other code has named: the one place where foreign names live."""
+
+from playground.errors import WeightsError
+from playground.weights.build import build_encoder
+from playground.weights.files import (
+    HOW_TO_SAVE,
+    MAX_BYTES,
+    first_not_finite,
+    quoted,
+    read_file,
+    read_metadata,
+    read_tensors,
+)
+from playground.weights.load import load_weights
+from playground.weights.names import encoder_half
+from playground.weights.recognise import recognise
+from playground.weights.schemes import SCHEMES, Scheme
+
+__all__ = [
+    "HOW_TO_SAVE",
+    "MAX_BYTES",
+    "SCHEMES",
+    "Scheme",
+    "WeightsError",
+    "build_encoder",
+    "encoder_half",
+    "first_not_finite",
+    "load_weights",
+    "quoted",
+    "read_file",
+    "read_metadata",
+    "read_tensors",
+    "recognise",
+]

@@ -1,0 +1,99 @@
+"""Counts as people read them."""
+
+import pytest
+
+from playground import ModelConfig, count_parameters
+from playground.accounting import count_flops, count_memory
+from playground.accounting.readable import (
+    breakdown_table,
+    in_millions,
+    in_units,
+    listed,
+    memory_table,
+    share,
+    substitute,
+    times,
+)
+from playground.presets import PRESETS
+
+CONFIG = ModelConfig(vocab_size=30_522, d_model=384, n_heads=12, n_layers=3, d_ff=1_536)
+
+
+@pytest.mark.parametrize(
+    ("formula", "numbers"),
+    [
+        ("d_model² + d_model", "384² + 384"),
+        ("3 · (d_model² + d_model)", "3 · (384² + 384)"),
+        ("vocab_size · d_model", "30,522 · 384"),
+        ("2 · B · T² · d_model", "2 · 1 · 19² · 384"),
+        ("(4 weights + 4 moments) · N", "(4 weights + 4 moments) · 1,000,000"),
+        ("d_ff − 2 · d_model", "1,536 − 2 · 384"),
+        ("0", "0"),
+    ],
+)
+def test_numbers_take_the_place_of_names(formula: str, numbers: str) -> None:
+    assert substitute(formula, CONFIG, B=1, T=19, N=1_000_000) == numbers
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0 B"), (999, "999 B"), (999.6, "1 kB"), (1_000, "1 kB"), (90_261_504, "90.3 MB"), (999_960_000, "1 GB"),
+     (2.79e12, "2.79 TB"), (1.5e18, "1.5e+03 PB")],
+)  # fmt: skip
+def test_units(number: float, text: str) -> None:
+    assert in_units(number, "B") == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0"), (512, "512"), (22_713_216, "22.7 M"), (174_604_259_328, "175 B"), (3_280, "3.28 k")]
+)
+def test_parameters_are_counted_in_millions_and_billions(number: int, text: str) -> None:
+    assert in_millions(number) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(1, "1 ×"), (0.2072, "0.21 ×"), (9.94, "9.9 ×"), (7_738.4, "7,738 ×"), (1 / 7_738, "1/7,738 ×"), (0.01, "0.01 ×")],
+)
+def test_ratios(ratio: float, text: str) -> None:
+    assert times(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("part", "text"), [(100, "100 %"), (53.4, "53 %"), (3.93, "3.9 %"), (0.044, "0.044 %"), (0.0034, "< 0.01 %")]
+)
+def test_shares_are_never_nothing(part: float, text: str) -> None:
+    assert share(round(part * 10_000), 1_000_000) == text
+
+
+def test_listed_uses_the_labels_of_components() -> None:
+    assert listed([("feed_forward", 1_000), ("gpt-3", 2)]) == "feed-forward 1,000, gpt-3 2"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_table_rows_add_up_and_multiply_out(name: str) -> None:
+    config = PRESETS[name].config
+    for count in (count_parameters(config), count_flops(config, 5)):
+        table = breakdown_table(count, config, B=1, T=5)
+        assert table["total"].sum() == count.total
+        assert (table["each"] * table["times"] == table["total"]).all()
+        assert table["share, %"].sum() == pytest.approx(100)
+        assert list(table["part"]) == list(count.by(lambda term: term.part))
+        assert list(table["total"]) == list(count.by(lambda term: term.part).values())
+
+
+def test_table_shows_each_formula_with_the_configs_numbers() -> None:
+    table = breakdown_table(count_parameters(CONFIG), CONFIG).set_index("part")
+    query = table.loc["Q"]
+    assert query["component"] == "attention"
+    assert query["formula"] == "d_model² + d_model"
+    assert query["with these numbers"] == "384² + 384"
+    assert (query["each"], query["times"], query["total"]) == (147_840, 3, 443_520)
+
+
+def test_memory_table_says_what_memory_counts() -> None:
+    table = memory_table(CONFIG, 19)
+    n = count_parameters(CONFIG).total
+    assert list(table["size"]) == [in_units(row.n_bytes, "B") for row in count_memory(CONFIG, 19)]
+    assert table["with these numbers"][0] == f"4 · {n:,}"
+    assert table["with these numbers"].iloc[-1] == "4 · 3 · 1 · 12 · 19²"

@@ -1,0 +1,111 @@
+"""Six lines show what they are given, and what has no place on a logarithmic axis is marked beside it."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from numpy.typing import NDArray
+
+from playground.analysis.gradient_variants import VARIANTS, Variant
+from playground.figures import gradient_flow as figures
+from playground.figures import palette
+
+INF, NAN = np.inf, np.nan
+
+
+def six(*rows: list[float]) -> dict[Variant, NDArray[np.float64]]:
+    """The given rows first, then plain ones."""
+    plain = [[1.0, 10.0, 100.0]] * (6 - len(rows))
+    return {variant: np.array(row) for variant, row in zip(VARIANTS, [*rows, *plain], strict=True)}
+
+
+def lines(figure: go.Figure) -> list[Any]:
+    return [trace for trace in figure.data if trace.mode == "lines+markers"]
+
+
+def crosses(figure: go.Figure) -> list[Any]:
+    return [trace for trace in figure.data if trace.mode == "markers+text"]
+
+
+def test_every_encoder_has_its_line() -> None:
+    values = six([1e-8, 2e-4, 3.0])
+    figure = figures.by_layer(values, "gradient norm", figures.LAYER)
+    for line, (variant, numbers) in zip(lines(figure), values.items(), strict=True):
+        np.testing.assert_array_equal(line.x, [0, 1, 2])
+        np.testing.assert_array_equal(line.y, numbers)
+        assert line.name == variant.name
+        assert line.line.color == figures.COLOURS[variant.norm]
+        assert line.line.dash == ("solid" if variant.residual else "dash")
+    looks = {(line.line.color, line.line.dash, line.marker.symbol) for line in lines(figure)}
+    assert len(looks) == 6
+    assert len({palette.POST_NORM, palette.PRE_NORM, palette.NO_NORM}) == 3
+    assert not crosses(figure)
+    layout = figure.layout
+    assert layout.yaxis.type == "log"
+    assert layout.yaxis.title.text == "gradient norm (log scale)"
+    assert layout.xaxis.title.text == "layer (0 = first)"
+    assert layout.xaxis.unifiedhovertitle.text == "layer %{x}"
+    assert layout.yaxis.range[0] < -8
+    assert layout.yaxis.range[1] > 2
+
+
+def test_the_legend_names_norms_and_the_dash() -> None:
+    figure = figures.by_layer(six(), "gradient norm", figures.LAYER)
+    entries = [trace for trace in figure.data if trace.showlegend is not False]
+    assert [entry.name for entry in entries] == ["post-norm", "pre-norm", "no norm", "no residual"]
+    assert entries[-1].line.dash == "dash"
+    assert np.isnan(entries[-1].y).all()
+    groups = [line.legendgroup for line in lines(figure)]
+    assert groups == ["post", "pre", "none", "post", "pre", "none"]
+
+
+def test_what_the_axis_cannot_show_is_a_cross_beyond_its_end() -> None:
+    values = six([NAN, INF, 1.0], [0.0, 1e-3, 1.0], [0.0, NAN, NAN])
+    figure = figures.by_layer(values, "gradient norm", figures.LAYER)
+    for line in lines(figure)[:3]:
+        assert not (line.y <= 0).any()
+        assert not np.isinf(line.y).any()
+    found = [(mark.name, list(mark.x), list(mark.customdata), mark.text[-1]) for mark in crosses(figure)]
+    assert found == [
+        ("post-norm", [0, 1], ["NaN", "∞"], "NaN, ∞"),
+        ("pre-norm", [0], ["0"], "0"),
+        ("no norm", [1, 2], ["NaN", "NaN"], "NaN"),
+        ("no norm", [0], ["0"], "0"),
+    ]
+    heights = [float(np.log10(mark.y[0])) for mark in crosses(figure)]
+    low, high = figure.layout.yaxis.range
+    assert low < heights[3] < heights[1] < -3
+    assert 2 < heights[0] < heights[2] < high
+    assert figure.layout.xaxis.range[1] > 2.5  # room for the names
+    assert all(mark.text[:-1] == ("",) * (len(mark.x) - 1) for mark in crosses(figure))
+
+
+@pytest.mark.parametrize("number", [NAN, INF, 0.0])
+def test_nothing_but_what_cannot_be_shown_still_makes_a_figure(number: float) -> None:
+    figure = figures.by_layer({VARIANTS[0]: np.array([number])}, "mean L2 norm", figures.DEPTH)
+    low, high = figure.layout.yaxis.range
+    assert low < np.log10(crosses(figure)[0].y[0]) < high
+    assert figure.layout.xaxis.title.text == "blocks passed (0 = embeddings)"
+    assert figures.by_layer({}, "gradient norm", figures.LAYER).layout.yaxis.range is not None
+
+
+def test_one_value_keeps_an_axis_of_two_decades() -> None:
+    figure = figures.by_layer({VARIANTS[0]: np.array([3.0])}, "gradient norm", figures.LAYER)
+    low, high = figure.layout.yaxis.range
+    assert high - low >= 2
+    assert low < np.log10(3) < high
+
+
+def test_depths_stand_where_their_logarithm_is() -> None:
+    values = {variant: np.array([1.0, 2.0, NAN]) for variant in VARIANTS}
+    figure = figures.by_depth(values, [1, 4, 12], "gradient norm")
+    for line in lines(figure):
+        np.testing.assert_array_equal(line.x, [1, 4, 12])
+    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
+    assert list(figure.layout.xaxis.tickvals) == [1, 4, 12]
+    assert figure.layout.xaxis.title.text == "layers of the encoder (log scale)"
+    assert figure.layout.xaxis.range[0] < 0
+    assert figure.layout.xaxis.range[1] > np.log10(12)
+    assert [mark.x[0] for mark in crosses(figure)] == [12] * 6
+    assert len({float(mark.y[0]) for mark in crosses(figure)}) == 6

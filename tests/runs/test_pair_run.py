@@ -1,0 +1,131 @@
+"""One bounded pass of an encoder–decoder: a `PairRun` holds what the model computes, and nobody can change it."""
+
+import numpy as np
+import pytest
+import torch
+
+from playground import EncoderDecoder, ModelConfig, Trace
+from playground.accounting import count_encoder_decoder
+from playground.errors import TooLargeError
+from playground.runs.budget import MAX_KEPT, check_pair_budget, check_pair_patterns
+from playground.runs.pair_run import POINTS, run_pair
+from playground.text import bpe, characters
+
+CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=16)
+MODEL = EncoderDecoder(CONFIG, bpe(300).vocab_size, seed=5)
+SOURCE = characters().encode_batch(["a cat", "a longer cat"])
+TARGET = bpe(300).encode_batch(["een kat", "kat", "een oude kat"])
+
+
+@pytest.mark.parametrize(("sentence", "line"), [(0, 0), (0, 1), (1, 2), (1, 1)])
+def test_the_arrays_are_what_the_model_computes(sentence: int, line: int) -> None:
+    trace = Trace()
+    with torch.inference_mode():
+        logits = MODEL(
+            SOURCE.ids[[sentence]], TARGET.ids[[line]], SOURCE.mask[[sentence]], TARGET.mask[[line]], trace
+        )  # the model builds the no-peek mask itself here
+    run = run_pair(MODEL, SOURCE, TARGET, sentence, line)
+    assert np.array_equal(run.logits, logits[0].numpy())
+    for attention, point in POINTS.items():
+        for layer in range(3):
+            assert np.array_equal(run.patterns[attention][layer], trace[point.format(layer)][0].numpy()), attention
+    assert run.config == CONFIG
+    assert run.device == "cpu"
+    assert 0 < run.seconds < 60
+
+
+def test_both_sides_know_their_tokens_and_padding() -> None:
+    run = run_pair(MODEL, SOURCE, TARGET, 0, 1)
+    assert run.source.tokens == ("a", "␣", "c", "a", "t", *["[PAD]"] * 7)
+    assert (run.source.n_real, run.target.n_real) == (5, len(TARGET.tokens[1]))
+    assert run.target.ids.tolist() == TARGET.ids[1].tolist()
+    assert run.target.padding.tolist() == (~TARGET.mask[1]).tolist()
+    assert [sides[0] is run.source for sides in map(run.sides, POINTS)] == [True, False, False]
+    assert [sides[1] is run.source for sides in map(run.sides, POINTS)] == [True, False, True]
+
+
+@pytest.mark.parametrize("line", [0, 1, 2])
+def test_the_masks_are_written_out_and_the_combined_one_is_both(line: int) -> None:
+    run = run_pair(MODEL, SOURCE, TARGET, 0, line)
+    n_source, n_target = SOURCE.ids.shape[1], TARGET.ids.shape[1]
+    real = ~run.target.padding
+    assert np.array_equal(run.masks["source padding"], np.tile(~run.source.padding, (n_target, 1)))
+    assert np.array_equal(run.masks["target padding"], np.tile(real, (n_target, 1)))
+    assert np.array_equal(run.masks["no peek"], np.tri(n_target, dtype=bool))
+    assert np.array_equal(run.masks["combined"], np.tri(n_target, dtype=bool) & real)
+    assert run.masks["source padding"].shape == (n_target, n_source)
+
+
+@pytest.mark.parametrize("attention", POINTS)
+def test_weight_lies_where_the_masks_allow_it_and_nowhere_else(attention: str) -> None:
+    run = run_pair(MODEL, SOURCE, TARGET, 0, 1)
+    allowed, patterns = run.allowed(attention), run.patterns[attention]
+    assert allowed.shape == patterns.shape[2:]
+    assert not patterns[..., ~allowed].any()
+    assert (patterns[..., allowed] > 0).all()
+    np.testing.assert_allclose(patterns.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_what_lies_ahead_changes_no_earlier_word() -> None:
+    longer = bpe(300).encode_batch(["een kat zat daar"])
+    shorter = bpe(300).encode_batch(["een kat"])
+    n = shorter.ids.shape[1]
+    assert torch.equal(longer.ids[:, :n], shorter.ids)
+    runs = [run_pair(MODEL, SOURCE, target) for target in (longer, shorter)]
+    np.testing.assert_allclose(runs[0].logits[:n], runs[1].logits, atol=1e-5)
+
+
+def test_next_words_are_the_softmax_of_one_positions_logits() -> None:
+    run = run_pair(MODEL, SOURCE, TARGET)
+    for position in range(len(run.target.tokens)):
+        expected = torch.from_numpy(run.logits[position].copy()).double().softmax(dim=0).numpy()
+        np.testing.assert_allclose(run.next_words(position), expected, rtol=1e-12)
+        assert run.next_words(position).sum() == pytest.approx(1)
+
+
+def test_a_run_cannot_be_changed() -> None:
+    run = run_pair(MODEL, SOURCE, TARGET)
+    sides = [array for side in (run.source, run.target) for array in (side.ids, side.padding)]
+    for array in (*run.masks.values(), *run.patterns.values(), run.logits, *sides, *map(run.allowed, POINTS)):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    assert TARGET.ids.add(0).sum() > 0  # the batch itself is left as it was
+    assert np.array_equal(TARGET.ids[0].numpy(), run.target.ids)
+
+
+def test_running_leaves_the_shared_model_as_it_was() -> None:
+    before = {name: parameter.clone() for name, parameter in MODEL.named_parameters()}
+    attributes = {name: sorted(vars(module)) for name, module in MODEL.named_modules()}
+    run_pair(MODEL, SOURCE, TARGET)
+    assert all(torch.equal(parameter, before[name]) for name, parameter in MODEL.named_parameters())
+    assert attributes == {name: sorted(vars(module)) for name, module in MODEL.named_modules()}
+    assert not MODEL.training
+
+
+@pytest.mark.parametrize("longest", ["source", "target"])
+def test_a_sentence_longer_than_the_position_table_is_refused(longest: str) -> None:
+    long, short = characters().encode_batch(["x" * 17]), characters().encode_batch(["x"])
+    with pytest.raises(ValueError, match="max_len=16"):
+        run_pair(MODEL, long if longest == "source" else short, short if longest == "source" else long)
+
+
+def test_the_budget_counts_both_halves_and_the_output_map() -> None:
+    n = sum(parameter.numel() for parameter in MODEL.parameters())
+    assert n == count_encoder_decoder(CONFIG, 300).total
+    check_pair_budget(CONFIG, 300, n)
+    with pytest.raises(TooLargeError, match=f"{n:,} parameters.*at most {n - 1:,}.*would fit"):
+        check_pair_budget(CONFIG, 300, n - 1)
+
+
+def test_too_many_attention_weights_are_refused_before_anything_runs() -> None:
+    wide = ModelConfig(vocab_size=10, d_model=64, n_heads=64, n_layers=8)
+    each = int((MAX_KEPT / (3 * 64 * 8)) ** 0.5)  # three attentions, of as many tokens on both sides
+    check_pair_patterns(wide, each, each)
+    with pytest.raises(TooLargeError, match=r"8 layers × 64 heads.*would fit"):
+        check_pair_patterns(wide, each + 1, each + 1)
+    model = EncoderDecoder(
+        ModelConfig(vocab_size=characters().vocab_size, d_model=96, n_heads=96, n_layers=2, d_ff=8), 97
+    )
+    longest = characters().encode_batch(["x" * 256])
+    with pytest.raises(TooLargeError, match="256² \\+ 256² \\+ 256 · 256"):
+        run_pair(model, longest, longest)

@@ -1,0 +1,183 @@
+"""Writing on: the drawn tokens have the probabilities of the softmax, and the likeliest are found by trying all."""
+
+import math
+from collections import Counter
+from itertools import islice
+
+import pytest
+import torch
+from torch import Tensor
+
+from playground import EncoderDecoder, ModelConfig
+from playground.model import causal_mask
+from playground.training.after.generate import generate, greedy, pick
+from playground.training.network import Tagger
+from playground.training.tasks.data import SPECIALS
+
+N_CLASSES, WINDOW = 12, 7
+CONFIG = ModelConfig(vocab_size=N_CLASSES, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=WINDOW, dropout=0.0)
+TAGGER = Tagger(CONFIG, N_CLASSES, seed=3)
+LOGITS = torch.tensor([9.0, 9.0, 9.0, 1.0, 0.2, -0.5, 2.0, 1.0])  # the specials would be the likeliest
+
+
+def rng(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def chi_square(counts: Counter[int], probabilities: dict[int, float]) -> float:
+    n = counts.total()
+    return sum((counts[token] - n * p) ** 2 / (n * p) for token, p in probabilities.items())
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("top_k", [0, 3, 100])
+def test_draws_have_the_probabilities_of_the_softmax(temperature: float, top_k: int) -> None:
+    random = rng()
+    counts = Counter(pick(LOGITS, temperature, top_k, random) for _ in range(4_000))
+    kept = sorted(range(3, 8), key=lambda i: -LOGITS[i].item())[: top_k or None]
+    weights = {i: math.exp(LOGITS[i].item() / temperature) for i in kept}
+    expected = {i: weight / sum(weights.values()) for i, weight in weights.items()}
+    assert set(counts) == set(kept)
+    assert chi_square(counts, expected) < 18.5  # χ² of 4: 99.9 %
+
+
+def test_temperature_zero_takes_the_likeliest_and_draws_nothing() -> None:
+    random = rng()
+    before = random.get_state()
+    assert pick(LOGITS, 0, 0, random) == 6
+    assert torch.equal(random.get_state(), before)
+    assert {pick(LOGITS, temperature, 0, random) for temperature in (1e-300, 1e-9, 1e-3) for _ in range(20)} == {6}
+    assert {pick(LOGITS, 1.0, 1, random) for _ in range(20)} == {6}
+
+
+def test_a_hot_network_is_fair() -> None:
+    random = rng()
+    counts = Counter(pick(LOGITS, 1e12, 0, random) for _ in range(4_000))
+    assert chi_square(counts, dict.fromkeys(range(3, 8), 0.2)) < 18.5
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_network_that_diverged_is_told(bad: float, temperature: float) -> None:
+    logits = LOGITS.clone()
+    logits[4] = bad
+    with pytest.raises(ValueError, match="diverged"):
+        pick(logits, temperature, 0, rng())
+
+
+def test_greedy_writing_is_what_the_whole_network_says_step_by_step() -> None:
+    prompt = [3, 4, 5]
+    written = list(generate(TAGGER, prompt, 12, temperature=0, top_k=0, generator=rng()))
+    ids = list(prompt)
+    for token in written:
+        context = ids[-WINDOW:]
+        best, score = -1, -math.inf
+        for candidate in range(len(SPECIALS), N_CLASSES):  # by brute force, and in a batch with another sequence
+            batch = torch.tensor([context, [3] * len(context)])
+            logits = TAGGER(batch, causal_mask(len(context)))[0, -1, candidate].item()
+            best, score = (candidate, logits) if logits > score else (best, score)
+        assert token == best
+        ids.append(token)
+    assert prompt == [3, 4, 5]
+
+
+def test_writing_reads_no_more_than_the_window() -> None:
+    def write(prompt: list[int], window: int | None = None) -> list[int]:
+        return list(generate(TAGGER, prompt, 15, temperature=1.0, top_k=0, generator=rng(2), window=window))
+
+    tail = [5, 7, 9, 11, 3, 4, 6]
+    assert write([3, 3, 3, *tail]) == write(tail)
+    assert write(tail, window=100) == write(tail)
+    assert write([8, *tail], window=3) == write(tail, window=3) == write(tail[-3:], window=3)
+    assert write(tail, window=3) != write(tail)
+
+
+def test_special_tokens_are_never_written_whatever_the_network_prefers() -> None:
+    tagger = Tagger(CONFIG, N_CLASSES, seed=3)
+    with torch.no_grad():
+        tagger.head.bias[:3] += 50
+    for temperature in (0.0, 1.0, 5.0):
+        written = list(generate(tagger, [3], 60, temperature=temperature, top_k=0, generator=rng()))
+        assert min(written) >= 3
+        assert max(written) < N_CLASSES
+
+
+def test_writing_streams_and_depends_on_its_generator_alone() -> None:
+    forever = generate(TAGGER, [4], 10**9, temperature=1.0, top_k=4, generator=rng(7))
+    first = list(islice(forever, 20))
+    assert not torch.is_inference_mode_enabled()
+    torch.rand(1)
+    assert first == list(generate(TAGGER, [4], 20, temperature=1.0, top_k=4, generator=rng(7)))
+    assert first != list(generate(TAGGER, [4], 20, temperature=1.0, top_k=4, generator=rng(8)))
+    assert list(generate(TAGGER, [4], 0, temperature=1.0, top_k=4, generator=rng())) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ids": []}, "needs something to start from"),
+        ({"temperature": -0.1}, "temperature=-0.1"),
+        ({"temperature": float("nan")}, "temperature=nan"),
+        ({"temperature": float("inf")}, "temperature=inf"),
+        ({"top_k": -1}, "top_k=-1"),
+        ({"n": -1}, "n=-1"),
+        ({"window": 0}, "window=0"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(change: dict[str, object], message: str) -> None:
+    arguments: dict[str, object] = {"ids": [3], "n": 3, "temperature": 1.0, "top_k": 0, "generator": rng()}
+    with pytest.raises(ValueError, match=message):
+        generate(TAGGER, **(arguments | change))  # type: ignore[arg-type]
+
+
+BOS, EOS, LONGEST = 3, 4, 6
+SOURCE = torch.randint(5, N_CLASSES, (8, 5), generator=rng(1))
+LENGTHS = torch.tensor([5, 4, 3, 2, 1, 5, 5, 3])
+SOURCE_MASK = torch.arange(5) < LENGTHS[:, None]
+
+
+def pair_model(eos_bias: float) -> EncoderDecoder:
+    model = EncoderDecoder(CONFIG, N_CLASSES, seed=5)
+    with torch.no_grad():
+        model.fc.bias[EOS] += eos_bias
+        model.fc.weight *= 3
+    return model
+
+
+def plainly(model: EncoderDecoder, source: Tensor) -> list[int]:
+    """One sequence alone, without padding, the whole model run anew for every token."""
+    said = [BOS]
+    while len(said) <= LONGEST and (len(said) == 1 or said[-1] != EOS):
+        said.append(int(model(source[None], torch.tensor([said]))[0, -1].argmax()))
+    return said[1:]
+
+
+@pytest.mark.parametrize("eos_bias", [-50.0, 3.0, 4.5, 5.0, 50.0])
+def test_the_decoder_says_the_likeliest_token_until_it_ends(eos_bias: float) -> None:
+    model = pair_model(eos_bias)
+    source = SOURCE.masked_fill(~SOURCE_MASK, 0)
+    said = greedy(model, source, SOURCE_MASK, bos=BOS, eos=EOS, longest=LONGEST)
+    expected = [plainly(model, row[:length]) for row, length in zip(SOURCE, LENGTHS.tolist(), strict=True)]
+    width = max(map(len, expected))
+    assert said.tolist() == [row + [0] * (width - len(row)) for row in expected]
+    assert (said.shape[1] == LONGEST) == (eos_bias < 50)
+    assert (said.shape[1] == 1) == (eos_bias == 50)
+
+
+def test_sequences_of_a_batch_end_on_their_own() -> None:
+    said = greedy(pair_model(4.5), SOURCE, SOURCE_MASK, bos=BOS, eos=EOS, longest=LONGEST)
+    ends = {row.index(EOS) for row in said.tolist() if EOS in row}
+    assert len(ends) > 1, "the example must have ends at different places"
+
+
+def test_greedy_agrees_with_the_scores_of_the_whole_target() -> None:
+    model = pair_model(-50)
+    said = greedy(model, SOURCE, None, bos=BOS, eos=EOS, longest=LONGEST)
+    read = torch.cat([torch.full((len(SOURCE), 1), BOS), said[:, :-1]], 1)
+    assert torch.equal(model(SOURCE, read).argmax(-1), said)
+    assert not said.is_inference()
+
+
+def test_a_target_longer_than_the_position_table_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_len=7"):
+        greedy(pair_model(-50), SOURCE, SOURCE_MASK, bos=BOS, eos=EOS, longest=WINDOW + 1)

@@ -1,0 +1,50 @@
+"""With few sequences the page's network really learns by heart, and an amount changes their number alone."""
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from playground.errors import RecipeError
+from playground.presets import PRESETS
+from playground.training.network import architecture
+from playground.training.recipe import TaskName
+from playground.training.regularisers.ablation import Ablation, arms
+from playground.training.regularisers.ablation_recipe import PLENTY, SIZES, SMALL, ablation_recipe
+from playground.training.regularisers.catalogue import plain
+from playground.training.tasks.data import make_data
+
+CONFIG = replace(PRESETS["minilm-l6"].config, **SIZES)
+
+
+@pytest.mark.parametrize("task", get_args(TaskName))
+def test_the_amounts_differ_in_the_number_of_sequences_alone(task: TaskName) -> None:
+    small, plenty = (ablation_recipe(task, amount, 7, {"clip": 0.5}) for amount in ("small", "plenty"))
+    assert replace(small, n_train=PLENTY) == plenty
+    assert small.n_train <= SMALL < plenty.n_train
+    assert (small.seed, small.clip, small.n_validation) == (7, 0.5, 512)
+    assert small.optimizer == "adamw"  # weight decay is what it says
+    for recipe in (small, plenty):
+        data = make_data(recipe)
+        assert (len(data.train), len(data.validation)) == (recipe.n_train, 512)
+        assert architecture(CONFIG, recipe, data).d_model == 32  # and the sequences are not too long for it
+
+
+def test_a_hundred_sequences_are_learnt_by_heart() -> None:
+    """The page's default setting, cut short for speed: what happens if nothing is done about it."""
+    recipe = replace(plain(ablation_recipe("reverse", "small", 0, {})), steps=250)
+    ablation = Ablation(CONFIG, arms(recipe, []))
+    for _ in ablation.run():
+        pass
+    (result,) = ablation.results()
+    assert result.kept is not None
+    assert result.gap is not None
+    assert result.kept.train.accuracy > 0.99
+    assert result.gap > 0.4
+    lowest = min(look.validation.loss for look in result.history.evaluations)
+    assert result.kept.validation.loss > 1.5 * lowest  # surer and surer of wrong answers
+
+
+def test_a_strength_out_of_range_is_refused() -> None:
+    with pytest.raises(RecipeError, match="dropout_residual=2"):
+        ablation_recipe("reverse", "small", 0, {"dropout_residual": 2})

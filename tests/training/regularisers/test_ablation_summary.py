@@ -1,0 +1,188 @@
+"""Numbers of made-up runs, and the rows and sentences that they have to give."""
+
+import math
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+
+from playground.training.history import Evaluation, History, Measure
+from playground.training.recipe import Recipe
+from playground.training.regularisers.ablation import Arm, ArmResult
+from playground.training.regularisers.ablation_summary import describe, noise
+from playground.training.regularisers.ablation_table import COLUMNS, effect, table
+from playground.training.regularisers.catalogue import REGULARISERS
+
+N = 2_500
+
+
+def result(
+    switch: str | None,
+    train: float,
+    validation: float,
+    loss: float,
+    *,
+    in_use: Any = "the same",
+    steps: int = 500,
+    kept: int = 500,
+    outcome: Any = "finished",
+) -> ArmResult:
+    """A run that has ended; with `in_use=None` one that goes on."""
+    regulariser = REGULARISERS[switch] if switch else None
+    title = "none of them" if regulariser is None else regulariser.title
+    if regulariser is not None and regulariser.by_nature:
+        title = f"without {title[0].lower()}{title[1:]}"
+    look = Evaluation(kept, Measure(0.1, train), Measure(loss, validation), 1.0)
+    used = Measure(loss, validation) if in_use == "the same" else in_use
+    history = History(loss=[1.0] * steps, evaluations=[look])
+    return ArmResult(Arm(title, Recipe(), regulariser), history, outcome if used else "", look, used)
+
+
+NONE = result(None, 1.0, 0.4, 3.0)
+HELPS = result("dropout_residual", 0.98, 0.5, 2.0)
+HARMS = result("clip", 1.0, 0.3, 3.1)
+NOTHING = result("weight_decay", 1.0, 0.41, 3.2)
+SURE = result("label_smoothing", 1.0, 0.4, 1.5)
+STOPPED = result("patience", 0.6, 0.395, 1.8, steps=200, kept=75, outcome="stopped early")
+
+
+def row(found: pd.DataFrame, title: str) -> dict[str, Any]:
+    names = {title: short for short, title in COLUMNS.items()}
+    return {names[column]: value for column, value in found.loc[title].items()}  # type: ignore[index]
+
+
+def test_the_table_has_a_row_for_every_run() -> None:
+    going_on = result("clip", 0.7, 0.2, 2.5, in_use=None, steps=123)
+    titles = ["none of them", "Dropout at residual connections", "Early stopping", "Gradient clipping", "all of these"]
+    found = table([NONE, HELPS, STOPPED, going_on], titles)
+    assert list(found.index) == titles
+    assert list(found.columns) == list(COLUMNS.values())
+    assert row(found, "none of them") == pytest.approx(
+        {"training": 100, "validation": 40, "gap": 60, "in use": 40, "more": 0, "loss": 3, "change": 0,
+         "ended": "after 500 steps"}
+    )  # fmt: skip
+    assert row(found, "Dropout at residual connections") == pytest.approx(
+        {"training": 98, "validation": 50, "gap": 48, "in use": 50, "more": 10, "loss": 2, "change": -1,
+         "ended": "after 500 steps"}
+    )  # fmt: skip
+    assert row(found, "Early stopping")["ended"] == "stopped at 200, kept 75"
+    now = row(found, "Gradient clipping")
+    assert (now["training"], now["validation"], now["ended"]) == (70, 20, "at step 123")
+    assert all(math.isnan(now[name]) for name in ("in use", "more", "loss", "change"))
+    to_come = row(found, "all of these")
+    assert to_come.pop("ended") == "still to come"
+    assert all(math.isnan(value) for value in to_come.values())
+
+
+def test_before_the_first_run_the_table_is_empty() -> None:
+    assert list(table([], ["none of them"])[COLUMNS["ended"]]) == ["still to come"]
+    just_begun = ArmResult(NONE.arm, History(), "", None)
+    assert list(table([just_begun], ["none of them"])[COLUMNS["ended"]]) == ["has just begun"]
+
+
+def test_a_run_that_ran_away_or_came_back_says_so() -> None:
+    ran_away = result(None, 0.1, 0.1, 2.0, steps=12, kept=0, outcome="diverged")
+    best_of_all = result("patience", 0.9, 0.4, 2.0, kept=480)
+    found = list(table([ran_away, best_of_all], ["none of them", "Early stopping"])[COLUMNS["ended"]])
+    assert found == ["ran away at 12, kept 0", "ended at 500, kept 480"]
+
+
+def test_an_effect_is_measured_in_use() -> None:
+    unmasked = result("causal", 1.0, 0.9, 0.3, in_use=Measure(6.0, 0.1))
+    found = effect(unmasked, NONE)
+    assert found is not None
+    assert found.more == pytest.approx(-0.3)
+    assert (found.loss, found.change) == (6.0, 3.0)
+    assert effect(result("clip", 1, 1, 1, in_use=None), NONE) is None
+
+
+def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
+    said = describe([NONE, HELPS, HARMS, NOTHING, SURE, STOPPED], N)
+    doubt = 100 * noise(0.4, N)
+    assert 1 < doubt < 3
+    assert said == [
+        "**None of them** gets 100.0% right of what it learns from, and 40.0% of what it never sees: the gap of 60.0 "
+        "points is learnt by heart.",
+        "In use, more of the validation set is right with **dropout at residual connections** (+10.0 points).",
+        "In use, less of the validation set is right with **gradient clipping** (-10.0 points).",
+        f"About as much is right with weight decay, label smoothing, early stopping: within ±{doubt:.1f} points, 2,500 "
+        "answers can't tell two runs apart.",
+        "Loss also counts how sure the wrong answers are: on the validation set, in use, it is 3.00 nats with none "
+        "of them, lower with **label smoothing** (1.50), with **early stopping** (1.80), with **dropout at residual "
+        "connections** (2.00).",
+        "One seed is one draw: with another one, from the sidebar, close ones may change places.",
+    ]
+
+
+def test_a_loss_that_rises_is_told_too() -> None:
+    said = describe([NONE, result("layer_norm", 1.0, 0.4, 5.5)], N)
+    assert any(
+        "in use, it is 3.00 nats with none of them, higher **without layer normalisation** (5.50)." in s for s in said
+    )
+
+
+def test_order_and_sign_follow_the_numbers() -> None:
+    more = [result(name, 1, share, 3.0) for name, share in (("clip", 0.6), ("patience", 0.9), ("distill", 0.7))]
+    (told,) = [sentence for sentence in describe([NONE, *more], N) if sentence.startswith("In use, more")]
+    places = [told.index(title) for title in ("early stopping", "knowledge distillation", "gradient clipping")]
+    assert places == sorted(places)
+    less = [result(name, 1, share, 3.0) for name, share in (("clip", 0.2), ("patience", 0.1), ("distill", 0.3))]
+    (told,) = [sentence for sentence in describe([NONE, *less], N) if sentence.startswith("In use, less")]
+    places = [told.index(title) for title in ("early stopping", "gradient clipping", "knowledge distillation")]
+    assert places == sorted(places)
+
+
+def test_without_a_gap_there_is_nothing_to_mend() -> None:
+    said = describe([result(None, 0.999, 0.998, 0.01), result("clip", 0.999, 0.998, 0.012)], N)
+    assert said[0].endswith("nothing is learnt by heart, so that there is little for a regulariser to mend.")
+    assert said[1].startswith("About as much is right with gradient clipping")
+    assert not any("nats" in sentence for sentence in said)
+
+
+def test_a_missing_padding_mask_is_seen_when_sequences_come_alone() -> None:
+    for used, word in ((0.7, "less"), (0.99, "about as much"), (1.0, "more")):
+        batches = 0.99 if used <= 0.99 else 0.8
+        without = result("mask_padding", 1.0, batches, 0.02, in_use=Measure(1.0, used))
+        (told,) = [s for s in describe([NONE, without], N) if s.startswith("**Without the padding mask**")]
+        assert f"{batches:.1%} is right in batches as they come, and {word}, {used:.1%}, when" in told
+
+
+def test_a_missing_causal_mask_is_no_help() -> None:
+    without = result("causal", 1.0, 0.9, 0.3, in_use=Measure(6.0, 0.12))
+    said = "\n".join(describe([NONE, without], N))
+    assert "In use, more of the validation set" not in said
+    assert "In use, less of the validation set is right **without causal mask** (-28.0 points)." in said
+    assert "90.0% of the validation set seems to be right" in said
+    assert "nobody knows it yet, 12.0% is." in said
+
+
+@pytest.mark.parametrize("used", [0.9, 0.41, 0.4])
+def test_a_missing_causal_mask_is_no_cause_where_nothing_is_lost_in_use(used: float) -> None:
+    without = result("causal", 1.0, 0.4, 0.3, in_use=Measure(0.3, used))
+    assert "Without the causal mask" not in "\n".join(describe([NONE, without], N))
+
+
+def test_a_run_that_ran_away_is_named() -> None:
+    away: dict[str, Any] = {"steps": 12, "kept": 0, "outcome": "diverged"}
+    said = describe([result(None, 0.1, 0.1, 2.0, **away), result("clip", 0.1, 0.1, 2.0, **away)], N)
+    assert said[0] == "The run with **none of them** ran away, and what is measured are its weights of step 0."
+    assert "**Gradient clipping** ran away: what is measured are its weights of step 0." in said
+
+
+def test_only_what_has_ended_is_read() -> None:
+    going_on = result("clip", 1.0, 0.9, 0.1, in_use=None)
+    assert describe([], N) == describe([result(None, 0.5, 0.5, 1.0, in_use=None)], N) == []
+    alone = describe([NONE], N)
+    assert len(alone) == 1
+    assert describe([NONE, going_on], N) == alone
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 0.99, 1.0])
+def test_the_doubt_covers_two_draws_of_as_many_answers(share: float) -> None:
+    """Two runs that are equally good differ by more than that in about one of twenty cases, by chance alone."""
+    generator = torch.Generator().manual_seed(0)
+    draws = torch.stack([(torch.rand(4_000, N, generator=generator) < share).sum(1) for _ in range(2)]).float()
+    apart = (draws[0] - draws[1]).abs() / N
+    assert (apart > noise(share, N)).float().mean() < 0.06
+    assert 0 < noise(share, N) < 0.03

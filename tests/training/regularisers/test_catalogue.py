@@ -1,0 +1,464 @@
+"""Every switch changes what it says, and nothing else: the baseline and a switched run share all the rest."""
+
+import math
+import random
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from playground import ModelConfig
+from playground.model.dropout import Dropout
+from playground.model.init import Embedding, Linear
+from playground.training.evaluation import measure
+from playground.training.losses import IGNORE
+from playground.training.network import architecture, build_network, scores
+from playground.training.recipe import Recipe
+from playground.training.regularisers.catalogue import REGULARISERS, TEN, idle, plain
+from playground.training.regularisers.unbatched_evaluation import measure_in_use
+from playground.training.seeding import generator
+from playground.training.tasks.data import MASK_ID, Examples, make_data
+from playground.training.trainer import Trainer, wider
+
+CPU = torch.device("cpu")
+CONFIG = ModelConfig(vocab_size=0, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=32, dropout=0.4)
+BASE = Recipe(
+    task="reverse", length=8, n_symbols=6, n_train=64, n_validation=32, steps=12, batch_size=32,
+    optimizer="adamw", schedule="constant", lr=3e-3,
+)  # fmt: skip
+BY_HEART = replace(BASE, n_train=8, batch_size=8, steps=75, lr=1e-2)
+"""Eight sequences are soon known by heart: the validation loss rises again."""
+COINS = replace(
+    BASE, task="characters", text="".join(random.Random(0).choices("abcd", k=3_000)), length=6, n_symbols=10,
+    n_train=512, n_validation=128, steps=200, lr=1e-2,
+)  # fmt: skip
+"""Nobody can know what comes next: at best it costs ln 4 nats."""
+
+STRENGTHS: dict[str, Any] = {"clip": 0.1, "patience": 2, "span_masking": 0.4, "mask_padding": False, "causal": False,
+                             "layer_norm": False}  # fmt: skip
+DROPOUTS = {
+    "dropout_attention": "attention",
+    "dropout_feedforward": "feed-forward",
+    "dropout_positions": "positions",
+    "dropout_residual": "residual",
+}
+AUGMENTATIONS = ("token_masking", "token_swapping", "span_masking")
+
+
+def baseline(switch: str) -> Recipe:
+    """A run in which a switch can matter, without it."""
+    return {"causal": COINS, "patience": BY_HEART}.get(switch, BASE)
+
+
+def switched(switch: str) -> Recipe:
+    """The same run with it."""
+    changes: dict[str, Any] = {switch: STRENGTHS.get(switch, 0.3)}
+    return replace(baseline(switch), **changes)
+
+
+@dataclass
+class Seen:
+    """A run that was looked at from outside: what it began with, what it read, dropped, and stepped with."""
+
+    trainer: Trainer
+    initial: dict[str, Tensor]
+    rows: list[Tensor] = field(default_factory=list)
+    read: list[Tensor] = field(default_factory=list)
+    used: list[float] = field(default_factory=list)
+    dropped: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def losses(self) -> list[float]:
+        return self.trainer.history.loss
+
+    @property
+    def final(self) -> Tensor:
+        return torch.cat([parameter.flatten() for parameter in self.trainer.network.parameters()])
+
+
+def run(recipe: Recipe) -> Seen:
+    data = make_data(recipe)
+    rows: list[Tensor] = []
+
+    class Recorded(Examples):
+        def __getitem__(self, wanted: Tensor | slice) -> Examples:
+            if isinstance(wanted, Tensor):
+                rows.append(wanted)
+            return super().__getitem__(wanted)
+
+    trainer = Trainer(CONFIG, recipe, data=replace(data, train=Recorded(**vars(data.train))))
+    if trainer.teacher is not None:
+        trainer.teacher.data = data  # the same, unrecorded: only the student's rows are compared
+    network = trainer.network
+    seen = Seen(trainer, {name: tensor.clone() for name, tensor in network.state_dict().items()})
+
+    def note_read(module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        if module.training:
+            seen.read.append(arguments[0].clone())
+
+    def note_dropped(module: nn.Module, arguments: tuple[Tensor, ...], out: Tensor) -> None:
+        if module.training and isinstance(module, Dropout):
+            before = arguments[0] != 0
+            seen.dropped[module.point].append((int((before & (out == 0)).sum()), int(before.sum())))
+
+    def note_used(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        gradients = [p.grad.flatten() for p in network.parameters() if p.grad is not None]
+        seen.used.append(float(torch.cat(gradients).norm()))
+
+    network.register_forward_pre_hook(note_read)
+    for module in network.modules():
+        if isinstance(module, Dropout):
+            module.register_forward_hook(note_dropped)
+    trainer.optimizer.register_step_pre_hook(note_used)
+    for _ in trainer.run():
+        pass
+    seen.rows = list(rows)  # what tests look up later is no batch
+    return seen
+
+
+seen = cache(run)
+
+
+# --- all switches
+
+
+@pytest.mark.parametrize("switch", REGULARISERS)
+def test_a_switch_changes_one_field(switch: str) -> None:
+    regulariser = REGULARISERS[switch]
+    for recipe in (Recipe(), replace(Recipe(), clip=2.0, dropout_residual=0.5, mask_padding=False, patience=9)):
+        for on in (True, False):
+            turned = regulariser.switched(recipe, on)
+            assert bool(regulariser.strength(turned)) == on
+            assert replace(turned, **{switch: getattr(recipe, switch)}) == recipe
+            assert type(getattr(turned, switch)) is type(getattr(Recipe(), switch))
+    if not regulariser.by_nature:
+        strength = type(regulariser.usual)(3) / 4 if isinstance(regulariser.usual, float) else 3
+        assert regulariser.strength(regulariser.switched(Recipe(), True, strength)) == strength
+
+
+def test_every_switch_of_a_recipe_is_there_in_the_order_of_the_ten() -> None:
+    others = {"task", "text", "length", "n_symbols", "n_train", "n_validation", "seed", "steps", "batch_size"}
+    others |= {"optimizer", "schedule", "lr", "warmup", "temperature"}
+    assert {entry.name for entry in fields(Recipe)} - others == set(REGULARISERS)
+    numbers = [regulariser.number for regulariser in REGULARISERS.values()]
+    assert numbers == sorted(numbers)
+    assert set(numbers) == set(TEN) == set(range(1, 11))
+    assert all(bool(regulariser.scale) != regulariser.by_nature for regulariser in REGULARISERS.values())
+
+
+def test_plain_is_what_a_recipe_is_by_default() -> None:
+    everything = Recipe(**{switch: regulariser.usual for switch, regulariser in REGULARISERS.items()})
+    assert plain(everything) == plain(Recipe()) == Recipe()
+    assert plain(replace(everything, mask_padding=False, causal=False, layer_norm=False)) == Recipe()
+
+
+@pytest.mark.parametrize("switch", REGULARISERS)
+def test_weights_data_and_order_are_the_baselines(switch: str) -> None:
+    plainly, changed = seen(baseline(switch)), seen(switched(switch))
+    for name, tensor in changed.initial.items():
+        assert torch.equal(tensor, plainly.initial[name])
+    left_out = plainly.initial.keys() - changed.initial.keys()
+    assert bool(left_out) == (switch == "layer_norm")
+    assert all("norm" in name for name in left_out)
+    for part in ("train", "validation"):
+        ours, theirs = (vars(getattr(one.trainer.data, part)) for one in (changed, plainly))
+        assert all(torch.equal(ours[name], theirs[name]) for name in ("ids", "mask", "targets"))
+    n = len(changed.rows)
+    assert n == len(plainly.rows) or switch == "patience"
+    assert n > 3
+    assert all(torch.equal(a, b) for a, b in zip(changed.rows, plainly.rows, strict=False))
+    if switch not in AUGMENTATIONS:
+        assert all(torch.equal(a, b) for a, b in zip(changed.read, plainly.read, strict=False))
+
+
+@pytest.mark.parametrize("switch", REGULARISERS)
+def test_the_switch_changes_what_is_learnt(switch: str) -> None:
+    assert seen(switched(switch)).losses != seen(baseline(switch)).losses
+    assert not torch.equal(seen(switched(switch)).final[:100], seen(baseline(switch)).final[:100])
+
+
+@pytest.mark.parametrize("switch", [name for name, found in REGULARISERS.items() if not found.by_nature])
+def test_strength_0_is_the_baseline_to_the_bit(switch: str) -> None:
+    changes: dict[str, Any] = {switch: 0}
+    off = run(replace(switched(switch), **changes))
+    plainly = seen(baseline(switch))
+    assert off.losses == plainly.losses
+    assert torch.equal(off.final, plainly.final)
+    assert [look.validation for look in off.trainer.history.evaluations] == [
+        look.validation for look in plainly.trainer.history.evaluations
+    ]
+
+
+@pytest.mark.parametrize(
+    ("switch", "strength"),
+    [(name, 1e-9) for name, found in REGULARISERS.items() if isinstance(found.usual, float) and name != "clip"]
+    + [("clip", 1e6), ("patience", 1_000)],
+)
+def test_a_strength_that_does_next_to_nothing_leaves_the_baselines_losses(switch: str, strength: Any) -> None:
+    changes: dict[str, Any] = {switch: strength}
+    assert run(replace(BASE, **changes)).losses == pytest.approx(seen(BASE).losses, rel=1e-4)
+
+
+def test_with_every_switch_off_a_run_is_a_plain_loop_of_torch() -> None:
+    plainly = seen(BASE)
+    data = make_data(BASE)
+    network = build_network(architecture(CONFIG, BASE, data), BASE, data)
+    optimizer = torch.optim.AdamW(network.parameters(), BASE.lr, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0)
+    losses = []
+    for rows in plainly.rows:
+        batch = data.train[rows]
+        loss = F.cross_entropy(network(batch.ids, batch.mask).transpose(1, 2), batch.targets, ignore_index=IGNORE)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        losses.append(loss.item())
+    assert plainly.losses == pytest.approx(losses, rel=1e-4)
+
+
+@pytest.mark.parametrize("switch", [*DROPOUTS, "weight_decay", "label_smoothing", "clip", "distill"])
+def test_a_switch_leaves_what_augmentation_draws(switch: str) -> None:
+    augmented = replace(BASE, token_masking=0.2, token_swapping=0.2)
+    changes: dict[str, Any] = {switch: STRENGTHS.get(switch, 0.3)}
+    both = run(replace(augmented, **changes))
+    assert all(torch.equal(a, b) for a, b in zip(both.read, seen(augmented).read, strict=True))
+
+
+# --- one by one
+
+
+@pytest.mark.parametrize("switch", DROPOUTS)
+def test_dropout_drops_at_its_own_place_alone_and_as_often_as_it_says(switch: str) -> None:
+    dropped = {
+        point: (sum(zeros for zeros, _ in counts), sum(n for _, n in counts))
+        for point, counts in seen(switched(switch)).dropped.items()
+    }
+    zeros, n = dropped.pop(DROPOUTS[switch])
+    assert n > 5_000
+    assert zeros / n == pytest.approx(0.3, abs=5 * math.sqrt(0.3 * 0.7 / n))
+    assert not any(zeros for zeros, _ in dropped.values())
+    assert not any(zeros for counts in seen(BASE).dropped.values() for zeros, _ in counts)
+
+
+def test_without_the_padding_mask_an_answer_depends_on_the_neighbours() -> None:
+    for switch, depends in (("", False), ("mask_padding", True)):
+        trainer = seen(switched(switch) if switch else BASE).trainer
+        lengths = trainer.data.train.mask.sum(1)
+        short, long = int(lengths.argmin()), int(lengths.argmax())
+        alone = scores(trainer.network, trainer.data.train[torch.tensor([short])], trainer.recipe)[0]
+        beside = scores(trainer.network, trainer.data.train[torch.tensor([short, long])], trainer.recipe)[0]
+        assert torch.allclose(alone, beside[: len(alone)], atol=1e-5) != depends
+
+
+def test_without_the_causal_mask_the_next_character_is_looked_up() -> None:
+    masked, unmasked = seen(COINS).trainer, seen(switched("causal")).trainer
+    honest, looked_up = masked.history.evaluations[-1], unmasked.history.evaluations[-1]
+    possible = math.log(4)
+    assert honest.validation.loss > 0.95 * possible
+    assert looked_up.train.loss < 0.2 * possible
+    assert looked_up.validation.loss < 0.2 * possible
+    assert looked_up.validation.accuracy > 5 / 6  # the last one's next character is not in the window
+    in_use = measure_in_use(unmasked.network, unmasked.data.validation, unmasked.recipe, CPU)
+    assert in_use.accuracy < 0.4
+    assert in_use.loss > possible
+
+
+def test_in_use_is_one_sequence_at_a_time_behind_both_masks() -> None:
+    for switch in ("mask_padding", "causal"):
+        trainer = seen(switched(switch)).trainer
+        masked = replace(trainer.recipe, causal=True, mask_padding=True)
+        losses, right = [], []
+        for row in range(len(trainer.data.validation)):
+            one = trainer.data.validation[torch.tensor([row])]
+            logits = scores(trainer.network, one, masked)[0]
+            losses.append(F.cross_entropy(logits, one.targets[0], reduction="none"))
+            right.append(logits.argmax(-1) == one.targets[0])
+        in_use = measure_in_use(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+        assert in_use.loss == pytest.approx(float(torch.cat(losses).mean()), rel=1e-4)
+        assert in_use.accuracy == pytest.approx(float(torch.cat(right).float().mean()), abs=1e-6)
+        batched = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+        assert in_use.loss != pytest.approx(batched.loss, rel=1e-3)
+
+
+@pytest.mark.parametrize("task", ["sort", "characters", "masked", "seq2seq-copy"])
+def test_with_both_masks_use_is_what_is_measured_in_batches(task: Any) -> None:
+    trainer = run(replace(BASE, task=task, steps=3)).trainer
+    in_use = measure_in_use(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    batched = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    assert in_use.loss == pytest.approx(batched.loss, rel=1e-5)
+    assert in_use.accuracy == pytest.approx(batched.accuracy, abs=1e-6)
+
+
+def test_weight_decay_makes_matrices_smaller() -> None:
+    decayed = {
+        name: [
+            float(module.weight.norm())
+            for module in seen(recipe).trainer.network.modules()
+            if isinstance(module, Linear | Embedding)
+        ]
+        for name, recipe in (("off", BASE), ("on", replace(BASE, weight_decay=1.0)))
+    }
+    assert all(on < off for on, off in zip(decayed["on"], decayed["off"], strict=True))
+    # By what AdamW says: each step takes lr · λ of a weight away, and the gradient's part hardly differs so soon.
+    shrunk = [on / off for on, off in zip(decayed["on"], decayed["off"], strict=True)]
+    assert all(ratio == pytest.approx((1 - BASE.lr * 1.0) ** BASE.steps, rel=0.02) for ratio in shrunk)
+
+
+def test_without_layer_normalisation_vectors_are_not_brought_to_one_length() -> None:
+    spreads = {}
+    for recipe in (BASE, switched("layer_norm")):
+        trainer = seen(recipe).trainer
+        assert isinstance(trainer.network, nn.Module)
+        out = trainer.network.encoder(trainer.data.validation.ids, trainer.data.validation.mask)
+        spreads[recipe.layer_norm] = out[trainer.data.validation.mask].std(-1, correction=0)
+    assert spreads[True].std() < 0.05 * spreads[True].mean()
+    assert spreads[False].std() > 2 * spreads[True].std()
+
+
+def test_label_smoothing_is_in_the_loss_of_the_same_network_and_in_no_evaluation() -> None:
+    smooth, plainly = seen(switched("label_smoothing")), seen(BASE)
+    trainer = smooth.trainer
+    network = build_network(trainer.config, BASE, trainer.data)
+    batch = trainer.data.train[smooth.rows[0]]
+    logits = scores(network, batch, BASE).transpose(1, 2)
+    assert plainly.losses[0] == pytest.approx(F.cross_entropy(logits, batch.targets).item(), rel=1e-5)
+    expected = F.cross_entropy(logits, batch.targets, label_smoothing=0.3, ignore_index=IGNORE)
+    assert smooth.losses[0] == pytest.approx(expected.item(), rel=1e-5)
+    assert smooth.trainer.history.evaluations[0].train == plainly.trainer.history.evaluations[0].train
+
+
+def test_label_smoothing_makes_less_certain() -> None:
+    sure = {}
+    for smoothing in (0.0, 0.3):
+        trainer = seen(replace(BY_HEART, label_smoothing=smoothing)).trainer
+        validation = trainer.data.validation
+        sure[smoothing] = scores(trainer.network, validation, BASE).softmax(-1).amax(-1)[validation.mask].mean()
+    assert sure[0.3] < 0.8 * sure[0.0]
+
+
+def test_early_stopping_is_the_same_run_cut_off_with_its_best_weights() -> None:
+    stopped, plainly = seen(switched("patience")), seen(BY_HEART)
+    trainer, n = stopped.trainer, stopped.trainer.step
+    assert trainer.outcome == "stopped early"
+    assert n < plainly.trainer.step
+    assert stopped.losses == plainly.losses[:n]
+    losses = {look.step: look.validation.loss for look in plainly.trainer.history.evaluations if look.step <= n}
+    assert trainer.kept_step == min(losses, key=lambda step: losses[step])
+    now = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    assert now.loss == pytest.approx(losses[trainer.kept_step], rel=1e-6)
+
+
+def augmented(switch: str, strength: float) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Of every step: what was read, what would have been, and where tokens are."""
+    watched = seen(replace(BASE, **{switch: strength}))  # type: ignore[arg-type]
+    train = make_data(BASE).train
+    batches = [train[rows] for rows in watched.rows]
+    return [(read, batch.ids, batch.mask) for read, batch in zip(watched.read, batches, strict=True)]
+
+
+def test_token_masking_hides_as_many_tokens_as_it_says_and_never_padding() -> None:
+    hidden = n = 0
+    for read, ids, mask in augmented("token_masking", 0.3):
+        changed = read != ids
+        assert (read[changed] == MASK_ID).all()
+        assert not changed[~mask].any()
+        hidden, n = hidden + int(changed.sum()), n + int(mask.sum())
+    assert n > 2_000
+    assert hidden / n == pytest.approx(0.3, abs=5 * math.sqrt(0.3 * 0.7 / n))
+
+
+def test_span_masking_hides_one_piece_of_every_sequence() -> None:
+    starts = Counter[int]()
+    for read, _, mask in augmented("span_masking", 0.4):
+        for row, real in zip(read, mask, strict=True):
+            places = (row == MASK_ID).nonzero().flatten().tolist()
+            assert len(places) == round(0.4 * int(real.sum()))
+            assert places == list(range(places[0], places[0] + len(places)))
+            assert real[places].all()
+            starts[places[0]] += 1
+    assert len(starts) > 3
+
+
+def test_token_swapping_exchanges_neighbours() -> None:
+    moved = 0
+    for read, ids, mask in augmented("token_swapping", 0.3):
+        assert torch.equal(read.sort(1).values, ids.sort(1).values)
+        assert torch.equal(read[~mask], ids[~mask])
+        for now, before in zip(read.tolist(), ids.tolist(), strict=True):
+            places = [i for i, (a, b) in enumerate(zip(now, before, strict=True)) if a != b]
+            assert len(places) % 2 == 0
+            for first, second in zip(places[::2], places[1::2], strict=True):
+                assert second == first + 1
+                assert (now[first], now[second]) == (before[second], before[first])
+            moved += len(places)
+    assert moved > 100
+
+
+def test_clipping_bounds_the_gradient_that_is_used() -> None:
+    clipped = seen(switched("clip"))
+    norms = clipped.trainer.history.grad_norm
+    assert min(norms) > 0.1
+    assert clipped.used == pytest.approx([0.1] * len(norms), rel=1e-4)
+    plainly = seen(BASE)
+    assert plainly.used == pytest.approx(plainly.trainer.history.grad_norm, rel=1e-4)
+    assert clipped.losses[0] == plainly.losses[0]
+    large = seen(replace(BASE, clip=sorted(plainly.used)[len(plainly.used) // 2]))
+    assert any(used < large.trainer.recipe.clip * 0.99 for used in large.used)
+    expected = [min(norm, large.trainer.recipe.clip) for norm in large.trainer.history.grad_norm]
+    assert large.used == pytest.approx(expected, rel=1e-4)
+
+
+def test_distillation_mixes_the_loss_with_a_teacher_that_has_learnt() -> None:
+    recipe = replace(BASE, distill=0.3, temperature=3.0)
+    student = seen(recipe)
+    teacher = Trainer(wider(CONFIG), BASE)
+    for _ in teacher.run():
+        pass
+    assert student.trainer.teacher is not None
+    assert student.trainer.teacher.history.loss == teacher.history.loss
+    batch = student.trainer.data.train[student.rows[0]]
+    network = build_network(student.trainer.config, recipe, student.trainer.data)
+    kept = batch.targets != IGNORE
+    ours, theirs = (scores(one, batch, recipe)[kept] for one in (network, teacher.network))
+    apart = F.kl_div((ours / 3).log_softmax(-1), (theirs / 3).softmax(-1), reduction="batchmean")
+    expected = 0.7 * F.cross_entropy(ours, batch.targets[kept]) + 0.3 * 9 * apart
+    assert student.losses[0] == pytest.approx(expected.item(), rel=1e-5)
+    assert seen(BASE).trainer.teacher is None
+
+
+# --- where a switch can do nothing
+
+
+def test_what_cannot_matter_is_named_and_does_not() -> None:
+    idle_in = {
+        "causal": (BASE, "layer"),
+        "mask_padding": (COINS, "layer"),
+        "layer_norm": (BASE, "none"),
+        "token_swapping": (COINS, "layer"),
+    }
+    for switch, regulariser in REGULARISERS.items():
+        for name, (recipe, norm) in idle_in.items():
+            assert bool(idle(regulariser, recipe, norm)) == (
+                switch == name
+                or (switch == "causal" and recipe.task != "characters")
+                or (switch in ("mask_padding", "token_swapping") and recipe.task == "characters")
+            )
+    for switch, (recipe, norm) in idle_in.items():
+        short = replace(recipe, steps=3)
+        config = replace(CONFIG, norm=norm)  # type: ignore[arg-type]
+        losses = []
+        for one in (REGULARISERS[switch].switched(short, on) for on in (True, False)):
+            trainer = Trainer(config, one)
+            for _ in trainer.run():
+                pass
+            losses.append(trainer.history.loss)
+        assert losses[0] == losses[1]
+
+
+def test_the_order_of_batches_is_the_seeds() -> None:
+    rows = torch.cat(seen(BASE).rows)[:64]
+    assert torch.equal(rows, torch.randperm(64, generator=generator(0, "order")))

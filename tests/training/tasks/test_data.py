@@ -1,0 +1,207 @@
+"""A recipe's data: targets that fit what is read, the baseline of a plain count, a tokenizer that reads it all back."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from typing import get_args
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from playground.errors import RecipeError
+from playground.training.losses import IGNORE
+from playground.training.recipe import Recipe, TaskName
+from playground.training.tasks.data import BOS_ID, EOS_ID, MASK_ID, MAX_TRAIN_TOKENS, Data, Examples, make_data
+from playground.training.tasks.text_windows import MASK, clean, help_topics
+
+TASK_NAMES: tuple[TaskName, ...] = get_args(TaskName)
+SMALL = {name: Recipe(task=name, length=10, n_train=400, n_validation=60) for name in TASK_NAMES}
+DATA = {name: make_data(recipe) for name, recipe in SMALL.items()}
+SEQ2SEQ = [name for name in TASK_NAMES if name.startswith("seq2seq")]
+
+
+def same(one: Examples, other: Examples) -> bool:
+    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
+    return all(a is b if a is None else torch.equal(a, b) for a, b in pairs)
+
+
+def answers(examples: Examples) -> list[int]:
+    return [target for target in examples.targets.flatten().tolist() if target != IGNORE]
+
+
+@pytest.mark.parametrize("name", TASK_NAMES)
+def test_shapes_types_and_classes(name: TaskName) -> None:
+    data = DATA[name]
+    for part, n in ((data.train, 400), (data.validation, 60)):
+        assert len(part) == n
+        assert part.ids.dtype == part.targets.dtype == torch.int64
+        assert part.mask.dtype == torch.bool
+        assert part.ids.shape == part.mask.shape
+        assert len(part.targets) == n
+        assert torch.equal(part.mask, part.ids > 0)
+        assert int(part.ids.max()) < data.tokenizer.vocab_size == len(data.vocabulary)
+        asked = part.targets[part.targets != IGNORE]
+        assert int(asked.min()) >= 0
+        assert int(asked.max()) < len(data.labels)
+        assert part.ids.is_contiguous()
+        if name not in SEQ2SEQ:
+            assert part.targets.shape == part.ids.shape
+            assert part.decoder_ids is None
+            assert part.decoder_mask is None
+            assert not (part.targets[~part.mask] != IGNORE).any()
+
+
+@pytest.mark.parametrize("name", TASK_NAMES)
+def test_the_example_is_the_first_validation_sequence_and_the_tokenizer_reads_it_back(name: TaskName) -> None:
+    data = DATA[name]
+    n_tokens = int(data.validation.mask[0].sum())
+    batch = data.tokenizer.encode_batch([data.example])
+    assert batch.ids[0].tolist() == data.validation.ids[0, :n_tokens].tolist()
+    assert data.text(batch.ids[0].tolist()) == data.example
+    assert (MASK in data.example) == (name == "masked")
+
+
+@pytest.mark.parametrize("name", ["characters", "masked"])
+@pytest.mark.parametrize(
+    "text",
+    ["Ein [MASK] [PAD] 🙂 ß\x00\x1f\u202e\u00a0é " + "".join(map(chr, range(0x300, 0x370))), "[MASK [MASK] MASK]"],
+)
+@given(st.text(st.characters(exclude_categories=()), min_size=300, max_size=600))
+@settings(max_examples=10)
+def test_any_text_is_read_back(name: TaskName, text: str, more: str) -> None:
+    try:
+        data = make_data(Recipe(task=name, text=text + more, length=6))
+    except RecipeError:
+        assert len(clean(text + more)) < 70 or len(set(clean(text + more))) == 1
+        return
+    assert data.tokenizer.encode_batch([data.example]).ids.tolist() == data.validation.ids[:1].tolist()
+
+
+@pytest.mark.parametrize("name", TASK_NAMES)
+def test_no_validation_sequence_is_learnt_from(name: TaskName) -> None:
+    data = DATA[name]
+    train = {tuple(row) for row in data.train.ids.tolist()}
+    assert train.isdisjoint(map(tuple, data.validation.ids.tolist()))
+
+
+@pytest.mark.parametrize("name", TASK_NAMES)
+def test_data_depend_on_the_task_its_sizes_and_the_seed_alone(name: TaskName) -> None:
+    recipe = SMALL[name]
+    other = replace(
+        recipe, steps=7, batch_size=3, lr=0.5, dropout_attention=0.2, token_masking=0.3, causal=False, distill=0.1
+    )
+    again = make_data(other)
+    assert same(again.train, DATA[name].train)
+    assert same(again.validation, DATA[name].validation)
+    assert not same(make_data(replace(recipe, seed=1)).validation, DATA[name].validation)
+
+
+def test_the_characters_own_targets_are_the_next_ones() -> None:
+    train = DATA["characters"].train
+    assert torch.equal(train.targets[:, :-1], train.ids[:, 1:])
+    assert train.mask.all()
+
+
+def test_gaps_ask_for_what_they_hide_and_for_nothing_else() -> None:
+    data = DATA["masked"]
+    hidden = data.train.ids == MASK_ID
+    assert torch.equal(hidden, data.train.targets != IGNORE)
+    assert (hidden.sum(1) == 2).all()  # 15 % of 10, rounded
+    whole = torch.where(hidden, data.train.targets, data.train.ids)
+    assert (whole > MASK_ID).all()
+
+
+@pytest.mark.parametrize("name", SEQ2SEQ)
+def test_the_decoder_reads_what_it_has_said(name: TaskName) -> None:
+    for part in (DATA[name].train, DATA[name].validation):
+        assert part.decoder_ids is not None
+        assert part.decoder_mask is not None
+        columns = (part.ids, part.decoder_ids, part.decoder_mask, part.targets)
+        for ids, read, mask, targets in zip(*(column.tolist() for column in columns), strict=True):
+            source = [token for token in ids if token]
+            said = source if name == "seq2seq-copy" else source[::-1]
+            padding = len(ids) - len(source)
+            assert read == [BOS_ID, *said] + [0] * padding
+            assert targets == [*said, EOS_ID] + [IGNORE] * padding
+            assert mask == [True] * (len(said) + 1) + [False] * padding
+
+
+@pytest.mark.parametrize("name", [name for name in TASK_NAMES if name != "characters"])
+def test_the_baseline_is_the_commonest_answer_of_the_training_set(name: TaskName) -> None:
+    data = DATA[name]
+    ((answer, _),) = Counter(answers(data.train)).most_common(1)
+    asked = answers(data.validation)
+    assert data.baseline == pytest.approx(asked.count(answer) / len(asked), abs=1e-12)
+
+
+@pytest.mark.parametrize("text", ["", "abca" * 30 + "qaqbqaqcqaqbq"])
+def test_the_baseline_of_text_is_the_commonest_follower(text: str) -> None:
+    """In the second text, "q" comes for the first time in what is held back: the commonest character is the answer."""
+    data = make_data(Recipe(task="characters", text=text, length=6, n_train=50, n_validation=40))
+    whole = text or help_topics()
+    seen = whole[: -(len(whole) // 10)]
+    followers: dict[str, Counter[str]] = {}
+    for character, following in pairwise(seen):
+        followers.setdefault(character, Counter())[following] += 1
+    overall = Counter(seen)
+    right, n = 0, 0
+    for ids, targets in zip(data.validation.ids.tolist(), data.validation.targets.tolist(), strict=True):
+        for character, following in zip(data.text(ids), data.text(targets), strict=True):
+            counts = followers.get(character, overall)
+            best = min(counts, key=lambda c: (-counts[c], c))
+            right, n = right + (best == following), n + 1
+    assert data.baseline == pytest.approx(right / n, abs=1e-12)
+
+
+def test_tokens_that_were_not_learnt_are_unknown() -> None:
+    batch = DATA["reverse"].tokenizer.encode_batch(["a z [MASK]  ab b"])
+    assert batch.ids.tolist() == [[3, 1, 2, 1, 4]]
+    assert batch.unknown == [[False, True, False, True, False]]
+    batch = DATA["characters"].tokenizer.encode_batch(["a [MASK]é"])
+    assert batch.tokens == [["a", "␣", "[MASK]", "[UNK]"]]
+
+
+def test_labels() -> None:
+    assert DATA["reverse"].labels == ("[PAD]", "[UNK]", "[MASK]", *"abcdefghij")
+    assert DATA["seq2seq-copy"].labels[:6] == ("[PAD]", "[UNK]", "[MASK]", "[BOS]", "[EOS]", "a")
+    assert DATA["brackets"].labels == (*map(str, range(10)), "none")
+    assert DATA["count"].labels == tuple(map(str, range(1, 11)))
+    assert DATA["characters"].labels[3:5] == ("␣", "!")
+
+
+@pytest.mark.parametrize("name", ["sort", "characters", "seq2seq-reverse"])
+def test_rows_are_cut_off_where_the_longest_ends(name: TaskName) -> None:
+    train = DATA[name].train
+    order = train.mask.sum(1).argsort()
+    for rows in (order[:5], slice(3, 9), order[-1:]):
+        some = train[rows]
+        width = int(train.mask[rows].sum(1).max())
+        assert some.ids.shape == (len(train.mask[rows]), width)
+        assert torch.equal(some.ids, train.ids[rows, :width])
+        assert torch.equal(some.mask, train.mask[rows, :width])
+        extra = int(name in SEQ2SEQ)
+        assert torch.equal(some.targets, train.targets[rows, : width + extra])
+        assert not (train.targets[rows, width + extra :] != IGNORE).any()
+        if train.decoder_ids is not None and train.decoder_mask is not None:
+            assert some.decoder_ids is not None
+            assert some.decoder_mask is not None
+            assert torch.equal(some.decoder_ids, train.decoder_ids[rows, : width + 1])
+            assert torch.equal(some.decoder_mask, train.decoder_mask[rows, : width + 1])
+    assert name == "characters" or train[order[:5]].ids.shape[1] < train.ids.shape[1]
+
+
+def test_moving_keeps_everything() -> None:
+    names: tuple[TaskName, ...] = ("copy", "seq2seq-copy")
+    for name in names:
+        moved = DATA[name].train.to(torch.device("meta"))
+        assert moved.ids.device.type == moved.targets.device.type == "meta"
+        assert same(DATA[name].train.to(torch.device("cpu")), DATA[name].train)
+
+
+def test_too_many_tokens_name_how_many_sequences_would_do() -> None:
+    with pytest.raises(RecipeError, match=f"{100_000 * 256:,} tokens") as caught:
+        make_data(Recipe(n_train=100_000, length=256))
+    assert caught.value.works == (MAX_TRAIN_TOKENS // 256,)
+    assert isinstance(make_data(Recipe(task="characters", n_train=MAX_TRAIN_TOKENS // 256, length=256)), Data)

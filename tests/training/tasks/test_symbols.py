@@ -1,0 +1,184 @@
+"""Made-up sequences: as many as asked for, all different, of the right lengths; a clear word where that can't be."""
+
+import itertools
+import math
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from playground.errors import RecipeError
+from playground.training.recipe import Recipe, TaskName
+from playground.training.tasks.symbols import BRACKETS, _draw_brackets, sequences, symbols, variety
+
+FIRST = 3
+SEQUENCES = st.builds(
+    Recipe,
+    task=st.sampled_from(["reverse", "brackets"]),
+    length=st.integers(10, 20),
+    n_symbols=st.integers(4, 26),
+    n_train=st.integers(1, 300),
+    n_validation=st.integers(1, 100),
+    seed=st.integers(0, 1_000),
+)
+
+
+def rows(ids: Tensor) -> list[tuple[int, ...]]:
+    """Each sequence without its padding, which must come last."""
+    found = [tuple(token for token in row if token) for row in ids.tolist()]
+    assert all(list(row) == whole[: len(row)] for row, whole in zip(found, ids.tolist(), strict=True))
+    return found
+
+
+def balanced(word: str) -> bool:
+    """Whether taking out "()" and "[]", again and again, leaves nothing."""
+    while word != (word := re.sub(r"\(\)|\[\]", "", word)):
+        pass
+    return not word
+
+
+@given(SEQUENCES)
+def test_sequences_are_all_different_and_have_the_recipe_s_symbols_and_lengths(recipe: Recipe) -> None:
+    train, validation = map(rows, sequences(recipe, FIRST))
+    assert (len(train), len(validation)) == (recipe.n_train, recipe.n_validation)
+    assert len({*train, *validation}) == len(train) + len(validation)
+    n_symbols = len(symbols(recipe))
+    for row in (*train, *validation):
+        assert recipe.length // 2 <= len(row) <= recipe.length
+        assert set(row) <= set(range(FIRST, FIRST + n_symbols))
+
+
+def test_no_column_is_only_padding() -> None:
+    train, validation = sequences(Recipe(n_train=3, n_validation=1), FIRST)
+    for ids in (train, validation):
+        assert ids.dtype == torch.int64
+        assert (ids > 0).any(0).all()
+
+
+def test_lengths_and_symbols_are_uniform() -> None:
+    recipe = Recipe(length=12, n_symbols=8, n_train=8_000)
+    train = rows(sequences(recipe, FIRST)[0])
+    lengths = Counter(map(len, train))
+    assert sorted(lengths) == list(range(6, 13))
+    expected = len(train) / 7
+    assert sum((count - expected) ** 2 / expected for count in lengths.values()) < 22.5  # χ² of 6: 99.9 %
+    tokens = Counter(itertools.chain.from_iterable(train))
+    expected = tokens.total() / 8
+    assert sum((count - expected) ** 2 / expected for count in tokens.values()) < 24.3  # χ² of 7: 99.9 %
+
+
+def test_the_seed_and_the_sizes_decide_and_validation_does_not_depend_on_the_training_set() -> None:
+    recipe = Recipe(n_train=500)
+    train, validation = sequences(recipe, FIRST)
+    again, _ = sequences(replace(recipe, lr=0.1, batch_size=8, steps=5), FIRST)
+    assert torch.equal(train, again)
+    fewer, same = sequences(replace(recipe, n_train=50), FIRST)
+    assert torch.equal(validation, same)
+    assert not torch.equal(validation, sequences(replace(recipe, seed=1), FIRST)[1])
+    assert len(fewer) == 50
+
+
+def test_a_small_space_is_used_up_and_not_repeated() -> None:
+    recipe = Recipe(length=4, n_symbols=3, n_train=4_096, n_validation=50)  # 9 + 27 + 81 sequences
+    train, validation = map(rows, sequences(recipe, FIRST))
+    everything = {row for length in (2, 3, 4) for row in itertools.product(range(FIRST, FIRST + 3), repeat=length)}
+    assert {*train, *validation} == everything
+    assert (len(train), len(validation)) == (len(everything) - 50, 50)
+
+
+@pytest.mark.parametrize("length", [2, 3, 5, 6, 8])
+def test_brackets_are_balanced_but_for_the_broken_ones_where_one_is_replaced(length: int) -> None:
+    recipe = Recipe(task="brackets", length=length, n_train=300, n_validation=1)
+    words = ["".join(BRACKETS[token - FIRST] for token in row) for row in rows(sequences(recipe, FIRST)[0])]
+    for word in words:
+        assert len(word) % 2 == 0
+        replaced = (word[:i] + b + word[i + 1 :] for i in range(len(word)) for b in BRACKETS)
+        assert balanced(word) or any(map(balanced, replaced))
+    assert not all(map(balanced, words))
+
+
+def test_long_balanced_sequences_are_uniform_over_all_shapes_and_a_fifth_is_broken() -> None:
+    """Every shape of four pairs equally often: a fair coin at each bracket would favour the flat ones."""
+    recipe = Recipe(task="brackets", length=8, n_train=1)
+    drawn = _draw_brackets(recipe, FIRST, 40_000, torch.Generator().manual_seed(0))
+    words = ["".join(BRACKETS[token - FIRST] for token in row if token) for row in drawn.tolist()]
+    assert sum(map(balanced, words)) / len(words) == pytest.approx(0.8, abs=0.01)
+    longest = Counter(re.sub(r"\[", "(", word).replace("]", ")") for word in words if len(word) == 8 and balanced(word))
+    shapes = {"".join(word) for word in itertools.product("()", repeat=8) if balanced("".join(word))}
+    assert set(longest) == shapes
+    expected = longest.total() / len(shapes)
+    assert sum((count - expected) ** 2 / expected for count in longest.values()) < 34.6  # χ² of 13: 99.9 %
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 5, 6])
+def test_variety_is_what_counting_says(length: int) -> None:
+    lengths = range(max(2, length // 2), length + 1)
+    letters = Recipe(length=length, n_symbols=3)
+    assert variety(letters) == sum(1 for n in lengths for _ in itertools.product("abc", repeat=n))
+    words = (word for n in lengths for word in itertools.product(BRACKETS, repeat=n))
+    assert variety(Recipe(task="brackets", length=length)) == sum(balanced("".join(word)) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "field", "text"),
+    [
+        (Recipe(n_symbols=2, length=2, n_validation=256), "n_symbols", "only 4 different sequences of 2 symbols"),
+        (
+            Recipe(n_symbols=2, length=6, n_validation=256),
+            "n_symbols",
+            "only 120 different sequences of 3 to 6 symbols",
+        ),
+        (Recipe(length=2, n_validation=4_096), "length", "only 100 different"),
+        (
+            Recipe(task="brackets", length=8, n_validation=256),
+            "length",
+            "only 272 different balanced sequences of 4 to 8 brackets",
+        ),
+    ],
+)
+def test_too_few_different_sequences_name_what_would_work(recipe: Recipe, field: str, text: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        sequences(recipe, FIRST)
+    assert caught.value.field == field
+    assert text in str(caught.value)
+    (works,) = caught.value.works
+    assert isinstance(works, int)
+    better = replace(recipe, **{field: works})  # type: ignore[arg-type]
+    assert len(sequences(better, FIRST)[1]) == recipe.n_validation
+    with pytest.raises(RecipeError):
+        sequences(replace(better, **{field: works - 1}), FIRST)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe(task="brackets", length=8, n_validation=136, n_train=136),
+        Recipe(n_symbols=2, length=2, n_validation=1, n_train=3),
+        Recipe(n_symbols=2, length=2, n_validation=2, n_train=2),
+        Recipe(n_symbols=2, length=11, n_validation=2_032, n_train=2_032),
+    ],
+)
+def test_where_there_are_just_enough_nearly_all_are_found(recipe: Recipe) -> None:
+    train, validation = sequences(recipe, FIRST)
+    assert len(validation) == recipe.n_validation
+    assert 0.98 * recipe.n_train <= len(train) <= recipe.n_train
+
+
+def test_symbols_are_letters_numbers_or_brackets() -> None:
+    assert symbols(Recipe(n_symbols=3)) == ("a", "b", "c")
+    assert symbols(Recipe(n_symbols=26))[-1] == "z"
+    assert symbols(Recipe(task="sort", n_symbols=12))[-3:] == ("9", "10", "11")
+    assert symbols(Recipe(task="brackets", n_symbols=2)) == ("(", ")", "[", "]")
+
+
+def test_the_longest_sequences_can_be_drawn() -> None:
+    tasks: tuple[TaskName, ...] = ("reverse", "brackets")
+    for task in tasks:
+        train, _ = sequences(Recipe(task=task, length=256, n_train=20), FIRST)
+        assert 128 <= train.shape[1] <= 256
+        assert math.prod(train.shape) > 0

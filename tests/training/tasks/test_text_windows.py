@@ -1,0 +1,168 @@
+"""Windows of text: cut and held back where they should be, and a clear word for a text that won't do."""
+
+import string
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground.errors import RecipeError
+from playground.text.corpus import english_texts
+from playground.training.recipe import Recipe
+from playground.training.tasks.text_windows import MASK, MAX_KINDS, Windows, clean, help_topics, hide, windows
+
+SPECIALS = ("[PAD]", "[UNK]", MASK)
+PROSE = (
+    "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of a "
+    "wife. However little known the feelings or views of such a man may be on his first entering a neighbourhood, "
+    "this truth is so well fixed in the minds of the surrounding families, that he is considered as the rightful "
+    "property of some one or other of their daughters."
+)
+
+
+def cut(recipe: Recipe) -> Windows:
+    return windows(recipe, SPECIALS, 1)
+
+
+def read(found: Windows, ids: torch.Tensor) -> list[str]:
+    return ["".join(found.vocabulary[i] for i in row) for row in ids.tolist()]
+
+
+@pytest.mark.parametrize(("task", "width"), [("characters", 9), ("masked", 8)])
+@pytest.mark.parametrize("text", [PROSE, ""])
+def test_windows_stand_in_their_own_part_of_the_text(task: str, width: int, text: str) -> None:
+    recipe = Recipe(task=task, text=text, length=8, n_train=200, n_validation=20)  # type: ignore[arg-type]
+    found, whole = cut(recipe), text or help_topics()
+    seen, unseen = whole[: -(len(whole) // 10)], whole[-(len(whole) // 10) :]
+    train, validation = read(found, found.train), read(found, found.validation)
+    assert found.train.shape == (200, width)
+    assert found.validation.shape == (20, width)
+    assert all(window.replace("[UNK]", "°") in seen.replace("ß", "°") for window in train)
+    assert all(window.replace("[UNK]", "°") in unseen.replace("ß", "°") for window in validation)
+    first = [window[:8] for window in (*train, *validation)]
+    assert len(set(first)) == 220
+    assert found.first == validation[0][:8]
+    assert "".join(read(found, found.train_text[None])) == "".join(
+        c if c in found.vocabulary else "[UNK]" for c in seen
+    )
+
+
+def test_windows_depend_on_seed_and_sizes_alone_and_validation_not_on_the_training_set() -> None:
+    recipe = Recipe(task="characters", text=PROSE, length=8, n_train=100, n_validation=10)
+    found = cut(recipe)
+    assert torch.equal(found.train, cut(replace(recipe, steps=3, lr=1.0)).train)
+    assert torch.equal(found.validation, cut(replace(recipe, n_train=50)).validation)
+    assert not torch.equal(found.validation, cut(replace(recipe, seed=1)).validation)
+
+
+def test_a_short_text_gives_the_windows_that_it_has() -> None:
+    found = cut(Recipe(task="masked", text=string.ascii_letters[:50], length=3))
+    assert sorted(read(found, found.validation)) == ["TUV", "UVW", "VWX"]
+    assert len(found.train) == 45 - 2
+
+
+def test_the_built_in_text_keeps_its_words_in_typewritten_ascii_and_each_paragraph_once() -> None:
+    text, topics = help_topics(), english_texts()
+    assert 250_000 < len(text) < len("".join(topics))
+    assert "  " not in text
+    assert "\n" not in text
+    assert sum(not " " <= character <= "~" for character in text) < 20
+    paragraphs = {" ".join(p.split()) for topic in topics for p in topic.split("\n\n") if len(p) > 300}
+    assert len(paragraphs) > 100
+    typed = {p.translate(str.maketrans("“”‘’–—", "\"\"''--")).replace("…", "...") for p in paragraphs}
+    assert all(text.count(paragraph) == 1 for paragraph in typed)
+
+
+def test_the_vocabulary_of_the_built_in_text_is_printable_ascii() -> None:
+    found = cut(Recipe(task="characters", length=8, n_train=10))
+    assert found.vocabulary == (*SPECIALS, *map(chr, range(32, 127)))
+
+
+def test_a_text_s_rarer_characters_are_unknown() -> None:
+    common = [chr(0x4E00 + i) for i in range(MAX_KINDS)]
+    rare = [chr(0x5E00 + i) for i in range(50)]
+    found = cut(Recipe(task="characters", text="".join(common * 3 + rare), length=4))
+    assert set(found.vocabulary) == {*SPECIALS, *common}
+    assert list(found.vocabulary[3:]) == sorted(common)
+    tail = read(found, found.validation)
+    assert any("[UNK]" in window for window in tail)
+    assert set(found.first) <= {*common, *rare}
+    assert set(found.train_text.tolist()) >= set(range(3, 3 + MAX_KINDS))
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("  a\n\n b\t\tc  ", "a b c"),
+        ("a\u2028b\u00a0c\r\nd", "a b c d"),
+        ("a\x00b\x1b\u202ec", "a b c"),
+        ("a\ud800b", "a\ufffdb"),
+        (f"a{MASK}b", "a b"),
+        (f"[MA{MASK}SK]", "[MA SK]"),
+        (" \n\x00 ", ""),
+    ],
+)
+def test_cleaning(text: str, cleaned: str) -> None:
+    assert clean(text) == cleaned
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=60))
+def test_cleaning_is_done_once_for_all(text: str) -> None:
+    once = clean(text)
+    assert clean(once) == once
+    assert MASK not in once
+    once.encode()
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 7, 20, 64])
+def test_hiding_takes_a_fixed_share_anywhere(length: int) -> None:
+    ids = torch.randint(3, 30, (3_000, length), generator=torch.Generator().manual_seed(0))
+    shown, hidden = hide(ids, 2, torch.Generator().manual_seed(1))
+    assert (hidden.sum(1) == max(1, round(0.15 * length))).all()
+    assert (shown[hidden] == 2).all()
+    assert torch.equal(shown[~hidden], ids[~hidden])
+    expected = hidden.sum().item() / length
+    assert (((hidden.sum(0) - expected) ** 2 / expected).sum() < length + 5 * (2 * length) ** 0.5).item()
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "field", "message", "works"),
+    [
+        (" \n\t ", 8, "text", "is blank", "a text with letters"),
+        ("\x00\x01", 8, "text", "is blank", "a text with letters"),
+        ("aaaaaa", 2, "text", "'a': there is nothing to learn", "a sentence or two"),
+        ("a" * 900, 2, "text", "one character only, 'a': there is nothing to learn", "a sentence or two"),
+        ("too short", 2, "text", "has 9 characters, and its last tenth", "at least 30 characters"),
+        ("ab" * 14, 12, "text", "has 28 characters, and its last tenth", "at least 30 characters"),
+        (PROSE, 64, "length", f"a text of {len(PROSE)} characters, of which the last tenth, {len(PROSE) // 10}", 36),
+        (PROSE, 256, "length", "takes at least 2,570 characters", len(PROSE) // 10 - 1),
+        ("ab" * 100, 8, "text", "repeats itself", "a text that goes on with something new"),
+        (PROSE[:30] * 20, 8, "text", "repeats itself", "a text that goes on with something new"),
+    ],
+)
+def test_a_text_that_cannot_be_learnt_from_is_told_why(
+    text: str, length: int, field: str, message: str, works: object
+) -> None:
+    recipe = Recipe(task="characters", text=text, length=length)
+    with pytest.raises(RecipeError) as caught:
+        cut(recipe)
+    assert caught.value.field == field
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 250
+    (offered,) = caught.value.works
+    if field == "length":
+        assert offered == works
+        assert len(cut(replace(recipe, length=works)).validation) == 1  # type: ignore[arg-type]
+    else:
+        assert str(works) in str(offered)
+
+
+def test_the_offered_length_of_a_text_is_enough() -> None:
+    with pytest.raises(RecipeError, match="at least 30"):
+        cut(Recipe(task="characters", text=PROSE[:29], length=2))
+    assert len(cut(Recipe(task="characters", text=PROSE[:30], length=2)).validation) == 1
+    with pytest.raises(RecipeError, match="at least 20"):
+        cut(Recipe(task="masked", text=PROSE[:19], length=2))
+    assert len(cut(Recipe(task="masked", text=PROSE[:20], length=2)).validation) == 1

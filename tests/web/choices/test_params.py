@@ -1,0 +1,234 @@
+"""What each query parameter means and stands at. Old links depend on every line of this."""
+
+import pytest
+
+from playground.config import ModelConfig
+from playground.presets import PRESETS
+from playground.web.choices.kinds import Choice, Several, Size, Switch, Text, Whole
+from playground.web.choices.link import VERSION
+from playground.web.choices.params import ARCHITECTURE, LOCKED, OWN, PARAMS, SHARED, write, write_all
+
+DEFAULTS = {
+    "text": "The animal didn't cross the street because it was too tired.",
+    "sentence": 1,
+    "weights": "minilm",
+    "untrained": False,
+    "tokenizer": "wordpiece",
+    "vocab_size": 2_000,
+    "dropout": 0.1,
+    "d_model": 384,
+    "n_heads": 12,
+    "n_layers": 6,
+    "d_ff": 1_536,
+    "max_len": 512,
+    "norm_eps": 1e-12,
+    "n_segments": 2,
+    "norm_placement": "post",
+    "norm": "layer",
+    "activation": "gelu",
+    "positions": "learned",
+    "head_merge": "transpose",
+    "final_norm": False,
+    "scale_embeddings": False,
+    "embedding_norm": True,
+    "fused_qkv": False,
+    "residual": True,
+    "causal": False,
+    "seed": 0,
+    "overview_shapes": False,
+    "overview_batch": "this text",
+    "attention_layer": 3,
+    "attention_head": 1,
+    "attention_query": 10,
+    "attention_show": "one head",
+    "attention_other": 0,
+    "attention_view": "lines",
+    "attention_hide": False,
+    "attention_stretch": False,
+    "norms_view": "tokens",
+    "norms_part": "residual",
+    "norms_layer": 0,
+    "norms_norm": 0,
+    "norms_token": 0,
+    "positions_view": "swap two words",
+    "positions_first": 2,
+    "positions_second": 8,
+    "positions_curve_1": 0,
+    "positions_curve_2": 10,
+    "positions_curve_3": 100,
+    "positions_measure": "dot product",
+    "step_path": "as the data moves",
+    "step_stage": "embedding",
+    "step_layer": 0,
+    "step_head": 0,
+    "step_query": 10,
+    "step_key": 2,
+    "step_dropout": False,
+    "gradient_layers": 12,
+    "gradient_scale": 1.0,
+    "gradient_of": "whole layer",
+    "gradient_view": "chain rule",
+    "parameters_model": "sidebar",
+    "parameters_view": "components",
+    "tutorials_against": "E",
+    "tutorials_letter": "A",
+    "encdec_target": "Het dier was te moe.\nDaarom stak het de straat niet over.",
+    "encdec_attention": "cross",
+    "encdec_layer": 0,
+    "encdec_head": 0,
+    "encdec_position": 0,
+    "training_task": "Reverse",
+    "training_text": "",
+    "training_length": 12,
+    "training_n_symbols": 10,
+    "training_n_train": 4_096,
+    "training_steps": 600,
+    "training_batch_size": 64,
+    "training_optimizer": "adam",
+    "training_schedule": "paper",
+    "training_lr": 0.002,
+    "training_warmup": 100,
+    "training_dropout_attention": 0.0,
+    "training_dropout_feedforward": 0.0,
+    "training_dropout_positions": 0.0,
+    "training_dropout_residual": 0.0,
+    "training_mask_padding": True,
+    "training_causal": True,
+    "training_weight_decay": 0.0,
+    "training_layer_norm": True,
+    "training_label_smoothing": 0.0,
+    "training_patience": 0,
+    "training_token_masking": 0.0,
+    "training_token_swapping": 0.0,
+    "training_span_masking": 0.0,
+    "training_clip": 0.0,
+    "training_distill": 0.0,
+    "training_temperature": 2.0,
+    "training_d_model": 64,
+    "training_n_heads": 4,
+    "training_n_layers": 2,
+    "training_d_ff": 256,
+    "training_attention": "self",
+    "training_layer": 0,
+    "training_head": 0,
+    "training_moment": 20,
+    "training_prompt": "The ",
+    "training_heat": 0.7,
+    "training_top_k": 0,
+    "regularisers_task": "Reverse",
+    "regularisers_data": "small",
+    "regularisers_chosen": (
+        "Dropout on attention weights",
+        "Padding mask",
+        "Weight decay",
+        "Label smoothing",
+        "Early stopping",
+        "Token swapping",
+    ),
+    "regularisers_measure": "accuracy",
+    "regularisers_dropout_attention": 0.1,
+    "regularisers_dropout_feedforward": 0.1,
+    "regularisers_dropout_positions": 0.1,
+    "regularisers_weight_decay": 0.3,
+    "regularisers_label_smoothing": 0.1,
+    "regularisers_patience": 5,
+    "regularisers_token_masking": 0.1,
+    "regularisers_token_swapping": 0.1,
+    "regularisers_span_masking": 0.2,
+    "regularisers_clip": 1.0,
+    "regularisers_distill": 0.5,
+    "regularisers_dropout_residual": 0.1,
+    "regularisers_temperature": 2.0,
+}
+"""Of version 1."""
+
+
+def test_defaults_are_frozen() -> None:
+    """A default is what a link means by leaving a parameter out: every link ever sent changes with it."""
+    assert VERSION == "1", "A new version: renew the defaults above with it."
+    defaults = {key: param.default for key, param in PARAMS.items()}
+    assert defaults == DEFAULTS, (
+        "A changed default changes old links: raise link.VERSION, then renew the defaults above."
+    )
+    assert {key: type(value) for key, value in defaults.items()} == {
+        key: type(value) for key, value in DEFAULTS.items()
+    }
+
+
+def test_no_parameter_is_shared_and_a_pages_own() -> None:
+    assert not SHARED.keys() & OWN.keys()
+    pages = {
+        "attention",
+        "encdec",
+        "gradient",
+        "norms",
+        "overview",
+        "parameters",
+        "positions",
+        "regularisers",
+        "step",
+        "training",
+        "tutorials",
+    }
+    assert {key.split("_")[0] for key in OWN} <= pages
+
+
+def test_the_architecture_is_the_configs_fields() -> None:
+    fields = set(ModelConfig.__dataclass_fields__)
+    assert fields - set(ARCHITECTURE) == {"vocab_size"}
+    assert set(ARCHITECTURE) <= fields
+    assert set(LOCKED) == {"tokenizer", *ARCHITECTURE}
+
+
+@pytest.mark.parametrize("key", [key for key, param in PARAMS.items() if isinstance(param, Size)])
+def test_stops_rise_and_hold_the_default(key: str) -> None:
+    param = PARAMS[key]
+    assert isinstance(param, Size)
+    assert list(param.options) == sorted(set(param.options))
+    assert param.default in param.options
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_stands_on_the_sliders_stops(name: str) -> None:
+    config = PRESETS[name].config
+    off = {
+        key: getattr(config, key)
+        for key, param in ARCHITECTURE.items()
+        if isinstance(param, Choice | Size) and getattr(config, key) not in param.options
+    }
+    assert not off
+
+
+def domain(key: str) -> list[object]:
+    """Values of a parameter: all of them, or the ends of a range."""
+    param = PARAMS[key]
+    if isinstance(param, Choice | Size):
+        return list(param.options)
+    if isinstance(param, Switch):
+        return [False, True]
+    if isinstance(param, Whole):
+        return [param.low, param.default, param.high]
+    if isinstance(param, Several):
+        return [(), param.default, tuple(param.options), tuple(reversed(param.options))]
+    return ["", " two\nlines ", "א🙂"]
+
+
+@pytest.mark.parametrize("key", PARAMS)
+def test_what_is_written_is_read_back(key: str) -> None:
+    for value in domain(key):
+        param, texts = PARAMS[key], write_all(value)
+        read, complaint = param.read_all(texts) if isinstance(param, Several) else param.read(texts[-1])
+        assert (read, type(read), complaint) == (value, type(value), None)
+
+
+def test_written_values_are_what_streamlit_puts_into_the_address() -> None:
+    assert [write(value) for value in (True, False, 7, 1e-12, 0.001, "pre")] == [
+        "true", "false", "7", "1e-12", "0.001", "pre",
+    ]  # fmt: skip
+    assert [write_all(value) for value in (True, "", (), [], ("a", "b"), ["a"])] == [
+        ["true"], [""], [""], [""], ["a", "b"], ["a"],
+    ]  # fmt: skip
+
+
+def test_every_kind_of_parameter_is_in_use() -> None:
+    assert {type(param) for param in PARAMS.values()} == {Choice, Several, Size, Whole, Switch, Text}

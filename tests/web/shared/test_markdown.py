@@ -1,0 +1,36 @@
+"""Whatever a token holds, quoted it is one line of code."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground.web.shared.markdown import quoted
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        ("cat", "`cat`"),
+        ("**", "`**`"),
+        ("__", "`__`"),
+        ("$x$", "`$x$`"),
+        ("`", "`ˋ`"),
+        ("``a", "`ˋˋa`"),
+        ("", "` `"),
+        ("\n\n", "` `"),
+        ("a\r\n\tb", "`a b`"),
+        ("a\u202eb\u2066", "`a b `"),
+        ("x" * 30, f"`{'x' * 17}…`"),
+    ],
+)
+def test_a_token_is_quoted_as_code(token: str, shown: str) -> None:
+    assert quoted(token) == shown
+
+
+@given(st.text() | st.text(alphabet="`$*_\n ", max_size=40))
+def test_nothing_gets_out_of_the_quotation(token: str) -> None:
+    shown = quoted(token)
+    assert re.fullmatch("`[^`\n\r]{1,18}`", shown)
+    assert len(shown.splitlines()) == 1

@@ -1,0 +1,508 @@
+"""What was trained in a session, on every page: its numbers, its shape, its tokens, its session, and nobody else's."""
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.runtime.caching.cache_resource_api import clear_session_cache
+from streamlit.testing.v1 import AppTest
+
+from playground import Encoder, ModelConfig, Trace
+from playground.model import causal_mask
+from playground.runs import encoder_run
+from playground.runs.encoder_run import Run
+from playground.training.after import trained_network
+from playground.training.after.trained_network import Trained
+from playground.training.tasks.catalogue import TASKS
+from playground.web.choices.link import model_config, settle
+from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES, SWITCHES, WORDS
+from playground.web.server.settings import Settings
+from playground.web.session import caches, memory_budget, session_models, trained_slot
+from playground.web.session.trained_slot import SHELF, Shelf, decided
+from playground.web.sidebar import trained_panel
+from tests.training.after.test_trained_network import CONFIG, trained, trainer
+from tests.web.app_test import array, captions, charts, new_page, open_page, sentences
+from tests.web.choices.test_link import values_of_the_sidebar
+from tests.web.sidebar.test_upload_panel import upload
+
+ROOT = Path(__file__).resolve().parents[3]
+
+SESSION = "test session id"
+"""What every AppTest calls its session, so that their caches have to be emptied by hand."""
+
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+KINDS = ("reverse", "characters", "seq2seq-reverse")
+
+
+@pytest.fixture(autouse=True)
+def _new_visitor() -> Iterator[None]:
+    clear_session_cache(SESSION)
+    yield
+    clear_session_cache(SESSION)
+
+
+def put(app: AppTest, one: Trained) -> AppTest:
+    """Lay a network on the session's shelf, as a training thread does, and look at the page again."""
+    shelf = app.session_state[SHELF] if SHELF in app.session_state else Shelf()
+    shelf.put(one)
+    app.session_state[SHELF] = shelf
+    return app.run()
+
+
+def choose(app: AppTest, weights: str = "trained here") -> AppTest:
+    app.segmented_control(key="weights").set_value(weights).run()
+    assert not app.exception
+    return app
+
+
+def opened(one: Trained, page: str = "overview", *, example: bool = True, **query: str) -> AppTest:
+    """A page that shows a network, on an example of its task or on the text that everybody starts with."""
+    app = new_page(page, **({"text": one.example} if example else {}), **query, weights="trained here")
+    put(app, one)
+    assert not app.exception
+    return app
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    app.button(key=key).click().run()
+    assert not app.exception
+    return app
+
+
+def shown_pattern(app: AppTest) -> Any:
+    """The large chart's numbers; what is masked is left blank there."""
+    return np.nan_to_num(array(charts(app)["attention_pattern"]))
+
+
+def switch(app: AppTest, key: str = "untrained") -> AppTest:
+    app.toggle(key=key).set_value(not app.toggle(key=key).value).run()
+    assert not app.exception
+    return app
+
+
+def shape(app: AppTest) -> dict[str, Any]:
+    """The architecture, as the widgets stand."""
+    values: dict[str, Any] = {key: app.select_slider(key=key).value for key in SIZES}
+    values |= {key: app.segmented_control(key=key).value for key in WORDS}
+    return values | {key: app.toggle(key=key).value for key in SWITCHES}
+
+
+def patterns(encoder: Encoder, one: Trained) -> torch.Tensor:
+    """Attention on the example, computed apart from every page: (layers, H, T, T)."""
+    ids, trace = one.tokenizer.encode_batch([one.example]).ids, Trace()
+    encoder(ids, causal_mask(ids.shape[1]) if one.kind == "language" else None, trace)
+    return torch.stack([trace[f"layers.{i}.attn.pattern"][0].detach() for i in range(one.config.n_layers)])
+
+
+# --- every page
+
+
+@pytest.mark.parametrize(
+    ("page", "task"), [(page, KINDS[(i + j) % 3]) for i, page in enumerate(PAGES) for j in range(2)]
+)
+def test_every_page_works_before_and_after_training(page: str, task: str) -> None:
+    app = opened(trained(task), page)
+    assert not app.error
+    assert not switch(app).error
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_works_where_no_token_is_known(page: str) -> None:
+    assert not opened(trained("seq2seq-reverse" if page == "encoder_decoder" else "sort"), page, example=False).error
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_attention_is_that_of_the_trained_network_and_of_the_same_seed_before(task: str) -> None:
+    one = trained(task)
+    app = opened(one, "attention", attention_layer="1", attention_head="1")
+    assert f"trained here: {TASKS[one.recipe.task].title}, 6 steps" in captions(app)
+    expected = patterns(one.encoder, one)[1, 1]
+    np.testing.assert_allclose(shown_pattern(app), expected, atol=1e-6)
+    switch(app)
+    assert ":orange-badge[before training (random)]" in captions(app)
+    before = patterns(Encoder(one.config, one.recipe.seed), one)[1, 1]
+    np.testing.assert_allclose(shown_pattern(app), before, atol=1e-6)
+    assert (before - expected).abs().max() > 1e-3
+    switch(app)
+    np.testing.assert_allclose(shown_pattern(app), expected, atol=1e-6)
+
+
+def test_the_parameters_are_those_of_its_encoder() -> None:
+    one = trained()
+    app = opened(one, "parameters")
+    n = sum(parameter.numel() for parameter in one.encoder.parameters())
+    assert app.metric[0].value == f"{n:,}"
+
+
+def test_a_table_from_before_training_is_called_random() -> None:
+    one = trained_network.from_trainer(trainer(ModelConfig(**{**vars(CONFIG), "positions": "learned"})))
+    app = opened(one, "positions")
+    assert "nothing was learned yet" not in "".join(markdown.value for markdown in app.markdown)
+    switch(app)
+    assert "These are random: nothing was learned yet." in "".join(markdown.value for markdown in app.markdown)
+
+
+# --- the sidebar
+
+
+def test_its_shape_is_locked_and_its_tokens_are_its_own() -> None:
+    one = trained()
+    app = opened(one, n_layers="5", d_model="32", n_heads="8", tokenizer="char", causal="true", seed="5")
+    assert shape(app) == {key: getattr(one.config, key) for key in ARCHITECTURE}
+    assert all(app.select_slider(key=key).disabled for key in SIZES)
+    assert all(app.segmented_control(key=key).disabled for key in WORDS)
+    assert all(app.toggle(key=key).disabled for key in SWITCHES)
+    assert "tokenizer" not in {each.key for each in app.segmented_control}
+    assert not app.toggle(key="causal").disabled
+    assert app.toggle(key="causal").value is True
+    assert (app.number_input(key="seed").value, app.number_input(key="seed").disabled) == (one.recipe.seed, True)
+
+
+def test_the_visitors_own_shape_comes_back() -> None:
+    app = put(
+        open_page(weights="random", n_layers="5", d_model="32", n_heads="8", tokenizer="char", norm="rms", seed="7"),
+        trained("characters"),
+    )
+    own = shape(app)
+    choose(app)
+    assert shape(app) != own
+    assert app.toggle(key="causal").value is True
+    for weights, seed in (("minilm", 7), ("trained here", 0), ("random", 7)):
+        assert choose(app, weights).number_input(key="seed").value == seed
+    assert shape(app) == own
+    assert app.segmented_control(key="tokenizer").value == "char"
+    assert app.toggle(key="causal").value is False
+    assert not sentences(app)
+
+
+def test_a_causal_switch_moved_elsewhere_is_left_alone() -> None:
+    app = put(open_page(), trained("characters"))
+    switch(app, "causal")
+    choose(app, "random")
+    assert app.toggle(key="causal").value is True
+    switch(choose(choose(app), "minilm"), "causal")
+    assert choose(app, "random").toggle(key="causal").value is False
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_where_the_next_character_is_learnt_the_mask_is_the_trainings(causal: bool) -> None:
+    one = trained_network.from_trainer(trainer(task="characters", causal=causal))
+    app = opened(one, "attention", causal=str(not causal))
+    assert app.toggle(key="causal").disabled
+    assert app.toggle(key="causal").value is causal
+
+
+def test_the_sidebar_says_what_was_learnt() -> None:
+    one = trained("sort")
+    app = opened(one)
+    assert (
+        f"**Sort**, trained for 6 steps: {one.results.validation_accuracy:.1%} of the validation set is right; a "
+        f"simple rule reaches {one.results.baseline:.1%}."
+    ) in captions(app)
+
+
+def test_an_unknown_text_is_told_and_stays_until_the_button_is_pressed() -> None:
+    app = choose(put(open_page(), trained()))
+    assert "knows no token of this sentence" in sentences(app)
+    assert ":orange-badge[not a token known] It knows `a` `b` `c` `d` `e` `f` `g` `h` `i` `j`." in captions(app)
+    assert app.text_area(key="text").value == DEFAULT_TEXT
+    app.text_area(key="text").set_value("a x b y").run()
+    assert "2 of 4 tokens are unknown to it and read as [UNK]." in captions(app)
+    assert not sentences(app)
+    press(app, trained_panel.EXAMPLE)
+    assert app.text_area(key="text").value == trained().example
+    assert "unknown to it" not in captions(app)
+    assert trained_panel.EXAMPLE not in {button.key for button in app.button}
+
+
+def test_a_text_is_read_letter_by_letter_where_letters_were_learnt() -> None:
+    app = opened(trained("characters"), example=False)
+    app.text_area(key="text").set_value("it's ñ").run()
+    assert "1 of 6 tokens are unknown to it and read as [UNK]. It knows 95 characters." in captions(app)
+    assert "6 tokens · 2 layers × 2 heads" in captions(app)
+
+
+def test_a_text_that_is_too_long_is_cut_and_an_empty_one_asks_for_a_sentence() -> None:
+    app = opened(trained(), example=False)
+    app.text_area(key="text").set_value("a b " * 20).run()
+    assert "The sentence is cut after 20 tokens; 20 more are left out." in sentences(app)
+    app.text_area(key="text").set_value("  \n ").run()
+    assert not app.exception
+    assert "Type a sentence in the sidebar" in sentences(app)
+
+
+# --- nothing trained yet
+
+
+@pytest.mark.parametrize("page", ["overview", "training", "encoder_decoder"])
+def test_a_link_opens_on_random_weights_of_its_shape(page: str) -> None:
+    app = open_page(page, weights="trained here", untrained="true", d_model="64", n_heads="4", n_layers="3")
+    assert not app.exception
+    assert "A link can't carry what was trained, so these are random weights of the same architecture" in "\n".join(
+        (sentences(app), *(notice.value for notice in app.info))
+    )
+    assert "Nothing was trained in this session yet." in captions(app)
+    assert app.segmented_control(key="weights").value == "trained here"
+    assert not app.select_slider(key="d_model").disabled
+    assert "trained here:" not in captions(app)
+
+
+def test_what_is_random_is_called_random() -> None:
+    app = open_page("attention", weights="trained here", n_layers="3", d_model="64", n_heads="4")
+    assert "3 layers × 4 heads" in captions(app)
+    assert ":orange-badge[random weights]" in captions(app)
+    assert "untrained" not in {toggle.key for toggle in app.toggle}
+
+
+def test_by_hand_it_is_chosen_without_a_sentence_about_links() -> None:
+    app = choose(open_page())
+    assert not sentences(app)
+    assert "Nothing was trained in this session yet." in captions(app)
+
+
+def test_what_is_trained_later_shows_at_the_next_look() -> None:
+    app = choose(open_page("attention"))
+    assert "trained here: Reverse" in captions(put(app, trained()))
+    assert "trained here: Sort" in captions(put(app, trained("sort")))
+
+
+def test_it_needs_no_trained_sentence_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "trained_available", lambda: False)
+    app = opened(trained(), "attention")
+    assert not app.error
+    assert "tokenizer is not on this server" not in sentences(app)
+    assert "trained here: Reverse" in captions(app)
+
+
+# --- the encoder–decoder page
+
+
+def pair_logits(one: Trained, target: str) -> torch.Tensor:
+    batches = [one.tokenizer.encode_batch([text]).ids for text in (one.example, f"[BOS] {target}")]
+    logits: torch.Tensor = one.network(*batches)[0]
+    return logits
+
+
+def next_words(app: AppTest) -> Any:
+    (table,) = (each.value for each in app.dataframe if "next token" in each.value)
+    return table
+
+
+def test_a_trained_pair_is_what_the_page_shows() -> None:
+    one = trained("seq2seq-reverse")
+    app = opened(one, "encoder_decoder", encdec_target="a b a", encdec_position="2")
+    assert "trained here: Reverse, with a decoder, 6 steps" in captions(app)
+    assert "untrained: random weights" not in captions(app)
+    assert "None of your target" not in sentences(app)
+    probabilities = pair_logits(one, "a b a")[2].softmax(-1)
+    best = probabilities.argsort(descending=True)[:10]
+    table = next_words(app)
+    assert list(table["next token"]) == [one.labels[i] for i in best.tolist()]
+    np.testing.assert_allclose(table["probability, %"], 100 * probabilities[best], rtol=1e-4)
+    switch(app)
+    assert "before training (random)" in captions(app)
+    before = one.initial()(*(one.tokenizer.encode_batch([text]).ids for text in (one.example, "[BOS] a b a")))[0, 2]
+    np.testing.assert_allclose(next_words(app)["probability, %"].max(), 100 * before.softmax(-1).max(), rtol=1e-4)
+
+
+def test_where_the_target_is_unknown_the_decoder_says_its_own() -> None:
+    one = trained("seq2seq-reverse")
+    app = opened(one, "encoder_decoder")
+    said: list[int] = []
+    ids = one.tokenizer.encode_batch([one.example]).ids
+    while len(said) < one.config.max_len - 1:
+        given = torch.tensor([[one.labels.index("[BOS]"), *said]])
+        said.append(int(one.network(ids, given)[0, -1].argmax()))
+        if one.labels[said[-1]] == "[EOS]":
+            break
+    words = " ".join(one.labels[i] for i in said if i > one.labels.index("[EOS]"))
+    assert f"at every step: `{words or '[EOS]'}`." in sentences(app)
+    assert str(app.text_area(key="encdec_target").value).startswith("Het dier")
+
+
+def test_what_begins_with_the_beginning_needs_no_second_one() -> None:
+    app = opened(trained("seq2seq-copy"), "encoder_decoder", encdec_target="[BOS] a b\nc")
+    assert "· 3 target tokens ·" in captions(app)
+
+
+@pytest.mark.parametrize("task", ["reverse", "characters"])
+def test_an_encoder_alone_has_no_decoder(task: str) -> None:
+    app = opened(trained(task), "encoder_decoder")
+    assert ":orange-badge[untrained: random weights]" in captions(app)
+    assert "A trained decoder to go with the sidebar's weights does not exist" in captions(app)
+    assert "trained here:" not in captions(app)
+
+
+# --- sessions, memory, devices
+
+
+def another_visitor() -> None:
+    import streamlit as st
+
+    from playground import ModelConfig
+    from playground.web.session import caches
+
+    for compute in (
+        lambda: caches.encoder("trained-0", ModelConfig(vocab_size=5), 0),
+        lambda: caches.tokenizer(caches.TextKey("trained-0", 0, 5, ("a",))),
+        lambda: caches.encoder("initial-0", ModelConfig(vocab_size=5), 0),
+    ):
+        try:
+            compute()
+        except ValueError as error:
+            st.error(str(error))
+
+
+def test_what_others_trained_is_nobody_elses() -> None:
+    errors = AppTest.from_function(another_visitor).run().error
+    assert [error.value for error in errors] == [trained_slot.ELSEWHERE] * 3
+
+
+def fresh(**changes: Any) -> Trained:
+    """A network that no test holds on to."""
+    return trained_network.from_trainer(trainer(**changes))
+
+
+def test_everything_is_freed_with_the_session() -> None:
+    gc.collect()
+    n_held = len(memory_budget.held())
+    one = fresh()
+    seen, encoder = weakref.ref(one), weakref.ref(one.encoder)
+    app = opened(one, "attention")
+    switch(app)
+    assert len(memory_budget.held()) == n_held + 1
+    del app, one
+    clear_session_cache(SESSION)
+    gc.collect()
+    assert (seen(), encoder()) == (None, None)
+    assert len(memory_budget.held()) == n_held
+
+
+def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
+    one = fresh()
+    seen = weakref.ref(one)
+    app = opened(one, "attention")
+    switch(app)
+    del one
+    put(app, fresh(steps=4)).run()  # Streamlit keeps the value before until the run after
+    gc.collect()
+    assert seen() is None
+    assert "before training (random)" in captions(app)
+    assert "trained here: Reverse, 4 steps" in captions(switch(app))
+
+
+def test_nothing_of_it_is_computed_for_other_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[Run] = []
+    real = encoder_run.run
+
+    def recorded(*args: Any, **kwargs: Any) -> Run:
+        runs.append(real(*args, **kwargs))
+        return runs[-1]
+
+    monkeypatch.setattr(caches, "run", recorded)
+    app = opened(trained(), "attention")
+    app.run()
+    n_runs = len(runs)
+    clear_session_cache(SESSION)
+    app.run()
+    assert len(runs) == n_runs + 1, "the run was still cached somewhere else"
+
+
+def test_a_thread_may_put_a_network_there_without_a_session() -> None:
+    shelf = Shelf()
+    thread = threading.Thread(target=shelf.put, args=(trained(),))
+    thread.start()
+    thread.join()
+    assert shelf.trained is trained()
+
+
+def test_a_server_that_is_full_keeps_the_network_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf, first = Shelf(), fresh()
+    shelf.put(first)
+    monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=1_000))
+    shelf.put(fresh(seed=1))
+    assert shelf.trained is first
+    assert shelf.problem.startswith("This server holds as many visitors' weights as it can")
+    monkeypatch.undo()
+    shelf.put(second := fresh(seed=1))
+    assert (shelf.trained, shelf.problem) == (second, "")
+
+
+def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = trained()
+    monkeypatch.setattr(trained_slot, "shown", lambda: one)
+    assert session_models.network(one.key) is one.network
+    monkeypatch.setattr(session_models, "choose_device", lambda _: torch.device("meta"))
+    for key in (one.key, one.initial_key):
+        placed = session_models._placed.__wrapped__(key)  # type: ignore[attr-defined]
+        assert {parameter.device.type for parameter in placed.parameters()} == {"meta"}
+    assert {parameter.device.type for parameter in one.network.parameters()} == {"cpu"}
+
+
+# --- a button for it, and files
+
+
+def button_for_it() -> None:
+    import streamlit as st
+
+    from playground.web.choices import shortcuts
+
+    st.text_area("text", key="text")
+    st.segmented_control("weights", ["minilm", "random", "trained here"], key="weights")
+    st.button("Look at it", key="look", on_click=shortcuts.choose_trained_network)
+
+
+@pytest.mark.parametrize(
+    ("task", "typed", "text"),
+    [("reverse", "Some words", None), ("reverse", "b a x", "b a x"), ("characters", "x", "x")],
+)
+def test_one_button_shows_it_on_a_text_that_it_knows(task: str, typed: str, text: str | None) -> None:
+    app = AppTest.from_function(button_for_it)
+    app.session_state["text"], app.session_state["weights"] = typed, "random"
+    press(app.run(), "look")
+    assert app.session_state["weights"] == "random", "there is nothing to look at"
+    shelf = Shelf()
+    shelf.put(trained(task))
+    app.session_state[SHELF] = shelf
+    press(app, "look")
+    assert app.session_state["weights"] == "trained here"
+    assert app.session_state["text"] == (trained(task).example if text is None else text)
+
+
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])
+def test_its_file_opens_among_the_visitors_own_weights_too(task: str) -> None:
+    one = trained(task)
+    app = upload(open_page("attention", weights="mine", text="a b c"), trained_network.save(one))
+    assert "can't be used" not in sentences(app)
+    assert "the playground's own names" in captions(app)
+    for key in ("d_model", "n_layers", "d_ff"):
+        assert app.select_slider(key=key).value == getattr(one.config, key)
+        assert app.select_slider(key=key).disabled
+    assert "3 tokens · 2 layers" in captions(app)
+
+
+# --- values that go together
+
+
+@given(values=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))
+def test_any_settings_go_together_with_it(values: dict[str, Any], task: str, asked: set[str]) -> None:
+    one = trained(task)
+    own, values = decided(one), values | {"weights": "trained here"}
+    settled, notices = settle(values, asked, own=own)
+    assert settle(settled, asked, own=own) == (settled, [])
+    assert model_config(settled, one.config.vocab_size) == one.config
+    assert task != "characters" or settled["causal"] is True
+    assert settled["seed"] == one.recipe.seed
+    free = {key: values[key] for key in ("text", "tokenizer", "vocab_size", "untrained")}
+    assert {key: settled[key] for key in free} == free
+    assert not [notice for notice in notices if "sentence" not in notice]
+    away, _ = settle(settled | {"weights": "random"})
+    assert all(away[key] in size.options for key, size in SIZES.items())

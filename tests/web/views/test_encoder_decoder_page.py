@@ -1,0 +1,271 @@
+"""The encoder–decoder page draws the very masks, weights and next words of the pair that the link names."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from streamlit.testing.v1 import AppTest
+
+from playground import EncoderDecoder, ModelConfig
+from playground.accounting import count_encoder_decoder
+from playground.figures.theme import token_labels
+from playground.presets import PRESETS
+from playground.runs.pair_run import PairRun, run_pair
+from playground.text import characters
+from playground.web.choices.params import DEFAULT_TARGET
+from tests.web.app_test import array, captions, charts, open_page, sentences
+
+SMALL = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "3", "d_ff": "32",
+         "positions": "sinusoidal", "seed": "7"}  # fmt: skip
+TEXT, TARGET = "a cat sat\na <b>rather</b> longer cat", "een kat\neen <i>kat</i> zat"
+VOCABULARY = characters().vocab_size
+
+
+def page(**query: str) -> AppTest:
+    """The page under a link, without anything gone wrong."""
+    app = open_page("encoder_decoder", **query)
+    assert not app.exception
+    return app
+
+
+def small(**query: str) -> AppTest:
+    """The page with a small model and two pairs of sentences."""
+    return page(**{**SMALL, "text": TEXT, "encdec_target": TARGET, **query})
+
+
+def computed(sentence: int = 0, line: int | None = None, *, target: str = TARGET, **changes: Any) -> PairRun:
+    """The run behind `small`, made without the app."""
+    sizes = {"d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 32, "positions": "sinusoidal"}
+    config = ModelConfig(**{**vars(PRESETS["minilm-l6"].config), "vocab_size": VOCABULARY, **sizes, **changes})
+    sources, targets = (characters().encode_batch(text.split("\n")) for text in (TEXT, target))
+    model = EncoderDecoder(config, VOCABULARY, 7)
+    return run_pair(model, sources, targets, sentence, sentence if line is None else line)
+
+
+def seen(run: PairRun, attention: str, layer: int, head: int) -> NDArray[np.float32]:
+    """A pattern as it is shown: nothing where nobody may look, and nothing of what padding asks."""
+    shown = run.allowed(attention) & ~run.sides(attention)[0].padding[:, None]
+    return np.where(shown, run.patterns[attention][layer, head], np.float32(np.nan))
+
+
+def next_words(app: AppTest) -> Any:
+    """The table of next words."""
+    (table,) = (frame.value for frame in app.dataframe if "next token" in frame.value)
+    return table
+
+
+@pytest.mark.parametrize("sentence", [0, 1])
+@pytest.mark.parametrize("attention", ["encoder self", "decoder self", "cross"])
+def test_the_heatmap_is_the_chosen_head_of_the_chosen_attention(attention: str, sentence: int) -> None:
+    app = small(encdec_attention=attention, encdec_layer="2", encdec_head="3", sentence=str(sentence + 1))
+    assert sentences(app) == ""
+    run = computed(sentence)
+    (trace,) = traces = charts(app)["encdec_pattern"]
+    np.testing.assert_array_equal(array(traces), seen(run, attention, 2, 3))
+    queries, keys = run.sides(attention)
+    assert (trace["y"], trace["x"]) == (token_labels(queries.tokens), token_labels(keys.tokens))
+    weights, n_real = run.patterns[attention][2, 3], queries.n_real
+    n_choices = run.allowed(attention)[n_real - 1].sum()
+    assert f"may look at {n_choices} keys: spread evenly, {1 / n_choices:.3f} each" in captions(app)
+    assert f"its largest weight is {weights[n_real - 1].max():.3f}" in captions(app)
+
+
+@pytest.mark.parametrize("sentence", [0, 1])
+def test_the_pictures_are_the_masks(sentence: int) -> None:
+    run, shown = computed(sentence), charts(small(sentence=str(sentence + 1)))
+    for name in ("source padding", "target padding", "no peek", "combined"):
+        np.testing.assert_array_equal(array(shown[f"encdec_mask_{name.replace(' ', '_')}"]), run.masks[name])
+
+
+def test_tutorial_es_rows_are_counted_where_there_is_padding() -> None:
+    n_padding = int(computed(0).target.padding.sum())
+    assert n_padding > 0
+    assert f"its {n_padding} padded queries would attend to nothing" in captions(small())
+    assert "no different here, as this line has no padding" in captions(small(sentence="2"))
+
+
+@pytest.mark.parametrize("position", [0, 3, 6])
+def test_the_table_is_the_softmax_of_the_logits_best_first(position: int) -> None:
+    run = computed()
+    app = small(encdec_position=str(position))
+    table, probabilities = next_words(app), run.next_words(position)
+    best = np.argsort(-probabilities, kind="stable")[:10]
+    assert list(table.index) == list(range(1, 11))
+    assert list(table["next token"]) == [characters().id_to_token(int(word)) for word in best]
+    np.testing.assert_allclose(table["probability, %"], 100 * probabilities[best], rtol=1e-6)
+    np.testing.assert_array_equal(table["logit"], run.logits[position, best])
+    np.testing.assert_allclose(table["times an even guess"], VOCABULARY * probabilities[best], rtol=1e-6)
+    assert ":orange-badge[untrained: random weights] The softmax" in captions(app)
+    texts = [text.value for text in app.text]
+    assert f"So far: {' '.join(run.target.tokens[: position + 1])}" in texts
+    goes_on = [text for text in texts if text.startswith("Your target goes on with")]
+    if position == 6:
+        assert not goes_on
+        assert "goes on with has" not in captions(app)
+    else:
+        word = run.target.ids[position + 1]
+        place = 1 + int((probabilities > probabilities[word]).sum())
+        assert goes_on == [f"Your target goes on with: {run.target.tokens[position + 1]}"]
+        assert f"has {100 * probabilities[word]:.3g} %, place {place}." in captions(app)
+
+
+def test_a_vocabulary_of_few_words_has_a_short_table() -> None:
+    app = small(tokenizer="word", encdec_target="een kat zat")
+    table = next_words(app)
+    assert sorted(table["next token"]) == ["een", "kat", "zat"]
+    assert table["probability, %"].sum() == pytest.approx(100)
+
+
+def test_parameters_of_both_halves_add_up_to_the_model() -> None:
+    app = small(norm="rms", positions="learned")
+    config = computed(norm="rms", positions="learned").config
+    (table,) = (frame.value for frame in app.dataframe if "together" in frame.value)
+    model = EncoderDecoder(config, VOCABULARY, seed=None)
+    halves = [sum(p.numel() for p in half.parameters()) for half in (model.encoder, model.decoder, model.fc)]
+    assert list(table.loc["total"]) == [*halves, sum(halves)]
+    assert (table.drop("total").sum() == table.loc["total"]).all()
+    assert list(table.loc["cross-attention"]) == [0, 3 * 4 * (16 * 16 + 16), 0, 3 * 4 * (16 * 16 + 16)]
+    assert f"formulas: {sum(halves):,} = the model's `numel()`" in captions(app)
+    assert f"Decoder less encoder is {halves[1] - halves[0]:,}:" in captions(app)
+
+
+def test_a_count_that_disagrees_with_the_model_is_confessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(config: ModelConfig, tgt_vocab_size: int) -> Any:
+        return count_encoder_decoder(ModelConfig(**{**vars(config), "d_ff": 64}), tgt_vocab_size)
+
+    monkeypatch.setattr("playground.web.views.encoder_decoder.pair_counts.count_encoder_decoder", wrong)
+    assert "report it" in sentences(small())
+    assert "= the model's `numel()`" not in captions(small())
+
+
+def test_first_sight_says_that_nothing_is_trained() -> None:
+    app = page()
+    assert "A trained decoder to go with the sidebar's weights does not exist" in captions(app)
+    assert "drawn from its seed 0" in captions(app)
+    assert "16 source tokens · 9 target tokens + 7 padding · 6 layers × 12 heads" in captions(app)
+    assert "untrained: random weights" in captions(app)
+    assert sentences(app) == ""
+    assert "does not exist" not in captions(small())
+
+
+def test_the_sidebars_causal_switch_leaves_the_encoder_alone() -> None:
+    app = small(causal="true", encdec_attention="encoder self")
+    np.testing.assert_array_equal(array(charts(app)["encdec_pattern"]), seen(computed(), "encoder self", 0, 0))
+    assert "causal switch changes nothing here" in captions(app)
+    assert "causal" not in captions(small())
+
+
+# --- lines and sentences
+
+
+def test_a_missing_line_is_stood_in_for_by_the_last() -> None:
+    app = small(sentence="2", encdec_target="een kat")
+    assert "Sentence 2 has no target line of its own: line 1, the last, stands in for it." in captions(app)
+    expected = computed(1, 0, target="een kat")
+    np.testing.assert_array_equal(array(charts(app)["encdec_pattern"]), seen(expected, "cross", 0, 0))
+
+
+def test_a_line_without_a_sentence_counts_for_padding_only() -> None:
+    app = small(encdec_target="een kat\neen kat\n\neen langere kat")
+    assert "Your text has 2 sentences, the target 3 lines" in captions(app)
+    expected = computed(target="een kat\neen kat\neen langere kat")
+    assert expected.target.padding.sum() == 8
+    np.testing.assert_array_equal(array(charts(app)["encdec_pattern"]), seen(expected, "cross", 0, 0))
+    assert "target 2 lines" not in captions(small())
+
+
+# --- what cannot be
+
+
+@pytest.mark.parametrize("blank", ["", " \n ", "\x00"])
+def test_a_blank_target_is_asked_for(blank: str) -> None:
+    app = small(encdec_target=blank)
+    assert "Type a target: the decoder needs at least one token" in sentences(app)
+    assert not charts(app)
+    app.text_area(key="encdec_target").set_value("kat").run()
+    assert charts(app)
+
+
+def test_a_blank_source_leaves_the_target_where_it_is() -> None:
+    app = small(text="")
+    assert "Type a sentence in the sidebar: it is the source" in sentences(app)
+    assert app.text_area(key="encdec_target").value == TARGET
+    app.text_area(key="text").set_value("a cat").run()
+    assert not app.exception
+    assert app.text_area(key="encdec_target").value == TARGET
+
+
+def test_a_target_longer_than_max_len_is_cut_with_a_sentence() -> None:
+    app = small(max_len="16", text="a cat", encdec_target="een langere kat zat")
+    assert "The target has 19 tokens, more than max_len = 16: it is cut after 16." in sentences(app)
+    assert array(charts(app)["encdec_mask_combined"]).shape == (16, 16)
+
+
+def test_a_source_longer_than_max_len_is_cut_with_a_sentence() -> None:
+    app = small(max_len="8", text="a cat sat", encdec_target="kat")
+    assert "The source has 9 tokens, more than max_len = 8: it is cut after 8." in sentences(app)
+
+
+def test_a_target_longer_than_this_server_takes_is_cut_with_a_sentence() -> None:
+    app = small(text="a cat", encdec_target="x" * 300)
+    assert "The target has 300 tokens, more than the 256 that this server takes: it is cut after 256." in sentences(app)
+
+
+def test_a_link_with_too_long_a_target_keeps_its_start() -> None:
+    app = small(encdec_target="kat " * 200, text="a cat")
+    assert "The target has 800 characters; only the first 500 are kept." in sentences(app)
+    assert app.text_area(key="encdec_target").value == ("kat " * 200)[:500]
+
+
+def test_too_large_a_model_is_refused_in_one_sentence() -> None:
+    app = page(weights="random", d_model="1024", n_heads="16", d_ff="4096", n_layers="6")
+    (error,) = app.error
+    assert "Both halves in this shape have" in error.value
+    assert "this server runs at most 120,000,000" in error.value
+    assert not charts(app)
+
+
+def test_too_many_attention_weights_are_refused_in_one_sentence() -> None:
+    app = page(
+        weights="random", tokenizer="char", d_model="96", n_heads="96", d_ff="8", n_layers="6",
+        text="many words " * 30, encdec_target="veel woorden " * 30,
+    )  # fmt: skip
+    (error,) = app.error
+    assert "attention weights, and this server keeps at most" in error.value
+
+
+# --- whatever is typed and set
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"encdec_target": "x", "tokenizer": "word", "n_layers": "1", "n_heads": "1"},
+        {"encdec_target": "$x$ `y` **z** :red[w] <b> [a](b)", "encdec_position": "3"},
+        {"encdec_target": "🙂 שלום مرحبا\x00", "tokenizer": "bpe", "vocab_size": "400"},
+        {"encdec_attention": "decoder self", "norm": "none", "residual": "false", "positions": "none"},
+        {"fused_qkv": "true", "head_merge": "reshape", "norm_placement": "pre", "final_norm": "true"},
+        {"d_model": "15", "n_heads": "3", "norm": "scalar", "positions": "sinusoidal-doubled", "sentence": "2"},
+        {"text": "\u200b", "encdec_target": "\u200b", "tokenizer": "word"},
+        {"weights": "minilm", "tokenizer": "wordpiece", "encdec_target": "é\u0301 ﷽ [MASK]"},
+        {"encdec_layer": "95", "encdec_head": "junk", "encdec_position": "-1", "encdec_attention": "<b>"},
+    ],
+    ids=["one token", "markup", "scripts", "bare", "tutorial c", "odd", "no width", "wordpiece", "junk"],
+)
+def test_every_text_and_every_architecture_is_drawn(query: dict[str, str]) -> None:
+    app = small(**query)
+    assert not app.error
+    names = {"source_padding", "target_padding", "no_peek", "combined"}
+    assert charts(app).keys() == {"encdec_grid", "encdec_pattern", *(f"encdec_mask_{name}" for name in names)}
+
+
+@pytest.mark.parametrize(("key", "last"), [("encdec_layer", 2), ("encdec_head", 3), ("encdec_position", 6)])
+def test_a_number_past_the_last_is_moved_there_with_a_sentence(key: str, last: int) -> None:
+    app = small(**{key: "50"})
+    assert app.slider(key=key).value == last
+    assert f"{key}=50" in sentences(app)
+
+
+def test_the_default_target_fits_its_own_box() -> None:
+    assert page().text_area(key="encdec_target").value == DEFAULT_TARGET

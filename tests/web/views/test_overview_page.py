@@ -1,0 +1,107 @@
+"""The overview, its numbers against ones computed here, under every preset."""
+
+import numpy as np
+import pytest
+
+from playground import count_parameters
+from playground.accounting import count_flops
+from playground.presets import PRESETS
+from playground.runs.encoder_run import run
+from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, write
+from playground.web.server.settings import settings
+from playground.weights.checkpoint import load
+from tests.web.app_test import array, captions, charts, open_page, sentences
+
+CHARTS = {"overview_attention", "overview_norms", "overview_parameters"}
+
+
+def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
+    app = open_page()
+    assert not app.exception
+    assert sentences(app) == ""
+    encoder, tokenizer = load("minilm")
+    expected = run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
+    assert charts(app).keys() == CHARTS
+    mosaic = array(charts(app)["overview_attention"])
+    pitch = len(expected.tokens) + 1
+    assert mosaic.shape == (6 * pitch, 12 * pitch)
+    tile = mosaic[4 * pitch : 5 * pitch - 1, 7 * pitch : 8 * pitch - 1]
+    assert np.abs(tile - 255 * np.sqrt(expected.patterns()[4, 7])).max() <= 1.01
+    assert "trained weights" in captions(app)
+    assert f"{count_parameters(encoder.config).total:,} parameters" in captions(app)
+    flops = count_flops(encoder.config, len(expected.tokens)).total
+    assert f"{flops / 1e6:,.1f} million floating-point operations" in captions(app)
+    assert "16 tokens · 6 layers × 12 heads" in captions(app)
+
+
+@pytest.mark.parametrize("page", ["overview", "attention"])
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_runs_or_says_why_not(name: str, page: str) -> None:
+    config = PRESETS[name].config
+    app = open_page(page, weights="random", **{key: write(getattr(config, key)) for key in ARCHITECTURE})
+    assert not app.exception
+    if app.error:
+        assert app.error[0].value.startswith("This model has ")
+        assert f"at most {settings().max_parameters:,}" in app.error[0].value
+        assert not charts(app)
+        assert count_parameters(config).total > 0.5 * settings().max_parameters
+    else:
+        assert sentences(app) == ""
+        assert f"{config.n_layers} layers × {config.n_heads} heads" in captions(app)
+        assert ":orange-badge[random weights]" in captions(app)
+        assert charts(app).keys() >= ({"attention_pattern", "attention_grid"} if page == "attention" else CHARTS)
+
+
+def test_presets_over_the_budget_are_the_large_ones() -> None:
+    refused = {"bert-large", "gpt-3"}
+    for name in refused:
+        assert count_parameters(PRESETS[name].config).total > settings().max_parameters
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "one word a line\nand one\n\n \nmore"},
+        {"text": "a\nmuch longer sentence than that", "sentence": "1", "causal": "true"},
+        {"text": "<script>alert(1)</script> **b** `c` $d$ :red[e]"},
+        {"text": "🙂 שלום مرحبا\x00\x1b"},
+        {"text": "zzzzqqqq ☃ 漢字"},
+        {"weights": "random", "n_layers": "1", "n_heads": "1", "norm": "none", "residual": "false"},
+        {"weights": "random", "tokenizer": "word", "positions": "none", "norm": "scalar", "norm_placement": "pre"},
+        {"weights": "random", "tokenizer": "bpe", "vocab_size": "300", "fused_qkv": "true", "head_merge": "reshape"},
+        {"weights": "random", "tokenizer": "char", "max_len": "5", "text": "longer than five"},
+    ],
+    ids=lambda query: "-".join(query),
+)  # fmt: skip
+def test_whatever_is_asked_for_the_overview_shows_all_of_it(query: dict[str, str]) -> None:
+    app = open_page(**query)
+    assert not app.exception
+    assert not app.error
+    assert charts(app).keys() == CHARTS
+
+
+@pytest.mark.parametrize("text", ["", "  \n \n"])
+def test_without_a_sentence_the_page_asks_for_one(text: str) -> None:
+    app = open_page(text=text)
+    assert not app.exception
+    assert sentences(app).startswith("Type a sentence")
+    assert not charts(app)
+
+
+def test_a_model_over_the_budget_is_refused_in_one_sentence() -> None:
+    app = open_page(weights="random", n_layers="96", d_model="4096", n_heads="32")
+    assert not app.exception
+    (error,) = app.error
+    assert "Parameters page" in error.value
+    assert not charts(app)
+
+
+@pytest.mark.parametrize(("length", "kept"), [(2_000, 256), (100_000, 256)])
+def test_a_long_text_is_cut_with_a_sentence_that_counts_right(length: int, kept: int) -> None:
+    app = open_page(text="ab " * (length // 3))
+    assert not app.exception
+    assert f"cut after {kept} tokens" in sentences(app)
+    words = len(("ab " * (length // 3))[:2_000].split())
+    assert f"{words + 2 - kept} more are left out" in sentences(app)
+    assert (length > 2_000) == ("characters; only the first 2,000" in sentences(app))
+    assert f"{kept} tokens ·" in captions(app)

@@ -1,0 +1,141 @@
+"""The Tutorials page, its numbers against ones computed here, and its doors to the other pages."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.presets import PRESETS
+from playground.tutorials import comparison
+from playground.tutorials.catalogue import TUTORIALS
+from playground.tutorials.table import NAMES, table
+from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT
+from playground.web.shared.navigation import pages
+from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web.choices.test_state import press, sidebar
+
+LETTERS = list(NAMES)
+
+
+def words_of(app: AppTest) -> str:
+    return "\n".join(element.value for element in app.markdown)
+
+
+def test_the_answer_and_the_charts_are_this_seeds() -> None:
+    app = open_page("tutorials", seed="7")
+    assert not app.exception
+    assert sentences(app) == ""
+    traces = {letter: comparison.trace_of(comparison.small_config(letter), 7) for letter in NAMES}
+    distances = comparison.matrix(traces)
+    np.testing.assert_allclose(array(charts(app)["tutorials_matrix"]), distances, rtol=1e-6)
+    where = charts(app)["tutorials_where"]
+    np.testing.assert_allclose(array(where), list(comparison.by_point(traces, "E").values()), rtol=1e-6)
+    assert where[0]["y"] == ["A", "B", "C", "D"]
+    others = distances[~np.eye(5, dtype=bool)]
+    answer = next(element.value for element in app.markdown if "no two give the same numbers" in element.value)
+    assert f"differ by up to {others.min():.2f}" in answer
+    assert f"by up to {others.max():.2f}." in answer
+    row, column = divmod(int(distances.argmax()), 5)
+    assert f"farthest apart {LETTERS[row]} and {LETTERS[column]}" in answer
+    assert "drawn from seed 7" in words_of(app)
+
+
+@pytest.mark.parametrize("against", NAMES)
+def test_every_other_is_told_apart_with_its_causes(against: str) -> None:
+    app = open_page("tutorials", tutorials_against=against)
+    assert not app.exception
+    lines = next(element.value for element in app.markdown if element.value.startswith("- **")).splitlines()
+    assert [line[4] for line in lines] == [letter for letter in NAMES if letter != against]
+    found = comparison.causes(against, 0)
+    for line in lines:
+        mine = [cause for cause in found if cause.letter == line[4]]
+        assert line.count(" instead of ") == len(mine)
+        for cause in mine:
+            assert f"**{cause.field}** {cause.here} instead of {cause.there}" in line
+            assert ("(nothing: only the layout differs)" in line) == any(c.effect < 1e-9 for c in mine)
+    assert f"when that field alone is changed in {against}" in captions(app)
+
+
+def test_the_table_holds_every_row_and_marks_what_stands_out() -> None:
+    (element,) = open_page("tutorials").table
+    shown = element.value
+    assert list(shown.columns) == [*NAMES, "where it differs, so do"]
+    assert list(shown.index) == [f"**{row.name}**" for row in table()]
+    for row in table():
+        for letter, cell in row.cells.items():
+            told = str(shown.loc[f"**{row.name}**", letter])
+            assert cell in told
+            assert told.startswith(":violet-background[") == (letter in row.unusual())
+            assert row.notes.get(letter, "") in told
+
+
+@pytest.mark.parametrize("letter", NAMES)
+def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong(letter: str) -> None:
+    app = open_page("tutorials", tutorials_letter=letter)
+    assert not app.exception
+    tutorial, told = TUTORIALS[letter], words_of(app)
+    assert f"**{PRESETS[NAMES[letter]].title}.** {tutorial.what}" in told
+    for lesson in tutorial.lessons:
+        assert f"- {lesson.text}" in told
+    for mistake in tutorial.mistakes:
+        assert f"{mistake.printed}. {mistake.happens}" in told
+        if mistake.demonstration:
+            assert mistake.demonstration() in captions(app)
+    odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in table() if letter in row.unusual())
+    assert f"Unlike most of the five: {odd}." in told
+
+
+@pytest.mark.parametrize("letter", NAMES)
+def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None:
+    app = press(open_page("tutorials", tutorials_letter=letter, seed="3"), "tutorials_open_overview")
+    assert not app.exception
+    preset = PRESETS[NAMES[letter]]
+    assert sidebar(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}
+    assert app.segmented_control(key="weights").value == "random"
+    assert app.number_input(key="seed").value == 3
+    assert app.text_area(key="text").value == (preset.text or DEFAULT_TEXT)
+    assert app.segmented_control(key="tokenizer").value == (preset.tokenizer or "wordpiece")
+    assert app.title[0].value == "What happens to a sentence in an encoder?"
+    assert f"{preset.config.n_layers} layers × {preset.config.n_heads} heads" in captions(app)
+
+
+def test_a_door_leads_to_the_lessons_page() -> None:
+    app = press(open_page("tutorials", tutorials_letter="D"), "tutorials_open_parameters")
+    assert not app.exception
+    assert app.title[0].value == "Where do the parameters sit?"
+    assert "matches: Tutorial D" in captions(app)
+
+
+@pytest.mark.parametrize("letter", NAMES)
+def test_there_is_a_door_to_every_lessons_page_that_there_is(letter: str) -> None:
+    app = open_page("tutorials", tutorials_letter=letter)
+    doors = [str(button.key) for button in app.button if "tutorials_open_" in str(button.key)]
+    wanted = {"overview", *(lesson.page for lesson in TUTORIALS[letter].lessons)}
+    assert set(doors) == {f"tutorials_open_{page}" for page in wanted & pages().keys()}
+    assert len(doors) == len(set(doors))
+
+
+def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
+    app = open_page("overview", text="mine", weights="random", tokenizer="char")
+    app.selectbox(key="preset").set_value("tutorial-c").run()
+    assert app.text_area(key="text").value == "mine"
+    assert app.segmented_control(key="tokenizer").value == "char"
+    app.selectbox(key="preset").set_value("tutorial-a").run()
+    assert not app.exception
+    assert app.selectbox(key="preset").value is None
+    assert app.text_area(key="text").value == "this is an example sentence"
+    assert app.segmented_control(key="tokenizer").value == "word"
+    assert "5 tokens ·" in captions(app)
+
+
+def test_the_page_needs_no_sentence() -> None:
+    app = open_page("tutorials", text="")
+    assert not app.exception
+    assert charts(app).keys() == {"tutorials_matrix", "tutorials_where"}
+
+
+def test_a_wrong_link_is_told() -> None:
+    app = open_page("tutorials", tutorials_letter="Z", tutorials_against="")
+    assert not app.exception
+    assert "tutorials_letter" in sentences(app)
+    assert app.segmented_control(key="tutorials_letter").value == "A"
+    assert app.segmented_control(key="tutorials_against").value == "E"

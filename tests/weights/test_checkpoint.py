@@ -1,0 +1,245 @@
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import numpy as np
+import pytest
+import safetensors.torch
+import tokenizers
+import torch
+from tokenizers import models
+
+from playground.errors import PretrainedError
+from playground.model import Encoder, Trace
+from playground.presets import PRESETS
+from playground.text import Tokenizer
+from playground.weights import checkpoint
+from playground.weights.checkpoint import load, minilm_path
+
+Trained = tuple[Encoder, Tokenizer]
+Oracle = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Trained:
+    return load("minilm")
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Oracle:
+    """What Hugging Face's BertModel computed from the same weights."""
+    with np.load(Path(__file__).parents[1] / "data" / "f_minilm_hf_bert.npz", allow_pickle=False) as file:
+        return dict(file)
+
+
+def test_tokens_are_those_of_the_reference(minilm: Trained, oracle: Oracle) -> None:
+    batch = minilm[1].encode_batch([str(sentence) for sentence in oracle["sentences"]])
+    assert batch.ids.tolist() == oracle["ids"].tolist()
+    assert batch.mask.tolist() == (oracle["mask"] == 1).tolist()
+
+
+def test_attention_and_hidden_states_are_those_of_the_reference(minilm: Trained, oracle: Oracle) -> None:
+    encoder, tokenizer = minilm
+    batch = tokenizer.encode_batch([str(sentence) for sentence in oracle["sentences"]])
+    trace = Trace()
+    out = encoder(batch.ids, batch.mask, trace)
+    layers = range(encoder.config.n_layers)
+    patterns = np.stack([trace[f"layers.{i}.attn.pattern"].numpy() for i in layers])
+    states = np.stack([trace[name].numpy() for name in ("embed.out", *(f"layers.{i}.out" for i in layers))])
+    np.testing.assert_allclose(patterns, oracle["attention"], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(states, oracle["hidden_states"], rtol=0, atol=2e-5)
+    np.testing.assert_array_equal(out.numpy(), states[-1])
+    np.testing.assert_allclose(encoder(batch.ids, batch.mask).numpy(), states[-1], rtol=0, atol=1e-5)
+
+
+def test_the_trained_model_is_what_its_preset_says(minilm: Trained) -> None:
+    config = minilm[0].config
+    assert config == PRESETS["minilm-l6"].config
+    assert sum(parameter.numel() for parameter in minilm[0].parameters()) == 22_565_376
+    assert minilm[1].vocab_size == config.vocab_size == 30_522
+
+
+def test_the_trained_model_is_read_only(minilm: Trained) -> None:
+    encoder, _ = minilm
+    assert not encoder.training
+    assert not any(parameter.requires_grad for parameter in encoder.parameters())
+    assert {parameter.device.type for parameter in encoder.parameters()} == {"cpu"}
+
+
+def test_the_package_is_found_without_running_its_code(minilm: Trained) -> None:
+    assert minilm_path() is not None
+    assert checkpoint.MINILM_PACKAGE not in sys.modules
+
+
+# A small BERT on disk, to be damaged.
+
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "one", "two"]
+CONFIG = {
+    "vocab_size": 6,
+    "hidden_size": 8,
+    "num_attention_heads": 2,
+    "num_hidden_layers": 1,
+    "intermediate_size": 12,
+    "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12,
+    "max_position_embeddings": 10,
+    "type_vocab_size": 2,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    model = models.WordPiece({word: index for index, word in enumerate(VOCABULARY)}, unk_token="[UNK]")
+    tokenizers.Tokenizer(model).save(str(tmp_path / "tokenizer.json"))
+    shapes: dict[str, tuple[int, ...]] = {
+        "embeddings.word_embeddings.weight": (6, 8),
+        "embeddings.position_embeddings.weight": (10, 8),
+        "embeddings.token_type_embeddings.weight": (2, 8),
+        "encoder.layer.0.intermediate.dense.weight": (12, 8),
+        "encoder.layer.0.intermediate.dense.bias": (12,),
+        "encoder.layer.0.output.dense.weight": (8, 12),
+        "encoder.layer.0.output.dense.bias": (8,),
+    }
+    for part in ("self.query", "self.key", "self.value", "output.dense"):
+        shapes |= {f"encoder.layer.0.attention.{part}.{kind}": (8, 8)[: 2 - (kind == "bias")] for kind in KINDS}
+    for norm in ("embeddings", "encoder.layer.0.attention.output", "encoder.layer.0.output"):
+        shapes |= {f"{norm}.LayerNorm.{kind}": (8,) for kind in KINDS}
+    tensors = {name: torch.ones(shape) for name, shape in shapes.items()}
+    safetensors.torch.save_file(tensors, tmp_path / "model.safetensors")
+    return tmp_path
+
+
+KINDS = ("weight", "bias")
+
+
+def test_a_folder_with_a_bert_checkpoint_loads(folder: Path) -> None:
+    encoder, tokenizer = load(folder)
+    assert encoder.config.d_model == 8
+    assert encoder.config.norm_eps == 1e-12
+    assert encoder(tokenizer.encode_batch(["one"]).ids).shape == (1, 1, 8)
+    assert load(str(folder))[0].config == encoder.config
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    with pytest.raises(PretrainedError, match=name):
+        load(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[: len(data) // 2], lambda data: b"\xff" * 99])
+def test_a_damaged_file_is_named(folder: Path, name: str, damage: Callable[[bytes], bytes]) -> None:
+    path = folder / name
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(PretrainedError, match=name):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b'{"a":{"dtype":"F32","shape":[1000000000],"data_offsets":[0,4000000000]}}',
+        b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,4]}}',
+        b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}',
+        b'{"a":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}}',
+    ],
+)
+def test_a_header_that_lies_is_refused(folder: Path, header: bytes) -> None:
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    with pytest.raises(PretrainedError, match=r"model\.safetensors is missing or damaged"):
+        load(folder)
+
+
+def test_a_header_longer_than_the_file_is_refused(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes((2**60).to_bytes(8, "little") + b"{}")
+    with pytest.raises(PretrainedError, match="damaged"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hidden_size": None}, "has no 'hidden_size'"),
+        ({"hidden_size": 9}, "n_heads=2"),
+        ({"hidden_size": "8"}, "d_model='8'"),
+        ({"hidden_size": 16}, r"has shape \(6, 8\); the model needs \(6, 16\)"),
+        ({"num_hidden_layers": 2}, r"encoder\.layer\.1\.attention\.self\.query\.weight is missing"),
+        ({"hidden_act": "gelu_new"}, "activation='gelu_new'"),
+        ({"model_type": "roberta"}, "does not describe a BERT"),
+        ({"position_embedding_type": "relative_key"}, "relative positions"),
+        ({"vocab_size": 5}, "has 6 tokens, more than the 5"),
+    ],
+)
+def test_a_config_that_does_not_fit_is_explained(folder: Path, change: dict[str, Any], message: str) -> None:
+    config = {key: value for key, value in (CONFIG | change).items() if value is not None}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(PretrainedError, match=message):
+        load(folder)
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '"bert"', "[" * 100_000])
+def test_a_config_that_is_no_description_is_refused(folder: Path, text: str) -> None:
+    (folder / "config.json").write_text(text)
+    with pytest.raises(PretrainedError, match=r"config\.json"):
+        load(folder)
+
+
+def test_other_weights_than_the_published_ones_are_refused_unread(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "model.safetensors").write_bytes(b"not weights at all")
+    monkeypatch.setattr(checkpoint, "minilm_path", lambda: folder)
+    with pytest.raises(PretrainedError, match=r"SHA-256 begins [0-9a-f]{12}, not 53aa51172d14"):
+        load("minilm")
+
+
+@pytest.fixture
+def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without the weights' package, with an empty cache, and without a network."""
+    monkeypatch.setattr(checkpoint, "MINILM_PACKAGE", "no_such_package")
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: None)
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", unreachable)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", unreachable)
+
+
+def unreachable(*_: object, **__: object) -> None:
+    raise ConnectionError("no network")
+
+
+@pytest.mark.usefixtures("no_package")
+@pytest.mark.parametrize(("download", "message"), [("0", "this machine; `pip"), ("1", "could not be downloaded; `pip")])
+def test_absent_weights_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, download: str, message: str) -> None:
+    monkeypatch.setenv("PLAYGROUND_DOWNLOAD", download)
+    assert minilm_path() is None
+    with pytest.raises(PretrainedError, match=message):
+        load("minilm")
+
+
+@pytest.mark.usefixtures("no_package")
+def test_the_hubs_cache_is_the_second_place_to_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = str(folder / "model.safetensors")
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: cached)
+    assert minilm_path() == folder
+    (folder / "tokenizer.json").unlink()
+    assert minilm_path() is None
+
+
+@pytest.mark.usefixtures("no_package")
+def test_the_hub_is_the_last_place_to_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched = []
+
+    def download(_: str, name: str, **__: object) -> str:
+        fetched.append(name)
+        return str(folder / name)
+
+    monkeypatch.delenv("PLAYGROUND_DOWNLOAD", raising=False)
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", lambda *_, **__: None)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    with pytest.raises(PretrainedError, match="SHA-256"):
+        load("minilm")
+    assert sorted(fetched) == ["config.json", "model.safetensors", "tokenizer.json"]

@@ -1,0 +1,201 @@
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from playground.config import ModelConfig
+from playground.errors import WeightsError
+from playground.model import Encoder
+from playground.weights import load_weights
+
+D_MODEL, N_HEADS, N_LAYERS, D_FF = 16, 4, 2, 32
+
+
+def config(**changes: Any) -> ModelConfig:
+    sizes = {"vocab_size": 7, "d_model": D_MODEL, "n_heads": N_HEADS, "n_layers": N_LAYERS, "d_ff": D_FF}
+    return ModelConfig(**(sizes | {"max_len": 9} | changes))
+
+
+def bert_config(**changes: Any) -> ModelConfig:
+    bert = {"positions": "learned", "scale_embeddings": False, "embedding_norm": True, "n_segments": 2}
+    return config(**(bert | {"activation": "gelu"} | changes))
+
+
+def bert_tensors() -> dict[str, Tensor]:
+    """Random weights of a small BERT, under the names Hugging Face gives them."""
+    generator = torch.Generator().manual_seed(1)
+    shapes: dict[str, tuple[int, ...]] = {
+        "embeddings.word_embeddings.weight": (7, D_MODEL),
+        "embeddings.position_embeddings.weight": (9, D_MODEL),
+        "embeddings.token_type_embeddings.weight": (2, D_MODEL),
+    }
+    norms = ["embeddings.LayerNorm"]
+    linears = {}
+    for i in range(N_LAYERS):
+        layer = f"encoder.layer.{i}"
+        norms += [f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"]
+        for part in ("self.query", "self.key", "self.value", "output.dense"):
+            linears[f"{layer}.attention.{part}"] = (D_MODEL, D_MODEL)
+        linears[f"{layer}.intermediate.dense"] = (D_FF, D_MODEL)
+        linears[f"{layer}.output.dense"] = (D_MODEL, D_FF)
+    for name in norms:
+        shapes |= {f"{name}.weight": (D_MODEL,), f"{name}.bias": (D_MODEL,)}
+    for name, shape in linears.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    return {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
+
+
+def torch_encoder(*, norm_first: bool, final_norm: bool, activation: str) -> nn.TransformerEncoder:
+    """torch.nn's encoder with every parameter, norms' too, moved off its initial value."""
+    layer = nn.TransformerEncoderLayer(
+        D_MODEL, N_HEADS, D_FF, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first
+    )
+    norm = nn.LayerNorm(D_MODEL) if final_norm else None
+    reference = nn.TransformerEncoder(layer, N_LAYERS, norm, enable_nested_tensor=False).eval()
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for parameter in reference.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.3)
+    return reference
+
+
+@pytest.mark.parametrize("fused_qkv", [False, True])
+@pytest.mark.parametrize("final_norm", [False, True])
+@pytest.mark.parametrize(("placement", "activation"), [("post", "relu"), ("pre", "gelu")])
+def test_torchs_weights_give_torchs_output(placement: str, activation: str, final_norm: bool, fused_qkv: bool) -> None:
+    reference = torch_encoder(norm_first=placement == "pre", final_norm=final_norm, activation=activation)
+    model = Encoder(config(norm_placement=placement, activation=activation, final_norm=final_norm, fused_qkv=fused_qkv))
+    load_weights(model, reference.state_dict(), "torch")
+    x = torch.randn((2, 5, D_MODEL), generator=torch.Generator().manual_seed(3))
+    mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    with torch.no_grad():
+        ours, theirs = model.encode(x, mask), reference(x, src_key_padding_mask=~mask)
+    torch.testing.assert_close(ours[mask], theirs[mask], rtol=0, atol=1e-5)
+
+
+def test_torchs_scheme_leaves_the_embeddings_alone() -> None:
+    model = Encoder(bert_config())
+    before = {name: tensor.clone() for name, tensor in model.embed.state_dict().items()}
+    reference = torch_encoder(norm_first=False, final_norm=False, activation="gelu")
+    load_weights(model, reference.state_dict(), "torch")
+    after = model.embed.state_dict()
+    assert len(before) == 5
+    assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())
+
+
+@pytest.mark.parametrize("seed", [0, None])
+def test_bert_names_reach_their_parameters_built_or_not(seed: int | None) -> None:
+    tensors = bert_tensors()
+    model = Encoder(bert_config(), seed=seed)
+    load_weights(model, tensors, "bert")
+    state = model.state_dict()
+    places = {
+        "embed.tokens.weight": "embeddings.word_embeddings.weight",
+        "embed.norm.gain": "embeddings.LayerNorm.weight",
+        "layers.1.attn.q.weight": "encoder.layer.1.attention.self.query.weight",
+        "layers.1.attn.k.bias": "encoder.layer.1.attention.self.key.bias",
+        "layers.0.attn.v.weight": "encoder.layer.0.attention.self.value.weight",
+        "layers.0.attn.o.weight": "encoder.layer.0.attention.output.dense.weight",
+        "layers.0.norm1.bias": "encoder.layer.0.attention.output.LayerNorm.bias",
+        "layers.1.ffn.down.weight": "encoder.layer.1.output.dense.weight",
+        "layers.1.norm2.gain": "encoder.layer.1.output.LayerNorm.weight",
+    }
+    for ours, theirs in places.items():
+        assert torch.equal(state[ours], tensors[theirs])
+    assert not any(parameter.is_meta for parameter in model.parameters())
+
+
+def test_weights_are_copied_not_shared() -> None:
+    tensors = bert_tensors()
+    model = Encoder(bert_config(), seed=None)
+    load_weights(model, tensors, "bert")
+    model.state_dict()["embed.tokens.weight"].zero_()
+    assert tensors["embeddings.word_embeddings.weight"].any()
+    pointers = [parameter.untyped_storage().data_ptr() for parameter in model.parameters()]
+    assert len(set(pointers)) == len(pointers)
+
+
+def test_fused_rows_lie_head_by_head() -> None:
+    tensors = bert_tensors()
+    model = Encoder(bert_config(fused_qkv=True))
+    load_weights(model, tensors, "bert")
+    weight = model.state_dict()["layers.0.attn.qkv.weight"]
+    d_head = D_MODEL // N_HEADS
+    expected = [
+        tensors[f"encoder.layer.0.attention.self.{part}.weight"][head * d_head : (head + 1) * d_head]
+        for head in range(N_HEADS)
+        for part in ("query", "key", "value")
+    ]
+    assert torch.equal(weight, torch.cat(expected))
+
+
+def test_fused_and_separate_projections_compute_the_same() -> None:
+    ids = torch.tensor([[1, 2, 3, 4]])
+    outputs = []
+    for fused_qkv in (False, True):
+        model = Encoder(bert_config(fused_qkv=fused_qkv))
+        load_weights(model, bert_tensors(), "bert")
+        outputs.append(model(ids))
+    torch.testing.assert_close(outputs[0], outputs[1], rtol=0, atol=1e-5)
+
+
+def test_other_spellings_and_heads_of_a_checkpoint_load_alike() -> None:
+    tensors = bert_tensors()
+    spelt = {
+        "bert." + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): t
+        for name, t in tensors.items()
+    }
+    spelt["bert.pooler.dense.weight"] = torch.zeros(D_MODEL, D_MODEL)
+    spelt["cls.predictions.bias"] = torch.zeros(7)
+    spelt["bert.embeddings.position_ids"] = torch.arange(9)[None]
+    plain, other = Encoder(bert_config()), Encoder(bert_config())
+    load_weights(plain, tensors, "bert")
+    load_weights(other, spelt, "bert")
+    assert all(torch.equal(a, b) for a, b in zip(plain.parameters(), other.parameters(), strict=True))
+
+
+def test_half_precision_becomes_float32() -> None:
+    model = Encoder(bert_config(), seed=None)
+    load_weights(model, {name: tensor.half() for name, tensor in bert_tensors().items()}, "bert")
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+
+
+KEY = "encoder.layer.1.attention.self.key.weight"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({KEY: None}, rf"{KEY} is missing; the model needs it with shape \(16, 16\)"),
+        ({KEY: torch.zeros(16, 15)}, rf"{KEY} has shape \(16, 15\); the model needs \(16, 16\)"),
+        ({KEY: torch.tensor(1.0)}, rf"{KEY} has shape \(\); the model needs \(16, 16\)"),
+        ({KEY: torch.zeros(16, 16, dtype=torch.int8)}, rf"{KEY} holds torch.int8 numbers"),
+        ({"decoder.weight": torch.zeros(1)}, "decoder.weight is not a part of this model"),
+    ],
+)
+def test_a_tensor_that_does_not_fit_is_named_and_nothing_changes(
+    change: dict[str, Tensor | None], message: str
+) -> None:
+    model = Encoder(bert_config())
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    tensors = {name: tensor for name, tensor in (bert_tensors() | change).items() if tensor is not None}
+    with pytest.raises(WeightsError, match=message):
+        load_weights(model, tensors, "bert")
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+def test_a_part_that_the_model_does_not_have_is_one_too_many() -> None:
+    with_norm = torch_encoder(norm_first=True, final_norm=True, activation="relu").state_dict()
+    with pytest.raises(WeightsError, match=r"norm\.weight is not a part of this model"):
+        load_weights(Encoder(config(norm_placement="pre")), with_norm, "torch")
+
+
+def test_a_parameter_that_the_scheme_does_not_know_is_named() -> None:
+    with pytest.raises(WeightsError, match=r"'bert' has no name for the model's final_norm\.gain"):
+        load_weights(Encoder(bert_config(final_norm=True)), bert_tensors(), "bert")
+
+
+def test_an_unknown_scheme_names_the_known_ones() -> None:
+    with pytest.raises(WeightsError, match="'keras'; the known ones are torch, bert"):
+        load_weights(Encoder(config()), {}, "keras")
