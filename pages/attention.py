@@ -7,7 +7,8 @@ from playground.analysis.attention import mean_entropy, rollout
 from playground.figures import attention as figures
 from playground.figures.theme import token_names
 from playground.model.attention import Attention, attend
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
@@ -58,8 +59,8 @@ def explorer() -> None:
         labels = token_names(run.tokens)
         panels.numbers("attention_pattern", lambda: pd.DataFrame(picture, index=labels, columns=labels))
     with grid:
-        with panels.plainly():
-            thumbnails = caches.head_grid(*state.current().run_key)
+        with panels.explain_errors():
+            thumbnails = caches.head_grid(*current_setup().run_key)
         head_picker(
             "attention_grid",
             thumbnails,

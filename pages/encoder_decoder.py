@@ -6,7 +6,7 @@ from playground import accounting
 from playground.model import EncoderDecoder, masks
 from playground.model.decoder import DecoderBlock
 from playground.runs import pair_run
-from playground.web.choices import state
+from playground.web.choices.setup import current_setup
 from playground.web.session import caches, pair_cache
 from playground.web.shared import panels
 from playground.web.views.encoder_decoder import pair_counts, pair_views
@@ -17,9 +17,9 @@ st.markdown(
     "The encoder reads the source once. Every decoder layer then looks twice: at the target so far, without peeking "
     "ahead, and across, at what the encoder made of the source. The last vectors become a score for every next word."
 )
-setup = state.current()
+setup = current_setup()
 pair = current_pair(setup)
-with panels.plainly():
+with panels.explain_errors():
     run = pair_cache.run(*pair)
 pair_views.run_line(run, pair, setup.weights, setup["seed"])
 if setup["causal"]:

@@ -8,7 +8,8 @@ from playground.config import ModelConfig
 from playground.figures import parameters as figures
 from playground.model import Encoder
 from playground.presets import PRESETS
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.views import parameters
@@ -81,7 +82,7 @@ def breakdown(config: ModelConfig) -> None:
 
 
 panels.heading("Where do the parameters sit?")
-setup = state.current()
+setup = current_setup()
 chosen = st.selectbox("Model to count", ("sidebar", *PRESETS), key="parameters_model", bind="query-params", width=280)
 model = setup.config if chosen == "sidebar" else PRESETS[chosen].config
 if chosen != "sidebar":

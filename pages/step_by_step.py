@@ -4,7 +4,8 @@ from playground.analysis import steps
 from playground.analysis.walkthrough import Walk
 from playground.model.attention import Attention, attend
 from playground.model.blocks import EncoderBlock
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
@@ -17,13 +18,13 @@ def explorer() -> None:
     run = panels.shown_run()
     layer, head, query, key = pickers.pick_place(run)
     stage = pickers.pick_stage(run)
-    setup = state.current()
+    setup = current_setup()
     what = (*setup.run_key, layer)
-    with panels.plainly():
+    with panels.explain_errors():
         walk = Walk(caches.trace_layer(*what), head, query, key)
     stages.show(walk, stage)
     if widgets.switch("step_dropout", "Show where dropout strikes while training"):
-        with panels.plainly():
+        with panels.explain_errors():
             dropped = caches.drop_layer(*what)
         dropout_view.show(walk, dropped, setup["seed"])
 

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from playground.web.choices import state
+from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
 from playground.web.views import tutorials
 
 panels.heading("Which of the five tutorials would give me different numbers?")
-seed = state.current()["seed"]
+seed = current_setup()["seed"]
 tutorials.answer(seed)
 st.subheader("What they do")
 tutorials.side_by_side()

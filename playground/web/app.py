@@ -2,21 +2,22 @@
 
 import streamlit as st
 
-from playground.web.choices import state
 from playground.web.choices.address import keep_true
+from playground.web.choices.open_page import open_page
+from playground.web.choices.page_values import page_parameters
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import EndedError
 from playground.web.sidebar import controls
 
 st.set_page_config(page_title="Transformer Encoder Playground", page_icon="🧭", layout="wide")
 page = st.navigation(list(pages().values()), position="top")
-state.open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
+open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
-    fill = controls.draw()
+    draw_expanders = controls.draw()
 try:
     page.run()
 except EndedError:
     pass
 finally:
-    fill()
-keep_true("own", state.own_keys(page.url_path))
+    draw_expanders()
+keep_true("own", page_parameters(page.url_path))

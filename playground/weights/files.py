@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from playground.errors import WeightsError
+from playground.text.wording import quoted
 
 MAX_BYTES = 200 * 2**20
 """Of one file."""
@@ -64,12 +65,6 @@ def read_metadata(data: bytes) -> dict[str, str]:
 def first_not_finite(tensors: dict[str, Tensor]) -> str | None:
     """The name of the first tensor that holds NaN or an infinite number, if there is one."""
     return next((name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()), None)
-
-
-def quoted(text: str) -> str:
-    """A stranger's text, short enough to quote, without anything that markdown would act on."""
-    plain = "".join(c for c in text[:60] if c.isalnum() or c in " .-+_/")
-    return f"“{plain}{'…' if len(text) > 60 else ''}”"
 
 
 def read_file(path: Path) -> bytes:

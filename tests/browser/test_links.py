@@ -112,7 +112,7 @@ JUNK = ["<script>alert(1)</script>", "NaN", "-1", "9" * 40, "--5", "", "12.0"]
 
 @pytest.mark.parametrize("first", range(3))
 def test_junk_for_every_parameter_opens_with_a_plain_notice(first: int, visitor: Visitor) -> None:
-    """Every parameter at once, each with the next kind of junk; `test_state` tries each kind on all of them."""
+    """Every parameter at once, each with the next kind of junk; `test_choices` tries each kind on all of them."""
     keys = [key for key in PARAMS if key != "text"]
     visitor.open(link("attention", {key: JUNK[(first + i) % len(JUNK)] for i, key in enumerate(keys)}))
     visitor.assert_well()

@@ -15,7 +15,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from playground.errors import WeightsError
-from playground.weights import MAX_BYTES, first_not_finite, quoted, read_tensors
+from playground.weights import MAX_BYTES, first_not_finite, read_tensors
 from playground.weights.files import MAX_HEADER_BYTES, MAX_TENSORS
 
 TENSORS = {"layers.0.weight": torch.arange(6.0).view(2, 3), "layers.0.bias": torch.tensor([0.5, -1.0])}
@@ -209,8 +209,3 @@ def test_any_header_is_read_or_refused(header: dict[str, Any], numbers: bytes) -
     assert len(sentence) < 400
     assert bool(sentence) != bool(found)
     assert sentence or sum(tensor.nbytes for tensor in found.values()) == len(numbers)
-
-
-def test_a_quoted_text_is_short_and_plain() -> None:
-    assert quoted("my model.safetensors") == "“my model.safetensors”"
-    assert quoted("`*<![](x)" + "y" * 100) == "“x" + "y" * 51 + "…”"

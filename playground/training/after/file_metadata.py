@@ -9,8 +9,8 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError, InputError, WeightsError
+from playground.text.wording import quoted
 from playground.training.recipe import Recipe
-from playground.weights import quoted
 
 FORMAT = "playground-trained-1"
 """Which parts there are, and what they mean."""

@@ -12,8 +12,17 @@ Reading = tuple[Any, str | None]
 """The value to use, and what is wrong with the link's text, where something is."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Described:
+    """What a widget in the sidebar says of its parameter; a page's widgets are described where they are drawn."""
+
+    label: str = ""
+    """The parameter's key where it is empty."""
+    help_text: str | None = None
+
+
 @dataclass(frozen=True)
-class Choice:
+class Choice(_Described):
     """One of a few words."""
 
     default: str
@@ -27,7 +36,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Several:
+class Several(_Described):
     """Any number of a few words, also none; a link repeats its key for each."""
 
     default: tuple[str, ...]
@@ -50,7 +59,7 @@ class Several:
 
 
 @dataclass(frozen=True)
-class Size:
+class Size(_Described):
     """One of the numbers that a slider stops at, smallest first."""
 
     default: float
@@ -70,7 +79,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(_Described):
     """A whole number between two bounds."""
 
     default: int
@@ -86,7 +95,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Switch:
+class Switch(_Described):
     """On or off."""
 
     default: bool
@@ -99,7 +108,7 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(_Described):
     """Typed text of at most `longest` characters."""
 
     default: str

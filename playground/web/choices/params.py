@@ -17,55 +17,114 @@ TRAINED = PRESETS["minilm-l6"].config
 
 N_HEADS = (*range(1, 17), 20, 24, 25, 32, 48, 64, 96)
 
-SIZES = {
+ARCHITECTURE: dict[str, Param] = {
     "d_model": Size(
         TRAINED.d_model,
         (8, 15, 16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1600, 2048, 4096, 12288),
+        help_text="Width of the residual stream: how many numbers stand for one token.",
     ),
-    "n_heads": Size(TRAINED.n_heads, N_HEADS),
-    "n_layers": Size(TRAINED.n_layers, (*range(1, 13), 16, 24, 32, 48, 96)),
+    "n_heads": Size(
+        TRAINED.n_heads,
+        N_HEADS,
+        help_text="Attention heads. Each works on d_model / n_heads features, so n_heads must divide d_model.",
+    ),
+    "n_layers": Size(
+        TRAINED.n_layers, (*range(1, 13), 16, 24, 32, 48, 96), help_text="Encoder blocks, one after the other."
+    ),
     "d_ff": Size(
         TRAINED.d_ff,
         (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6400, 8192, 16384, 49152),
+        help_text="Hidden width of the feed-forward network; usually 4 × d_model.",
     ),
-    "max_len": Size(TRAINED.max_len, (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000)),
-    "norm_eps": Size(TRAINED.norm_eps, (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1)),
-    "n_segments": Size(TRAINED.n_segments, (0, 1, 2)),
-    "dropout": Size(TRAINED.dropout, (0.0, 0.1, 0.2, 0.3, 0.5)),
+    "norm_placement": Choice(
+        TRAINED.norm_placement,
+        CHOICES["norm_placement"],
+        help_text="post: norm(x + f(x)), as in the paper. pre: x + f(norm(x)), easier to train when deep.",
+    ),
+    "norm": Choice(
+        TRAINED.norm,
+        CHOICES["norm"],
+        help_text="layer: gain and bias per feature. scalar: one of each for all (tutorial A). rms: no mean, no bias.",
+    ),
+    "norm_eps": Size(
+        TRAINED.norm_eps,
+        (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1),
+        help_text="Added before dividing, so that nothing is divided by zero.",
+    ),
+    "final_norm": Switch(TRAINED.final_norm, help_text="One more norm after the last block."),
+    "residual": Switch(TRAINED.residual, help_text="Add each sublayer's input to its output."),
+    "activation": Choice(
+        TRAINED.activation,
+        CHOICES["activation"],
+        help_text="Between the feed-forward network's two linear maps.",
+    ),
+    "positions": Choice(
+        TRAINED.positions,
+        CHOICES["positions"],
+        help_text="How a token's place is told. sinusoidal-doubled is tutorial B's table, whose exponent counts twice.",
+    ),
+    "scale_embeddings": Switch(
+        TRAINED.scale_embeddings, help_text="Multiply token embeddings by √d_model, as in the paper."
+    ),
+    "embedding_norm": Switch(TRAINED.embedding_norm, help_text="A norm on the summed embeddings, as in BERT."),
+    "n_segments": Size(TRAINED.n_segments, (0, 1, 2), help_text="Rows of the segment table, as in BERT; 0 is none."),
+    "fused_qkv": Switch(
+        TRAINED.fused_qkv, help_text="One projection for Q, K and V, laid out head by head (tutorial C)."
+    ),
+    "head_merge": Choice(
+        TRAINED.head_merge,
+        CHOICES["head_merge"],
+        help_text="reshape forgets to move the head axis back: tutorial C's mistake, it mixes positions.",
+    ),
+    "dropout": Size(
+        TRAINED.dropout,
+        (0.0, 0.1, 0.2, 0.3, 0.5),
+        help_text="The share of numbers that a model zeroes while it learns. No page runs with it: step by step shows "
+        "where it would act, and what trains here has rates of its own, among its regularisers.",
+    ),
+    "max_len": Size(
+        TRAINED.max_len,
+        (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000),
+        help_text="Longest sentence in tokens: the number of rows in the position table.",
+    ),
 }
-WORDS = {
-    "norm_placement": Choice(TRAINED.norm_placement, CHOICES["norm_placement"]),
-    "norm": Choice(TRAINED.norm, CHOICES["norm"]),
-    "activation": Choice(TRAINED.activation, CHOICES["activation"]),
-    "positions": Choice(TRAINED.positions, CHOICES["positions"]),
-    "head_merge": Choice(TRAINED.head_merge, CHOICES["head_merge"]),
-}
-SWITCHES = {
-    "final_norm": Switch(TRAINED.final_norm),
-    "scale_embeddings": Switch(TRAINED.scale_embeddings),
-    "embedding_norm": Switch(TRAINED.embedding_norm),
-    "fused_qkv": Switch(TRAINED.fused_qkv),
-    "residual": Switch(TRAINED.residual),
-}
-ARCHITECTURE: dict[str, Param] = {**SIZES, **WORDS, **SWITCHES}
-"""The sidebar's architecture: `ModelConfig`'s own fields; the defaults are the trained model's."""
+"""`ModelConfig`'s own fields, in the sidebar's order; the defaults are the checkpoint's."""
 
-WEIGHTS = Choice("minilm", ("minilm", "random", "mine", "trained here"))
-TOKENIZER = Choice("wordpiece", ("wordpiece", "word", "char", "bpe"))
-VOCAB_SIZE = Whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY)
-SENTENCE = Whole(1, 1, MAX_SENTENCES)
-SEED = Whole(0, 0, 2**31 - 1)
+SIZES = {key: param for key, param in ARCHITECTURE.items() if isinstance(param, Size)}
 
 SHARED: dict[str, Param] = {
-    "text": Text(DEFAULT_TEXT),
-    "sentence": SENTENCE,
-    "weights": WEIGHTS,
-    "untrained": Switch(False),
-    "tokenizer": TOKENIZER,
-    "vocab_size": VOCAB_SIZE,
+    "text": Text(DEFAULT_TEXT, label="Your text, one sentence a line"),
+    "sentence": Whole(1, 1, MAX_SENTENCES, label="Sentence to look at"),
+    "weights": Choice(
+        "minilm",
+        ("minilm", "random", "mine", "trained here"),
+        label="Weights",
+        help_text="minilm: a trained encoder. random: drawn from the seed, in whatever shape you like. "
+        "mine: a file that you have saved, of a tutorial's model or another encoder. "
+        "trained here: what you have trained on the Training page.",
+    ),
+    "untrained": Switch(
+        False,
+        label="before training",
+        help_text="The same architecture with the random weights of the same seed, which training began with.",
+    ),
+    "tokenizer": Choice(
+        "wordpiece",
+        ("wordpiece", "word", "char", "bpe"),
+        help_text="How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
+        "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts.",
+    ),
+    "vocab_size": Whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY),
     **ARCHITECTURE,
-    "causal": Switch(False),
-    "seed": SEED,
+    "causal": Switch(False, help_text="No token may look at later ones, as in a decoder."),
+    "seed": Whole(
+        0,
+        0,
+        2**31 - 1,
+        label="Seed",
+        help_text="Random weights are drawn from this number: the same seed gives the same weights everywhere. What "
+        "was trained here keeps the one that it began with.",
+    ),
 }
 """The sidebar's parameters, the same on every page."""
 

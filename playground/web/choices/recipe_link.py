@@ -1,4 +1,4 @@
-"""A training run's settings in the link of any page: what was trained can't travel, but how it was trained can."""
+"""A training run's settings in the link of any page: a trained network can't travel, but its recipe can."""
 
 import streamlit as st
 
@@ -6,39 +6,39 @@ from playground.config import ModelConfig
 from playground.training.recipe import Recipe
 from playground.training.tasks.catalogue import TASKS
 from playground.web.choices.experiment_params import RECIPE, TRAINED_SIZES, TRAINING
+from playground.web.choices.page_values import OPEN_PAGE
 from playground.web.choices.params import write_all
-from playground.web.choices.state import OPEN, Setup
+from playground.web.choices.setup import Setup
 
-LINKED = "_linked_run"
+_FROM_LINK = "_linked_run"
 """Session key of the settings that a link brought to a page other than the Training page."""
 
-_PREFIX = "training_"
 
-
-def settings_of(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
+def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
     """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
     values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in TRAINED_SIZES}
     values["task"] = TASKS[recipe.task].title
-    texts = {f"{_PREFIX}{name}": write_all(value) for name, value in values.items()}
+    texts = {f"training_{name}": write_all(value) for name, value in values.items()}
     return {key: text for key, text in texts.items() if text != write_all(TRAINING[key].default)}
 
 
-def to_carry(setup: Setup) -> dict[str, list[str]]:
-    """What the link of this page carries beside its own parameters, so that a classmate can train the same."""
-    if setup["weights"] != "trained here" or on_training_page():
+def parameters_to_copy(setup: Setup) -> dict[str, list[str]]:
+    """What the copied link holds beside the page's own parameters, so that a classmate can train the same."""
+    if setup["weights"] != "trained here" or is_training_page():
         return {}
-    return settings_of(setup.trained.config, setup.trained.recipe) if setup.trained else linked()
+    trained = setup.trained_network
+    return training_parameters(trained.config, trained.recipe) if trained else parameters_from_link()
 
 
-def on_training_page() -> bool:
+def is_training_page() -> bool:
     """Whether the page that is drawn has these settings as its own."""
-    return bool(st.session_state.get(OPEN) == "training")
+    return bool(st.session_state.get(OPEN_PAGE) == "training")
 
 
-def linked() -> dict[str, list[str]]:
-    """The settings that the link came with, kept for as long as the session goes on."""
-    brought = {key: st.query_params.get_all(key) for key in st.query_params if key in TRAINING}
-    if brought:
-        st.session_state[LINKED] = brought
-    kept: dict[str, list[str]] = st.session_state.get(LINKED, {})
-    return kept
+def parameters_from_link() -> dict[str, list[str]]:
+    """The Training page's parameters that the link came with, for as long as the session lasts."""
+    texts = {key: st.query_params.get_all(key) for key in st.query_params if key in TRAINING}
+    if texts:
+        st.session_state[_FROM_LINK] = texts
+    saved: dict[str, list[str]] = st.session_state.get(_FROM_LINK, {})
+    return saved

@@ -1,83 +1,85 @@
-"""Choices that are set together: a named architecture, the network that was trained here, a visitor's own shape."""
+"""Callbacks that set several choices at once: to a preset, to the trained network, to the visitor's unlocked shape."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from playground.presets import PRESETS
 from playground.text import split_sentences
-from playground.web.choices import params, state
+from playground.web.choices import params
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
 
-KEPT = "_own_shape"
-"""Session key of the values, by their keys."""
+_UNLOCKED = "_own_shape"
+"""Session key of the values that the visitor had set before the chosen weights locked them, by parameter."""
 
-_OF_TRAINED = ("causal", "seed")
-"""What a network that was trained here decides beside its shape and its tokens."""
+_LOCKED_BY_TRAINED = ("causal", "seed")
+"""What a trained network decides beside its shape and its tokens."""
 
 
-def remember() -> None:
-    """Put the visitor's own shape away before the chosen weights lock it, or bring it back; for a callback."""
-    weights, kept = st.session_state["weights"], st.session_state.pop(KEPT, {})
-    here = weights == "trained here" and trained_slot.shelf().trained is not None
-    if not here:
-        put({key: kept.pop(key) for key in _OF_TRAINED if key in kept})
-    if here or weights == "minilm":
-        kept = kept or {key: st.session_state[key] for key in params.LOCKED if key in st.session_state}
-        if here:
-            kept = {key: state.value(key) for key in _OF_TRAINED} | kept
-        st.session_state[KEPT] = kept
+def save_or_restore_unlocked() -> None:
+    """Save the visitor's own shape when the newly chosen weights lock it, or restore it when they don't."""
+    weights, saved = st.session_state["weights"], st.session_state.pop(_UNLOCKED, {})
+    has_trained = weights == "trained here" and trained_slot.shelf().trained is not None
+    if not has_trained:
+        set_widgets({key: saved.pop(key) for key in _LOCKED_BY_TRAINED if key in saved})
+    if has_trained or weights == "minilm":
+        saved = saved or {key: st.session_state[key] for key in params.LOCKED if key in st.session_state}
+        if has_trained:
+            saved = {key: current_value(key) for key in _LOCKED_BY_TRAINED} | saved
+        st.session_state[_UNLOCKED] = saved
     else:
-        put(kept)
+        set_widgets(saved)
 
 
-def norm() -> str:
-    """What a run starts from: the sidebar's norm, or the visitor's own, where a training without norms took it away."""
-    setup = state.current()
-    if setup.trained is None or setup.trained.recipe.layer_norm:
+def discard_unlocked() -> None:
+    """Forget the visitor's own shape."""
+    st.session_state.pop(_UNLOCKED, None)
+
+
+def unlocked_norm() -> str:
+    """The norm that a training starts from.
+
+    The sidebar's, or the visitor's own where it shows a network that was trained without norms.
+    """
+    setup = current_setup()
+    if setup.trained_network is None or setup.trained_network.recipe.layer_norm:
         return str(setup["norm"])
-    return str(st.session_state.get(KEPT, {}).get("norm", params.SHARED["norm"].default))
+    return str(st.session_state.get(_UNLOCKED, {}).get("norm", params.SHARED["norm"].default))
 
 
-def forget() -> None:
-    """Let go of it."""
-    st.session_state.pop(KEPT, None)
-
-
-def put(values: dict[str, Any]) -> None:
-    """Set widgets; for a callback."""
+def set_widgets(values: Mapping[str, Any]) -> None:
+    """Set widgets, by their keys; they take new values only before they are drawn."""
     for key, value in values.items():
         st.session_state[key] = value
 
 
 def apply_preset(name: str) -> None:
-    """Set the sidebar to a preset's architecture with random weights, and to its own tokenizer and text, if any.
-
-    For a callback: widgets take new values only before they are drawn.
-    """
+    """Set the sidebar to a preset's architecture with random weights, and to its own tokenizer and text, if any."""
     preset = PRESETS[name]
     values = {"weights": "random", **{key: getattr(preset.config, key) for key in params.ARCHITECTURE}}
     if preset.tokenizer is not None:
         values["tokenizer"] = preset.tokenizer
     if preset.text is not None:
         values["text"] = preset.text
-    put(values)
+    set_widgets(values)
 
 
 def choose_trained_network() -> None:
-    """Look at the network that lies on the shelf, on a text of which it knows something; for a callback."""
+    """Choose the session's latest trained network, and a text of which it knows at least one token."""
     trained = trained_slot.shelf().trained
     if trained is None:
         return
-    put({"weights": "trained here", "untrained": False})
-    remember()
-    sentences = split_sentences(state.value("text")).sentences
+    set_widgets({"weights": "trained here", "untrained": False})
+    save_or_restore_unlocked()
+    sentences = split_sentences(current_value("text")).sentences
     if all(all(row) for row in trained.tokenizer.encode_batch(sentences).unknown):
-        use_example()
+        use_example_text()
 
 
-def use_example() -> None:
-    """Put an example of the task in the place of the text; for a callback."""
+def use_example_text() -> None:
+    """Replace the text by an example of the trained network's task."""
     trained = trained_slot.shelf().trained
     if trained is not None:
         st.session_state["text"] = trained.example

@@ -12,7 +12,8 @@ import streamlit as st
 
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
-from playground.web.choices import state
+from playground.web.choices.notices import current_notices
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escaped
 from playground.web.shared.page_end import EndedError
@@ -21,7 +22,7 @@ from playground.web.shared.page_end import EndedError
 def heading(question: str) -> None:
     """The page's one question, and what had to be changed in the visitor's choices."""
     st.title(question)
-    sentences = state.notices()
+    sentences = current_notices(current_setup())
     if sentences:
         st.info("\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0])
 
@@ -31,12 +32,12 @@ def shown_run() -> Run:
 
     A fragment asks for it anew: whatever a fragment is handed, its session keeps for as long as it lives.
     """
-    with plainly():
-        return caches.run_sentence(*state.current().run_key)
+    with explain_errors():
+        return caches.run_sentence(*current_setup().run_key)
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """Where something cannot be computed, say why in one sentence, and end the page or the fragment there."""
     try:
         yield
@@ -47,10 +48,10 @@ def plainly() -> Iterator[None]:
 
 def current_run() -> Run:
     """The run of the visitor's sentence, with a sentence on everything that had to be cut or is missing."""
-    setup = state.current()
+    setup = current_setup()
     require_text(setup, "Type a sentence in the sidebar, and this page shows what the encoder does with it.")
     run = shown_run()
-    if setup.trained and all(setup.batch.unknown[setup.sentence]):
+    if setup.trained_network and all(setup.batch.unknown[setup.sentence]):
         st.info(
             "What was trained here knows no token of this sentence, and reads [UNK] throughout; the sidebar has a "
             "sentence that it knows.",
@@ -63,7 +64,7 @@ def current_run() -> Run:
     return run
 
 
-def require_text(setup: state.Setup, invitation: str) -> None:
+def require_text(setup: Setup, invitation: str) -> None:
     """Say what had to be cut from the text; where there is no sentence, invite to type one and end the page there."""
     for note in setup.text.notes:
         st.info(note, icon=":material/content_cut:")
@@ -78,7 +79,7 @@ def run_line(run: Run) -> None:
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
     where = "a GPU" if run.device == "cuda" else "CPU"
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
-    weights = state.current().weights
+    weights = current_setup().weights
     learned = names.get(weights) or trained_slot.label(weights) or "your own weights"
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "

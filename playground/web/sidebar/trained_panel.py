@@ -6,8 +6,8 @@ from playground.training.after.trained_network import Trained
 from playground.training.tasks.catalogue import TASKS
 from playground.training.tasks.data import BOS, EOS, SPECIALS
 from playground.web.choices import recipe_link, widgets
-from playground.web.choices.shortcuts import use_example
-from playground.web.choices.state import Setup
+from playground.web.choices.setup import Setup
+from playground.web.choices.shortcuts import use_example_text
 from playground.web.shared.markdown import quoted
 from playground.web.shared.navigation import pages
 
@@ -17,16 +17,14 @@ EXAMPLE = "trained_example"
 _LISTED = 30
 """Tokens of a vocabulary that are listed; a longer one is counted."""
 
-HELP = "The same architecture with the random weights of the same seed, which training began with."
-
 
 def draw(setup: Setup) -> None:
     """Say what the pages show, or that nothing was trained yet."""
-    trained = setup.trained
+    trained = setup.trained_network
     if trained is None:
         st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
-        if not recipe_link.on_training_page():
-            run = recipe_link.linked()
+        if not recipe_link.is_training_page():
+            run = recipe_link.parameters_from_link()
             st.page_link(
                 pages()["training"],
                 label="Train it as in the link" if run else "Train a network",
@@ -35,7 +33,7 @@ def draw(setup: Setup) -> None:
             )
         return
     st.caption(f"{summary(trained)} Its shape, its tokens and its seed are fixed.")
-    widgets.switch("untrained", "before training", help_text=HELP)
+    widgets.switch("untrained")
     if setup.text.sentences:
         _vocabulary(setup, trained)
 
@@ -62,7 +60,7 @@ def _vocabulary(setup: Setup, trained: Trained) -> None:
             "Use an example of the task",
             key=EXAMPLE,
             icon=":material/edit_note:",
-            on_click=use_example,
+            on_click=use_example_text,
             width="stretch",
         )
 

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import streamlit as st
 
+from playground.text.wording import quoted
 from playground.web.choices import params
 from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.memory_budget import OPENED, OwnWeights, opened, read
 from playground.web.shared import uploads
-from playground.weights import HOW_TO_SAVE, quoted, read_file
+from playground.weights import HOW_TO_SAVE, read_file
 
 PROBLEM = "_own_weights_problem"
 """Session key of the sentence that says why the last file was not opened."""

@@ -8,7 +8,8 @@ import streamlit as st
 from playground.accounting.shapes import shapes, symbolic_shapes
 from playground.config import ModelConfig
 from playground.runs.encoder_run import Run
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
 
 TUTORIAL_C_BATCH = (30, 200)
 
@@ -24,7 +25,7 @@ def every_shape(config: ModelConfig) -> None:
 
 
 def _shapes(config: ModelConfig) -> None:
-    setup = state.current()
+    setup = current_setup()
     n_sentences, n_tokens = setup.batch.ids.shape
     if widgets.choice("overview_batch", "Batch") != "this text":
         n_sentences, n_tokens = TUTORIAL_C_BATCH
@@ -62,7 +63,7 @@ def _written(shape: tuple[object, ...]) -> str:
 
 def chips(run: Run) -> list[tuple[str, str, str, str]]:
     """The sentence's tokens, and the batch's padding, with what there is to know of each."""
-    setup = state.current()
+    setup = current_setup()
     batch, row = setup.batch, setup.sentence
     sentence = batch.sentences[row]
     result = []

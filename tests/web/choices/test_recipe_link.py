@@ -8,7 +8,7 @@ import pytest
 from playground.training.recipe import Recipe
 from playground.web.choices import link
 from playground.web.choices.experiment_params import RECIPE, TITLES, TRAINED_SIZES, TRAINING
-from playground.web.choices.recipe_link import settings_of
+from playground.web.choices.recipe_link import training_parameters
 from tests.training.after.test_trained_network import CONFIG
 from tests.web.app_test import new_page, open_page
 
@@ -22,7 +22,7 @@ RECIPES = (
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.task)
 def test_the_settings_in_a_link_make_the_same_run(recipe: Recipe) -> None:
     config = replace(CONFIG, d_model=32, n_heads=2, n_layers=3, d_ff=64)
-    texts = settings_of(config, recipe)
+    texts = training_parameters(config, recipe)
     read: dict[str, Any] = {key: param.default for key, param in TRAINING.items()}
     for key, written in texts.items():
         read[key], complaint = link.read(key, written)
@@ -36,7 +36,7 @@ def test_the_settings_in_a_link_make_the_same_run(recipe: Recipe) -> None:
 def test_the_usual_run_adds_nothing_to_a_link() -> None:
     usual: dict[str, Any] = {name: param.default for name, param in RECIPE.items()}
     sizes: dict[str, Any] = {name: param.default for name, param in TRAINED_SIZES.items()}
-    assert settings_of(replace(CONFIG, **sizes), Recipe(**usual)) == {}
+    assert training_parameters(replace(CONFIG, **sizes), Recipe(**usual)) == {}
 
 
 def test_a_link_to_another_page_keeps_the_run_for_the_training_page() -> None:

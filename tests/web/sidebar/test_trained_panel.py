@@ -23,13 +23,14 @@ from playground.training.after import trained_network
 from playground.training.after.trained_network import Trained
 from playground.training.tasks.catalogue import TASKS
 from playground.web.choices.link import model_config, settle
-from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES, SWITCHES, WORDS
+from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.web.server.settings import Settings
 from playground.web.session import caches, memory_budget, session_models, trained_slot
 from playground.web.session.trained_slot import SHELF, Shelf, decided
 from playground.web.sidebar import trained_panel
 from tests.training.after.test_trained_network import CONFIG, trained, trainer
 from tests.web.app_test import array, captions, charts, new_page, open_page, sentences
+from tests.web.choices.test_choices import SWITCHES, WORDS
 from tests.web.choices.test_link import values_of_the_sidebar
 from tests.web.sidebar.test_upload_panel import upload
 
@@ -496,8 +497,8 @@ def test_its_file_opens_among_the_visitors_own_weights_too(task: str) -> None:
 def test_any_settings_go_together_with_it(values: dict[str, Any], task: str, asked: set[str]) -> None:
     one = trained(task)
     own, values = decided(one), values | {"weights": "trained here"}
-    settled, notices = settle(values, asked, own=own)
-    assert settle(settled, asked, own=own) == (settled, [])
+    settled, notices = settle(values, asked, recognised=own)
+    assert settle(settled, asked, recognised=own) == (settled, [])
     assert model_config(settled, one.config.vocab_size) == one.config
     assert task != "characters" or settled["causal"] is True
     assert settled["seed"] == one.recipe.seed

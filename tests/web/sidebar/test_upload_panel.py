@@ -520,8 +520,8 @@ def test_the_server_takes_files_as_large_as_can_be_opened() -> None:
 def test_any_settings_go_together_with_any_file(values: dict[str, Any], tutorial: str, asked: set[str]) -> None:
     found = recognise({name: tuple(tensor.shape) for name, tensor in read(FILES[tutorial]).weights.items()})
     values = values | {"weights": "mine"}
-    settled, _ = settle(values, asked, own=found)
-    assert settle(settled, asked, own=found) == (settled, [])
+    settled, _ = settle(values, asked, recognised=found)
+    assert settle(settled, asked, recognised=found) == (settled, [])
     config = model_config(settled, vocab_size=9)
     assert all(getattr(config, key) == known for key, known in found.known.items() if key != "vocab_size")
     free = found.asked.keys() - {"n_heads", "positions"}

@@ -11,7 +11,7 @@ from playground.tutorials.table import NAMES, table
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT
 from playground.web.shared.navigation import pages
 from tests.web.app_test import array, captions, charts, open_page, sentences
-from tests.web.choices.test_state import press, sidebar
+from tests.web.choices.test_choices import press, sidebar
 
 LETTERS = list(NAMES)
 

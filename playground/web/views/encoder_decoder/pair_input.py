@@ -9,7 +9,8 @@ from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.text import split_sentences
 from playground.training.tasks.data import BOS
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import Setup
 from playground.web.session import caches, pair_cache
 from playground.web.session.caches import TextKey
 from playground.web.shared import panels
@@ -19,7 +20,7 @@ PairKey = tuple[TextKey, int, TextKey, int, str, ModelConfig, int]
 """What the run of a pair depends on, as `seq2seq_cache.run` takes it."""
 
 
-def current_pair(setup: state.Setup) -> PairKey:
+def current_pair(setup: Setup) -> PairKey:
     """Run the visitor's sentence and its target line; where that cannot be, say why and end the page there.
 
     Returns:
@@ -29,13 +30,13 @@ def current_pair(setup: state.Setup) -> PairKey:
     panels.require_text(setup, "Type a sentence in the sidebar: it is the source that the encoder reads.")
     if not lines:
         _stop("Type a target: the decoder needs at least one token to go on from.")
-    weights = setup.weights if setup.trained and setup.trained.kind == "seq2seq" else "random"
+    weights = setup.weights if setup.trained_network and setup.trained_network.kind == "seq2seq" else "random"
     if weights != "random":
         lines = _readable(setup, weights, lines)
     sentence, line = setup.sentence, min(setup.sentence, len(lines) - 1)
     _tell_how_lines_match(len(setup.text.sentences), sentence, len(lines))
     key = replace(setup.text_key, sentences=lines)
-    with panels.plainly():
+    with panels.explain_errors():
         source, target = setup.batch, caches.tokenize(key)
         config = replace(setup.config, vocab_size=caches.tokenizer(setup.text_key).vocab_size)
         pair = (setup.text_key, sentence, key, line, weights, config, setup["seed"])
@@ -45,9 +46,9 @@ def current_pair(setup: state.Setup) -> PairKey:
     return pair
 
 
-def _readable(setup: state.Setup, weights: str, lines: tuple[str, ...]) -> tuple[str, ...]:
+def _readable(setup: Setup, weights: str, lines: tuple[str, ...]) -> tuple[str, ...]:
     """The target as the trained decoder reads it: after [BOS]; and where it knows none of it, what it says itself."""
-    with panels.plainly():
+    with panels.explain_errors():
         if all(all(row) for row in caches.tokenize(replace(setup.text_key, sentences=lines)).unknown):
             lines = pair_cache.say(setup.text_key, weights, setup["max_len"])
             st.info(

@@ -8,7 +8,8 @@ from playground.figures import attention as figures
 from playground.figures.encoder_decoder import mask_heatmap
 from playground.figures.theme import token_names
 from playground.runs.pair_run import PairRun, Side
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import is_random
 from playground.web.session import caches, pair_cache, trained_slot
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
@@ -84,7 +85,7 @@ def masks(run: PairRun) -> None:
 @fragment
 def attentions(pair: PairKey) -> None:
     """One of the three attentions: every head, and one large."""
-    with panels.plainly():
+    with panels.explain_errors():
         run = pair_cache.run(*pair)
     attention = widgets.choice("encdec_attention", "Which attention")
     queries, keys = run.sides(attention)
@@ -137,14 +138,14 @@ def attentions(pair: PairKey) -> None:
 @fragment
 def next_words(pair: PairKey) -> None:
     """The words that the logits of one target position rank highest."""
-    with panels.plainly():
+    with panels.explain_errors():
         run = pair_cache.run(*pair)
     learned = trained_slot.label(pair[4])
     st.caption(
         f"{f'{learned}.' if learned else UNTRAINED} The softmax of the logits at one target position, best first. "
         + (
             "Training raises the probabilities of the words that do follow; until then the order is chance."
-            if state.drawn(pair[4])
+            if is_random(pair[4])
             else "After [BOS] comes the first token; after the last one, where it has learnt that, [EOS], the end."
         )
     )

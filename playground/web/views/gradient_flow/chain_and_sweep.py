@@ -41,7 +41,7 @@ def show_sweep(key: gradient_cache.Asked, part: str) -> None:
     if n_layers == 1:
         st.info("One layer is the least there is: with more, this shows how the first layer's gradient changes.")
         return
-    with panels.plainly(), st.spinner("The same six at every depth …"):
+    with panels.explain_errors(), st.spinner("The same six at every depth …"):
         found = gradient_cache.sweep(key)
     depths = list(found.flows)
     first, _ = reading.first_and_last(part, n_layers)

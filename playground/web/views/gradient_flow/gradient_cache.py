@@ -7,7 +7,7 @@ import streamlit as st
 
 from playground.analysis.gradient_variants import LONGEST, Comparison, check_layers, common_config, compare
 from playground.config import ModelConfig
-from playground.web.choices.state import Setup
+from playground.web.choices.setup import Setup
 from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.caches import TextKey

@@ -12,7 +12,8 @@ from playground.analysis.gradient_variants import Comparison, Variant
 from playground.analysis.gradients import Flow
 from playground.analysis.tex import number
 from playground.figures import gradient_flow as figures
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
@@ -50,9 +51,9 @@ def introduce() -> None:
 
 def check_text() -> None:
     """Say what had to be cut from the text; without a sentence, end the page."""
-    setup = state.current()
+    setup = current_setup()
     panels.require_text(setup, "Type a sentence in the sidebar: naming its next words is what the loss is about.")
-    with panels.plainly():
+    with panels.explain_errors():
         text = gradient_cache.asked(setup, 1, 1.0).text
         cut = caches.tokenize(text).truncated[setup.sentence]
     if cut:
@@ -72,8 +73,8 @@ def explore() -> None:
         scale = widgets.size("gradient_scale", "Initial scale", help_text=SCALE)
     with columns[2]:
         part = widgets.choice("gradient_of", "Gradient of")
-    setup, line = state.current(), st.empty()
-    with panels.plainly():
+    setup, line = current_setup(), st.empty()
+    with panels.explain_errors():
         key = gradient_cache.asked(setup, n_layers, scale)
         with line, st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
             found = gradient_cache.flows(key)
@@ -147,7 +148,7 @@ def show_summary(flows: Flows, part: str, n_layers: int) -> None:
     )
 
 
-def show_terms(found: Comparison, setup: state.Setup) -> None:
+def show_terms(found: Comparison, setup: Setup) -> None:
     """The loss as a formula with this run's numbers, and what the six share."""
     vocab, d_model = found.config.vocab_size, found.config.d_model
     st.latex(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
@@ -164,7 +165,7 @@ def show_terms(found: Comparison, setup: state.Setup) -> None:
 def _run_line(found: Comparison) -> str:
     size = in_millions(count_parameters(found.config).total)
     where = "a GPU" if found.device == "cuda" else "CPU"
-    aside = "" if state.current()["weights"] == "random" else ", instead of the sidebar's"
+    aside = "" if current_setup()["weights"] == "random" else ", instead of the sidebar's"
     return (
         f"{found.n_tokens} tokens · 6 encoders, {found.config.n_layers} layers × {found.config.n_heads} heads, {size} "
         f"parameters each · {found.seconds:.2g} s on {where} · :orange-badge[random weights]{aside}"

@@ -8,7 +8,8 @@ from playground.analysis import positions
 from playground.figures import positions as figures
 from playground.figures.theme import token_names
 from playground.runs.encoder_run import Run
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
 from playground.web.components.drawings import token_chips
 from playground.web.session import caches
 from playground.web.shared import panels
@@ -25,14 +26,14 @@ KINDS = {
 
 def current_rows() -> positions.Array:
     """The table's first rows, the standard one's where the encoder has none; ends the page where it can't be had."""
-    setup = state.current()
-    with panels.plainly():
+    setup = current_setup()
+    with panels.explain_errors():
         return caches.position_rows(setup.weights, setup.config, setup["seed"])
 
 
 def table(run: Run, rows: positions.Array) -> None:
     """The table that the model uses."""
-    random = run.config.positions == "learned" and state.current().drawn
+    random = run.config.positions == "learned" and current_setup().is_random
     caution = " These are random: nothing was learned yet." if random else ""
     st.markdown(
         f"Attention sees a set of vectors, whatever their order. The remedy is a table: its row $P_t$ is added to the "
@@ -79,8 +80,8 @@ def show_swap(run: Run) -> None:
     if first == second:
         st.info("Both are the same token. Choose two different positions to exchange.")
         return
-    setup = state.current()
-    with panels.plainly():
+    setup = current_setup()
+    with panels.explain_errors():
         swap = caches.swap_words(*setup.run_key, first, second)
     order = list(range(n_tokens))
     order[first], order[second] = second, first

@@ -12,8 +12,9 @@ from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation import Ablation, Arm, arms
 from playground.training.regularisers.ablation_recipe import SIZES, ablation_recipe
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, idle
-from playground.web.choices import link, shortcuts, state
+from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import COMPARED, FIELDS, TITLES
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches, experiments, trained_slot
 from playground.web.session.memory_budget import Room
@@ -49,7 +50,7 @@ class Plan:
 
 def value(name: str) -> Any:
     """One of the page's settings."""
-    return state.value(f"{PAGE}_{name}")
+    return current_value(f"{PAGE}_{name}")
 
 
 def chosen() -> list[Regulariser]:
@@ -61,7 +62,7 @@ def chosen() -> list[Regulariser]:
 def current_recipe() -> Recipe:
     """The task and its data, with every regulariser that has a strength at the page's."""
     strengths = {field: value(field) for field in COMPARED}
-    return ablation_recipe(TITLES[value("task")], value("data"), state.value("seed"), strengths)
+    return ablation_recipe(TITLES[value("task")], value("data"), current_value("seed"), strengths)
 
 
 def make_plan() -> Plan:
@@ -73,7 +74,7 @@ def make_plan() -> Plan:
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
     recipe, wanted = current_recipe(), chosen()
-    config = link.model_config({**state.current().values, "norm": shortcuts.norm(), **SIZES}, vocab_size=1)
+    config = link.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
     reasons = {regulariser.field: idle(regulariser, recipe, config.norm) for regulariser in wanted}
     runs = tuple(
         replace(arm, recipe=without_idle(arm.recipe))

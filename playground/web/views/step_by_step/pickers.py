@@ -8,13 +8,14 @@ import streamlit as st
 from playground.analysis.walkthrough import Chapter, order, tutorial_b
 from playground.config import ModelConfig
 from playground.runs.encoder_run import Run
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_value
 from playground.web.shared.markdown import quoted
 
 
 def _route(config: ModelConfig) -> tuple[tuple[Chapter, ...], tuple[str, ...]]:
     """The chapters of the chosen path, where it has any, and all its stages."""
-    if state.value("step_path") == "as the data moves":
+    if current_value("step_path") == "as the data moves":
         return (), order(config)
     chapters = tutorial_b(config)
     return chapters, tuple(stage for chapter in chapters for stage in chapter.stages)

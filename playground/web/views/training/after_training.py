@@ -6,7 +6,8 @@ import streamlit as st
 from playground.training.after.samples import Trial, trials
 from playground.training.after.trained_network import Trained
 from playground.training.tasks.catalogue import TASKS
-from playground.web.choices import shortcuts, state
+from playground.web.choices import shortcuts
+from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot
 from playground.web.shared import panels
 from playground.web.shared.navigation import pages
@@ -32,7 +33,7 @@ def draw() -> None:
                 "the task. The sidebar has a switch to the same network before training.",
             )
             network_files.download(trained)
-        if state.value("weights") == "trained here":
+        if current_value("weights") == "trained here":
             names, listed = pages(), ["attention", "norms", "parameters", "step-by-step", "positions"]
             if trained.kind == "seq2seq":
                 listed.append("encoder-decoder")
@@ -53,7 +54,7 @@ def _show(trained: Trained) -> None:
         f"the validation set is right, where the simple rule reaches {results.baseline:.1%}. Validation loss "
         f"{results.validation_loss:.6f} nats."
     )
-    with panels.plainly():
+    with panels.explain_errors():
         asked = _trials(trained.key, trained)
     with st.container(key="training_trials"):
         st.dataframe(_table(asked, trained), hide_index=True, height="content")

@@ -8,8 +8,9 @@ from playground.figures.attention import head_heatmap
 from playground.figures.theme import token_names
 from playground.training.history import Snapshot
 from playground.training.network import attention_mask
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
 from playground.web.choices.experiment_params import LAST_MOMENT
+from playground.web.choices.setup import current_value
 from playground.web.shared import panels
 from playground.web.views.training import training_run
 from playground.web.views.training.training_run import Lesson
@@ -45,7 +46,7 @@ def through_time() -> None:
 
 
 def _pick_attention(names: list[str]) -> str:
-    if state.value("training_attention") not in names:
+    if current_value("training_attention") not in names:
         st.session_state["training_attention"] = names[0]
     return str(
         st.segmented_control(

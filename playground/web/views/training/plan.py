@@ -12,8 +12,9 @@ from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS, idle
 from playground.training.tasks.catalogue import TASKS
 from playground.training.tasks.data import Data, make_data
-from playground.web.choices import link, shortcuts, state
+from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import RECIPE, TITLES, TRAINED_SIZES
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches
 
@@ -47,13 +48,13 @@ class Plan:
 
 def value(name: str) -> Any:
     """One of the page's settings."""
-    return state.value(f"{PAGE}_{name}")
+    return current_value(f"{PAGE}_{name}")
 
 
 def current_recipe() -> Recipe:
     """The recipe that the page's settings and the sidebar's seed describe; raises RecipeError if there is none."""
     asked = {name: value(name) for name in RECIPE}
-    return without_idle(Recipe(task=TITLES[value("task")], seed=state.value("seed"), **asked))
+    return without_idle(Recipe(task=TITLES[value("task")], seed=current_value("seed"), **asked))
 
 
 def without_idle(recipe: Recipe) -> Recipe:
@@ -92,7 +93,7 @@ def make_plan(recipe: Recipe) -> Plan:
     """
     sizes = {name: value(name) for name in TRAINED_SIZES}
     made = data(recipe)
-    shape = {**state.current().values, "norm": shortcuts.norm(), **sizes}
+    shape = {**current_setup().values, "norm": shortcuts.unlocked_norm(), **sizes}
     config = architecture(link.model_config(shape, vocab_size=1), recipe, made)
     limits = settings()
     seconds = check_cost(

@@ -10,10 +10,11 @@ from playground.training.after.samples import right_answer
 from playground.training.recipe import Recipe, TaskName
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, idle
 from playground.training.tasks.catalogue import TASKS
-from playground.web.choices import shortcuts, state, widgets
+from playground.web.choices import shortcuts, widgets
 from playground.web.choices.experiment_params import STRENGTHS, TITLES
 from playground.web.choices.kinds import Size, Switch, Whole
 from playground.web.choices.params import OWN
+from playground.web.choices.setup import current_setup
 from playground.web.shared import experiment_buttons
 from playground.web.shared.markdown import escaped
 from playground.web.views.training.plan import PAGE, Plan, current_recipe, data, make_plan, value, without_idle
@@ -121,7 +122,7 @@ def _regularisers(task: TaskName) -> None:
     if panel.open or changed:
         with panel:
             for regulariser in REGULARISERS.values():
-                _strength(regulariser, idle(regulariser, counting, shortcuts.norm()))
+                _strength(regulariser, idle(regulariser, counting, shortcuts.unlocked_norm()))
 
 
 def _strength(regulariser: Regulariser, reason: str) -> None:
@@ -142,8 +143,8 @@ def _strength(regulariser: Regulariser, reason: str) -> None:
 
 def _from_sidebar() -> str:
     """The rest of the architecture, in one sentence."""
-    setup = state.current()
-    kind = shortcuts.norm()
+    setup = current_setup()
+    kind = shortcuts.unlocked_norm()
     norm = "no norms" if kind == "none" else f"{setup['norm_placement']}-norm ({kind})"
     unusual = {
         "one more norm at the end": setup["final_norm"],
@@ -158,7 +159,7 @@ def _from_sidebar() -> str:
         f"{setup['positions']} positions",
         *(name for name, on in unusual.items() if on),
     ]
-    fixed = "it or the seed" if setup.trained else "it"
+    fixed = "it or the seed" if setup.trained_network else "it"
     locked = "" if setup["weights"] == "random" else f" Choose random weights there to change {fixed}."
     return f"And from the sidebar: {', '.join(parts)}.{locked}"
 

@@ -16,7 +16,8 @@ from playground.training.after.trained_network import Trained
 from playground.training.network import Tagger
 from playground.training.seeding import generator
 from playground.training.tasks.data import Data
-from playground.web.choices import state, widgets
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot
 from playground.web.shared import panels
 from playground.web.shared.markdown import quoted
@@ -60,7 +61,7 @@ def draw() -> None:
         st.caption("It has learnt with the next character in sight, and never had to guess: do not expect much.")
     pressed = st.button("Write", key="training_write", icon=":material/edit:")
     page = st.empty()
-    with panels.plainly():
+    with panels.explain_errors():
         if pressed:
             st.session_state[WRITTEN] = (wish, _write(trained, made, ids, wish, page))
         known, ids = st.session_state.get(WRITTEN, (None, []))
@@ -76,7 +77,7 @@ def _wish(trained: Trained) -> Wish:
         temperature = widgets.size("training_heat", "temperature: 0 takes the likeliest, 1 draws what it believes")
     with right:
         top_k = widgets.whole("training_top_k", "top-k: draw from the k likeliest, 0 is from all", high=20)
-    return Wish(trained.key, prompt, temperature, top_k, state.value("seed"))
+    return Wish(trained.key, prompt, temperature, top_k, current_value("seed"))
 
 
 def _read(trained: Trained, prompt: str) -> list[int]:

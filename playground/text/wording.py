@@ -1,0 +1,14 @@
+"""Words in sentences: lists, and texts of strangers."""
+
+from collections.abc import Sequence
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Words as a sentence lists them: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def quoted(text: str, longest: int = 60) -> str:
+    """A stranger's text in quotation marks, cut to `longest` characters, without what markdown would act on."""
+    plain = "".join(character for character in text[:longest] if character.isalnum() or character in " .-+_/")
+    return f"“{plain}{'…' if len(text) > longest else ''}”"

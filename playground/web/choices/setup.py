@@ -1,0 +1,141 @@
+"""The visitor's choices as one `Setup`, which every run is made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import streamlit as st
+
+from playground.config import ModelConfig
+from playground.limits import MAX_TOKENS
+from playground.text import Batch, Sentences, split_sentences
+from playground.training.after.trained_network import Trained
+from playground.web.choices import link, params
+from playground.web.session import caches, memory_budget, trained_slot
+from playground.weights.recognise import Recognised
+
+_SETUP = "_setup"
+"""Session key of the `Setup` that was built last."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that a run depends on.
+
+    Two setups that are equal give the same runs. Neither files nor networks lie in it: a session keeps its last setup,
+    and must not keep their memory with it.
+
+    Attributes:
+        values: the sidebar's values, by their keys.
+        weights: `minilm`, `random`, the SHA-256 of the upload, or the key of the trained network.
+    """
+
+    values: Mapping[str, Any]
+    weights: str
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+    @cached_property
+    def text(self) -> Sentences:
+        """The typed text as sentences, with notes on what had to change."""
+        return split_sentences(self["text"])
+
+    @cached_property
+    def text_key(self) -> caches.TextKey:
+        """What the tokens depend on; there has to be a sentence."""
+        vocab_size = self["vocab_size"] if self["tokenizer"] == "bpe" else 0
+        longest = MAX_TOKENS if self["positions"] == "none" else self["max_len"]
+        trained = self.trained_network
+        tokenizer = trained.key if trained else self["tokenizer"]
+        return caches.TextKey(tokenizer, vocab_size, longest, self.text.sentences)
+
+    @property
+    def batch(self) -> Batch:
+        """The tokens, from the cache that all sessions share; there has to be a sentence."""
+        return caches.tokenize(self.text_key)
+
+    @property
+    def sentence(self) -> int:
+        """The sentence to look at, from 0."""
+        return min(int(self["sentence"]), len(self.text.sentences)) - 1
+
+    @property
+    def uploaded(self) -> memory_budget.OwnWeights | None:
+        """The visitor's own weights file, if its weights are the chosen ones."""
+        return memory_budget.opened() if self["weights"] == "mine" else None
+
+    @property
+    def trained_network(self) -> Trained | None:
+        """The network trained in this session, if its weights, trained or initial, are the chosen ones."""
+        return trained_slot.shown() if self["weights"] == "trained here" else None
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the weights are random: nothing was learned."""
+        return is_random(self.weights)
+
+    @property
+    def recognised(self) -> Recognised | None:
+        """What an upload or a trained network decides."""
+        return recognised_weights(self["weights"])
+
+    @cached_property
+    def config(self) -> ModelConfig:
+        """The architecture, with the vocabulary of the upload's token table, or else the tokenizer's."""
+        vocab_size = self.uploaded.recognised.known["vocab_size"] if self.uploaded else 0
+        return link.model_config(self.values, vocab_size or caches.tokenizer(self.text_key).vocab_size)
+
+    @property
+    def run_key(self) -> tuple[caches.TextKey, int, str, ModelConfig, int, bool]:
+        """What the run of the sentence depends on: the arguments of `caches.run_sentence`."""
+        return self.text_key, self.sentence, self.weights, self.config, self["seed"], self["causal"]
+
+
+def current_setup() -> Setup:
+    """The visitor's choices, as the sidebar has or is about to have them.
+
+    The same object for as long as no choice changes, in the script, its fragments and callbacks: texts are split and
+    vocabularies are built once.
+    """
+    setup = setup_of({key: current_value(key) for key in params.SHARED})
+    built: Setup | None = st.session_state.get(_SETUP)
+    if built == setup:
+        return built
+    st.session_state[_SETUP] = setup
+    return setup
+
+
+def setup_of(values: Mapping[str, Any]) -> Setup:
+    """A new setup with these values, and the weights that this session has for them."""
+    weights = str(values["weights"])
+    if weights == "mine":
+        uploaded = memory_budget.opened()
+        weights = uploaded.sha256 if uploaded else "random"
+    elif weights == "trained here":
+        trained = trained_slot.shown()
+        weights = "random" if trained is None else trained.initial_key if values["untrained"] else trained.key
+    return Setup(values, weights)
+
+
+def current_value(key: str) -> Any:
+    """One choice: from its widget once there is one, and from the link before."""
+    if key in st.session_state:
+        return st.session_state[key]
+    texts = st.query_params.get_all(key)
+    return link.read(key, texts)[0] if texts else params.PARAMS[key].default
+
+
+def recognised_weights(weights: str) -> Recognised | None:
+    """What the session's upload (`mine`) or trained network (`trained here`) decides, if there is one."""
+    if weights == "mine":
+        uploaded = memory_budget.opened()
+        return uploaded.recognised if uploaded else None
+    trained = trained_slot.shown() if weights == "trained here" else None
+    return trained_slot.decided(trained) if trained else None
+
+
+def is_random(weights: str) -> bool:
+    """Whether weights, as `Setup.weights`, are random."""
+    return weights == "random" or weights.startswith("initial-")

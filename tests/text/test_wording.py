@@ -1,0 +1,18 @@
+"""Lists and quotations in sentences."""
+
+import pytest
+
+from playground.text.wording import join_words, quoted
+
+
+@pytest.mark.parametrize(
+    ("words", "joined"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+)
+def test_words_are_joined_as_a_sentence_lists_them(words: list[str], joined: str) -> None:
+    assert join_words(words) == joined
+
+
+def test_a_quoted_text_is_short_and_plain() -> None:
+    assert quoted("my model.safetensors") == "“my model.safetensors”"
+    assert quoted("`*<![](x)" + "y" * 100) == "“x" + "y" * 51 + "…”"
+    assert quoted("[click](http://x) <b> `$x$`", longest=9) == "“clickh…”"
