@@ -8,7 +8,7 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
-def quoted(text: str, longest: int = 60) -> str:
+def quote_text(text: str, longest: int = 60) -> str:
     """A stranger's text in quotation marks, cut to `longest` characters, without what markdown would act on."""
     plain = "".join(character for character in text[:longest] if character.isalnum() or character in " .-+_/")
     return f"“{plain}{'…' if len(text) > longest else ''}”"

@@ -1,4 +1,4 @@
-"""What happens once, before the first visitor comes."""
+"""Preparations before the first visitor comes."""
 
 import gc
 import importlib
@@ -14,10 +14,10 @@ _MAIN_SCRIPT = "playground.web.app"
 def prepare() -> None:
     """Load every module and the default model, then freeze them for the garbage collector.
 
-    Streamlit's own collection after every run is off (`runner.postScriptGC`). Python's own runs instead, when a
-    quarter more objects have outlived their youth than at the last full collection. Almost all of the quarter million
-    objects belong to modules, and live as long as the server does. Frozen, they are never looked at again; the last
-    collection counts from what is left, so that what visitors leave behind is collected soon.
+    Streamlit's own collection after every run is off (`runner.postScriptGC`); Python's own remains. Its full
+    collections wait until the objects of middle age are a quarter of the old ones. Almost all of the quarter million
+    old objects belong to modules and live as long as the server does. Frozen, they are neither visited nor counted;
+    the last collection here starts the count anew, so that what visitors leave behind is collected soon.
     """
     for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):
         if module.name != _MAIN_SCRIPT:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from playground.errors import WeightsError
-from playground.text.wording import quoted
+from playground.text.wording import quote_text
 
 MAX_BYTES = 200 * 2**20
 """Of one file."""
@@ -73,7 +73,7 @@ def read_file(path: Path) -> bytes:
         _check_size(path.stat().st_size)
         return path.read_bytes()
     except OSError as error:
-        raise WeightsError(f"{quoted(path.name)} can't be read: {error.strerror}.") from error
+        raise WeightsError(f"{quote_text(path.name)} can't be read: {error.strerror}.") from error
 
 
 def _check_size(n_bytes: int) -> None:
@@ -129,7 +129,7 @@ def _checked_bytes(name: str, entry: Any) -> int:
     """The bytes that a tensor takes, as its entry in the header says."""
     if not re.fullmatch(r"[\w.-]{1,200}", name):
         raise WeightsError(
-            f"A tensor is called {quoted(name)}; a state_dict's names have letters, digits, “_”, “-” and “.”, "
+            f"A tensor is called {quote_text(name)}; a state_dict's names have letters, digits, “_”, “-” and “.”, "
             "200 at most."
         )
     if not isinstance(entry, dict) or not _is_shape(entry.get("shape")):
@@ -137,7 +137,7 @@ def _checked_bytes(name: str, entry: Any) -> int:
     dtype = entry.get("dtype")
     if not isinstance(dtype, str) or dtype not in _BYTES:
         raise WeightsError(
-            f"{name} holds {quoted(str(dtype))} numbers; only F32, F16 and BF16 can be read, see `model.float()`."
+            f"{name} holds {quote_text(str(dtype))} numbers; only F32, F16 and BF16 can be read, see `model.float()`."
         )
     return math.prod(entry["shape"]) * _BYTES[dtype]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from playground.text.wording import join_words, quoted
+from playground.text.wording import join_words, quote_text
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,6 @@ def test_words_are_joined_as_a_sentence_lists_them(words: list[str], joined: str
 
 
 def test_a_quoted_text_is_short_and_plain() -> None:
-    assert quoted("my model.safetensors") == "“my model.safetensors”"
-    assert quoted("`*<![](x)" + "y" * 100) == "“x" + "y" * 51 + "…”"
-    assert quoted("[click](http://x) <b> `$x$`", longest=9) == "“clickh…”"
+    assert quote_text("my model.safetensors") == "“my model.safetensors”"
+    assert quote_text("`*<![](x)" + "y" * 100) == "“x" + "y" * 51 + "…”"
+    assert quote_text("[click](http://x) <b> `$x$`", longest=9) == "“clickh…”"

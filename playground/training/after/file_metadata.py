@@ -9,7 +9,7 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError, InputError, WeightsError
-from playground.text.wording import quoted
+from playground.text.wording import quote_text
 from playground.training.recipe import Recipe
 
 FORMAT = "playground-trained-1"
@@ -68,7 +68,8 @@ def read(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
         )
     if metadata["format"] != FORMAT:
         raise WeightsError(
-            f"This file says that it is {quoted(metadata['format'])}; this version of the playground reads {FORMAT}."
+            f"This file says that it is {quote_text(metadata['format'])}; "
+            f"this version of the playground reads {FORMAT}."
         )
     return (
         _made(Recipe, _part(metadata, "recipe", Recipe), "recipe"),
@@ -102,13 +103,13 @@ def _part(metadata: Mapping[str, str], name: str, kind: Any) -> dict[str, Any]:
     known = [field.name for field in fields(kind)]
     strange = next((key for key in values if key not in known), None)
     if strange is not None:
-        raise WeightsError(f"The file's {name} has a setting {quoted(strange)}, which is not known here.")
+        raise WeightsError(f"The file's {name} has a setting {quote_text(strange)}, which is not known here.")
     missing = next((key for key in known if key not in values), None)
     if missing is not None:
         raise WeightsError(f"The file's {name} does not say {missing}.")
     odd = next((key for key, value in values.items() if not _is_setting(key, value)), None)
     if odd is not None:
-        raise WeightsError(f"The file's {name} says {odd}={quoted(str(values[odd])[:100])}, which is no setting.")
+        raise WeightsError(f"The file's {name} says {odd}={quote_text(str(values[odd])[:100])}, which is no setting.")
     return values
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from playground.config import ModelConfig
 from playground.errors import ConfigError
 from playground.text import split_sentences
-from playground.text.wording import join_words, quoted
+from playground.text.wording import join_words, quote_text
 from playground.web.choices.kinds import Several, Text
 from playground.web.choices.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, write
 from playground.weights.recognise import Recognised
@@ -29,7 +29,7 @@ def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
         return value, f"The {key.rpartition('_')[-1]} {complaint}."
     if isinstance(param, Several):
         text = param.wrong(texts)[0]
-    return value, f"The link's {key}={quoted(text, longest=24)} {complaint}; {_named(value)} is used instead."
+    return value, f"The link's {key}={quote_text(text, longest=24)} {complaint}; {_named(value)} is used instead."
 
 
 def settle(

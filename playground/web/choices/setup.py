@@ -121,9 +121,10 @@ def setup_of(values: Mapping[str, Any]) -> Setup:
 
 def current_value(key: str) -> Any:
     """One choice: from its widget once there is one, and from the link before."""
-    if key in st.session_state:
+    try:
         return st.session_state[key]
-    texts = st.query_params.get_all(key)
+    except KeyError:
+        texts = st.query_params.get_all(key)
     return link.read(key, texts)[0] if texts else params.PARAMS[key].default
 
 

@@ -1,11 +1,11 @@
 """Widgets of the link: each is bound to the query parameter of its key, with that parameter's options and default.
 
-A function draws one kind of parameter and returns its value; `draw` is for any kind. Label and help text come from the
-parameter unless they are given.
+A function draws one kind of parameter and returns its value; `draw` is for any kind that the architecture has. Label
+and help text come from the parameter unless they are given.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -17,24 +17,18 @@ from playground.web.choices.setup import current_setup, current_value
 Kind = TypeVar("Kind", Choice, Several, Size, Switch, Text, Whole)
 
 
-def draw(key: str, label: str | None = None, *, disabled: bool = False, help_text: str | None = None) -> None:
-    """The widget of a parameter that is a choice, a size, a switch or a whole number."""
-    functions: dict[type[object], Callable[..., object]] = {Choice: choice, Size: size, Switch: switch, Whole: whole}
-    functions[type(PARAMS[key])](key, label, disabled=disabled, help_text=help_text)
+def draw(key: str, *, disabled: bool = False) -> None:
+    """The widget of a parameter that is a choice, a size or a switch."""
+    functions: dict[type[object], Callable[..., object]] = {Choice: choice, Size: size, Switch: switch}
+    functions[type(PARAMS[key])](key, disabled=disabled)
 
 
 def size(key: str, label: str | None = None, *, disabled: bool = False, help_text: str | None = None) -> float:
     """A slider over a parameter's stops, and over the value of an upload, which may lie between them."""
     param = _param(key, Size)
+    stops = sorted({*param.options, current_value(key)})
     chosen: float = st.select_slider(
-        label or param.label or key,
-        sorted({*param.options, current_value(key)}),
-        param.default,
-        key=key,
-        disabled=disabled,
-        help=help_text or param.help_text,
-        bind="query-params",
-        format_func=write,
+        options=stops, value=param.default, format_func=write, **_common(key, label, help_text, disabled)
     )
     return chosen
 
@@ -50,16 +44,12 @@ def choice(
     """A row of words, one of them chosen."""
     param = _param(key, Choice)
     chosen = st.segmented_control(
-        label or param.label or key,
-        param.options,
+        options=param.options,
         default=param.default,
         required=True,
-        key=key,
-        disabled=disabled,
-        help=help_text or param.help_text,
         on_change=on_change or "rerun",
-        bind="query-params",
         wrap=True,
+        **_common(key, label, help_text, disabled),
     )
     return str(chosen)
 
@@ -67,105 +57,59 @@ def choice(
 def several(key: str, label: str, *, help_text: str | None = None) -> list[str]:
     """Pills, any number of them chosen."""
     param = _param(key, Several)
-    return st.pills(
-        label,
-        param.options,
+    chosen: list[str] = st.pills(
+        options=param.options,
         selection_mode="multi",
         default=param.default,
-        key=key,
-        help=help_text,
-        bind="query-params",
         wrap=True,
+        **_common(key, label, help_text),
     )
+    return chosen
 
 
 def menu(key: str, label: str, *, on_change: Callable[[], None] | None = None) -> str:
     """A list that opens, for words that are too many for a row."""
     param = _param(key, Choice)
     index = list(param.options).index(param.default)
-    return str(st.selectbox(label, param.options, index=index, key=key, on_change=on_change, bind="query-params"))
+    return str(st.selectbox(options=param.options, index=index, on_change=on_change, **_common(key, label)))
 
 
 def stage(key: str, label: str, order: Sequence[str]) -> str:
     """A slider through a parameter's words, in the order that makes sense now."""
-    return str(st.select_slider(label, order, _param(key, Choice).default, key=key, bind="query-params"))
+    return str(st.select_slider(options=order, value=_param(key, Choice).default, **_common(key, label)))
 
 
 def switch(key: str, label: str | None = None, *, disabled: bool = False, help_text: str | None = None) -> bool:
     """A toggle."""
-    param = _param(key, Switch)
-    return st.toggle(
-        label or param.label or key,
-        param.default,
-        key=key,
-        disabled=disabled,
-        help=help_text or param.help_text,
-        bind="query-params",
-    )
+    return st.toggle(value=_param(key, Switch).default, **_common(key, label, help_text, disabled))
 
 
 def text(key: str, label: str | None = None, *, height: int | None = None, placeholder: str | None = None) -> str:
     """A field for text: an area of `height` pixels, or one line."""
-    param, label = _param(key, Text), label or PARAMS[key].label
-    if height is None:
-        return st.text_input(label, param.default, param.longest, key=key, placeholder=placeholder, bind="query-params")
-    return st.text_area(
-        label, param.default, height, param.longest, key=key, placeholder=placeholder, bind="query-params"
-    )
+    param = _param(key, Text)
+    options = {"value": param.default, "max_chars": param.longest, "placeholder": placeholder, **_common(key, label)}
+    return str(st.text_input(**options) if height is None else st.text_area(height=height, **options))
 
 
 def number(key: str, *, disabled: bool = False) -> int:
     """A field for a whole number."""
     param = _param(key, Whole)
-    return st.number_input(
-        param.label,
-        param.low,
-        param.high,
-        param.default,
-        key=key,
-        disabled=disabled,
-        help=param.help_text,
-        bind="query-params",
+    return int(
+        st.number_input(
+            min_value=param.low, max_value=param.high, value=param.default, **_common(key, disabled=disabled)
+        )
     )
 
 
-def whole(
-    key: str,
-    label: str | None = None,
-    *,
-    high: int | None = None,
-    step: int = 1,
-    disabled: bool = False,
-    help_text: str | None = None,
-) -> int:
-    """A slider over whole numbers; nothing is drawn where only one number is left.
-
-    Args:
-        key: the parameter's.
-        label: what the widget is called.
-        high: the largest number that this run has, such as the last layer; without it, the parameter's own.
-        step: between two numbers.
-        disabled: whether it is shown in grey.
-        help_text: what a question mark beside the label tells.
-    """
+def whole(key: str, label: str | None = None, *, high: int, step: int = 1, help_text: str | None = None) -> int:
+    """A slider up to `high`, the largest number that this run has; nothing is drawn where only one number is left."""
     param = _param(key, Whole)
-    high = param.high if high is None else high
     _move_below(key, high)
     if high <= param.low:
         return param.low
-    return int(
-        st.slider(
-            label or param.label or key,
-            param.low,
-            high,
-            min(param.default, high),
-            step,
-            key=key,
-            disabled=disabled,
-            help=help_text or param.help_text,
-            bind="query-params",
-        )
-    )
+    default = min(param.default, high)
+    common = _common(key, label, help_text)
+    return int(st.slider(min_value=param.low, max_value=high, value=default, step=step, **common))
 
 
 def _param(key: str, kind: type[Kind]) -> Kind:
@@ -174,6 +118,18 @@ def _param(key: str, kind: type[Kind]) -> Kind:
     if not isinstance(param, kind):
         raise TypeError(f"{key} is not a {kind.__name__}")
     return param
+
+
+def _common(key: str, label: str | None = None, help_text: str | None = None, disabled: bool = False) -> dict[str, Any]:
+    """The arguments that every widget of Streamlit has."""
+    param = PARAMS[key]
+    return {
+        "label": label or param.label or key,
+        "help": help_text or param.help_text,
+        "key": key,
+        "disabled": disabled,
+        "bind": "query-params",
+    }
 
 
 def _move_below(key: str, high: int) -> None:

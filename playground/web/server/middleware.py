@@ -22,8 +22,8 @@ _FULL_PAGE = """<!doctype html>
 <meta http-equiv="refresh" content="{seconds}">
 <title>Playground full</title>
 </head>
-<body><p>Every seat in the playground is taken right now; this page tries again every {seconds} seconds,
-and your link keeps everything you set.</p></body>
+<body><p>The playground is full right now. This page tries again every {seconds} seconds;
+your link keeps everything you set.</p></body>
 </html>
 """
 
@@ -51,7 +51,7 @@ class SecurityHeaders:
             self.headers["X-Frame-Options"] = frame_options
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes everything on; the start of an HTTP response gets the headers."""
+        """Add the headers to the start of an HTTP response; pass on everything else."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -71,7 +71,7 @@ class LocalMetrics:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hides the metrics' path from clients that are not on a loopback address; passes on the rest."""
+        """Answer 404 on the metrics' path to clients that are not on a loopback address; pass on the rest."""
         if scope["type"] == "http" and scope["path"].rstrip("/").endswith(METRICS_PATH) and not _is_local(scope):
             await PlainTextResponse("Not Found", status_code=404)(scope, receive, send)
         else:
@@ -97,7 +97,7 @@ class SessionCap:
         self.open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts websockets on Streamlit's stream; everything but new visitors passes at any time."""
+        """Count websockets on Streamlit's stream; pass on everything but new visitors at the cap."""
         if scope["type"] == "websocket" and scope["path"].endswith(STREAM_PATH):
             await self._stream(scope, receive, send)
         elif self.open >= self.limit and _is_page_load(scope):

@@ -6,11 +6,9 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +39,7 @@ class Settings:
     """Longest training, by the estimate before its start."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def settings() -> Settings:
     """The settings of this process, read once."""
     return read_settings(os.environ)
@@ -49,31 +47,16 @@ def settings() -> Settings:
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Settings from `environ`; a value that makes no sense is logged, and the default stands in its place."""
-
-    def read(name: str, parse: Callable[[str], T], default: T) -> T:
+    default, values = Settings(), {}
+    for name, parse in _PARSERS.items():
         variable = f"PLAYGROUND_{name.upper()}"
-        text = environ.get(variable)
-        if text is None:
-            return default
+        if variable not in environ:
+            continue
         try:
-            return parse(text.strip())
+            values[name] = parse(environ[variable].strip())
         except ValueError as error:
-            logger.warning("%s is ignored, %r is used: %s", variable, default, error)
-            return default
-
-    default = Settings()
-    return Settings(
-        max_parameters=read("max_parameters", _count, default.max_parameters),
-        max_sessions=read("max_sessions", _count, default.max_sessions),
-        device=read("device", _device, default.device),
-        threads=read("threads", _count, default.threads),
-        frame_ancestors=read("frame_ancestors", _sources, default.frame_ancestors),
-        busy_timeout=read("busy_timeout", _seconds, default.busy_timeout),
-        max_own_weights=read("max_own_weights", _count, default.max_own_weights),
-        weights_folder=read("weights_folder", _folder, default.weights_folder),
-        max_trainings=read("max_trainings", _count, default.max_trainings),
-        max_training_seconds=read("max_training_seconds", _seconds, default.max_training_seconds),
-    )
+            logger.warning("%s is ignored, %r is used: %s", variable, getattr(default, name), error)
+    return Settings(**values)
 
 
 def _count(text: str) -> int:
@@ -107,3 +90,18 @@ def _sources(text: str) -> str:
     if not (text and text.isascii() and text.isprintable()) or set(text) & set(";,"):
         raise ValueError(f"{text!r} is not a list of sources such as 'self' https://school.example")
     return text
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "max_parameters": _count,
+    "max_sessions": _count,
+    "device": _device,
+    "threads": _count,
+    "frame_ancestors": _sources,
+    "busy_timeout": _seconds,
+    "max_own_weights": _count,
+    "weights_folder": _folder,
+    "max_trainings": _count,
+    "max_training_seconds": _seconds,
+}
+"""How each setting is read from its text."""

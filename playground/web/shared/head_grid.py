@@ -12,7 +12,7 @@ from playground.web.shared import panels
 def head_picker(
     key: str, figure: go.Figure, shape: tuple[int, int], selected: tuple[int, int], *, caption: str, alt: str
 ) -> None:
-    """Show `figures.attention.head_grid`; a click moves the page's sliders.
+    """Show `figures.attention.head_grid`; a click sets the page's layer and head sliders.
 
     Args:
         key: the container's; its first word, as in `attention_grid`, also starts the sliders' keys.
@@ -34,7 +34,7 @@ def head_picker(
 
 
 def _pick(key: str, n_heads: int) -> None:
-    """Open the head that was clicked; a click on a marked thumbnail unmarks it, which opens it as well."""
+    """Set the sliders to the clicked head. A second click on it clears the selection; the head stays open then."""
     points = st.session_state[f"{key}_chart"].selection.points
     last = f"_{key}_picked"
     index = points[0]["point_index"] if points else st.session_state.get(last)

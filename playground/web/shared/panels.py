@@ -15,12 +15,12 @@ from playground.runs.encoder_run import Run
 from playground.web.choices.notices import current_notices
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, trained_slot
-from playground.web.shared.markdown import escaped
+from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import EndedError
 
 
 def heading(question: str) -> None:
-    """The page's one question, and what had to be changed in the visitor's choices."""
+    """Show the page's one question, and the notices on what had to be changed in the visitor's choices."""
     st.title(question)
     sentences = current_notices(current_setup())
     if sentences:
@@ -28,9 +28,9 @@ def heading(question: str) -> None:
 
 
 def shown_run() -> Run:
-    """The run of the visitor's sentence; where it cannot be, say why in one sentence and end the page there.
+    """The run of the visitor's sentence; where there can be none, the page says why and ends.
 
-    A fragment asks for it anew: whatever a fragment is handed, its session keeps for as long as it lives.
+    A fragment calls this anew rather than taking a run as an argument, which its session would keep in memory.
     """
     with explain_errors():
         return caches.run_sentence(*current_setup().run_key)
@@ -38,34 +38,34 @@ def shown_run() -> Run:
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
-    """Where something cannot be computed, say why in one sentence, and end the page or the fragment there."""
+    """Show an expected error as one sentence, and end the page or the fragment there."""
     try:
         yield
     except PlaygroundError as error:
-        st.error(escaped(error))
+        st.error(escape_markdown(error))
         raise EndedError from None
 
 
 def current_run() -> Run:
-    """The run of the visitor's sentence, with a sentence on everything that had to be cut or is missing."""
+    """The run of the visitor's sentence; the page also says what had to be cut, and which tokens are unknown."""
     setup = current_setup()
     require_text(setup, "Type a sentence in the sidebar, and this page shows what the encoder does with it.")
     run = shown_run()
     if setup.trained_network and all(setup.batch.unknown[setup.sentence]):
         st.info(
-            "What was trained here knows no token of this sentence, and reads [UNK] throughout; the sidebar has a "
-            "sentence that it knows.",
+            "The network that was trained here knows no token of this sentence: it reads [UNK] throughout. The "
+            "sidebar has a sentence that it knows.",
             icon=":material/help:",
         )
-    cut = setup.batch.truncated[setup.sentence]
-    if cut:
-        kept = int((~run.padding).sum())
-        st.info(f"The sentence is cut after {kept} tokens; {cut} more are left out.", icon=":material/content_cut:")
+    n_cut = setup.batch.truncated[setup.sentence]
+    if n_cut:
+        n_kept = int((~run.padding).sum())
+        st.info(f"The sentence is cut after {n_kept} tokens; {n_cut} more are left out.", icon=":material/content_cut:")
     return run
 
 
 def require_text(setup: Setup, invitation: str) -> None:
-    """Say what had to be cut from the text; where there is no sentence, invite to type one and end the page there."""
+    """Show what had to be cut from the text; without any sentence, show the invitation and end the page."""
     for note in setup.text.notes:
         st.info(note, icon=":material/content_cut:")
     if not setup.text.sentences:
@@ -74,16 +74,16 @@ def require_text(setup: Setup, invitation: str) -> None:
 
 
 def run_line(run: Run) -> None:
-    """How much was computed, where, how fast, and whether the weights were learned."""
+    """Show one line on the run: tokens, layers, heads, milliseconds, device, and whether the weights were learned."""
     tokens = int((~run.padding).sum())
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
     where = "a GPU" if run.device == "cuda" else "CPU"
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     weights = current_setup().weights
-    learned = names.get(weights) or trained_slot.label(weights) or "your own weights"
+    origin = names.get(weights) or trained_slot.label(weights) or "your own weights"
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {learned}"
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}"
     )
 
 
@@ -99,7 +99,7 @@ def chart(
 
 
 def numbers(key: str, table: Callable[[], pd.DataFrame], label: str = "The numbers") -> None:
-    """A table to read and copy, made only when it is opened."""
+    """Show a table to read and copy in an expander; it is made when that is opened."""
     with st.container(key=f"{key}_numbers"):
         panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
         if panel.open:
@@ -108,7 +108,7 @@ def numbers(key: str, table: Callable[[], pd.DataFrame], label: str = "The numbe
 
 
 def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[..., Any]) -> None:
-    """The running source of what computed a page, read when it is opened."""
+    """Show the running source of what computed a page in an expander; it is read when that is opened."""
     panel = st.expander("The code behind this", icon=":material/code:", key=f"{key}_code", on_change="rerun")
     if panel.open:
         with panel:

@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.errors import BusyError, PlaygroundError
-from playground.web.shared.markdown import escaped
+from playground.web.shared.markdown import escape_markdown
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ def explained(problem: str, file: str) -> Iterator[None]:
     except BusyError:
         st.session_state[problem] = f"Many people are computing right now; open {file} again in a few seconds."
     except PlaygroundError as error:
-        st.session_state[problem] = f"{_capitalised(file)} can't be used. {escaped(error)}"
+        st.session_state[problem] = f"{_capitalised(file)} can't be used. {escape_markdown(error)}"
     except (MemoryError, RuntimeError):  # torch raises the second where memory is short
         logger.exception("A visitor's file could not be read")
         short = "This server is too short of memory to read it."

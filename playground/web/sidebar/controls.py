@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 import streamlit as st
 
 from playground.presets import PRESETS, differences
+from playground.text.builders import MAX_BPE_VOCABULARY
 from playground.web.choices import params, recipe_link, shortcuts, widgets
 from playground.web.choices.address import copy_link, keep_true
 from playground.web.choices.setup import Setup, current_setup
@@ -85,7 +86,7 @@ def _tokens(setup: Setup, locked: Collection[str]) -> None:
     if setup.trained_network is None:
         widgets.choice("tokenizer", disabled="tokenizer" in locked)
     if setup.trained_network is None and setup["tokenizer"] == "bpe":
-        widgets.whole("vocab_size", step=100)
+        widgets.whole("vocab_size", high=MAX_BPE_VOCABULARY, step=100)
     widgets.size(_AMONG_TOKENS, disabled=_AMONG_TOKENS in locked)
     widgets.switch("causal", disabled="causal" in locked)
 

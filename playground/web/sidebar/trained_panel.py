@@ -8,7 +8,7 @@ from playground.training.tasks.data import BOS, EOS, SPECIALS
 from playground.web.choices import recipe_link, widgets
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import use_example_text
-from playground.web.shared.markdown import quoted
+from playground.web.shared.markdown import quote_token
 from playground.web.shared.navigation import pages
 
 EXAMPLE = "trained_example"
@@ -70,4 +70,4 @@ def _known(trained: Trained) -> str:
     symbols = [symbol for symbol in symbols if symbol not in {BOS, EOS}]
     if len(symbols) > _LISTED:
         return f"It knows {len(symbols)} characters."
-    return f"It knows {' '.join(map(quoted, symbols))}."
+    return f"It knows {' '.join(map(quote_token, symbols))}."

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from playground.text.wording import quoted
+from playground.text.wording import quote_text
 from playground.web.choices import params
 from playground.web.server.settings import settings
 from playground.web.session import caches
@@ -63,7 +63,7 @@ def draw() -> None:
         st.caption(":orange-badge[random weights] until a file is open. This line saves one:")
         st.code(HOW_TO_SAVE, language="python", wrap_lines=True)
         return
-    st.caption(" ".join([f"**{quoted(own.file)}**: {_summary(own)}.", *_remarks(own)]))
+    st.caption(" ".join([f"**{quote_text(own.file)}**: {_summary(own)}.", *_remarks(own)]))
     st.button("Close this file", key=CLOSE, icon=":material/close:", on_click=close, width="stretch")
 
 
@@ -114,7 +114,7 @@ def _open_from_server() -> None:
 
 def _open(file: str, source: bytes | Path) -> None:
     """Keep the file in the session and set what it leaves open to what is likely; or keep the reason why not."""
-    with uploads.explained(PROBLEM, quoted(file)):
+    with uploads.explained(PROBLEM, quote_text(file)):
         with caches.TURNS.take():
             own = read(file, source if isinstance(source, bytes) else read_file(source))
         st.session_state[OPENED] = own

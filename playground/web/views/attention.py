@@ -13,7 +13,7 @@ from playground.runs.encoder_run import Array, Run
 from playground.web.choices import widgets
 from playground.web.components.head_lines_drawing import line_drawing
 from playground.web.shared import panels
-from playground.web.shared.markdown import quoted
+from playground.web.shared.markdown import quote_token
 
 
 def lines(run: Run, pattern: Array, shown: NDArray[np.bool_] | None) -> None:
@@ -97,6 +97,6 @@ def _weights(run: Run, row: Array) -> pd.DataFrame:
 
 def _pick_query(run: Run) -> tuple[int, str]:
     query = widgets.whole("attention_query", "query token, by its position", high=int((~run.padding).sum()) - 1)
-    name = f"{quoted(run.tokens[query])} at position {query}"
+    name = f"{quote_token(run.tokens[query])} at position {query}"
     st.markdown(f"Query: {name}")
     return query, name

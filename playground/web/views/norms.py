@@ -10,7 +10,7 @@ from playground.figures.theme import token_names
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.shared import panels
-from playground.web.shared.markdown import quoted
+from playground.web.shared.markdown import quote_token
 
 
 def look_closer(run: Run, lengths: dict[str, streams.Array]) -> None:
@@ -102,7 +102,7 @@ def show_by_hand(run: Run, tokens: list[str]) -> None:
         token = widgets.whole("norms_token", "Token", high=len(tokens) - 1)
     x, out = point.before[token], point.after[token]
     hand = norms.normalise_by_hand(x, run.config)
-    st.markdown(f"`{point.name}` of {quoted(tokens[token])} at position {token}")
+    st.markdown(f"`{point.name}` of {quote_token(tokens[token])} at position {token}")
     st.latex(norms.formula(run.config))
     st.latex(norms.formula_with_numbers(x, hand, run.config))
     learned = "gain" if run.config.norm == "rms" else "gain and bias"

@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+from dataclasses import fields
+from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 from starlette.applications import Starlette
@@ -9,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 import streamlit_app
@@ -61,22 +64,23 @@ def test_framing_follows_the_setting(frame_ancestors: str, frame_options: str | 
     assert headers.get("x-frame-options") == frame_options
 
 
-def test_websockets_pass_the_headers_untouched() -> None:
+def test_a_websocket_gets_no_headers() -> None:
     with TestClient(SecurityHeaders(INSIDE)) as client, client.websocket_connect(STREAM) as websocket:
+        assert websocket.extra_headers == []
         websocket.send_text("done")
 
 
 # --- metrics
 
 
-@pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics/", "/base/_stcore/metrics"])
 @pytest.mark.parametrize(
     ("host", "status"),
     [("127.0.0.1", 200), ("::1", 200), ("::ffff:127.0.0.1", 200), ("192.0.2.7", 404), ("2001:db8::7", 404), ("", 404)],
 )
-def test_metrics_are_for_this_machine_only(path: str, host: str, status: int) -> None:
+def test_metrics_are_for_this_machine_only(host: str, status: int) -> None:
     with TestClient(LocalMetrics(INSIDE), client=(host, 50000)) as client:
-        assert client.get(path).status_code == status
+        for path in ("/_stcore/metrics", "/_stcore/metrics/", "/base/_stcore/metrics"):
+            assert client.get(path).status_code == status
         assert client.get("/_stcore/health").status_code == 200
 
 
@@ -128,15 +132,9 @@ def test_the_count_falls_when_the_server_cancels_a_visit() -> None:
         started.set()
         await asyncio.Event().wait()
 
-    async def receive() -> Message:
-        return {"type": "websocket.connect"}
-
-    async def send(message: Message) -> None:
-        raise AssertionError(f"nothing is sent, but {message} was")
-
     async def visit_and_cancel() -> tuple[int, int]:
         cap = SessionCap(endless, limit=3)
-        visit = asyncio.create_task(cap({"type": "websocket", "path": STREAM}, receive, send))
+        visit = asyncio.create_task(cap({"type": "websocket", "path": STREAM}, AsyncMock(), AsyncMock()))
         await started.wait()
         during = cap.open
         visit.cancel()
@@ -149,22 +147,27 @@ def test_the_count_falls_when_the_server_cancels_a_visit() -> None:
 # --- settings
 
 
-def test_settings_are_read_from_the_environment() -> None:
-    environ = {
-        "PLAYGROUND_MAX_PARAMETERS": "5_000_000",
-        "PLAYGROUND_MAX_SESSIONS": "3",
-        "PLAYGROUND_DEVICE": "cuda:1",
-        "PLAYGROUND_THREADS": "2",
-        "PLAYGROUND_FRAME_ANCESTORS": " 'self' https://*.school.example:8443 ",
-        "PLAYGROUND_BUSY_TIMEOUT": "1.5",
+def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
+    texts = {
+        "max_parameters": "5_000_000",
+        "max_sessions": "3",
+        "device": "cuda:1",
+        "threads": "2",
+        "frame_ancestors": " 'self' https://*.school.example:8443 ",
+        "busy_timeout": "1.5",
+        "max_own_weights": "7",
+        "weights_folder": str(tmp_path),
+        "max_trainings": "4",
+        "max_training_seconds": "60",
     }
-    assert read_settings(environ) == Settings(5_000_000, 3, "cuda:1", 2, "'self' https://*.school.example:8443", 1.5)
+    assert list(texts) == [field.name for field in fields(Settings)]
+    environ = {f"PLAYGROUND_{name.upper()}": text for name, text in texts.items()}
+    sources = "'self' https://*.school.example:8443"
+    assert read_settings(environ) == Settings(5_000_000, 3, "cuda:1", 2, sources, 1.5, 7, tmp_path, 4, 60.0)
 
 
 def test_defaults_stand_without_variables() -> None:
-    settings = read_settings({})
-    assert settings == Settings()
-    assert settings.threads == 1
+    assert read_settings({}) == Settings(threads=1)
 
 
 @pytest.mark.parametrize(

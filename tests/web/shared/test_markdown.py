@@ -1,4 +1,4 @@
-"""Whatever a token holds, quoted it is one line of code."""
+"""Whatever a token holds, its quotation is one line of code."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.web.shared.markdown import quoted
+from playground.web.shared.markdown import quote_token
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ from playground.web.shared.markdown import quoted
     ],
 )
 def test_a_token_is_quoted_as_code(token: str, shown: str) -> None:
-    assert quoted(token) == shown
+    assert quote_token(token) == shown
 
 
 @given(st.text() | st.text(alphabet="`$*_\n ", max_size=40))
 def test_nothing_gets_out_of_the_quotation(token: str) -> None:
-    shown = quoted(token)
+    shown = quote_token(token)
     assert re.fullmatch("`[^`\n\r]{1,18}`", shown)
     assert len(shown.splitlines()) == 1

@@ -20,7 +20,7 @@ from playground.web.components.curves import curve_drawing
 from playground.web.components.legend import Entry, line_key
 from playground.web.session import experiments
 from playground.web.shared import experiment_buttons, panels
-from playground.web.shared.markdown import escaped
+from playground.web.shared.markdown import escape_markdown
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.regularisers.ablation_plan import PAGE, About, Plan
 from playground.web.views.training import training_run
@@ -42,7 +42,7 @@ def pick() -> Plan | None:
     try:
         plan = ablation_plan.make_plan()
     except PlaygroundError as error:
-        st.error(escaped(error))
+        st.error(escape_markdown(error))
         return None
     for regulariser, reason in plan.left_out:
         st.caption(f"**{regulariser.title}** is left out: {reason}.")

@@ -8,7 +8,7 @@ from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
 from playground.figures.theme import token_labels
 from playground.web.shared import panels
-from playground.web.shared.markdown import quoted
+from playground.web.shared.markdown import quote_token
 from playground.web.views.step_by_step.step_panels import keys, matrix, vectors
 
 
@@ -16,7 +16,7 @@ def projections(walk: Walk) -> None:
     """Queries, keys and values of every token, the two in question framed."""
     layer, head = walk.layer, walk.head
     matrices = {name.upper(): layer[f"attn.{name}"][head] for name in "qkv"}
-    query, key = (quoted(walk.layer.run.tokens[i]) for i in (walk.query, walk.key))
+    query, key = (quote_token(walk.layer.run.tokens[i]) for i in (walk.query, walk.key))
     d_head = walk.config.d_head
     panels.chart(
         "step_projections",
@@ -31,7 +31,7 @@ def projections(walk: Walk) -> None:
 
 def dot_products(walk: Walk) -> None:
     """Query times key, number by number, and what comes of it for every key."""
-    query, key = (quoted(walk.layer.run.tokens[i]) for i in (walk.query, walk.key))
+    query, key = (quote_token(walk.layer.run.tokens[i]) for i in (walk.query, walk.key))
     q, k = walk.of_query("attn.q"), walk.layer["attn.k"][walk.head, walk.key]
     left, right = st.columns(2, gap="medium")
     with left:
@@ -59,7 +59,7 @@ def scale(walk: Walk) -> None:
 def mask(walk: Walk) -> None:
     """Every query's scores, and what is hidden."""
     later, padding = walk.hidden()
-    query = quoted(walk.layer.run.tokens[walk.query])
+    query = quote_token(walk.layer.run.tokens[walk.query])
     why = [f"later tokens ({later}), as the mask is causal"] if later else []
     why += [f"padding ({padding}), which is no word"] if padding else []
     hidden = f"Hidden from {query}: {' and '.join(why)}." if why else f"Nothing is hidden from {query}: it may see all."
@@ -69,9 +69,9 @@ def mask(walk: Walk) -> None:
 
 def softmax(walk: Walk) -> None:
     """The query's weights, and every other query's beside them."""
-    query = quoted(walk.layer.run.tokens[walk.query])
+    query = quote_token(walk.layer.run.tokens[walk.query])
     weights = walk.of_query("attn.pattern")
-    heaviest = quoted(walk.layer.run.tokens[int(weights.argmax())])
+    heaviest = quote_token(walk.layer.run.tokens[int(weights.argmax())])
     left, right = st.columns(2, gap="medium")
     with left:
         reading = (

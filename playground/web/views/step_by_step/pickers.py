@@ -10,7 +10,7 @@ from playground.config import ModelConfig
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
-from playground.web.shared.markdown import quoted
+from playground.web.shared.markdown import quote_token
 
 
 def _route(config: ModelConfig) -> tuple[tuple[Chapter, ...], tuple[str, ...]]:
@@ -69,6 +69,6 @@ def pick_place(run: Run) -> tuple[int, int, int, int]:
         with column:
             chosen.append(widgets.whole(f"step_{name}", labels.get(name, name), high=high))
             if name in labels:
-                st.caption(f"{quoted(run.tokens[chosen[-1]])} at position {chosen[-1]}")
+                st.caption(f"{quote_token(run.tokens[chosen[-1]])} at position {chosen[-1]}")
     layer, head, query, key = chosen
     return layer, head, query, key

@@ -16,7 +16,7 @@ from playground.web.choices.kinds import Size, Switch, Whole
 from playground.web.choices.params import OWN
 from playground.web.choices.setup import current_setup
 from playground.web.shared import experiment_buttons
-from playground.web.shared.markdown import escaped
+from playground.web.shared.markdown import escape_markdown
 from playground.web.views.training.plan import PAGE, Plan, current_recipe, data, make_plan, value, without_idle
 from playground.web.views.training.training_run import begin, current, in_sight, joined
 
@@ -45,9 +45,9 @@ def plan() -> Plan | None:
     try:
         return make_plan(current_recipe())
     except ConfigError as error:
-        st.error(escaped(_within_reach(error)))
+        st.error(escape_markdown(_within_reach(error)))
     except PlaygroundError as error:
-        st.error(escaped(error))
+        st.error(escape_markdown(error))
     return None
 
 

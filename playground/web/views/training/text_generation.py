@@ -20,7 +20,7 @@ from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot
 from playground.web.shared import panels
-from playground.web.shared.markdown import quoted
+from playground.web.shared.markdown import quote_token
 from playground.web.shared.page_end import fragment
 from playground.web.views.training.plan import questions
 
@@ -86,7 +86,7 @@ def _read(trained: Trained, prompt: str) -> list[int]:
     places = zip(batch.offsets[0], batch.unknown[0], strict=True)
     unknown = dict.fromkeys(prompt[begin:end] for (begin, end), is_unknown in places if is_unknown)
     if unknown:
-        names = ", ".join(quoted(character) for character in unknown)
+        names = ", ".join(quote_token(character) for character in unknown)
         st.caption(f"In the text that it has learnt from there was no {names}: it reads [UNK] instead.")
     ids: list[int] = batch.ids[0].tolist()
     return ids
