@@ -3,7 +3,7 @@
 import streamlit as st
 
 from playground.web.choices import state
-from playground.web.choices.address import keep_true
+from playground.web.choices.address import correct_address
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import EndedError
 from playground.web.sidebar import controls
@@ -19,4 +19,4 @@ except EndedError:
     pass
 finally:
     fill()
-keep_true("own", state.own_keys(page.url_path))
+correct_address("own", state.own_keys(page.url_path))

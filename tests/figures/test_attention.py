@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from playground.figures import attention, head_lines, palette
-from playground.figures.theme import text_width, token_labels, token_names
+from playground.figures import attention
+from playground.figures.theme import text_width, token_labels
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
 T = len(TOKENS)
@@ -160,47 +160,7 @@ def test_a_difference_diverges_from_zero() -> None:
     assert heatmap.colorbar.title.text == "difference"
 
 
-# --- lines, ranking, entropy
-
-
-def lines_of(drawn: head_lines.Lines) -> list[tuple[int, int]]:
-    """Every line as its two ends, query and key."""
-    return [edge for stroke in drawn.strokes for edge in stroke.edges]
-
-
-def test_lines_lead_from_every_query_to_its_strongest_keys() -> None:
-    pattern = np.zeros((T, T), dtype=np.float32)
-    pattern[:, 0] = 0.6
-    pattern[:, 5] = 0.4
-    pattern[3, 0], pattern[3, 2] = 0.01, 0.59  # below what is drawn
-    drawn = head_lines.head_lines(pattern, TOKENS, 3, shown=EVERY)
-    expected = {(q, k) for q in range(T) for k in range(T) if pattern[q, k] > 0.02}
-    assert sorted(lines_of(drawn)) == sorted(expected)
-    assert drawn.names == token_names(TOKENS)
-
-
-def test_a_line_is_as_thick_as_its_weight_is_heavy_and_the_chosen_querys_stand_out() -> None:
-    pattern = np.diag(np.array([0.02, 0.1, 0.25, 0.5, 0.75, 1.0], dtype=np.float32))
-    strokes = head_lines.head_lines(pattern, TOKENS, 2, shown=EVERY).strokes
-    widths = {stroke.edges[0][0]: stroke.width for stroke in strokes if stroke.edges[0][0] != 5}
-    assert widths == {0: 1, 1: 2, 2: 4, 3: 6, 4: 9}
-    assert [stroke.edges for stroke in strokes if stroke.colour == palette.ATTENTION] == [[(2, 2)]]
-    assert strokes[-1].colour == palette.ATTENTION  # above the others
-
-
-def test_at_most_the_strongest_keys_are_drawn() -> None:
-    pattern = np.full((8, 8), 1 / 8, dtype=np.float32)
-    drawn = lines_of(head_lines.head_lines(pattern, [f"t{i}" for i in range(8)], 0, shown=np.ones(8, dtype=bool)))
-    assert len(drawn) == 8 * head_lines.strongest_keys(8)
-
-
-def test_lines_leave_hidden_tokens_out() -> None:
-    shown = np.array([False, True, True, True, True, False])
-    drawn = head_lines.head_lines(np.full((T, T), 1 / T, dtype=np.float32), TOKENS, 2, shown=shown)
-    assert {end for line in lines_of(drawn) for end in line} == {0, 1, 2, 3}
-    assert drawn.names == token_names(TOKENS)[1:5]
-    empty = head_lines.head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, shown=np.zeros(T, dtype=bool))
-    assert lines_of(empty) == []
+# --- ranking, entropy
 
 
 def test_the_ranking_falls_from_the_heaviest_weight() -> None:

@@ -7,8 +7,10 @@ import streamlit as st
 from playground.presets import PRESETS, differences
 from playground.text.builders import MAX_BPE_VOCABULARY
 from playground.web.choices import params, recipe_link, shortcuts, state, widgets
-from playground.web.choices.address import copy_link, keep_true
+from playground.web.choices.address import correct_address
+from playground.web.choices.link import VERSION
 from playground.web.choices.shortcuts import apply_preset
+from playground.web.components.copy_link import draw_copy_link
 from playground.web.sidebar import trained_panel, upload_panel
 
 HELP = {
@@ -106,7 +108,7 @@ def draw() -> Callable[[], None]:
     st.number_input(
         "Seed", low, high, default, key="seed", disabled="seed" in locked, help=HELP["seed"], bind="query-params"
     )
-    copy_link(recipe_link.to_carry(setup))
+    draw_copy_link(VERSION, recipe_link.to_carry(setup))
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
 
     def fill() -> None:
@@ -114,7 +116,7 @@ def draw() -> Callable[[], None]:
             _architecture(locked)
         with tokens:
             _tokens(setup, locked)
-            keep_true("shared", params.SHARED)
+            correct_address("shared", params.SHARED)
 
     return fill
 
