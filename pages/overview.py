@@ -38,7 +38,7 @@ for column, (page, figure, caption, alt) in zip(
     [
         (
             "attention",
-            attention.head_grid(run.patterns(), legend=False),
+            attention.head_grid(run.patterns(), labels=False),
             "Every head's attention: rows are layers, columns heads.",
             "Attention of every head as thumbnails.",
         ),

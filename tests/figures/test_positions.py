@@ -8,13 +8,14 @@ import pytest
 
 from playground.figures import palette
 from playground.figures import positions as figures
+from playground.figures.theme import Array
 
 TOKENS = ["the", "<b>x</b>", "the"]
 LABELS = ["the₀", "&lt;b&gt;x&lt;/b&gt;₁", "the₂"]
 
 
 @pytest.fixture
-def rows() -> figures.Array:
+def rows() -> Array:
     return np.random.default_rng(0).normal(size=(200, 300)).astype(np.float32)
 
 
@@ -22,7 +23,7 @@ def titles(figure: Any) -> tuple[str, str]:
     return figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
 
 
-def test_the_table_is_drawn_as_far_as_is_said(rows: figures.Array) -> None:
+def test_the_table_is_drawn_as_far_as_is_said(rows: Array) -> None:
     figure = figures.table_heatmap(rows)
     heatmap = figure.data[0]
     np.testing.assert_array_equal(heatmap.z, rows[:128, :256])
@@ -40,7 +41,7 @@ def test_colours_of_nothing_but_zeros_still_have_two_ends() -> None:
     assert (heatmap.zmin, heatmap.zmax) == (-1, 1)
 
 
-def test_each_chosen_dimension_is_a_curve(rows: figures.Array) -> None:
+def test_each_chosen_dimension_is_a_curve(rows: Array) -> None:
     figure = figures.dimension_curves(rows, [7, 0, 299])
     assert [trace.name for trace in figure.data] == ["dimension 7", "dimension 0", "dimension 299"]
     for trace, dimension, colour in zip(figure.data, [7, 0, 299], figures.CURVES, strict=True):
@@ -51,7 +52,7 @@ def test_each_chosen_dimension_is_a_curve(rows: figures.Array) -> None:
     assert len(figures.dimension_curves(rows, [5]).data) == 1
 
 
-def test_dot_products_diverge_and_distances_start_at_zero(rows: figures.Array) -> None:
+def test_dot_products_diverge_and_distances_start_at_zero(rows: Array) -> None:
     matrix = np.abs(rows[:5, :5])
     products, apart = (figures.between_positions(matrix, measure) for measure in ("dot product", "distance"))
     for figure, measure in ((products, "dot product"), (apart, "distance")):

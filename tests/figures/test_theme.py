@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from playground.accounting import LABELS
 from playground.figures import palette
-from playground.figures.theme import diverging, label, style, token_labels, token_names
+from playground.figures.heatmap import diverging_scale
+from playground.figures.theme import label, style, token_labels, token_names
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_style_sets_height_and_legend_and_hands_the_figure_back(legend: bool) ->
 
 
 def test_the_diverging_scale_can_be_drawn() -> None:
-    figure = go.Figure(go.Heatmap(z=np.eye(2, dtype=np.float32), colorscale=diverging()))
+    figure = go.Figure(go.Heatmap(z=np.eye(2, dtype=np.float32), colorscale=diverging_scale()))
     scale = figure.data[0].colorscale
     assert scale[0][0] == 0
     assert scale[-1][0] == 1

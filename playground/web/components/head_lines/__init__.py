@@ -12,10 +12,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import token_names
+from playground.figures.theme import Array, token_names
 from playground.web.components.load_component import load_component
-
-Array = NDArray[np.float32]
 
 _WIDTHS = ((0.02, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
 """Widths in pixels, by the weight from which they are used."""
