@@ -63,7 +63,7 @@ def test_nothing_breaks_on_zeros_overflow_or_a_single_token() -> None:
     zeros = np.zeros((2, 1), np.float32)
     lost = np.full((2, 1), np.nan, np.float32)
     for values in (zeros, lost):
-        parts = {"residual": np.concatenate([values, values[:1]]), "attention": values, "feed-forward": values}
+        parts = {"residual": np.zeros((3, 1)) + values[0], "attention": values, "feed-forward": values}
         np.testing.assert_array_equal(figures.norms_by_layer(parts).data[1].y, parts["residual"][:, 0])
         np.testing.assert_array_equal(figures.norms_by_token(values, ["a"], first_depth=1).data[0].z, values)
 

@@ -34,11 +34,8 @@ def test_the_table_is_drawn_as_far_as_is_said(rows: Array) -> None:
     assert titles(figure) == ("dimension", "position")
     assert figure.layout.yaxis.autorange == "reversed"
     np.testing.assert_array_equal(figures.table_heatmap(rows[:3, :2]).data[0].z, rows[:3, :2])
-
-
-def test_colours_of_nothing_but_zeros_still_have_two_ends() -> None:
-    heatmap = figures.table_heatmap(np.zeros((2, 2), np.float32)).data[0]
-    assert (heatmap.zmin, heatmap.zmax) == (-1, 1)
+    zeros = figures.table_heatmap(np.zeros((2, 2), np.float32)).data[0]
+    assert (zeros.zmin, zeros.zmax) == (-1, 1)
 
 
 def test_each_chosen_dimension_is_a_curve(rows: Array) -> None:
@@ -65,8 +62,7 @@ def test_dot_products_diverge_and_distances_start_at_zero(rows: Array) -> None:
 
 
 def test_offsets_have_a_line_and_a_band() -> None:
-    index = pd.RangeIndex(3, name="offset")
-    offsets = pd.DataFrame({"mean": [4.0, 3, 2], "lowest": [1.0, 2, 2], "highest": [9.0, 4, 2]}, index=index)
+    offsets = pd.DataFrame({"mean": [4.0, 3, 2], "lowest": [1.0, 2, 2], "highest": [9.0, 4, 2]})
     figure = figures.by_offset(offsets, "distance")
     band, line = figure.data
     np.testing.assert_array_equal(band.y, [9, 4, 2, 2, 2, 1])
@@ -90,24 +86,16 @@ def test_wavelengths_stand_at_their_dimensions(n: int) -> None:
     assert titles(figure) == ("dimension, the sine of each pair", "wavelength, in positions (log scale)")
 
 
-def test_lengths_stand_by_token_under_harmless_labels() -> None:
+def test_lengths_and_differences_stand_side_by_side_by_token() -> None:
     added = pd.DataFrame({"token": [1.0, 2, 3], "position": [4.0, 5, 6], "sum": [7.0, 8, 9]})
-    figure = figures.addition_lengths(added, TOKENS)
-    assert [bar.name for bar in figure.data] == ["token", "position", "sum"]
-    for bar in figure.data:
-        np.testing.assert_array_equal(bar.y, added[bar.name])
-        assert list(bar.x) == LABELS
-    assert titles(figure) == ("token", "L2 norm")
-
-
-def test_a_swaps_differences_stand_side_by_side() -> None:
-    placed, bare = np.array([0.5, 0.25, 0], np.float32), np.array([0, 1e-7, 0], np.float32)
-    figure = figures.swap_differences(placed, bare, TOKENS)
-    assert [(bar.name, bar.marker.color) for bar in figure.data] == [
-        ("with positions", palette.EMBEDDINGS),
-        ("without positions", palette.RESIDUAL),
-    ]
-    for bar, values in zip(figure.data, (placed, bare), strict=True):
-        np.testing.assert_array_equal(bar.y, values)
-        assert list(bar.x) == LABELS
-    assert titles(figure) == ("token", "largest |difference|")
+    swap = pd.DataFrame({"with positions": [0.5, 0.25, 0], "without positions": [0, 1e-7, 0]})
+    lengths = figures.addition_lengths(added, TOKENS)
+    differences = figures.swap_differences(*swap.to_numpy(np.float32).T, TOKENS)
+    for figure, expected in ((lengths, added), (differences, swap)):
+        assert [bar.name for bar in figure.data] == list(expected)
+        for bar, name in zip(figure.data, expected, strict=True):
+            np.testing.assert_allclose(bar.y, expected[name], rtol=1e-6)
+            assert list(bar.x) == LABELS
+    assert [bar.marker.color for bar in differences.data] == [palette.EMBEDDINGS, palette.RESIDUAL]
+    assert titles(lengths) == ("token", "L2 norm")
+    assert titles(differences) == ("token", "largest |difference|")
