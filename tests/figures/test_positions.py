@@ -90,7 +90,8 @@ def test_lengths_and_differences_stand_side_by_side_by_token() -> None:
     added = pd.DataFrame({"token": [1.0, 2, 3], "position": [4.0, 5, 6], "sum": [7.0, 8, 9]})
     swap = pd.DataFrame({"with positions": [0.5, 0.25, 0], "without positions": [0, 1e-7, 0]})
     lengths = figures.addition_lengths(added, TOKENS)
-    differences = figures.swap_differences(*swap.to_numpy(np.float32).T, TOKENS)
+    placed, bare = swap.to_numpy(np.float32).T
+    differences = figures.swap_differences(placed, bare, TOKENS)
     for figure, expected in ((lengths, added), (differences, swap)):
         assert [bar.name for bar in figure.data] == list(expected)
         for bar, name in zip(figure.data, expected, strict=True):
