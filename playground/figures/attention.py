@@ -89,7 +89,7 @@ def head_grid(patterns: Array, *, labels: bool = True) -> go.Figure:
             "dragmode": False,
         },
     )
-    return style(figure, height=90 + 44 * n_layers, room={"l": 38, "r": 64, "b": 48} if labels else None)
+    return style(figure, height=90 + 44 * n_layers, margin={"l": 38, "r": 64, "b": 48} if labels else None)
 
 
 def shrink(patterns: Array) -> Array:
@@ -148,8 +148,8 @@ def head_heatmap(
     )
     figure.layout.plot_bgcolor = palette.MUTED
     slanted = math.ceil(math.sin(math.radians(_SLANT)) * text_width(columns))
-    room = {"l": text_width(rows) + 35, "r": 84 if signed else 74 if stretch else 68, "t": 17, "b": slanted + 44}
-    return style(figure, height=int(np.clip(150 + 22 * len(rows), 320, 620)), room=room)
+    margin = {"l": text_width(rows) + 35, "r": 84 if signed else 74 if stretch else 68, "t": 17, "b": slanted + 44}
+    return style(figure, height=int(np.clip(150 + 22 * len(rows), 320, 620)), margin=margin)
 
 
 def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, most: int = 20) -> go.Figure:
@@ -167,7 +167,7 @@ def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_],
     )
     figure.update_xaxes(title="attention weight", rangemode="tozero")
     figure.update_yaxes(title="key", type="category", autorange="reversed")
-    return style(figure, height=110 + 22 * len(order), room={"l": text_width(labels) + 24, "b": 40})
+    return style(figure, height=110 + 22 * len(order), margin={"l": text_width(labels) + 24, "b": 40})
 
 
 def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
@@ -184,4 +184,4 @@ def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
     )
     layer, head = selected
     add_frame(figure, (layer, layer), (head, head), palette.FEED_FORWARD)
-    return style(figure, height=110 + 34 * bits.shape[0], room={"l": 38, "r": 54, "b": 48})
+    return style(figure, height=110 + 34 * bits.shape[0], margin={"l": 38, "r": 54, "b": 48})

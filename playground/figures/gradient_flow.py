@@ -48,32 +48,32 @@ class Line:
 def by_layer(lines: Sequence[Line], y_title: str, x_title: str) -> go.Figure:
     """One number a layer, or a depth, of each encoder, on a logarithmic axis; all lines are equally long."""
     n = max((len(line.values) for line in lines), default=1)
-    figure, room = _figure(lines, np.arange(n), y_title)
+    figure, margin = _figure(lines, np.arange(n), y_title)
     figure.update_xaxes(
         title=x_title,
         unifiedhovertitle={"text": f"{x_title.split(' (')[0]} %{{x}}"},
         tickvals=np.arange(0, n, max(1, n // 12)),
-        range=[-0.5, n - 0.5 + room * n],
+        range=[-0.5, n - 0.5 + margin * n],
     )
     return style(figure, height=380, legend=True)
 
 
 def by_depth(lines: Sequence[Line], depths: list[int], y_title: str) -> go.Figure:
     """One number for each number of layers, both axes logarithmic."""
-    figure, room = _figure(lines, np.array(depths), y_title)
+    figure, margin = _figure(lines, np.array(depths), y_title)
     ends = np.log10([depths[0] / 1.2, depths[-1] * 1.2])
     figure.update_xaxes(
         title="layers of the encoder (log scale)",
         type="log",
         tickvals=depths,
         unifiedhovertitle={"text": "%{x} layers"},
-        range=[ends[0], ends[1] + room * (ends[1] - ends[0])],
+        range=[ends[0], ends[1] + margin * (ends[1] - ends[0])],
     )
     return style(figure, height=380, legend=True)
 
 
 def _figure(lines: Sequence[Line], x: NDArray[np.int_], y_title: str) -> tuple[go.Figure, float]:
-    """The figure, and the share of the axis to leave free on the right, for the crosses' names."""
+    """The figure, and the share of the axis to leave free on its right, for the crosses' names."""
     low, high = _decades(lines)
     span = high - low
     high, low = high + 0.04 * span, low - 0.04 * span

@@ -40,16 +40,15 @@ def token_labels(tokens: Sequence[str]) -> list[str]:
     return [html.escape(name, quote=False) for name in token_names(tokens)]
 
 
-def style(figure: go.Figure, *, height: int, legend: bool = False, room: dict[str, int] | None = None) -> go.Figure:
+def style(figure: go.Figure, *, height: int, legend: bool = False, margin: dict[str, int] | None = None) -> go.Figure:
     """Set a figure's height in pixels, its margins and its legend.
 
-    Plotly widens a margin that its labels don't fit into, and draws the whole chart once more for that. Where `room` is
-    what the labels need or more, in pixels by `l`, `r`, `t` and `b`, one pass is enough.
+    Plotly widens a margin that its labels don't fit into, and draws the whole chart once more for that. Where `margin`
+    is what the labels need or more, in pixels by `l`, `r`, `t` and `b`, one pass is enough.
     """
-    margin = {"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0}
     layout = figure.layout  # property by property: `update_layout` takes four times as long
     layout.height = height
-    layout.margin = {**margin, **(room or {})}
+    layout.margin = {"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0, **(margin or {})}
     layout.showlegend = legend
     layout.legend = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "title": None}
     layout.uirevision = "keep"

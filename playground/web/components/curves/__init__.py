@@ -23,7 +23,7 @@ def draw_curves(key: str, figure: go.Figure, *, caption: str, alt: str) -> None:
 
 
 def curve_data(figure: go.Figure) -> dict[str, Any]:
-    """What of a figure the drawing needs, in four digits, which is finer than it can be seen."""
+    """A figure's lines, axes and titles as the script reads them; numbers have four digits, finer than can be seen."""
     x, y = figure.layout.xaxis, figure.layout.yaxis
     return {
         "lines": [_line(trace) for trace in figure.data],
