@@ -1,4 +1,4 @@
-const LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 42, LEGEND = 27
+const LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 42
 
 const roundTicks = (low, high, most) => {  // 1, 2 or 5 times a power of ten apart
   const least = (high - low) / most, power = 10 ** Math.floor(Math.log10(least))
@@ -27,7 +27,9 @@ const endsOf = ({ lines, log, y }) => {
 
 export default function ({ data, parentElement }) {
   const picture = parentElement.querySelector("svg[role=figure]"), legend = parentElement.querySelector(".legend")
-  const width = picture.clientWidth || 560, height = data.height - (data.legend ? LEGEND : 0)
+  const named = data.legend ? data.lines.filter(line => line.name) : []
+  legend.replaceChildren(...named.map(line => legendEntry("span", line)))
+  const width = picture.clientWidth || 560, height = data.height - legend.offsetHeight
   const [low, high] = endsOf(data), [first, last] = data.x
   const scaled = data.log ? Math.log10 : value => value
   const across = x => LEFT + (x - first) / (last - first) * (width - LEFT - RIGHT)
@@ -59,6 +61,4 @@ export default function ({ data, parentElement }) {
   picture.setAttribute("height", height)
   picture.setAttribute("aria-label", data.alt)
   picture.replaceChildren(...drawn)
-  const named = data.legend ? data.lines.filter(line => line.name) : []
-  legend.replaceChildren(...named.map(line => legendEntry("span", line)))
 }
