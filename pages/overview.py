@@ -8,7 +8,8 @@ from playground.analysis import streams
 from playground.figures import attention, norms, parameters
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
-from playground.web.components.drawings import data_flow, token_chips
+from playground.web.components.data_flow import draw_data_flow
+from playground.web.components.token_chips import draw_token_chips
 from playground.web.shared import panels
 from playground.web.shared.navigation import pages
 from playground.web.views import overview
@@ -20,10 +21,10 @@ if door:
 run = panels.current_run()
 panels.run_line(run)
 config, n_tokens = run.config, len(run.tokens)
-token_chips(overview.chips(run))
+draw_token_chips(overview.chips(run))
 st.caption("Each chip is a token with its id in the vocabulary; dashed ones were added, red ones are unknown words.")
 
-data_flow(stages(config, n_tokens), config.n_layers, overview.open_stage)
+draw_data_flow(stages(config, n_tokens), config.n_layers, overview.open_stage)
 st.caption(
     f"Shapes are (tokens, features), for this sentence. In all: **{count_parameters(config).total:,} parameters**, "
     f"**{count_flops(config, n_tokens).total / 1e6:,.1f} million floating-point operations**, "
@@ -37,7 +38,7 @@ for column, (page, figure, caption, alt) in zip(
     [
         (
             "attention",
-            attention.head_grid(run.patterns(), legend=False),
+            attention.head_grid(run.patterns(), labels=False),
             "Every head's attention: rows are layers, columns heads.",
             "Attention of every head as thumbnails.",
         ),

@@ -11,9 +11,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import colour_bar, diverging, style, text_width, token_labels
-
-Array = NDArray[np.float32]
+from playground.figures.heatmap import add_frame, colour_bar, heatmap, signed_colours
+from playground.figures.theme import Array, style, text_width, token_labels
 
 THUMBNAIL = 22
 """Dots along a thumbnail's side, at most: more would be smaller than a pixel is wide."""
@@ -27,7 +26,7 @@ _SLANT = 55
 _TICKS = (0.0, 0.05, 0.25, 0.5, 1.0)
 
 
-def head_grid(patterns: Array, *, legend: bool = True) -> go.Figure:
+def head_grid(patterns: Array, *, labels: bool = True) -> go.Figure:
     """Every head as a thumbnail: rows are layers, columns heads; darkness is the square root of the weight.
 
     One heatmap holds them all; over each lies an invisible marker, number layer · H + head, that can be clicked. All
@@ -35,7 +34,7 @@ def head_grid(patterns: Array, *, legend: bool = True) -> go.Figure:
 
     Args:
         patterns: (L, H, Tq, Tk), weights in 0 … 1.
-        legend: whether to name heads and weights beside the picture.
+        labels: whether to name heads, layers and weights beside the picture.
     """
     thumbnails = shrink(patterns)
     n_layers, n_heads, height, width = thumbnails.shape
@@ -44,7 +43,7 @@ def head_grid(patterns: Array, *, legend: bool = True) -> go.Figure:
     mosaic = mosaic.reshape(n_layers * (height + 1), n_heads * (width + 1))
     columns = np.arange(n_heads) * (width + 1) + (width - 1) / 2
     rows = np.arange(n_layers) * (height + 1) + (height - 1) / 2
-    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": legend}
+    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": labels}
     figure = go.Figure(
         [
             go.Heatmap(
@@ -52,12 +51,12 @@ def head_grid(patterns: Array, *, legend: bool = True) -> go.Figure:
                 zmin=0,
                 zmax=255,
                 hoverinfo="skip",
-                showscale=legend,
-                colorbar={
-                    **colour_bar("weight"),
-                    "tickvals": [255 * math.sqrt(tick) for tick in _TICKS],
-                    "ticktext": [f"{tick:g}" for tick in _TICKS],
-                },
+                showscale=labels,
+                colorbar=colour_bar(
+                    "weight",
+                    tickvals=[255 * math.sqrt(tick) for tick in _TICKS],
+                    ticktext=[f"{tick:g}" for tick in _TICKS],
+                ),
             ),
             go.Scatter(
                 x=np.tile(columns, n_layers),
@@ -90,7 +89,7 @@ def head_grid(patterns: Array, *, legend: bool = True) -> go.Figure:
             "dragmode": False,
         },
     )
-    return style(figure, height=90 + 44 * n_layers, room={"l": 38, "r": 64, "b": 48} if legend else None)
+    return style(figure, height=90 + 44 * n_layers, margin={"l": 38, "r": 64, "b": 48} if labels else None)
 
 
 def shrink(patterns: Array) -> Array:
@@ -136,27 +135,21 @@ def head_heatmap(
         rows = columns = [label for label, kept in zip(rows, shown, strict=True) if kept]
     largest = float(np.nanmax(np.abs(values), initial=0.0)) if np.isfinite(values).any() else 1.0
     top = max(largest, 1e-6) if stretch or signed else 1.0
-    colours = {"colorscale": diverging(), "zmin": -top, "zmax": top} if signed else {"zmin": 0, "zmax": top}
-    axis = {"type": "category", "showgrid": False, "nticks": MOST_LABELS}
-    figure = go.Figure(
-        go.Heatmap(
-            z=values,
-            x=columns,
-            y=rows,
-            hoverongaps=False,
-            hovertemplate="%{y} attends to %{x}<br>%{z:.4f}<extra></extra>",
-            colorbar=colour_bar("difference" if signed else "weight"),
-            **colours,
-        ),
-        {
-            "xaxis": {**axis, "title": axes[1], "tickangle": -_SLANT},
-            "yaxis": {**axis, "title": axes[0], "autorange": "reversed"},
-            "plot_bgcolor": palette.MUTED,
-        },
+    axis = {"type": "category", "nticks": MOST_LABELS}
+    figure = heatmap(
+        values,
+        "%{y} attends to %{x}<br>%{z:.4f}",
+        x=columns,
+        y=rows,
+        bar=colour_bar("difference" if signed else "weight"),
+        x_axis={**axis, "title": axes[1], "tickangle": -_SLANT},
+        y_axis={**axis, "title": axes[0]},
+        **(signed_colours(top) if signed else {"zmin": 0, "zmax": top}),
     )
+    figure.layout.plot_bgcolor = palette.MUTED
     slanted = math.ceil(math.sin(math.radians(_SLANT)) * text_width(columns))
-    room = {"l": text_width(rows) + 35, "r": 84 if signed else 74 if stretch else 68, "t": 17, "b": slanted + 44}
-    return style(figure, height=int(np.clip(150 + 22 * len(rows), 320, 620)), room=room)
+    margin = {"l": text_width(rows) + 35, "r": 84 if signed else 74 if stretch else 68, "t": 17, "b": slanted + 44}
+    return style(figure, height=int(np.clip(150 + 22 * len(rows), 320, 620)), margin=margin)
 
 
 def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, most: int = 20) -> go.Figure:
@@ -174,26 +167,21 @@ def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_],
     )
     figure.update_xaxes(title="attention weight", rangemode="tozero")
     figure.update_yaxes(title="key", type="category", autorange="reversed")
-    return style(figure, height=110 + 22 * len(order), room={"l": text_width(labels) + 24, "b": 40})
+    return style(figure, height=110 + 22 * len(order), margin={"l": text_width(labels) + 24, "b": 40})
 
 
 def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
     """Every head's mean entropy, (L, H) in bits."""
-    figure = go.Figure(
-        go.Heatmap(
-            z=bits.astype(np.float32),
-            zmin=0,
-            hovertemplate="layer %{y}, head %{x}: %{z:.2f} bits<extra></extra>",
-            colorbar=colour_bar("bits"),
-            xgap=2,
-            ygap=2,
-        )
+    figure = heatmap(
+        bits.astype(np.float32),
+        "layer %{y}, head %{x}: %{z:.2f} bits",
+        zmin=0,
+        xgap=2,
+        ygap=2,
+        bar=colour_bar("bits"),
+        x_axis={"title": "head", "dtick": 1},
+        y_axis={"title": "layer", "dtick": 1},
     )
     layer, head = selected
-    figure.add_shape(
-        type="rect", x0=head - 0.5, x1=head + 0.5, y0=layer - 0.5, y1=layer + 0.5,
-        line={"color": palette.FEED_FORWARD, "width": 3},
-    )  # fmt: skip
-    figure.update_xaxes(title="head", dtick=1, showgrid=False, zeroline=False)
-    figure.update_yaxes(title="layer", dtick=1, autorange="reversed", showgrid=False, zeroline=False)
-    return style(figure, height=110 + 34 * bits.shape[0], room={"l": 38, "r": 54, "b": 48})
+    add_frame(figure, (layer, layer), (head, head), palette.FEED_FORWARD)
+    return style(figure, height=110 + 34 * bits.shape[0], margin={"l": 38, "r": 54, "b": 48})

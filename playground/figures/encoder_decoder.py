@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
+from playground.figures.heatmap import heatmap
 from playground.figures.theme import style, token_labels
 
 _MOST_TICKS = 8
@@ -26,23 +27,19 @@ def mask_heatmap(
         axes: what rows and columns stand for.
     """
     gap = 1 if max(mask.shape) <= _MOST_CELLS_WITH_GAPS else 0
-    figure = go.Figure(
-        go.Heatmap(
-            z=mask.astype(np.uint8),
-            x=token_labels(keys),
-            y=token_labels(queries),
-            zmin=0,
-            zmax=1,
-            colorscale=_TWO_COLOURS,
-            showscale=False,
-            xgap=gap,
-            ygap=gap,
-            hovertemplate="%{y} looks at %{x}: %{z}<br>1 = may, 0 = hidden<extra></extra>",
-        )
-    )
-    figure.update_xaxes(title=f"key: {axes[1]}", type="category", showgrid=False, **_positions(len(keys)))
-    figure.update_yaxes(
-        title=f"query: {axes[0]}", type="category", showgrid=False, autorange="reversed", **_positions(len(queries))
+    figure = heatmap(
+        mask.astype(np.uint8),
+        "%{y} looks at %{x}: %{z}<br>1 = may, 0 = hidden",
+        x=token_labels(keys),
+        y=token_labels(queries),
+        zmin=0,
+        zmax=1,
+        colorscale=_TWO_COLOURS,
+        xgap=gap,
+        ygap=gap,
+        bar=None,
+        x_axis={"title": f"key: {axes[1]}", "type": "category", **_positions(len(keys))},
+        y_axis={"title": f"query: {axes[0]}", "type": "category", **_positions(len(queries))},
     )
     return style(figure, height=230)
 

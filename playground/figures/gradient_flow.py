@@ -3,18 +3,16 @@
 A logarithmic axis has no place for 0, infinity or what is not a number: these are crosses beyond its ends, with a name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from playground.analysis.gradient_variants import Variant
 from playground.figures import palette
-from playground.figures.theme import style
-
-Array = NDArray[np.float64]
+from playground.figures.theme import Array, style
 
 COLOURS = {"post": palette.POST_NORM, "pre": palette.PRE_NORM, "none": palette.NO_NORM}
 SYMBOLS = {"post": "circle", "pre": "square", "none": "diamond"}
@@ -30,47 +28,64 @@ _ROW = 0.07
 """Height of one encoder's row of crosses, as a share of the axis's decades."""
 
 
-def by_layer(values: Mapping[Variant, Array], y_title: str, x_title: str) -> go.Figure:
-    """One number a layer, or a depth, of each encoder, on a logarithmic axis; all arrays are equally long."""
-    n = max((len(numbers) for numbers in values.values()), default=1)
-    figure, room = _lines(values, np.arange(n), y_title)
+@dataclass(frozen=True)
+class Line:
+    """One encoder's numbers, and what decides how its line looks.
+
+    Attributes:
+        name: the encoder's.
+        norm: where its norms stand, as in `COLOURS` and `SYMBOLS`.
+        residual: without residual connections, the line is dashed.
+        values: a number for each point of the lower axis; 0, infinity and NaN are marked beyond the other axis.
+    """
+
+    name: str
+    norm: str
+    residual: bool
+    values: Array
+
+
+def by_layer(lines: Sequence[Line], y_title: str, x_title: str) -> go.Figure:
+    """One number a layer, or a depth, of each encoder, on a logarithmic axis; all lines are equally long."""
+    n = max((len(line.values) for line in lines), default=1)
+    figure, margin = _figure(lines, np.arange(n), y_title)
     figure.update_xaxes(
         title=x_title,
         unifiedhovertitle={"text": f"{x_title.split(' (')[0]} %{{x}}"},
         tickvals=np.arange(0, n, max(1, n // 12)),
-        range=[-0.5, n - 0.5 + room * n],
+        range=[-0.5, n - 0.5 + margin * n],
     )
     return style(figure, height=380, legend=True)
 
 
-def by_depth(values: Mapping[Variant, Array], depths: list[int], y_title: str) -> go.Figure:
+def by_depth(lines: Sequence[Line], depths: list[int], y_title: str) -> go.Figure:
     """One number for each number of layers, both axes logarithmic."""
-    figure, room = _lines(values, np.array(depths), y_title)
+    figure, margin = _figure(lines, np.array(depths), y_title)
     ends = np.log10([depths[0] / 1.2, depths[-1] * 1.2])
     figure.update_xaxes(
         title="layers of the encoder (log scale)",
         type="log",
         tickvals=depths,
         unifiedhovertitle={"text": "%{x} layers"},
-        range=[ends[0], ends[1] + room * (ends[1] - ends[0])],
+        range=[ends[0], ends[1] + margin * (ends[1] - ends[0])],
     )
     return style(figure, height=380, legend=True)
 
 
-def _lines(values: Mapping[Variant, Array], x: NDArray[np.int_], y_title: str) -> tuple[go.Figure, float]:
-    """The lines, and the share of the axis to leave free on the right, for the crosses' names."""
-    drawn = {variant: np.where(np.isfinite(y) & (y > 0), y, np.nan) for variant, y in values.items()}
-    low, high = _decades(drawn)
+def _figure(lines: Sequence[Line], x: NDArray[np.int_], y_title: str) -> tuple[go.Figure, float]:
+    """The figure, and the share of the axis to leave free on its right, for the crosses' names."""
+    low, high = _decades(lines)
     span = high - low
     high, low = high + 0.04 * span, low - 0.04 * span
     figure = go.Figure()
-    for variant, y in values.items():
-        figure.add_scatter(x=x, y=drawn[variant], name=variant.name, mode="lines+markers", **_look(variant))
+    for line in lines:
+        y = line.values
+        figure.add_scatter(x=x, y=_drawable(y), name=line.name, mode="lines+markers", **_style(line))
         above = np.isnan(y) | np.isinf(y)
         for beyond, side in ((above, 1), (y == 0, -1)):
             if beyond.any():
                 edge = high if side == 1 else low
-                figure.add_trace(_crosses(variant, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2)))
+                figure.add_trace(_crosses(line, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2)))
                 high, low = (high + _ROW * span, low) if side == 1 else (high, low - _ROW * span)
     figure.add_scatter(
         x=x[:1],
@@ -91,45 +106,51 @@ def _lines(values: Mapping[Variant, Array], x: NDArray[np.int_], y_title: str) -
     return figure, 0.1 if any(trace.mode == "markers+text" for trace in figure.data) else 0.0
 
 
-def _look(variant: Variant) -> dict[str, Any]:
+def _style(line: Line) -> dict[str, Any]:
     """With and without residual connections are one entry of the legend, which then fits into a line."""
     return {
-        "line": {"color": COLOURS[variant.norm], "width": 2, "dash": "solid" if variant.residual else "dash"},
-        "marker": {"size": 6, "symbol": SYMBOLS[variant.norm] + ("" if variant.residual else "-open")},
-        "legendgroup": variant.norm,
-        "showlegend": variant.residual,
+        "line": {"color": COLOURS[line.norm], "width": 2, "dash": "solid" if line.residual else "dash"},
+        "marker": {"size": 6, "symbol": SYMBOLS[line.norm] + ("" if line.residual else "-open")},
+        "legendgroup": line.norm,
+        "showlegend": line.residual,
         "hovertemplate": "%{y:.4g}",
     }
 
 
-def _crosses(variant: Variant, x: NDArray[np.int_], y: Array, height: float) -> go.Scatter:
+def _crosses(line: Line, x: NDArray[np.int_], y: Array, height: float) -> go.Scatter:
     """What a logarithmic axis cannot show, in a row beyond its end; the last cross carries the name."""
     names = np.array(["NaN" if np.isnan(number) else "∞" if number else "0" for number in y])
     label = ", ".join(dict.fromkeys(names))
     return go.Scatter(
         x=x,
         y=np.full(len(x), height),
-        name=variant.name,
-        legendgroup=variant.norm,
+        name=line.name,
+        legendgroup=line.norm,
         showlegend=False,
         mode="markers+text",
         text=[*[""] * (len(x) - 1), label],
         textposition="middle right",
         customdata=names,
         marker={
-            "symbol": "x" if variant.residual else "x-thin",
+            "symbol": "x" if line.residual else "x-thin",
             "size": 8,
-            "color": COLOURS[variant.norm],
-            "line": {"width": 0 if variant.residual else 1.5, "color": COLOURS[variant.norm]},
+            "color": COLOURS[line.norm],
+            "line": {"width": 0 if line.residual else 1.5, "color": COLOURS[line.norm]},
         },
         hovertemplate="%{customdata}",
         cliponaxis=False,
     )
 
 
-def _decades(drawn: Mapping[Variant, Array]) -> tuple[float, float]:
+def _drawable(values: Array) -> Array:
+    """The values, NaN where a logarithmic axis has no place for them."""
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+
+
+def _decades(lines: Sequence[Line]) -> tuple[float, float]:
     """The powers of ten between which all positive numbers lie, at least two apart."""
-    powers = np.concatenate([np.log10(y[~np.isnan(y)]) for y in drawn.values()] or [np.zeros(0)])
+    positive = [values[~np.isnan(values)] for values in (_drawable(line.values) for line in lines)]
+    powers = np.log10(np.concatenate(positive or [np.zeros(0)]))
     if powers.size == 0:
         return -1.0, 1.0
     low, high = float(powers.min()), float(powers.max())

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from playground.figures import palette
-from playground.figures.theme import diverging, style, token_labels
-
-Array = NDArray[np.float32]
+from playground.figures.heatmap import colour_bar, heatmap, signed_colours
+from playground.figures.theme import Array, add_band, style, token_labels
 
 PARTS = {
     "residual": ("residual stream", palette.RESIDUAL),
@@ -38,16 +37,7 @@ def norms_by_layer(lengths: Mapping[str, Array]) -> go.Figure:
         name, colour = PARTS[part]
         depths = np.arange(n_depths - len(values), n_depths)
         low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)
-        figure.add_scatter(
-            x=np.concatenate([depths, depths[::-1]]),
-            y=np.concatenate([high, low[::-1]]),
-            mode="lines",
-            line={"width": 0},
-            fill="toself",
-            fillcolor=_faint(colour),
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        add_band(figure, depths, low, high, _faint(colour))
         figure.add_scatter(
             x=depths,
             y=values.mean(axis=1),
@@ -76,19 +66,16 @@ def norms_by_token(lengths: Array, tokens: Sequence[str], *, first_depth: int) -
     logarithmic = _is_logarithmic(lengths)
     logs = np.log10(lengths, where=lengths > 0, out=np.full_like(lengths, np.nan))
     powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1} if logarithmic else {}
-    figure = go.Figure(
-        go.Heatmap(
-            z=logs if logarithmic else lengths,
-            x=token_labels(tokens),
-            y=np.arange(first_depth, first_depth + len(lengths)),
-            customdata=lengths,
-            hovertemplate="%{x}, depth %{y}: %{customdata:.4g}<extra></extra>",
-            hoverongaps=False,
-            colorbar=_colorbar("L2 norm") | powers,
-        )
+    figure = heatmap(
+        logs if logarithmic else lengths,
+        "%{x}, depth %{y}: %{customdata:.4g}",
+        x=token_labels(tokens),
+        y=np.arange(first_depth, first_depth + len(lengths)),
+        customdata=lengths,
+        bar=colour_bar("L2 norm", **powers),
+        x_axis={"title": "token", "type": "category", "tickangle": -55},
+        y_axis={"title": "blocks passed", **_whole_ticks(len(lengths)), "autorange": True},  # the stream runs upwards
     )
-    figure.update_xaxes(title="token", type="category", tickangle=-55, showgrid=False)
-    figure.update_yaxes(title="blocks passed", **_whole_ticks(len(lengths)), showgrid=False, zeroline=False)
     return style(figure, height=int(np.clip(170 + 26 * len(lengths), 280, 620)))
 
 
@@ -123,42 +110,29 @@ def norm_statistics(statistics: pd.DataFrame) -> go.Figure:
 
 def cosines_between_layers(cosines: Array) -> go.Figure:
     """Cosines (L + 1, L + 1) between the stream's depths."""
-    depths = np.arange(len(cosines))
-    figure = _cosines(cosines, depths, "depth %{y} and depth %{x}")
-    figure.update_xaxes(title="blocks passed", **_whole_ticks(len(cosines)))
-    figure.update_yaxes(title="blocks passed", **_whole_ticks(len(cosines)))
-    return style(figure, height=420)
+    axis = {"title": "blocks passed", **_whole_ticks(len(cosines))}
+    return _cosines(cosines, np.arange(len(cosines)), "depth %{y} and depth %{x}", axis)
 
 
 def cosines_between_tokens(cosines: Array, tokens: Sequence[str]) -> go.Figure:
     """Cosines (T, T) between tokens at one depth."""
-    figure = _cosines(cosines, token_labels(tokens), "%{y} and %{x}")
-    figure.update_xaxes(title="token", type="category", tickangle=-55)
-    figure.update_yaxes(title="token", type="category")
-    return style(figure, height=420)
+    axis = {"title": "token", "type": "category"}
+    figure = _cosines(cosines, token_labels(tokens), "%{y} and %{x}", axis)
+    return figure.update_xaxes(tickangle=-55)
 
 
-def _cosines(cosines: Array, labels: object, names: str) -> go.Figure:
-    figure = go.Figure(
-        go.Heatmap(
-            z=cosines,
-            x=labels,
-            y=labels,
-            zmin=-1,
-            zmax=1,
-            colorscale=diverging(),
-            hovertemplate=names + ": %{z:.3f}<extra></extra>",
-            hoverongaps=False,
-            colorbar=_colorbar("cosine"),
-        )
+def _cosines(cosines: Array, labels: object, pair: str, axis: Mapping[str, object]) -> go.Figure:
+    figure = heatmap(
+        cosines,
+        f"{pair}: %{{z:.3f}}",
+        x=labels,
+        y=labels,
+        bar=colour_bar("cosine"),
+        x_axis=axis,
+        y_axis=axis,
+        **signed_colours(1),
     )
-    figure.update_xaxes(showgrid=False, zeroline=False)
-    figure.update_yaxes(showgrid=False, zeroline=False, autorange="reversed")
-    return figure
-
-
-def _colorbar(title: str) -> dict[str, object]:
-    return {"title": {"text": title, "side": "right"}, "thickness": 10, "len": 1.0}
+    return style(figure, height=420)
 
 
 def _length_axis(values: NDArray[np.floating], title: str) -> dict[str, object]:

@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import diverging, style, token_labels
-
-Array = NDArray[np.float32]
+from playground.figures.heatmap import colour_bar, heatmap, signed_colours
+from playground.figures.theme import Array, add_band, style, token_labels
 
 MAX_POSITIONS = 128
 """Rows of the table that are drawn."""
@@ -32,9 +31,14 @@ def colour_limit(values: Array) -> float:
 def table_heatmap(rows: Array, *, height: int = 420) -> go.Figure:
     """The first positions and dimensions of a table (N, D): a row a position, a column a dimension."""
     drawn = rows[:MAX_POSITIONS, :MAX_DIMENSIONS]
-    figure = _signed(drawn, "value", "position %{y}, dimension %{x}: %{z:.4g}")
-    figure.update_xaxes(title="dimension")
-    figure.update_yaxes(title="position")
+    figure = heatmap(
+        drawn,
+        "position %{y}, dimension %{x}: %{z:.4g}",
+        bar=colour_bar("value"),
+        x_axis={"title": "dimension"},
+        y_axis={"title": "position"},
+        **signed_colours(colour_limit(drawn)),
+    )
     return style(figure, height=height)
 
 
@@ -60,13 +64,15 @@ def dimension_curves(rows: Array, dimensions: Sequence[int]) -> go.Figure:
 
 def between_positions(matrix: Array, measure: str) -> go.Figure:
     """Dot products, or distances, (N, N) between positions; only dot products have a sign."""
-    names = f"positions %{{y}} and %{{x}}: {measure} %{{z:.4g}}"
-    if measure == "distance":
-        figure = _heatmap(matrix, measure, names, zmin=0.0, zmax=colour_limit(matrix))
-    else:
-        figure = _signed(matrix, measure, names)
-    figure.update_xaxes(title="position")
-    figure.update_yaxes(title="position")
+    limit = colour_limit(matrix)
+    figure = heatmap(
+        matrix,
+        f"positions %{{y}} and %{{x}}: {measure} %{{z:.4g}}",
+        bar=colour_bar(measure),
+        x_axis={"title": "position"},
+        y_axis={"title": "position"},
+        **({"zmin": 0.0, "zmax": limit} if measure == "distance" else signed_colours(limit)),
+    )
     return style(figure, height=420)
 
 
@@ -75,15 +81,7 @@ def by_offset(offsets: pd.DataFrame, measure: str) -> go.Figure:
     apart = offsets.index.to_numpy()
     mean, low, high = (offsets[column].to_numpy(np.float32) for column in ("mean", "lowest", "highest"))
     figure = go.Figure()
-    figure.add_scatter(
-        x=np.concatenate([apart, apart[::-1]]),
-        y=np.concatenate([high, low[::-1]]),
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=palette.MUTED,
-        hoverinfo="skip",
-    )
+    add_band(figure, apart, low, high, palette.MUTED)
     figure.add_scatter(
         x=apart,
         y=mean,
@@ -155,22 +153,3 @@ def _by_token(figure: go.Figure, title: str) -> go.Figure:
     figure.update_yaxes(title=title, rangemode="tozero", exponentformat="power")
     figure.update_layout(barmode="group", hovermode="x unified")
     return style(figure, height=380, legend=True)
-
-
-def _signed(values: Array, title: str, names: str) -> go.Figure:
-    limit = colour_limit(values)
-    return _heatmap(values, title, names, zmin=-limit, zmax=limit, colorscale=diverging())
-
-
-def _heatmap(values: Array, title: str, names: str, **colours: object) -> go.Figure:
-    figure = go.Figure(
-        go.Heatmap(
-            z=values,
-            hovertemplate=names + "<extra></extra>",
-            colorbar={"title": {"text": title, "side": "right"}, "thickness": 10, "len": 1.0},
-            **colours,
-        )
-    )
-    figure.update_xaxes(showgrid=False, zeroline=False)
-    figure.update_yaxes(showgrid=False, zeroline=False, autorange="reversed")
-    return figure

@@ -1,7 +1,6 @@
 """The small vectors and matrices of one attention head as pictures. Legend: T tokens, n numbers of a vector."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,9 +8,8 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from playground.figures import palette
-from playground.figures.theme import colour_bar, diverging, style, token_labels
-
-Array = NDArray[np.floating]
+from playground.figures.heatmap import add_frame, colour_bar, heatmap, signed_colours
+from playground.figures.theme import Array, style, token_labels
 
 SHOWN = 8
 """Numbers of a vector that are drawn; the tables have all of them."""
@@ -19,7 +17,7 @@ SHOWN = 8
 MOST_ROWS = 16
 """Vectors that one picture shows."""
 
-_PLAIN = {"showgrid": False, "zeroline": False, "fixedrange": True}
+_CATEGORIES = {"type": "category", "fixedrange": True}
 
 
 def vectors(rows: Mapping[str, Array]) -> go.Figure:
@@ -33,22 +31,19 @@ def vectors(rows: Mapping[str, Array]) -> go.Figure:
     z = np.full((len(drawn), n), np.nan, dtype=np.float32)
     for row, vector in zip(z, drawn.values(), strict=True):
         row[: min(n, len(vector))] = vector[:n]
-    figure = go.Figure(
-        go.Heatmap(
-            z=z,
-            x=np.arange(n),
-            y=list(drawn),
-            texttemplate="%{z:.3g}",
-            hovertemplate="%{y}, number %{x}: %{z:.6g}<extra></extra>",
-            hoverongaps=False,
-            xgap=1,
-            ygap=1,
-            colorbar=colour_bar("value"),
-            **_signed(z),
-        )
+    figure = heatmap(
+        z,
+        "%{y}, number %{x}: %{z:.6g}",
+        x=np.arange(n),
+        y=list(drawn),
+        texttemplate="%{z:.3g}",
+        xgap=1,
+        ygap=1,
+        bar=colour_bar("value"),
+        x_axis=_numbers_axis(n),
+        y_axis=_CATEGORIES,
+        **signed_colours(_largest(np.abs(z))),
     )
-    figure.update_xaxes(title=f"number in the vector, first {n}", dtick=1, **_PLAIN)
-    figure.update_yaxes(type="category", autorange="reversed", **_PLAIN)
     return style(figure, height=100 + 30 * len(drawn))
 
 
@@ -62,7 +57,8 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
         key: the row to frame in K and V.
     """
     figure = make_subplots(cols=len(matrices), shared_yaxes=True, horizontal_spacing=0.02)
-    scale = _signed(np.concatenate([matrix[:, :SHOWN].ravel() for matrix in matrices.values()]))
+    largest = _largest(np.abs(np.concatenate([matrix[:, :SHOWN].ravel() for matrix in matrices.values()])))
+    plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
     colours = {"Q": palette.Q, "K": palette.K, "V": palette.V}
     for column, (name, matrix) in enumerate(matrices.items(), start=1):
         z = matrix[:, :SHOWN].astype(np.float32)
@@ -75,13 +71,14 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
             hoverongaps=False,
             showscale=column == len(matrices),
             colorbar=colour_bar("value"),
-            **scale,
+            **signed_colours(largest),
         )
-        _frame(figure, query if name == "Q" else key, z.shape[1], colours[name], column=column)
+        row = query if name == "Q" else key
+        add_frame(figure, (row, row), (0, z.shape[1] - 1), colours[name], subplot=column)
         figure.update_xaxes(
-            col=column, title={"text": f"<b>{name}</b>, first {z.shape[1]}", "font": {"color": colours[name]}}, **_PLAIN
+            col=column, title={"text": f"<b>{name}</b>, first {z.shape[1]}", "font": {"color": colours[name]}}, **plain
         )
-    figure.update_yaxes(type="category", autorange="reversed", **_PLAIN)
+    figure.update_yaxes(type="category", autorange="reversed", **plain)
     figure.update_yaxes(col=1, title="token")
     return style(figure, height=_height(len(tokens)))
 
@@ -128,21 +125,18 @@ def matrix(
     """
     z = np.where(allowed, values, np.nan).astype(np.float32)
     labels = token_labels(tokens)
-    figure = go.Figure(
-        go.Heatmap(
-            z=z,
-            x=labels,
-            y=labels,
-            hoverongaps=False,
-            hovertemplate="%{y} asks %{x}: %{z:.4g}<extra></extra>",
-            colorbar=colour_bar(title),
-            **(_signed(z) if signed else {"zmin": 0, "zmax": _largest(z)}),
-        )
+    figure = heatmap(
+        z,
+        "%{y} asks %{x}: %{z:.4g}",
+        x=labels,
+        y=labels,
+        bar=colour_bar(title),
+        x_axis={"title": "key", "tickangle": -55, **_CATEGORIES},
+        y_axis={"title": "query", **_CATEGORIES},
+        **(signed_colours(_largest(np.abs(z))) if signed else {"zmin": 0, "zmax": _largest(z)}),
     )
-    _frame(figure, query, len(tokens), palette.Q)
-    figure.update_xaxes(title="key", type="category", tickangle=-55, **_PLAIN)
-    figure.update_yaxes(title="query", type="category", autorange="reversed", **_PLAIN)
-    figure.update_layout(plot_bgcolor=palette.MUTED)
+    add_frame(figure, (query, query), (0, len(tokens) - 1), palette.Q)
+    figure.layout.plot_bgcolor = palette.MUTED
     return style(figure, height=_height(len(tokens)))
 
 
@@ -161,44 +155,32 @@ def drops(rows: Mapping[str, tuple[Array, Array]]) -> go.Figure:
         m = min(n, len(before))
         np.divide(after[:m], before[:m], where=before[:m] != 0, out=factors[i, :m])
         texts[i, :m] = np.stack([before[:m], after[:m]], axis=-1)
-    figure = go.Figure(
-        go.Heatmap(
-            z=factors,
-            x=np.arange(n),
-            y=list(rows),
-            customdata=texts,
-            zmin=0,
-            zmax=max(1.0, _largest(factors)),
-            reversescale=True,
-            showscale=False,
-            texttemplate="%{z:.2f}",
-            hovertemplate="%{y}, number %{x}: %{customdata[0]:.4g} → %{customdata[1]:.4g}<extra></extra>",
-            hoverongaps=False,
-            xgap=1,
-            ygap=1,
-        )
+    figure = heatmap(
+        factors,
+        "%{y}, number %{x}: %{customdata[0]:.4g} → %{customdata[1]:.4g}",
+        x=np.arange(n),
+        y=list(rows),
+        customdata=texts,
+        zmin=0,
+        zmax=max(1.0, _largest(factors)),
+        reversescale=True,
+        texttemplate="%{z:.2f}",
+        xgap=1,
+        ygap=1,
+        bar=None,
+        x_axis=_numbers_axis(n),
+        y_axis=_CATEGORIES,
     )
-    figure.update_xaxes(title=f"number in the vector, first {n}", dtick=1, **_PLAIN)
-    figure.update_yaxes(type="category", autorange="reversed", **_PLAIN)
     return style(figure, height=100 + 34 * len(rows))
 
 
-def _signed(values: Array) -> dict[str, Any]:
-    top = _largest(np.abs(values))
-    return {"colorscale": diverging(), "zmin": -top, "zmax": top}
+def _numbers_axis(n: int) -> dict[str, object]:
+    return {"title": f"number in the vector, first {n}", "dtick": 1, "fixedrange": True}
 
 
 def _largest(values: Array) -> float:
     """The largest finite value, and never 0: a scale has to have a length."""
     return max(float(np.max(values, where=np.isfinite(values), initial=0)), 1e-6)
-
-
-def _frame(figure: go.Figure, row: int, width: int, colour: str, column: int = 1) -> None:
-    axis = "" if column == 1 else str(column)
-    figure.add_shape(
-        type="rect", x0=-0.5, x1=width - 0.5, y0=row - 0.5, y1=row + 0.5, xref=f"x{axis}", yref=f"y{axis}",
-        line={"color": colour, "width": 3},
-    )  # fmt: skip
 
 
 def _height(n_tokens: int) -> int:

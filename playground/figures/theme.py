@@ -7,8 +7,14 @@ import html
 import math
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+"""What figures draw, in any precision."""
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LONGEST_LABEL = 18
@@ -34,21 +40,15 @@ def token_labels(tokens: Sequence[str]) -> list[str]:
     return [html.escape(name, quote=False) for name in token_names(tokens)]
 
 
-def colour_bar(title: str) -> dict[str, object]:
-    """A narrow bar beside a heatmap, from its bottom to its top, with what the colours stand for above it."""
-    return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}}
-
-
-def style(figure: go.Figure, *, height: int, legend: bool = False, room: dict[str, int] | None = None) -> go.Figure:
+def style(figure: go.Figure, *, height: int, legend: bool = False, margin: dict[str, int] | None = None) -> go.Figure:
     """Set a figure's height in pixels, its margins and its legend.
 
-    Plotly widens a margin that its labels don't fit into, and draws the whole chart once more for that. Where `room` is
-    what the labels need or more, in pixels by `l`, `r`, `t` and `b`, one pass is enough.
+    Plotly widens a margin that its labels don't fit into, and draws the whole chart once more for that. Where `margin`
+    is what the labels need or more, in pixels by `l`, `r`, `t` and `b`, one pass is enough.
     """
-    margin = {"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0}
     layout = figure.layout  # property by property: `update_layout` takes four times as long
     layout.height = height
-    layout.margin = {**margin, **(room or {})}
+    layout.margin = {"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0, **(margin or {})}
     layout.showlegend = legend
     layout.legend = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "title": None}
     layout.uirevision = "keep"
@@ -64,14 +64,23 @@ def text_width(labels: Sequence[str]) -> int:
     return math.ceil(max((sum(map(_letter_width, html.unescape(text))) for text in labels), default=0))
 
 
+def add_band(figure: go.Figure, x: NDArray[Any], low: Array, high: Array, colour: str) -> None:
+    """Fill the area between two curves over the same x, without an entry in the legend."""
+    figure.add_scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([high, low[::-1]]),
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=colour,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
 def _letter_width(letter: str) -> float:
     if unicodedata.east_asian_width(letter) in "WF":
         return 13
     if letter in "iIjlftr.,:;'|!()[]₀₁₂₃₄₅₆₇₈₉":
         return 4.5
     return 10 if letter in "mwMW@%…" else 6.5
-
-
-def diverging() -> object:
-    """The theme's colour scale for signed values, its middle at zero."""
-    return go.Figure().layout.template.layout.colorscale.diverging

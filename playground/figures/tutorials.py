@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
-from playground.figures.theme import colour_bar, style
-
-Array = NDArray[np.float32]
+from playground.figures.heatmap import colour_bar, heatmap
+from playground.figures.theme import Array, style
 
 
 def difference_matrix(differences: Array, letters: Sequence[str]) -> go.Figure:
@@ -18,7 +16,7 @@ def difference_matrix(differences: Array, letters: Sequence[str]) -> go.Figure:
         differences: (n, n), symmetric, 0 on the diagonal.
         letters: n names of tutorials.
     """
-    return _heatmap(differences, letters, letters, texttemplate="%{z:.2f}", height=300, axes=("tutorial", "tutorial"))
+    return _differences(differences, letters, letters, "tutorial", texttemplate="%{z:.2f}")
 
 
 def differences_by_point(differences: Mapping[str, Array], points: Sequence[str]) -> go.Figure:
@@ -29,28 +27,26 @@ def differences_by_point(differences: Mapping[str, Array], points: Sequence[str]
         points: names of points.
     """
     rows = np.stack(list(differences.values()))
-    figure = _heatmap(rows, points, list(differences), height=300, axes=("point of the forward pass", "tutorial"))
+    figure = _differences(rows, points, list(differences), "point of the forward pass")
     return figure.update_xaxes(
         tickvals=list(points), ticktext=[point.removeprefix("layers.") for point in points], tickangle=-55
     )
 
 
-def _heatmap(
-    values: Array, x: Sequence[str], y: Sequence[str], *, height: int, axes: tuple[str, str], texttemplate: str = ""
+def _differences(
+    values: Array, x: Sequence[str], y: Sequence[str], x_title: str, *, texttemplate: str = ""
 ) -> go.Figure:
-    figure = go.Figure(
-        go.Heatmap(
-            z=values,
-            x=list(x),
-            y=list(y),
-            zmin=0,
-            texttemplate=texttemplate,
-            xgap=1,
-            ygap=1,
-            hovertemplate="%{y}, %{x}<br>largest difference %{z:.3g}<extra></extra>",
-            colorbar=colour_bar("largest"),
-        )
+    figure = heatmap(
+        values,
+        "%{y}, %{x}<br>largest difference %{z:.3g}",
+        x=list(x),
+        y=list(y),
+        zmin=0,
+        texttemplate=texttemplate,
+        xgap=1,
+        ygap=1,
+        bar=colour_bar("largest"),
+        x_axis={"title": x_title, "type": "category", "side": "bottom"},
+        y_axis={"title": "tutorial", "type": "category"},
     )
-    figure.update_xaxes(title=axes[0], type="category", showgrid=False, side="bottom")
-    figure.update_yaxes(title=axes[1], type="category", showgrid=False, autorange="reversed")
-    return style(figure, height=height)
+    return style(figure, height=300)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from playground.web.choices.address import keep_true
+from playground.web.choices.address import correct_address
 from playground.web.choices.open_page import open_page
 from playground.web.choices.page_values import page_parameters
 from playground.web.shared.navigation import pages
@@ -20,4 +20,4 @@ except EndedError:
     pass
 finally:
     draw_expanders()
-keep_true("own", page_parameters(page.url_path))
+correct_address("own", page_parameters(page.url_path))

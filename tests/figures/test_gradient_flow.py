@@ -5,19 +5,22 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from numpy.typing import NDArray
 
-from playground.analysis.gradient_variants import VARIANTS, Variant
 from playground.figures import gradient_flow as figures
 from playground.figures import palette
+from playground.figures.gradient_flow import Line
 
 INF, NAN = np.inf, np.nan
+NAMES = {"post": "post-norm", "pre": "pre-norm", "none": "no norm"}
 
 
-def six(*rows: list[float]) -> dict[Variant, NDArray[np.float64]]:
-    """The given rows first, then plain ones."""
-    plain = [[1.0, 10.0, 100.0]] * (6 - len(rows))
-    return {variant: np.array(row) for variant, row in zip(VARIANTS, [*rows, *plain], strict=True)}
+def six(*rows: list[float], plain: tuple[float, ...] = (1.0, 10.0, 100.0)) -> list[Line]:
+    """Three encoders with residual connections and three without: the given rows first, then plain ones."""
+    values = [*rows, *[plain] * (6 - len(rows))]
+    encoders = [(norm, residual) for residual in (True, False) for norm in NAMES]
+    return [
+        Line(NAMES[norm], norm, residual, np.array(row)) for (norm, residual), row in zip(encoders, values, strict=True)
+    ]
 
 
 def lines(figure: go.Figure) -> list[Any]:
@@ -29,14 +32,14 @@ def crosses(figure: go.Figure) -> list[Any]:
 
 
 def test_every_encoder_has_its_line() -> None:
-    values = six([1e-8, 2e-4, 3.0])
-    figure = figures.by_layer(values, "gradient norm", figures.LAYER)
-    for line, (variant, numbers) in zip(lines(figure), values.items(), strict=True):
-        np.testing.assert_array_equal(line.x, [0, 1, 2])
-        np.testing.assert_array_equal(line.y, numbers)
-        assert line.name == variant.name
-        assert line.line.color == figures.COLOURS[variant.norm]
-        assert line.line.dash == ("solid" if variant.residual else "dash")
+    given = six([1e-8, 2e-4, 3.0])
+    figure = figures.by_layer(given, "gradient norm", figures.LAYER)
+    for drawn, line in zip(lines(figure), given, strict=True):
+        np.testing.assert_array_equal(drawn.x, [0, 1, 2])
+        np.testing.assert_array_equal(drawn.y, line.values)
+        assert drawn.name == line.name
+        assert drawn.line.color == figures.COLOURS[line.norm]
+        assert drawn.line.dash == ("solid" if line.residual else "dash")
     looks = {(line.line.color, line.line.dash, line.marker.symbol) for line in lines(figure)}
     assert len(looks) == 6
     assert len({palette.POST_NORM, palette.PRE_NORM, palette.NO_NORM}) == 3
@@ -61,8 +64,8 @@ def test_the_legend_names_norms_and_the_dash() -> None:
 
 
 def test_what_the_axis_cannot_show_is_a_cross_beyond_its_end() -> None:
-    values = six([NAN, INF, 1.0], [0.0, 1e-3, 1.0], [0.0, NAN, NAN])
-    figure = figures.by_layer(values, "gradient norm", figures.LAYER)
+    given = six([NAN, INF, 1.0], [0.0, 1e-3, 1.0], [0.0, NAN, NAN])
+    figure = figures.by_layer(given, "gradient norm", figures.LAYER)
     for line in lines(figure)[:3]:
         assert not (line.y <= 0).any()
         assert not np.isinf(line.y).any()
@@ -81,25 +84,20 @@ def test_what_the_axis_cannot_show_is_a_cross_beyond_its_end() -> None:
     assert all(mark.text[:-1] == ("",) * (len(mark.x) - 1) for mark in crosses(figure))
 
 
-@pytest.mark.parametrize("number", [NAN, INF, 0.0])
-def test_nothing_but_what_cannot_be_shown_still_makes_a_figure(number: float) -> None:
-    figure = figures.by_layer({VARIANTS[0]: np.array([number])}, "mean L2 norm", figures.DEPTH)
+@pytest.mark.parametrize("number", [NAN, INF, 0.0, 3.0])
+def test_one_number_whatever_it_is_has_its_place_on_an_axis_of_two_decades(number: float) -> None:
+    line = Line("one", "post", True, np.array([number]))
+    figure = figures.by_layer([line], "mean L2 norm", figures.DEPTH)
+    (mark,) = crosses(figure) or lines(figure)
     low, high = figure.layout.yaxis.range
-    assert low < np.log10(crosses(figure)[0].y[0]) < high
-    assert figure.layout.xaxis.title.text == "blocks passed (0 = embeddings)"
-    assert figures.by_layer({}, "gradient norm", figures.LAYER).layout.yaxis.range is not None
-
-
-def test_one_value_keeps_an_axis_of_two_decades() -> None:
-    figure = figures.by_layer({VARIANTS[0]: np.array([3.0])}, "gradient norm", figures.LAYER)
-    low, high = figure.layout.yaxis.range
+    assert low < np.log10(mark.y[0]) < high
     assert high - low >= 2
-    assert low < np.log10(3) < high
+    assert figure.layout.xaxis.title.text == "blocks passed (0 = embeddings)"
+    assert figures.by_layer([], "gradient norm", figures.LAYER).layout.yaxis.range is not None
 
 
 def test_depths_stand_where_their_logarithm_is() -> None:
-    values = {variant: np.array([1.0, 2.0, NAN]) for variant in VARIANTS}
-    figure = figures.by_depth(values, [1, 4, 12], "gradient norm")
+    figure = figures.by_depth(six(plain=(1.0, 2.0, NAN)), [1, 4, 12], "gradient norm")
     for line in lines(figure):
         np.testing.assert_array_equal(line.x, [1, 4, 12])
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"

@@ -1,14 +1,13 @@
 """What the charts of the Parameters page hold is what was counted."""
 
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from playground import ModelConfig, count_parameters
-from playground.accounting import LABELS, Count, attention_overtakes, count_flops, flops_by_length
+from playground.accounting import LABELS, attention_overtakes, count_flops, flops_by_length
 from playground.accounting.readable import in_millions, share, times
 from playground.figures import palette
 from playground.figures import parameters as figures
@@ -52,9 +51,9 @@ def test_treemap_nodes_are_the_sums_of_their_children(config: ModelConfig) -> No
     count = count_parameters(config)
     tree = figures.breakdown_treemap(count, "parameters").data[0]
     sizes = dict(zip(tree.ids, tree.values, strict=True))
-    children: dict[str, float] = {}
+    children: Counter[str] = Counter()
     for name, parent in zip(tree.ids, tree.parents, strict=True):
-        children[parent] = children.get(parent, 0) + sizes[name]
+        children[parent] += sizes[name]
     assert len(sizes) == len(tree.ids)
     assert sizes["model"] == count.total == children.pop("")
     assert children == {name: sizes[name] for name in children}
@@ -67,10 +66,9 @@ def test_treemap_nodes_are_the_sums_of_their_children(config: ModelConfig) -> No
 def test_layers_hold_what_each_block_holds(config: ModelConfig) -> None:
     count = count_parameters(config)
     figure = figures.breakdown_layers(count, "parameters")
-    rows: dict[str, float] = {}
+    rows: Counter[str] = Counter()
     for trace in figure.data:
-        for row, n in zip(trace.x, trace.y, strict=True):
-            rows[row] = rows.get(row, 0) + n
+        rows.update(dict(zip(trace.x, trace.y, strict=True)))
     block = sum(term.count for term in count if term.layer == 0)
     assert [rows[str(i)] for i in range(config.n_layers)] == [block] * config.n_layers
     assert sum(rows.values()) == count.total
@@ -96,6 +94,8 @@ def test_length_chart_shows_flops_a_token_and_marks_both_lengths() -> None:
     attention, feed_forward = (trace.y for trace in figure.data)
     assert list(attention > feed_forward) == [False, False, True, True]
     assert [line.x0 for line in figure.layout.shapes] == [16, overtakes]
+    assert (figure.layout.xaxis.type, figure.layout.xaxis.title.text) == ("log", "length of the sentence T, in tokens")
+    assert figure.layout.yaxis.title.text == "FLOPs a token"
     assert [note.text for note in figure.layout.annotations] == ["this sentence: 16", "attention overtakes: 769"]
 
 
@@ -116,19 +116,8 @@ def test_named_models_are_sorted_shares_with_size_and_ratio() -> None:
     assert texts["bert-base"] == f"{in_millions(bert)} · {times(this / bert)}"
 
 
-@pytest.mark.parametrize("draw", [figures.breakdown_bar, figures.breakdown_layers])
 @pytest.mark.parametrize(("unit", "exponent"), [("parameters", "B"), ("FLOPs", "SI")])
-def test_axes_name_what_they_count(draw: Callable[[Count, str], go.Figure], unit: str, exponent: str) -> None:
-    layout = draw(count_parameters(CONFIG), unit).layout
-    axis = layout.xaxis if draw is figures.breakdown_bar else layout.yaxis
-    assert axis.title.text == unit
-    assert axis.exponentformat == exponent
-
-
-def test_length_chart_names_its_axes() -> None:
-    layout = figures.flops_by_length([1, 2], flops_by_length(CONFIG, [1, 2]), 1, 2).layout
-    assert (layout.xaxis.title.text, layout.yaxis.title.text) == (
-        "length of the sentence T, in tokens",
-        "FLOPs a token",
-    )
-    assert layout.xaxis.type == "log"
+def test_axes_name_what_they_count(unit: str, exponent: str) -> None:
+    count = count_parameters(CONFIG)
+    axes = figures.breakdown_bar(count, unit).layout.xaxis, figures.breakdown_layers(count, unit).layout.yaxis
+    assert [(axis.title.text, axis.exponentformat) for axis in axes] == [(unit, exponent)] * 2

@@ -8,13 +8,14 @@ import pytest
 
 from playground.figures import palette
 from playground.figures import positions as figures
+from playground.figures.theme import Array
 
 TOKENS = ["the", "<b>x</b>", "the"]
 LABELS = ["the₀", "&lt;b&gt;x&lt;/b&gt;₁", "the₂"]
 
 
 @pytest.fixture
-def rows() -> figures.Array:
+def rows() -> Array:
     return np.random.default_rng(0).normal(size=(200, 300)).astype(np.float32)
 
 
@@ -22,7 +23,7 @@ def titles(figure: Any) -> tuple[str, str]:
     return figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
 
 
-def test_the_table_is_drawn_as_far_as_is_said(rows: figures.Array) -> None:
+def test_the_table_is_drawn_as_far_as_is_said(rows: Array) -> None:
     figure = figures.table_heatmap(rows)
     heatmap = figure.data[0]
     np.testing.assert_array_equal(heatmap.z, rows[:128, :256])
@@ -33,14 +34,11 @@ def test_the_table_is_drawn_as_far_as_is_said(rows: figures.Array) -> None:
     assert titles(figure) == ("dimension", "position")
     assert figure.layout.yaxis.autorange == "reversed"
     np.testing.assert_array_equal(figures.table_heatmap(rows[:3, :2]).data[0].z, rows[:3, :2])
+    zeros = figures.table_heatmap(np.zeros((2, 2), np.float32)).data[0]
+    assert (zeros.zmin, zeros.zmax) == (-1, 1)
 
 
-def test_colours_of_nothing_but_zeros_still_have_two_ends() -> None:
-    heatmap = figures.table_heatmap(np.zeros((2, 2), np.float32)).data[0]
-    assert (heatmap.zmin, heatmap.zmax) == (-1, 1)
-
-
-def test_each_chosen_dimension_is_a_curve(rows: figures.Array) -> None:
+def test_each_chosen_dimension_is_a_curve(rows: Array) -> None:
     figure = figures.dimension_curves(rows, [7, 0, 299])
     assert [trace.name for trace in figure.data] == ["dimension 7", "dimension 0", "dimension 299"]
     for trace, dimension, colour in zip(figure.data, [7, 0, 299], figures.CURVES, strict=True):
@@ -51,7 +49,7 @@ def test_each_chosen_dimension_is_a_curve(rows: figures.Array) -> None:
     assert len(figures.dimension_curves(rows, [5]).data) == 1
 
 
-def test_dot_products_diverge_and_distances_start_at_zero(rows: figures.Array) -> None:
+def test_dot_products_diverge_and_distances_start_at_zero(rows: Array) -> None:
     matrix = np.abs(rows[:5, :5])
     products, apart = (figures.between_positions(matrix, measure) for measure in ("dot product", "distance"))
     for figure, measure in ((products, "dot product"), (apart, "distance")):
@@ -64,8 +62,7 @@ def test_dot_products_diverge_and_distances_start_at_zero(rows: figures.Array) -
 
 
 def test_offsets_have_a_line_and_a_band() -> None:
-    index = pd.RangeIndex(3, name="offset")
-    offsets = pd.DataFrame({"mean": [4.0, 3, 2], "lowest": [1.0, 2, 2], "highest": [9.0, 4, 2]}, index=index)
+    offsets = pd.DataFrame({"mean": [4.0, 3, 2], "lowest": [1.0, 2, 2], "highest": [9.0, 4, 2]})
     figure = figures.by_offset(offsets, "distance")
     band, line = figure.data
     np.testing.assert_array_equal(band.y, [9, 4, 2, 2, 2, 1])
@@ -89,24 +86,17 @@ def test_wavelengths_stand_at_their_dimensions(n: int) -> None:
     assert titles(figure) == ("dimension, the sine of each pair", "wavelength, in positions (log scale)")
 
 
-def test_lengths_stand_by_token_under_harmless_labels() -> None:
+def test_lengths_and_differences_stand_side_by_side_by_token() -> None:
     added = pd.DataFrame({"token": [1.0, 2, 3], "position": [4.0, 5, 6], "sum": [7.0, 8, 9]})
-    figure = figures.addition_lengths(added, TOKENS)
-    assert [bar.name for bar in figure.data] == ["token", "position", "sum"]
-    for bar in figure.data:
-        np.testing.assert_array_equal(bar.y, added[bar.name])
-        assert list(bar.x) == LABELS
-    assert titles(figure) == ("token", "L2 norm")
-
-
-def test_a_swaps_differences_stand_side_by_side() -> None:
-    placed, bare = np.array([0.5, 0.25, 0], np.float32), np.array([0, 1e-7, 0], np.float32)
-    figure = figures.swap_differences(placed, bare, TOKENS)
-    assert [(bar.name, bar.marker.color) for bar in figure.data] == [
-        ("with positions", palette.EMBEDDINGS),
-        ("without positions", palette.RESIDUAL),
-    ]
-    for bar, values in zip(figure.data, (placed, bare), strict=True):
-        np.testing.assert_array_equal(bar.y, values)
-        assert list(bar.x) == LABELS
-    assert titles(figure) == ("token", "largest |difference|")
+    swap = pd.DataFrame({"with positions": [0.5, 0.25, 0], "without positions": [0, 1e-7, 0]})
+    lengths = figures.addition_lengths(added, TOKENS)
+    placed, bare = swap.to_numpy(np.float32).T
+    differences = figures.swap_differences(placed, bare, TOKENS)
+    for figure, expected in ((lengths, added), (differences, swap)):
+        assert [bar.name for bar in figure.data] == list(expected)
+        for bar, name in zip(figure.data, expected, strict=True):
+            np.testing.assert_allclose(bar.y, expected[name], rtol=1e-6)
+            assert list(bar.x) == LABELS
+    assert [bar.marker.color for bar in differences.data] == [palette.EMBEDDINGS, palette.RESIDUAL]
+    assert titles(lengths) == ("token", "L2 norm")
+    assert titles(differences) == ("token", "largest |difference|")

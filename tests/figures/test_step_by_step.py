@@ -97,18 +97,3 @@ def test_drops_are_what_the_numbers_were_multiplied_by() -> None:
     np.testing.assert_allclose(heatmap.z[1], 1.25)
     assert heatmap.customdata[0, 2].tolist() == [-4, 0]
     assert heatmap.zmax == pytest.approx(1.25)
-
-
-def test_no_picture_holds_a_tag_that_somebody_typed() -> None:
-    matrix = np.eye(T, dtype=np.float32)
-    for figure in (
-        figures.keys(matrix[0], TOKENS, ALL[0], 0, title="score"),
-        figures.matrix(matrix, TOKENS, ALL, 0, title="score", signed=True),
-        figures.projections({"Q": matrix, "K": matrix, "V": matrix}, TOKENS, 0, 0),
-    ):
-        names = [
-            name for trace in figure.data for axis in (trace.x, trace.y) for name in (() if axis is None else axis)
-        ]
-        strings = [name for name in names if isinstance(name, str)]
-        assert "&lt;b&gt;₁" in strings
-        assert not any("<" in name for name in strings)

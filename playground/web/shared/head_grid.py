@@ -5,7 +5,7 @@ from functools import partial
 import plotly.graph_objects as go
 import streamlit as st
 
-from playground.web.components.drawings import head_frame
+from playground.web.components.head_frame import draw_head_frame
 from playground.web.shared import panels
 
 
@@ -27,7 +27,7 @@ def head_picker(
         figure,
         caption=caption,
         alt=alt,
-        overlay=partial(head_frame, key, selected, *shape),
+        overlay=partial(draw_head_frame, key, selected, *shape),
         on_select=partial(_pick, key, shape[1]),
         selection_mode="points",
     )

@@ -7,8 +7,10 @@ import streamlit as st
 from playground.presets import PRESETS, differences
 from playground.text.builders import MAX_BPE_VOCABULARY
 from playground.web.choices import params, recipe_link, shortcuts, widgets
-from playground.web.choices.address import copy_link, keep_true
+from playground.web.choices.address import correct_address
+from playground.web.choices.link import VERSION
 from playground.web.choices.setup import Setup, current_setup
+from playground.web.components.copy_link import draw_copy_link
 from playground.web.sidebar import trained_panel, upload_panel
 
 _AMONG_TOKENS = "max_len"
@@ -56,7 +58,7 @@ def draw() -> Callable[[], None]:
     architecture = st.expander("Architecture", expanded=not is_checkpoint and setup.trained_network is None)
     tokens = st.expander("Tokens and masks")
     widgets.number("seed", disabled="seed" in locked)
-    copy_link(recipe_link.parameters_to_copy(setup))
+    draw_copy_link(VERSION, recipe_link.parameters_to_copy(setup))
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
 
     def draw_expanders() -> None:
@@ -64,7 +66,7 @@ def draw() -> Callable[[], None]:
             _architecture(locked)
         with tokens:
             _tokens(setup, locked)
-            keep_true("shared", params.SHARED)
+            correct_address("shared", params.SHARED)
 
     return draw_expanders
 

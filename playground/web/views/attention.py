@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
 from playground.figures import attention as figures
-from playground.figures.head_lines import head_lines, strongest_keys
 from playground.figures.theme import token_names
 from playground.runs.encoder_run import Array, Run
 from playground.web.choices import widgets
-from playground.web.components.head_lines_drawing import line_drawing
+from playground.web.components.head_lines import draw_head_lines, head_lines, strongest_keys
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_token
 
@@ -20,7 +19,7 @@ def lines(run: Run, pattern: Array, shown: NDArray[np.bool_] | None) -> None:
     """Every query's strongest keys, as lines."""
     query, name = _pick_query(run)
     most = strongest_keys(len(run.tokens))
-    line_drawing(
+    draw_head_lines(
         "attention_lines",
         head_lines(pattern, run.tokens, query, shown=~run.padding if shown is None else shown),
         caption=f"Each query's strongest keys, {most} at most: the thicker, the more weight. Coloured: {name}.",

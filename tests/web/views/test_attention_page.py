@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy, rollout
-from playground.figures.head_lines import head_lines
 from playground.figures.theme import token_labels
 from playground.presets import PRESETS
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
+from playground.web.components.head_lines import head_lines
 from tests.web.app_test import array, captions, charts, open_page, sentences
 
 SMALL = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "3", "d_ff": "32",

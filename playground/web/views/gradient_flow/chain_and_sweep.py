@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.analysis import gradient_reading as reading
 from playground.analysis.gradient_variants import Variant
-from playground.analysis.gradients import Flow
+from playground.analysis.gradients import Array, Flow
 from playground.figures import gradient_flow as figures
 from playground.web.shared import panels
 from playground.web.views.gradient_flow import gradient_cache
@@ -55,10 +55,15 @@ def show_sweep(key: gradient_cache.Asked, part: str) -> None:
     ]
     panels.chart(
         "gradient_by_depth",
-        figures.by_depth(by_depth, depths, "gradient norm"),
+        figures.by_depth(figure_lines(by_depth), depths, "gradient norm"),
         caption=f"The gradient at {first} ({part}) of encoders with more and more layers; a deeper one begins with the "
         f"layers of a shallower one. From 1 to {n_layers} layers: {', '.join(told)}.",
         alt=f"Gradient norm at {first} against the number of layers, six lines, both axes logarithmic.",
     )
     table = reading.by_layer(by_depth).set_index(pd.Index(depths, name="layers"))
     panels.numbers("gradient_by_depth", lambda: table)
+
+
+def figure_lines(values: Mapping[Variant, Array]) -> list[figures.Line]:
+    """Each encoder's numbers as a line of the figures."""
+    return [figures.Line(variant.name, variant.norm, variant.residual, numbers) for variant, numbers in values.items()]

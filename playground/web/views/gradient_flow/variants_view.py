@@ -102,7 +102,7 @@ def show_gradients(flows: Flows, part: str) -> None:
     axis = figures.DEPTH if stream else figures.LAYER
     panels.chart(
         "gradient_by_layer",
-        figures.by_layer(values, "gradient norm", axis),
+        figures.by_layer(chain_and_sweep.figure_lines(values), "gradient norm", axis),
         caption=rf"**Backwards:** $\lVert \partial\mathcal{{L}} / {of} \rVert_2$, of {what}. The gradient travels from "
         "right to left. Colour: where the norms stand; dashed: no residual connections. A cross beyond an end of the "
         "axis is what it cannot show: 0, infinite (∞) or not a number (NaN).",
@@ -117,7 +117,7 @@ def show_lengths(flows: Flows) -> None:
     values = {variant: flow.lengths for variant, flow in flows.items()}
     panels.chart(
         "gradient_lengths",
-        figures.by_layer(values, "mean L2 norm", figures.DEPTH),
+        figures.by_layer(chain_and_sweep.figure_lines(values), "mean L2 norm", figures.DEPTH),
         caption=r"**Forwards:** $\lVert x_l \rVert_2$, a token's vector after $l$ blocks, as a mean over tokens. The "
         "same six encoders: all start from the same embeddings.",
         alt="Mean L2 norm of the tokens' vectors by depth, six lines on a logarithmic axis.",

@@ -10,7 +10,7 @@ from playground.figures.theme import token_names
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
-from playground.web.components.drawings import token_chips
+from playground.web.components.token_chips import draw_token_chips
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
@@ -85,7 +85,7 @@ def show_swap(run: Run) -> None:
         swap = caches.swap_words(*setup.run_key, first, second)
     order = list(range(n_tokens))
     order[first], order[second] = second, first
-    token_chips(
+    draw_token_chips(
         [
             (run.tokens[old], str(old), "padding" if old == new else "plain", f"position {new}, before: {old}")
             for new, old in enumerate(order)

@@ -16,8 +16,8 @@ from playground.training.regularisers.ablation_summary import describe
 from playground.training.regularisers.ablation_table import COLUMNS, table
 from playground.training.tasks.catalogue import TASKS, Task
 from playground.web.choices import widgets
-from playground.web.components.curves import curve_drawing
-from playground.web.components.legend import Entry, line_key
+from playground.web.components.curves import draw_curves
+from playground.web.components.legend import LegendEntry, draw_legend
 from playground.web.session import experiments
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.markdown import escape_markdown
@@ -110,7 +110,7 @@ def live() -> None:
     share = 1.0 if run.job.status == "finished" else run.course.progress if run.course else 0.0
     st.progress(share, ablation_plan.says(run))
     arms, results = run.about[1], run.course.results() if run.course else []
-    _curves(arms, results, curve_drawing if run.moving else panels.chart)
+    _curves(arms, results, draw_curves if run.moving else panels.chart)
     sentences = describe(results, run.course.n_answers) if run.course else []
     if sentences:
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
@@ -121,9 +121,12 @@ def _curves(arms: Sequence[Arm], results: list[ArmResult], show: Callable[..., N
     measured: Measured = ablation_plan.value("measure")
     states = ["done" if result.in_use is not None else "growing" for result in results]
     states += ["coming"] * (len(arms) - len(results))
-    line_key(
+    draw_legend(
         f"{PAGE}_key",
-        [Entry(arm.title, figures.line_of(arm), state) for arm, state in zip(arms, states, strict=True)],
+        [
+            LegendEntry(arm.title, line.colour, line.dash, state)
+            for arm, line, state in zip(arms, map(figures.line_of, arms), states, strict=True)
+        ],
     )
     recipe, made = arms[0].recipe, data(arms[0].recipe)
     n_classes = len(made.labels)

@@ -7,6 +7,7 @@ import streamlit as st
 from playground.analysis.streams import l2
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
+from playground.figures.theme import Array
 from playground.runs.dropout_run import POINTS, TUTORIALS, DroppedRun
 from playground.web.shared import panels
 
@@ -34,5 +35,5 @@ def show(walk: Walk, dropped: DroppedRun, seed: int) -> None:
     st.dataframe(pd.DataFrame(table, POINTS).rename_axis("dropout"), key="step_drops_where", height="content")
 
 
-def _zeroed(before: figures.Array, after: figures.Array) -> int:
+def _zeroed(before: Array, after: Array) -> int:
     return int(np.count_nonzero((after == 0) & (before != 0)))

@@ -9,7 +9,7 @@ from playground.figures import training as figures
 from playground.training.history import History
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
-from playground.web.components.curves import curve_drawing
+from playground.web.components.curves import draw_curves
 from playground.web.session import experiments
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.page_end import fragment
@@ -67,7 +67,7 @@ def live() -> None:
     if run.course is not None:
         history = run.course.history.copy()
         _metrics(run, history)
-        _curves(run.course, history, curve_drawing if run.moving else panels.chart)
+        _curves(run.course, history, draw_curves if run.moving else panels.chart)
 
 
 def _metrics(run: experiments.Experiment[Lesson], history: History) -> None:

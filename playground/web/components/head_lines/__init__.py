@@ -1,18 +1,24 @@
-"""One attention pattern as lines between two columns of tokens. Legend: T tokens; rows are queries, columns keys."""
+"""One attention pattern as lines between two columns of tokens. Legend: T tokens; rows are queries, columns keys.
+
+A drawing of our own: Plotly needs several passes over a chart, each of which measures every token on it; that took
+longer than all else on the page.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
+import streamlit as st
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import token_names
-
-Array = NDArray[np.float32]
+from playground.figures.theme import Array, token_names
+from playground.web.components.load_component import load_component
 
 _WIDTHS = ((0.02, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
-"""The line view's widths in pixels, by the weight from which they are used."""
+"""Widths in pixels, by the weight from which they are used."""
+
+_lines = load_component("head_lines", draws=True)
 
 
 @dataclass(frozen=True)
@@ -31,15 +37,29 @@ class Stroke:
 
 
 @dataclass(frozen=True)
-class Lines:
+class HeadLines:
     """Two columns of the same tokens and what is drawn between them, the first stroke lowest."""
 
     names: list[str]
     strokes: list[Stroke]
 
 
-def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDArray[np.bool_]) -> Lines:
-    """One pattern as lines from queries (left) to keys (right): the heavier the weight, the thicker the line.
+def draw_head_lines(key: str, lines: HeadLines, *, caption: str, alt: str) -> None:
+    """Draw a head's lines in a container of its name.
+
+    Args:
+        key: the container's.
+        lines: what to draw.
+        caption: how to read it.
+        alt: what it shows, for those who can't see it.
+    """
+    with st.container(key=key):
+        _lines(key=f"{key}_drawing", data={**asdict(lines), "dots": palette.ATTENTION, "alt": alt})
+        st.caption(caption)
+
+
+def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDArray[np.bool_]) -> HeadLines:
+    """Lines from queries (left) to keys (right): the heavier the weight, the thicker the line.
 
     Each query's `strongest_keys(T)` keys are drawn, above a weight of 0.02; the chosen query's lines stand out.
 
@@ -49,18 +69,18 @@ def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDAr
         query: the query in colour.
         shown: (T,) bool, the tokens to show.
     """
-    keep = np.flatnonzero(shown)
+    rows = np.flatnonzero(shown)
     names = token_names(tokens)
-    edges = _edges(pattern[np.ix_(keep, keep)], keep == query)
+    edges = _edges(pattern[np.ix_(rows, rows)], rows == query)
     strokes = [
         Stroke(palette.ATTENTION if chosen else palette.MUTED, width, ends)
         for (chosen, width), ends in sorted(edges.items())
     ]
-    return Lines([names[token] for token in keep], strokes)
+    return HeadLines([names[token] for token in rows], strokes)
 
 
 def strongest_keys(n_tokens: int) -> int:
-    """How many keys the line view draws of each query: five, or fewer where the lines would run into a grey area."""
+    """How many keys are drawn of each query: five, or fewer where the lines would run into a grey area."""
     return max(1, min(5, 300 // n_tokens))
 
 

@@ -1,0 +1,70 @@
+"""What every heatmap shares: rows from the top, no grid, one colour bar, and frames around cells."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+
+def heatmap(
+    z: NDArray[Any],
+    hover: str,
+    *,
+    bar: dict[str, Any] | None,
+    x_axis: Mapping[str, Any],
+    y_axis: Mapping[str, Any],
+    **options: Any,
+) -> go.Figure:
+    """Numbers as colours, on the theme's sequential scale where `options` name no other.
+
+    Args:
+        z: (rows, columns); NaN stays empty.
+        hover: what is read where the pointer is, in Plotly's template language.
+        bar: the `colour_bar`, or None.
+        x_axis: its title, and what else it has.
+        y_axis: its title, and what else it has.
+        options: as of `go.Heatmap`.
+    """
+    plain = {"showgrid": False, "zeroline": False}
+    cells = go.Heatmap(
+        z=z,
+        hovertemplate=f"{hover}<extra></extra>",
+        hoverongaps=False,
+        showscale=bar is not None,
+        colorbar=bar,
+        **options,
+    )
+    return go.Figure(cells, {"xaxis": {**plain, **x_axis}, "yaxis": {**plain, "autorange": "reversed", **y_axis}})
+
+
+def colour_bar(title: str, **options: Any) -> dict[str, Any]:
+    """A narrow bar beside a heatmap, from its bottom to its top, with what the colours stand for above it."""
+    return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}, **options}
+
+
+def signed_colours(limit: float) -> dict[str, Any]:
+    """The options of a heatmap whose colours diverge from 0, and end at ±limit."""
+    return {"colorscale": diverging_scale(), "zmin": -limit, "zmax": limit}
+
+
+def diverging_scale() -> object:
+    """The theme's colour scale for signed values, its middle at zero."""
+    return go.Figure().layout.template.layout.colorscale.diverging
+
+
+def add_frame(
+    figure: go.Figure, rows: tuple[int, int], columns: tuple[int, int], colour: str, *, subplot: int = 1
+) -> None:
+    """Frame cells of a heatmap, from the first to the last of these rows and columns, in one of the subplots."""
+    axis = "" if subplot == 1 else str(subplot)
+    figure.add_shape(
+        type="rect",
+        x0=columns[0] - 0.5,
+        x1=columns[1] + 0.5,
+        y0=rows[0] - 0.5,
+        y1=rows[1] + 0.5,
+        xref=f"x{axis}",
+        yref=f"y{axis}",
+        line={"color": colour, "width": 3},
+    )

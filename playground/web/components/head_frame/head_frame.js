@@ -1,0 +1,29 @@
+const watching = new WeakMap()
+
+export default function ({ data, parentElement }) {
+  const grid = parentElement.getRootNode().host.closest(`.st-key-${data.container}`)
+  const place = () => {
+    const picture = grid.querySelector(".nsewdrag")
+    const holder = picture?.closest(".svg-container")
+    if (!holder) return
+    let frame = holder.querySelector(":scope > .head-frame")
+    if (!frame) {
+      frame = document.createElement("div")
+      frame.className = "head-frame"
+      holder.append(frame)
+    }
+    const inner = picture.getBoundingClientRect(), outer = holder.getBoundingClientRect()
+    const width = inner.width / data.heads, height = inner.height / data.layers
+    Object.assign(frame.style, {
+      position: "absolute", pointerEvents: "none", boxSizing: "border-box", border: `3px solid ${data.colour}`,
+      left: `${inner.left - outer.left + data.head * width - 2}px`, width: `${width + 2}px`,
+      top: `${inner.top - outer.top + data.layer * height - 2}px`, height: `${height + 2}px`,
+    })
+  }
+  watching.get(parentElement)?.disconnect()
+  const watch = new MutationObserver(() => requestAnimationFrame(place))
+  watch.observe(grid, { subtree: true, childList: true, attributes: true, attributeFilter: ["width", "height"] })
+  watching.set(parentElement, watch)
+  place()
+  return () => watch.disconnect()
+}

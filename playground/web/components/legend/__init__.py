@@ -1,0 +1,30 @@
+"""The legend of several charts beside each other: each line with its name, in rows that wrap on a narrow screen."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from playground.web.components.load_component import load_component
+
+_legend = load_component("legend", draws=True)
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """One line of the charts.
+
+    Attributes:
+        name: what it stands for.
+        colour: as CSS writes it.
+        dash: `solid`, `dash`, `dot` or `dashdot`, as in Plotly.
+        state: `done`, `growing`, or still `coming`.
+    """
+
+    name: str
+    colour: str
+    dash: str
+    state: str
+
+
+def draw_legend(key: str, entries: Sequence[LegendEntry]) -> None:
+    """Draw the legend, in a container of its key."""
+    _legend(key=key, data={"entries": [asdict(entry) for entry in entries]})

@@ -1,0 +1,23 @@
+"""Loads a component's files once, as the module of its folder is imported."""
+
+from pathlib import Path
+
+import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
+
+_FOLDER = Path(__file__).parent
+
+
+def load_component(name: str, *, draws: bool = False) -> ComponentRenderer:
+    """Declare the component whose files `<name>.js`, `.css` and `.html` lie in the folder of its name.
+
+    The front end imports every script from memory, where no script can import another. So `elements.js`, the helpers
+    that several of them share, is put in front of those that draw.
+
+    Args:
+        name: the folder's, and the one under which Streamlit knows the component; `.css` and `.html` may be missing.
+        draws: whether the script uses the helpers.
+    """
+    texts = {file.suffix: file.read_text(encoding="utf-8") for file in sorted((_FOLDER / name).glob(f"{name}.*"))}
+    helpers = (_FOLDER / "elements.js").read_text(encoding="utf-8") if draws else ""
+    return st.components.v2.component(name, html=texts.get(".html"), css=texts.get(".css"), js=helpers + texts[".js"])

@@ -1,0 +1,51 @@
+"""A head's lines are its heaviest weights."""
+
+import numpy as np
+
+from playground.figures import palette
+from playground.figures.theme import token_names
+from playground.web.components.head_lines import HeadLines, head_lines, strongest_keys
+
+TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
+T = len(TOKENS)
+EVERY = np.ones(T, dtype=bool)
+
+
+def lines_of(drawn: HeadLines) -> list[tuple[int, int]]:
+    """Every line as its two ends, query and key."""
+    return [edge for stroke in drawn.strokes for edge in stroke.edges]
+
+
+def test_lines_lead_from_every_query_to_its_strongest_keys() -> None:
+    pattern = np.zeros((T, T), dtype=np.float32)
+    pattern[:, 0] = 0.6
+    pattern[:, 5] = 0.4
+    pattern[3, 0], pattern[3, 2] = 0.01, 0.59  # below what is drawn
+    drawn = head_lines(pattern, TOKENS, 3, shown=EVERY)
+    expected = {(q, k) for q in range(T) for k in range(T) if pattern[q, k] > 0.02}
+    assert sorted(lines_of(drawn)) == sorted(expected)
+    assert drawn.names == token_names(TOKENS)
+
+
+def test_a_line_is_as_thick_as_its_weight_is_heavy_and_the_chosen_querys_stand_out() -> None:
+    pattern = np.diag(np.array([0.02, 0.1, 0.25, 0.5, 0.75, 1.0], dtype=np.float32))
+    strokes = head_lines(pattern, TOKENS, 2, shown=EVERY).strokes
+    widths = {stroke.edges[0][0]: stroke.width for stroke in strokes if stroke.edges[0][0] != 5}
+    assert widths == {0: 1, 1: 2, 2: 4, 3: 6, 4: 9}
+    assert [stroke.edges for stroke in strokes if stroke.colour == palette.ATTENTION] == [[(2, 2)]]
+    assert strokes[-1].colour == palette.ATTENTION  # above the others
+
+
+def test_at_most_the_strongest_keys_are_drawn() -> None:
+    pattern = np.full((8, 8), 1 / 8, dtype=np.float32)
+    drawn = lines_of(head_lines(pattern, [f"t{i}" for i in range(8)], 0, shown=np.ones(8, dtype=bool)))
+    assert len(drawn) == 8 * strongest_keys(8)
+
+
+def test_lines_leave_hidden_tokens_out() -> None:
+    shown = np.array([False, True, True, True, True, False])
+    drawn = head_lines(np.full((T, T), 1 / T, dtype=np.float32), TOKENS, 2, shown=shown)
+    assert {end for line in lines_of(drawn) for end in line} == {0, 1, 2, 3}
+    assert drawn.names == token_names(TOKENS)[1:5]
+    empty = head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, shown=np.zeros(T, dtype=bool))
+    assert lines_of(empty) == []
