@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from benchmarks.model import compare
 from benchmarks.results import Result, interleaved
 from playground.presets import PRESETS
-from playground.training.evaluation import N_LOOKS
-from playground.training.losses import IGNORE
+from playground.training.evaluation import N_EVALUATIONS
 from playground.training.recipe import Recipe
-from playground.training.tasks.data import Data, make_data
+from playground.training.tasks import Data, make_data
+from playground.training.tasks.examples import IGNORE
 from playground.training.trainer import Trainer
 
 CONFIG = replace(
@@ -21,7 +21,7 @@ CONFIG = replace(
 )
 """The training page's sizes; without the two things that torch.nn's encoder has not, and BERT has."""
 
-RECIPE = Recipe(steps=100_000, schedule="constant")
+RECIPE = Recipe(steps=100_000, schedule="constant", lr=1e-3)
 
 STEPS = 10
 """In one round."""
@@ -46,7 +46,7 @@ class Plain(nn.Module):
         return self.head(self.encoder(x, src_key_padding_mask=padding))  # type: ignore[no-any-return]
 
 
-def measure() -> Iterator[Result]:
+def evaluate() -> Iterator[Result]:
     """A step, and watching."""
     data = make_data(RECIPE)
     trainer = Trainer(CONFIG, RECIPE, data=data, watch=False)
@@ -92,11 +92,11 @@ def watching(data: Data) -> Result:
         steps = Trainer(CONFIG, recipe, data=data, watch=watch).run()
 
         def to_the_next_look() -> None:
-            for _ in range(recipe.steps // N_LOOKS):
+            for _ in range(recipe.steps // N_EVALUATIONS):
                 next(steps)
 
         return to_the_next_look
 
-    times = interleaved({"alone": blocks(False), "watched": blocks(True)}, rounds=N_LOOKS - 1)
-    what = f"{recipe.steps // N_LOOKS} steps of a run of {recipe.steps}, watched / not watched"
+    times = interleaved({"alone": blocks(False), "watched": blocks(True)}, rounds=N_EVALUATIONS - 1)
+    what = f"{recipe.steps // N_EVALUATIONS} steps of a run of {recipe.steps}, watched / not watched"
     return compare(what, times["watched"], times["alone"], 1.1)

@@ -9,7 +9,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.text import Batch, Sentences, split_sentences
-from playground.training.after.trained_network import Trained
+from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import link, params
 from playground.web.choices.kinds import Whole
 from playground.web.session import caches, memory_budget, trained_slot
@@ -84,7 +84,7 @@ class Setup:
         return memory_budget.opened() if self["weights"] == "mine" else None
 
     @property
-    def trained(self) -> Trained | None:
+    def trained(self) -> TrainedNetwork | None:
         """What was trained here, where that is what is shown, or what it was before."""
         return trained_slot.shown() if self["weights"] == "trained here" else None
 
