@@ -1,5 +1,6 @@
 """Training beside plain torch.nn: the same network, optimiser and batches, and what it costs to watch."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from benchmarks.model import compare
 from benchmarks.results import Result, interleaved
 from playground.presets import PRESETS
+from playground.training.cost import measure_speed
 from playground.training.evaluation import N_EVALUATIONS
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
@@ -60,6 +62,7 @@ def evaluate() -> Iterator[Result]:
     what = f"{STEPS} training steps of {RECIPE.batch_size} sequences / the same network in torch.nn"
     yield compare(what, times["ours"], times["torch"], 1.0)
     yield watching(data)
+    yield from estimates()
 
 
 def plain_loop(data: Data) -> Callable[[], None]:
@@ -100,3 +103,16 @@ def watching(data: Data) -> Result:
     times = interleaved({"alone": blocks(False), "watched": blocks(True)}, rounds=N_EVALUATIONS - 1)
     what = f"{recipe.steps // N_EVALUATIONS} steps of a run of {recipe.steps}, watched / not watched"
     return compare(what, times["watched"], times["alone"], 1.1)
+
+
+def estimates() -> Iterator[Result]:
+    """How long two runs take, over what the page says before; a factor of two either way is what "about" promises."""
+    cpu = torch.device("cpu")
+    for recipe in (Recipe(), Recipe(task="brackets", length=32, n_train=1_024, steps=300, batch_size=64)):
+        expected = measure_speed(cpu).seconds(CONFIG, recipe)
+        trainer = Trainer(CONFIG, recipe)
+        started = time.perf_counter()
+        for _ in trainer.run():
+            pass
+        what = f"seconds of {recipe.steps} steps of {recipe.task}, length {recipe.length} / the page's estimate"
+        yield compare(what, [time.perf_counter() - started], [expected], 2.0)

@@ -59,12 +59,14 @@ def test_the_table_has_a_row_for_every_run() -> None:
     assert list(found.index) == titles
     assert list(found.columns) == list(COLUMNS.values())
     assert row(found, "none of them") == pytest.approx(
-        {"training": 100, "validation": 40, "gap": 60, "in use": 40, "more": 0, "loss": 3, "change": 0,
-         "ended": "after 500 steps"}
+        {"training": 100, "validation": 40, "gap": 60, "accuracy": 40, "accuracy_change": 0, "loss": 3,
+         "loss_change": 0,
+         "ending": "after 500 steps"}
     )  # fmt: skip
     assert row(found, "Dropout at residual connections") == pytest.approx(
-        {"training": 98, "validation": 50, "gap": 48, "in use": 50, "more": 10, "loss": 2, "change": -1,
-         "ended": "after 500 steps"}
+        {"training": 98, "validation": 50, "gap": 48, "accuracy": 50, "accuracy_change": 10, "loss": 2,
+         "loss_change": -1,
+         "ending": "after 500 steps"}
     )  # fmt: skip
     assert row(found, "Early stopping")["ending"] == "stopped at 200, kept 75"
     now = row(found, "Gradient clipping")
@@ -166,7 +168,7 @@ def test_a_missing_causal_mask_is_no_cause_where_nothing_is_lost_in_use(used: fl
 def test_a_run_that_ran_away_is_named() -> None:
     away: dict[str, Any] = {"steps": 12, "kept": 0, "outcome": "diverged"}
     said = summarise_ablation([result(None, 0.1, 0.1, 2.0, **away), result("clip", 0.1, 0.1, 2.0, **away)], N)
-    assert said[0] == "The run with **none of them** ran away: what is measured are its weights of step 0."
+    assert said[0] == "The run with **none of them** ran away, and what is measured are its weights of step 0."
     assert "**Gradient clipping** ran away: what is measured are its weights of step 0." in said
 
 
