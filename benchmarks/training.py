@@ -1,5 +1,6 @@
 """Training beside plain torch.nn: the same network, optimiser and batches, and what it costs to watch."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -10,10 +11,11 @@ from torch import Tensor, nn
 from benchmarks.model import compare
 from benchmarks.results import Result, interleaved
 from playground.presets import PRESETS
-from playground.training.evaluation import N_LOOKS
-from playground.training.losses import IGNORE
+from playground.training.cost import measure_speed
+from playground.training.evaluation import N_EVALUATIONS
 from playground.training.recipe import Recipe
-from playground.training.tasks.data import Data, make_data
+from playground.training.tasks import Data, make_data
+from playground.training.tasks.examples import IGNORE
 from playground.training.trainer import Trainer
 
 CONFIG = replace(
@@ -21,7 +23,7 @@ CONFIG = replace(
 )
 """The training page's sizes; without the two things that torch.nn's encoder has not, and BERT has."""
 
-RECIPE = Recipe(steps=100_000, schedule="constant")
+RECIPE = Recipe(steps=100_000, schedule="constant", lr=1e-3)
 
 STEPS = 10
 """In one round."""
@@ -46,7 +48,7 @@ class Plain(nn.Module):
         return self.head(self.encoder(x, src_key_padding_mask=padding))  # type: ignore[no-any-return]
 
 
-def measure() -> Iterator[Result]:
+def evaluate() -> Iterator[Result]:
     """A step, and watching."""
     data = make_data(RECIPE)
     trainer = Trainer(CONFIG, RECIPE, data=data, watch=False)
@@ -60,6 +62,7 @@ def measure() -> Iterator[Result]:
     what = f"{STEPS} training steps of {RECIPE.batch_size} sequences / the same network in torch.nn"
     yield compare(what, times["ours"], times["torch"], 1.0)
     yield watching(data)
+    yield from estimates()
 
 
 def plain_loop(data: Data) -> Callable[[], None]:
@@ -92,11 +95,24 @@ def watching(data: Data) -> Result:
         steps = Trainer(CONFIG, recipe, data=data, watch=watch).run()
 
         def to_the_next_look() -> None:
-            for _ in range(recipe.steps // N_LOOKS):
+            for _ in range(recipe.steps // N_EVALUATIONS):
                 next(steps)
 
         return to_the_next_look
 
-    times = interleaved({"alone": blocks(False), "watched": blocks(True)}, rounds=N_LOOKS - 1)
-    what = f"{recipe.steps // N_LOOKS} steps of a run of {recipe.steps}, watched / not watched"
+    times = interleaved({"alone": blocks(False), "watched": blocks(True)}, rounds=N_EVALUATIONS - 1)
+    what = f"{recipe.steps // N_EVALUATIONS} steps of a run of {recipe.steps}, watched / not watched"
     return compare(what, times["watched"], times["alone"], 1.1)
+
+
+def estimates() -> Iterator[Result]:
+    """How long two runs take, over what the page says before; a factor of two either way is what "about" promises."""
+    cpu = torch.device("cpu")
+    for recipe in (Recipe(), Recipe(task="brackets", length=32, n_train=1_024, steps=300, batch_size=64)):
+        expected = measure_speed(cpu).seconds(CONFIG, recipe)
+        trainer = Trainer(CONFIG, recipe)
+        started = time.perf_counter()
+        for _ in trainer.run():
+            pass
+        what = f"seconds of {recipe.steps} steps of {recipe.task}, length {recipe.length} / the page's estimate"
+        yield compare(what, [time.perf_counter() - started], [expected], 2.0)

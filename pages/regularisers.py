@@ -3,10 +3,10 @@
 import streamlit as st
 
 from playground.training.augment import augment
+from playground.training.evaluation import evaluate_unbatched
 from playground.training.losses import cross_entropy, distillation
 from playground.training.optimiser import clip_gradient
-from playground.training.regularisers.ablation import Ablation, arms
-from playground.training.regularisers.unbatched_evaluation import measure_in_use
+from playground.training.regularisers.ablation import Ablation, ablation_runs
 from playground.web.shared import panels
 from playground.web.views.regularisers import ablation_view, catalogue_view
 
@@ -21,4 +21,6 @@ ablation_view.start_row(plan)
 ablation_view.draw(plan)
 st.subheader("The ten, one by one")
 catalogue_view.catalogue()
-panels.code_behind("regularisers", arms, Ablation, measure_in_use, augment, cross_entropy, distillation, clip_gradient)
+panels.code_behind(
+    "regularisers", ablation_runs, Ablation, evaluate_unbatched, augment, cross_entropy, distillation, clip_gradient
+)

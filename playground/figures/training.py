@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,41 +10,51 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures.theme import label, style
-from playground.training.history import Evaluation, History
 
 Array = NDArray[np.float32]
 
 MOST_POINTS = 100
-"""Of a curve over all steps: more would not be seen, and are sent anew at every look."""
+"""Of a curve over all steps: more would not be seen, and are sent anew at every update."""
 
 LOGARITHMIC_FROM = 4
 """Where the largest loss is this many times that of guessing, the axis is logarithmic."""
 
-SETS = {"train": ("training set", palette.TRAINING), "validation": ("validation set", palette.VALIDATION)}
-"""How the two sets are called, and their colours."""
+
+@dataclass(frozen=True)
+class Evaluations:
+    """Loss in nats, or the share of right answers, of both sets after some steps.
+
+    Attributes:
+        steps: optimisation steps done before each evaluation.
+        train: of the training set.
+        validation: of the validation set.
+    """
+
+    steps: Sequence[int]
+    train: Sequence[float]
+    validation: Sequence[float]
 
 
-def loss_curves(history: History, steps: int, n_classes: int) -> go.Figure:
+def loss_curves(batches: Sequence[float], evaluations: Evaluations, steps: int, n_classes: int) -> go.Figure:
     """The loss of batches, their running mean, and the loss of both sets at every evaluation, in nats.
 
     Args:
-        history: so far.
+        batches: the loss of every step so far.
+        evaluations: losses so far.
         steps: of the whole run.
         n_classes: what is chosen from: guessing costs ln(n_classes).
     """
-    losses = finite(history.loss)
+    losses = finite(batches)
     figure = go.Figure()
     together, span = window(len(losses)), max(2, steps // 25)
     name = "batches" if together == 1 else f"batches, mean of each {together}"
     _line(figure, *thinned(losses), name, palette.MUTED, width=1)
     _line(figure, *sampled(running_mean(losses, span)), f"mean of {span} batches", palette.RESIDUAL, width=2)
-    for name, (title, colour) in SETS.items():
-        measures = [getattr(look, name).loss for look in history.evaluations]
-        _points(figure, history.evaluations, measures, title, colour, "%{y:.4f} nats")
+    _add_both_sets(figure, evaluations, "%{y:.4f} nats")
     guess = math.log(n_classes)
     level(figure, steps, guess, f"guessing: ln {n_classes} = {guess:.2f}")
-    seen = [guess, *losses, *(look.validation.loss for look in history.evaluations)]
-    top = max((loss for loss in seen if math.isfinite(loss)), default=guess)
+    drawn = [guess, *losses, *evaluations.validation]
+    top = max((loss for loss in drawn if math.isfinite(loss)), default=guess)
     if top > LOGARITHMIC_FROM * guess:
         figure.update_yaxes(title="loss, nats (log scale)", type="log", exponentformat="power")
     else:
@@ -51,18 +62,16 @@ def loss_curves(history: History, steps: int, n_classes: int) -> go.Figure:
     return _over_steps(figure, steps, height=290, legend=True)
 
 
-def accuracy_curves(evaluations: Sequence[Evaluation], steps: int, baseline: float) -> go.Figure:
+def accuracy_curves(evaluations: Evaluations, steps: int, baseline: float) -> go.Figure:
     """The share of right answers in both sets, beside the simple rule's.
 
     Args:
-        evaluations: so far.
+        evaluations: shares so far.
         steps: of the whole run.
         baseline: the rule's share on the validation set.
     """
     figure = go.Figure()
-    for name, (title, colour) in SETS.items():
-        shares = [getattr(look, name).accuracy for look in evaluations]
-        _points(figure, evaluations, shares, title, colour, "%{y:.2%}")
+    _add_both_sets(figure, evaluations, "%{y:.2%}")
     level(figure, steps, baseline, f"simple rule: {baseline:.0%}")
     figure.update_yaxes(title="right answers", range=[0, 1.04], tickformat=".0%")
     return _over_steps(figure, steps, height=250, legend=True)
@@ -166,18 +175,20 @@ def _line(figure: go.Figure, at: Array, values: Array, name: str, colour: str, *
     )
 
 
-def _points(
-    figure: go.Figure, evaluations: Sequence[Evaluation], values: Sequence[float], name: str, colour: str, number: str
-) -> None:
-    figure.add_scatter(
-        x=np.array([look.step for look in evaluations], np.int32),
-        y=np.array(values, np.float32),
-        name=name,
-        mode="lines+markers",
-        line={"color": colour, "width": 2},
-        marker={"size": 6, "symbol": "circle" if name == SETS["train"][0] else "diamond"},
-        hovertemplate=f"after step %{{x}}: {number}<extra>{name}</extra>",
-    )
+def _add_both_sets(figure: go.Figure, evaluations: Evaluations, number: str) -> None:
+    for values, name, colour, symbol in (
+        (evaluations.train, "training set", palette.TRAINING, "circle"),
+        (evaluations.validation, "validation set", palette.VALIDATION, "diamond"),
+    ):
+        figure.add_scatter(
+            x=np.array(evaluations.steps, np.int32),
+            y=np.array(values, np.float32),
+            name=name,
+            mode="lines+markers",
+            line={"color": colour, "width": 2},
+            marker={"size": 6, "symbol": symbol},
+            hovertemplate=f"after step %{{x}}: {number}<extra>{name}</extra>",
+        )
 
 
 def level(

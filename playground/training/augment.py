@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from playground.training.recipe import Recipe
-from playground.training.tasks.catalogue import TASKS
-from playground.training.tasks.data import MASK_ID, SPECIALS
+from playground.training.tasks import TASKS
+from playground.training.tasks.examples import MASK_ID, SPECIALS
 
 
 def augment(ids: Tensor, mask: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
@@ -26,31 +26,32 @@ def augment(ids: Tensor, mask: Tensor, recipe: Recipe, generator: torch.Generato
     """
     shift, start = torch.rand(2, len(ids), 1, generator=generator).to(ids.device)
     swap, single = torch.rand(2, *ids.shape, generator=generator).to(ids.device)
-    if recipe.token_swapping > 0 and TASKS[recipe.task].kind != "language":
-        ids = swap_neighbours(ids, _plain(ids, mask), (shift < 0.5).to(torch.int64), swap < recipe.token_swapping)
+    if recipe.token_swapping > 0 and not TASKS[recipe.task].predicts_next:
+        movable = ordinary_tokens(ids, mask)
+        ids = swap_neighbours(ids, movable, (shift < 0.5).to(torch.int64), swap < recipe.token_swapping)
     hidden = single < recipe.token_masking
     if recipe.span_masking > 0:
-        hidden |= span(mask, recipe.span_masking, start)
-    return ids.masked_fill(hidden & _plain(ids, mask), MASK_ID)
+        hidden |= draw_span(mask, recipe.span_masking, start)
+    return ids.masked_fill(hidden & ordinary_tokens(ids, mask), MASK_ID)
 
 
-def swap_neighbours(ids: Tensor, plain: Tensor, shift: Tensor, chosen: Tensor) -> Tensor:
+def swap_neighbours(ids: Tensor, movable: Tensor, shift: Tensor, chosen: Tensor) -> Tensor:
     """Exchange the tokens of chosen pairs: of positions 0 and 1, 2 and 3, …, or with shift 1 of 1 and 2, 3 and 4, ….
 
     Args:
         ids: (B, T).
-        plain: (B, T) bool, tokens that may be moved.
+        movable: (B, T) bool, tokens that may be moved.
         shift: (B, 1), 0 or 1.
         chosen: (B, T) bool, read at the first position of each pair.
     """
     places = torch.arange(ids.shape[1], device=ids.device)
-    begins = (places % 2 == shift) & chosen & plain & (places < ids.shape[1] - 1)  # (B, T)
-    begins &= plain.roll(-1, 1)
+    begins = (places % 2 == shift) & chosen & movable & (places < ids.shape[1] - 1)  # (B, T)
+    begins &= movable.roll(-1, 1)
     move = begins.to(torch.int64) - begins.roll(1, 1).to(torch.int64)  # the last position never begins a pair
     return ids.gather(1, places + move)
 
 
-def span(mask: Tensor, share: float, start: Tensor) -> Tensor:
+def draw_span(mask: Tensor, share: float, start: Tensor) -> Tensor:
     """One run of tokens of each sequence, round(share · its length) long, (B, T) bool.
 
     Args:
@@ -65,6 +66,6 @@ def span(mask: Tensor, share: float, start: Tensor) -> Tensor:
     return mask & (rank >= first) & (rank < first + size)
 
 
-def _plain(ids: Tensor, mask: Tensor) -> Tensor:
+def ordinary_tokens(ids: Tensor, mask: Tensor) -> Tensor:
     """Where a symbol or a character stands; the specials of a decoder never occur in what an encoder reads."""
     return mask & (ids >= len(SPECIALS))

@@ -12,22 +12,23 @@ from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.runs.budget import check_budget, check_pair_budget
-from playground.training.evaluation import N_LOOKS
+from playground.training.architecture import teacher_config
+from playground.training.evaluation import N_EVALUATIONS
 from playground.training.losses import cross_entropy
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe
-from playground.training.trainer import wider
+from playground.training.tasks import TASKS
 
-MAX_NUMBERS = 150_000_000
+MAX_ACTIVATIONS = 150_000_000
 """Numbers that one step may hold for its backward pass, in fp32: 600 MB."""
 
 _BACKWARD = 3
 """A training step costs three forward passes: its own, and two for the gradients of inputs and of weights."""
 
-_HOLD = 60
+_PER_ACTIVATION = 60
 """Operations for each number held for the backward pass: what is no matrix product reads and writes memory."""
 
-_UPDATE = 40
+_PER_PARAMETER = 40
 """Operations for each parameter, as long as one multiplication takes: Adam reads and writes five numbers for each."""
 
 
@@ -46,14 +47,14 @@ class Speed:
     def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
         """How long a run takes, its teacher's included."""
         own = self._seconds(config, recipe)
-        return own + (self._seconds(wider(config), recipe) if recipe.distill > 0 else 0.0)
+        return own + (self._seconds(teacher_config(config), recipe) if recipe.distill > 0 else 0.0)
 
     def _seconds(self, config: ModelConfig, recipe: Recipe) -> float:
         size = min(recipe.batch_size, recipe.n_train)
-        looked_at = N_LOOKS * (recipe.n_validation + min(recipe.n_train, recipe.n_validation))
+        evaluated = N_EVALUATIONS * (recipe.n_validation + min(recipe.n_train, recipe.n_validation))
         layers = config.n_layers + 2  # the embeddings with the head, and all that is done around the network
-        work = (recipe.steps + looked_at / size / _BACKWARD) * _work(config, size, recipe.length)
-        return _halves(recipe) * (recipe.steps * layers * self.layer + work * self.operation)
+        work = (recipe.steps + evaluated / size / _BACKWARD) * _work(config, size, recipe.length)
+        return _n_encoders(recipe) * (recipe.steps * layers * self.layer + work * self.operation)
 
 
 def measure_speed(device: torch.device) -> Speed:
@@ -71,16 +72,16 @@ def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds
     Raises:
         TooLargeError: says what to make smaller.
     """
-    largest = wider(config) if recipe.distill > 0 else config
+    largest = teacher_config(config) if recipe.distill > 0 else config
     check_budget(largest, max_parameters)
-    if recipe.task.startswith("seq2seq"):
+    if TASKS[recipe.task].has_decoder:
         check_pair_budget(largest, largest.vocab_size, max_parameters)
-    numbers = held(largest, recipe)
-    if numbers > MAX_NUMBERS:
-        fits = max(1, min(recipe.batch_size, recipe.n_train) * MAX_NUMBERS // numbers)
+    numbers = count_activations(largest, recipe)
+    if numbers > MAX_ACTIVATIONS:
+        fits = max(1, min(recipe.batch_size, recipe.n_train) * MAX_ACTIVATIONS // numbers)
         raise TooLargeError(
             f"One step would hold {numbers:,} numbers for its backward pass, and this server holds at most "
-            f"{MAX_NUMBERS:,}: a batch of {fits} sequences would fit, or shorter ones, or fewer layers."
+            f"{MAX_ACTIVATIONS:,}: a batch of {fits} sequences would fit, or shorter ones, or fewer layers."
         )
     seconds = speed.seconds(config, recipe)
     if seconds > max_seconds:
@@ -94,12 +95,12 @@ def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds
     return seconds
 
 
-def held(config: ModelConfig, recipe: Recipe) -> int:
+def count_activations(config: ModelConfig, recipe: Recipe) -> int:
     """About how many numbers one training step holds for its backward pass."""
-    return round(_halves(recipe) * _held(config, min(recipe.batch_size, recipe.n_train), recipe.length))
+    return round(_n_encoders(recipe) * _activations(config, min(recipe.batch_size, recipe.n_train), recipe.length))
 
 
-def _held(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
+def _activations(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
     each = 12 * config.d_model + 3 * config.d_ff + 4 * config.n_heads * n_tokens
     return config.n_layers * n_sequences * n_tokens * each
 
@@ -107,12 +108,16 @@ def _held(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
 def _work(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
     """What one training step of an encoder computes, in floating-point operations."""
     products = _BACKWARD * count_flops(config, n_tokens, n_sequences).total
-    return products + _HOLD * _held(config, n_sequences, n_tokens) + _UPDATE * count_parameters(config).total
+    return (
+        products
+        + _PER_ACTIVATION * _activations(config, n_sequences, n_tokens)
+        + _PER_PARAMETER * count_parameters(config).total
+    )
 
 
-def _halves(recipe: Recipe) -> float:
+def _n_encoders(recipe: Recipe) -> float:
     """How many encoders a network is worth; a decoder's block attends twice."""
-    return 2.5 if recipe.task.startswith("seq2seq") else 1.0
+    return 2.5 if TASKS[recipe.task].has_decoder else 1.0
 
 
 def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.device) -> float:

@@ -1,69 +1,109 @@
-"""Looking at a network while it learns: loss and accuracy over a set, and attention on one sequence."""
+"""A network's scores under a recipe's masks, and what they are worth: loss, accuracy, and attention on one sequence."""
+
+from dataclasses import replace
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.model import Trace
+from playground.model import EncoderDecoder, Trace, causal_and_padding, causal_mask
 from playground.runs.pair_run import POINTS, stacked
 from playground.training.history import Measure, Snapshot
-from playground.training.losses import IGNORE
-from playground.training.network import Network, Tagger, scores
+from playground.training.network import Network, Tagger
 from playground.training.recipe import Recipe
-from playground.training.tasks.data import Data, Examples
+from playground.training.tasks import TASKS, Data, Examples
+from playground.training.tasks.examples import IGNORE
 
-N_LOOKS = 20
+N_EVALUATIONS = 20
 """Evaluations of a run, the one before the first step not counted."""
 
-MAX_KEPT = 8_000_000
-"""Attention weights that a run keeps, over all snapshots."""
+MAX_SNAPSHOT_NUMBERS = 8_000_000
+"""Attention weights that a run saves, over all snapshots."""
 
 _TOKENS = 8_192
-"""Of one pass while measuring."""
+"""Of one pass while evaluating."""
 
 
-def look_steps(steps: int) -> frozenset[int]:
-    """The steps after which a run of `steps` is looked at: evenly spaced, with the first and the last."""
-    return frozenset(round(steps * i / N_LOOKS) for i in range(N_LOOKS + 1))
+def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace | None = None) -> Tensor:
+    """The network's logits for a batch, (B, T', C), with the masks that the recipe leaves on."""
+    if isinstance(network, EncoderDecoder):
+        target_mask = batch.decoder_mask if recipe.mask_padding else None
+        source_mask = batch.mask if recipe.mask_padding else None
+        return cast(Tensor, network(batch.ids, batch.decoder_ids, source_mask, target_mask, trace))
+    return cast(Tensor, network(batch.ids, attention_mask(batch, recipe), trace))
 
 
-def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:
-    """Of these steps, those whose attention a run keeps: evenly spaced, with the first and the last.
-
-    There are as many as `MAX_KEPT` allows, and none where it does not allow two.
-    """
-    sequence = data.validation[slice(0, 1)]
-    n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
-    pairs = n**2 if sequence.decoder_ids is None else n**2 + n_target**2 + n_target * n
-    looks = sorted(look_steps(steps))
-    n_kept = min(len(looks), MAX_KEPT // (config.n_layers * config.n_heads * pairs))
-    if n_kept < 2:
-        return frozenset()
-    return frozenset(looks[round(i * (len(looks) - 1) / (n_kept - 1))] for i in range(n_kept))
+def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
+    """Who may look where in a batch for an encoder: True = may attend; None where everybody may look everywhere."""
+    is_padded = recipe.mask_padding and not bool(batch.mask.all())
+    if not (recipe.causal and TASKS[recipe.task].predicts_next):
+        return batch.mask if is_padded else None
+    return causal_and_padding(batch.mask) if is_padded else causal_mask(batch.ids.shape[1], batch.ids.device)
 
 
-def asked(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """The positions where something is asked: (B, T, C), (B, T) → (S, C), (S,)."""
+def select_scored(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """The positions whose answer is asked for: (B, T, C), (B, T) → (S, C), (S,)."""
     logits, targets = logits.flatten(0, 1), targets.flatten()
-    where = targets != IGNORE
-    return (logits, targets) if bool(where.all()) else (logits[where], targets[where])
+    is_scored = targets != IGNORE
+    return (logits, targets) if bool(is_scored.all()) else (logits[is_scored], targets[is_scored])
 
 
-def measure(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
-    """Loss and accuracy over all positions where something is asked; the network is in eval mode."""
+def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
+    """Loss and accuracy over all positions whose answer is asked for; the network is in eval mode."""
     rows = max(1, _TOKENS // examples.ids.shape[1])
     loss, right, n = 0.0, 0, 0
     with torch.inference_mode():
         for start in range(0, len(examples.ids), rows):
             batch = examples[slice(start, start + rows)].to(device)
-            logits, targets = asked(scores(network, batch, recipe), batch.targets)
+            logits, targets = select_scored(scores(network, batch, recipe), batch.targets)
             loss += torch.nn.functional.cross_entropy(logits, targets, reduction="sum").item()
             right += int((logits.argmax(dim=-1) == targets).sum())
             n += len(targets)
     return Measure(loss / max(n, 1), right / max(n, 1))
 
 
-def snapshot(network: Network, data: Data, recipe: Recipe, step: int, device: torch.device) -> Snapshot:
+def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
+    """Loss and accuracy with every sequence on its own, so without padding, and with later characters hidden.
+
+    With both masks that is what any batch measures; without one of them, it is what such a measurement hides.
+
+    Args:
+        network: in eval mode.
+        examples: N sequences.
+        recipe: what the network was trained with.
+        device: where the network is.
+    """
+    masked = replace(recipe, causal=True, mask_padding=True)
+    lengths, loss, right, n = examples.mask.sum(1), 0.0, 0.0, 0
+    for length in sorted(set(lengths.tolist())):  # those of one length pad each other as little as one alone
+        part = examples[(lengths == length).nonzero().flatten()]
+        measure, n_part = evaluate(network, part, masked, device), part.n_answers
+        loss, right, n = loss + n_part * measure.loss, right + n_part * measure.accuracy, n + n_part
+    return Measure(loss / max(n, 1), right / max(n, 1))
+
+
+def evaluation_steps(steps: int) -> frozenset[int]:
+    """The steps after which a run of `steps` is evaluated: evenly spaced, with the first and the last."""
+    return frozenset(round(steps * i / N_EVALUATIONS) for i in range(N_EVALUATIONS + 1))
+
+
+def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:
+    """Of these steps, those whose attention a run saves: evenly spaced, with the first and the last.
+
+    There are as many as `MAX_SNAPSHOT_NUMBERS` allows, and none where it does not allow two.
+    """
+    sequence = data.validation[slice(0, 1)]
+    n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
+    pairs = n**2 if sequence.decoder_ids is None else n**2 + n_target**2 + n_target * n
+    candidates = sorted(evaluation_steps(steps))
+    n_saved = min(len(candidates), MAX_SNAPSHOT_NUMBERS // (config.n_layers * config.n_heads * pairs))
+    if n_saved < 2:
+        return frozenset()
+    return frozenset(candidates[round(i * (len(candidates) - 1) / (n_saved - 1))] for i in range(n_saved))
+
+
+def take_snapshot(network: Network, data: Data, recipe: Recipe, step: int, device: torch.device) -> Snapshot:
     """Every head's attention on the first validation sequence."""
     trace = Trace(keep=lambda name: name.endswith(".pattern"))
     with torch.inference_mode():

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float32]
+Measured = Literal["accuracy", "loss"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,15 @@ class History:
     def at(self, step: int) -> Evaluation | None:
         """The evaluation after a step, if there was one."""
         return next((evaluation for evaluation in self.evaluations if evaluation.step == step), None)
+
+    def series(self, measured: Measured) -> tuple[list[int], list[float], list[float]]:
+        """Steps of all evaluations, and what was measured there on the training and on the validation set."""
+        evaluations = list(self.evaluations)
+        train, validation = (
+            [getattr(getattr(evaluation, name), measured) for evaluation in evaluations]
+            for name in ("train", "validation")
+        )
+        return [evaluation.step for evaluation in evaluations], train, validation
 
     def copy(self) -> "History":
         """All of it as of now."""

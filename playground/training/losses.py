@@ -5,9 +5,6 @@ Legend: S scored positions, C classes.
 
 from torch import Tensor
 
-IGNORE = -100
-"""The target of a position where nothing is asked."""
-
 
 def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
     """−∑ₖ qₖ log softmax(logits)ₖ, in nats, averaged; q is 1 − ε + ε/C at the target and ε/C elsewhere.

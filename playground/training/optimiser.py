@@ -35,13 +35,13 @@ def learning_rate(step: int, recipe: Recipe) -> float:
     return recipe.lr * min(step / recipe.warmup, math.sqrt(recipe.warmup / step))
 
 
-def clip_gradient(parameters: Iterable[Tensor], largest: float) -> Tensor:
-    """The norm of the whole gradient, (); where it is above `largest`, all of the gradient is scaled down to it.
+def clip_gradient(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
+    """The norm of the whole gradient, (); where it is above `max_norm`, all of the gradient is scaled down to it.
 
     Source: Pascanu et al. 2013, algorithm 1. With 0, it is only measured.
     """
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    norm: Tensor = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-    if largest > 0:
-        torch._foreach_mul_(gradients, torch.clamp(largest / (norm + 1e-6), max=1.0))
+    parameters = list(parameters)
+    norm = torch.nn.utils.get_total_norm(p.grad for p in parameters if p.grad is not None)
+    if max_norm > 0:
+        torch.nn.utils.clip_grads_with_norm_(parameters, max_norm, norm)
     return norm

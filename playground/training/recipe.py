@@ -4,16 +4,15 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 from playground.errors import RecipeError
+from playground.training.tasks import TASKS
+from playground.training.tasks.task import DataRecipe
 
-TaskName = Literal[
-    "copy", "reverse", "sort", "count", "brackets", "masked", "characters", "seq2seq-copy", "seq2seq-reverse"
-]
 OptimizerName = Literal["adam", "adamw", "sgd"]
 ScheduleName = Literal["paper", "constant"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class Recipe(DataRecipe):
     """A training run: its task and data, its optimiser, and ten regularisers, each off at 0 or False.
 
     Two runs of one recipe and one architecture give the same losses on the same kind of device with the same number of
@@ -23,20 +22,6 @@ class Recipe:
         RecipeError: a field has a wrong type or is out of range; the message says what would work.
     """
 
-    task: TaskName = "reverse"
-    """What has to be learnt."""
-    text: str = ""
-    """The text to learn from, where the task is about text; empty: Python's help topics."""
-    length: int = 12
-    """Symbols in the longest sequence; for text, in every window."""
-    n_symbols: int = 10
-    """Different symbols in made-up sequences."""
-    n_train: int = 4096
-    """Sequences to learn from."""
-    n_validation: int = 128
-    """Sequences that are never learnt from, to measure on."""
-    seed: int = 0
-    """Of the data, the initial weights, the order of batches, and every regulariser's draws."""
     steps: int = 600
     """Batches to learn from, one after the other."""
     batch_size: int = 64
@@ -46,7 +31,7 @@ class Recipe:
     """`adam` (Kingma & Ba 2015), `adamw` (Loshchilov & Hutter 2019), or `sgd` with momentum 0.9."""
     schedule: ScheduleName = "paper"
     """`paper`: up in a line for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
-    lr: float = 1e-3
+    lr: float = 2e-3
     """The learning rate; of the paper's schedule its peak."""
     warmup: int = 100
     """Steps until the paper's schedule reaches its peak."""
@@ -90,7 +75,7 @@ class Recipe:
 
 
 _CHOICES: dict[str, tuple[object, ...]] = {
-    "task": get_args(TaskName),
+    "task": tuple(TASKS),
     "optimizer": get_args(OptimizerName),
     "schedule": get_args(ScheduleName),
 }

@@ -1,4 +1,4 @@
-"""One training run, step by step: whoever iterates decides when the next step is taken, and may look in between."""
+"""One training run, step by step: whoever iterates decides when the next step is taken."""
 
 import math
 import time
@@ -11,16 +11,24 @@ from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.model.dropout import POINTS, set_dropout
+from playground.training.architecture import architecture, teacher_config
 from playground.training.augment import augment
-from playground.training.best_weights import Keeper
-from playground.training.evaluation import asked, look_steps, measure, snapshot, snapshot_steps
+from playground.training.best_weights import BestWeights
+from playground.training.evaluation import (
+    evaluate,
+    evaluation_steps,
+    scores,
+    select_scored,
+    snapshot_steps,
+    take_snapshot,
+)
 from playground.training.history import Evaluation, History
 from playground.training.losses import cross_entropy, distillation
-from playground.training.network import architecture, build_network, scores
+from playground.training.network import build_network
 from playground.training.optimiser import build_optimizer, clip_gradient, learning_rate
 from playground.training.recipe import Recipe
 from playground.training.seeding import generator
-from playground.training.tasks.data import Data, Examples, make_data
+from playground.training.tasks import Data, Examples, make_data
 
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 
@@ -28,7 +36,7 @@ DIVERGED = 10
 """A run is given up when its loss is this many times that of guessing, or of the untrained network if that is worse."""
 
 _RECENT = 10
-"""Steps whose average loss is looked at for that."""
+"""Steps whose average loss decides that."""
 
 
 class Trainer:
@@ -39,14 +47,14 @@ class Trainer:
         recipe: what to do.
         device: where; the CPU by default.
         data: the recipe's data, if it is there already.
-        watch: whether to evaluate and to note attention on the way; the weights come out the same.
+        watch: whether to evaluate and to save attention on the way; the weights come out the same.
 
     Attributes:
         config: the architecture that is trained.
         network: the network, in train mode while it is learning and in eval mode afterwards.
         teacher: the run that trains the teacher first, where the recipe distils.
         step: optimisation steps done.
-        history: what was seen so far.
+        history: losses, evaluations and attention so far.
         outcome: how it ended; empty before.
         kept_step: the step after which the network had the weights that it has: at the end, perhaps an earlier one.
 
@@ -66,7 +74,7 @@ class Trainer:
         self.recipe, self.device, self.watch = recipe, device or torch.device("cpu"), watch
         self.data = make_data(recipe) if data is None else data
         self.config = architecture(config, recipe, self.data)
-        self.network = build_network(self.config, recipe, self.data).to(self.device)
+        self.network = build_network(self.config, self.data.task, len(self.data.labels), recipe.seed).to(self.device)
         set_dropout(
             self.network,
             {
@@ -81,13 +89,13 @@ class Trainer:
         self._parameters = list(self.network.parameters())
         self.teacher: Trainer | None = None
         if recipe.distill > 0:
-            self.teacher = Trainer(wider(config), replace(recipe, distill=0.0), device, data=self.data)
+            self.teacher = Trainer(teacher_config(config), replace(recipe, distill=0.0), device, data=self.data)
         self.step = self.kept_step = 0
         self.history = History()
         self.outcome: Outcome = ""
         self._augmenting = generator(recipe.seed, "augment")
-        self._guess = math.log(len(self.data.labels))
-        self._keeper = Keeper(self.network, recipe.patience, self._guess)
+        self._guess_loss = math.log(len(self.data.labels))
+        self._best_weights = BestWeights(self.network, recipe.patience, self._guess_loss)
         self._snapshot_steps = snapshot_steps(self.config, recipe.steps, self.data)
         self._seconds, self._tokens = 0.0, 0
 
@@ -101,15 +109,15 @@ class Trainer:
         """Train; yields after every step of the teacher, then of the network. One iterator for the whole run."""
         if self.teacher is not None:
             yield from self.teacher.run()
-        looks = look_steps(self.recipe.steps) if self.watch or self.recipe.patience else frozenset()
-        self._look()
+        evaluated = evaluation_steps(self.recipe.steps) if self.watch or self.recipe.patience else frozenset()
+        self._evaluate()
         self.network.train()
         for rows in self._batches():
             if not self._learn(self.data.train[rows]):
                 return self._end("diverged")
-            if self.step in looks:
-                self._look()
-                if self._keeper.out_of_patience:
+            if self.step in evaluated:
+                self._evaluate()
+                if self._best_weights.out_of_patience:
                     return self._end("stopped early")
                 self.network.train()
             yield self.step
@@ -117,9 +125,9 @@ class Trainer:
 
     def message(self) -> str:
         """One sentence on how the run ended, and one on its teacher's end if that was a bad one; empty before."""
-        return self._ending() + self._ending_of_the_teacher() if self.outcome else ""
+        return self._describe_end() + self._describe_teacher_end() if self.outcome else ""
 
-    def _ending(self) -> str:
+    def _describe_end(self) -> str:
         if self.outcome == "diverged":
             return (
                 f"The loss ran away at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
@@ -133,7 +141,7 @@ class Trainer:
         kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
         return f"All {self.step:,} steps are done.{kept}"
 
-    def _ending_of_the_teacher(self) -> str:
+    def _describe_teacher_end(self) -> str:
         if self.teacher is None or self.teacher.outcome != "diverged":
             return ""
         return (
@@ -165,7 +173,7 @@ class Trainer:
         self.history.lr.append(lr)
         self.history.grad_norm.append(norm.item())
         self.step += 1
-        if self._ran_away():
+        if self._diverges():
             return False
         for group in self.optimizer.param_groups:
             group["lr"] = lr
@@ -176,47 +184,42 @@ class Trainer:
         return True
 
     def _loss(self, batch: Examples) -> Tensor:
-        logits, targets = asked(scores(self.network, batch, self.recipe), batch.targets)
+        logits, targets = select_scored(scores(self.network, batch, self.recipe), batch.targets)
         loss = cross_entropy(logits, targets, self.recipe.label_smoothing)
         if self.teacher is None:
             return loss
         with torch.no_grad():
-            theirs, _ = asked(scores(self.teacher.network, batch, self.recipe), batch.targets)
+            theirs, _ = select_scored(scores(self.teacher.network, batch, self.recipe), batch.targets)
         share = self.recipe.distill
         return (1 - share) * loss + share * distillation(logits, theirs, self.recipe.temperature)
 
-    def _ran_away(self) -> bool:
+    def _diverges(self) -> bool:
         recent = self.history.loss[-_RECENT:]
         if not math.isfinite(recent[-1] + self.history.grad_norm[-1]):
             return True
-        return sum(recent) / len(recent) > DIVERGED * max(self._guess, self.history.loss[0])
+        return sum(recent) / len(recent) > DIVERGED * max(self._guess_loss, self.history.loss[0])
 
-    def _look(self) -> None:
-        """Evaluate, note attention, and let the keeper see the weights; leaves the network in eval mode."""
+    def _evaluate(self) -> None:
+        """Evaluate, save attention, and update the best weights; leaves the network in eval mode."""
         self.network.eval()
         if not (self.watch or self.recipe.patience):
             return
         n = self.recipe.n_validation
         evaluation = Evaluation(
             step=self.step,
-            train=measure(self.network, self.data.train[slice(0, n)], self.recipe, self.device),
-            validation=measure(self.network, self.data.validation, self.recipe, self.device),
+            train=evaluate(self.network, self.data.train[slice(0, n)], self.recipe, self.device),
+            validation=evaluate(self.network, self.data.validation, self.recipe, self.device),
             tokens_per_second=self._tokens / self._seconds if self._seconds else 0.0,
         )
         self._seconds, self._tokens = 0.0, 0
         if self.step in self._snapshot_steps:
-            self.history.snapshots.append(snapshot(self.network, self.data, self.recipe, self.step, self.device))
+            self.history.snapshots.append(take_snapshot(self.network, self.data, self.recipe, self.step, self.device))
         self.history.evaluations.append(evaluation)
-        self._keeper.see(self.network, self.step, evaluation.validation.loss)
+        self._best_weights.update(self.network, self.step, evaluation.validation.loss)
 
     def _end(self, outcome: Outcome) -> None:
         """Put the weights to keep into the network: the last, unless the loss ran away or the best are wanted."""
-        self.kept_step = self._keeper.restore(self.network, self.step, ran_away=outcome == "diverged")
+        self.kept_step = self._best_weights.restore(self.network, self.step, diverged=outcome == "diverged")
         self.network.eval().requires_grad_(False)
         self.optimizer.state.clear()
         self.outcome = outcome
-
-
-def wider(config: ModelConfig) -> ModelConfig:
-    """The teacher's architecture: the same with twice the width, in the stream and in the feed-forward."""
-    return replace(config, d_model=2 * config.d_model, d_ff=2 * config.d_ff)

@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from playground.training.augment import augment, span
+from playground.training.augment import augment, draw_span
 from playground.training.recipe import Recipe
-from playground.training.tasks.data import MASK_ID, make_data
+from playground.training.tasks import make_data
+from playground.training.tasks.examples import MASK_ID
 
 N, LENGTH = 2_000, 12
 DATA = make_data(Recipe(length=LENGTH, n_train=N, n_validation=1)).train
@@ -91,7 +92,7 @@ def test_span_masking_hides_one_run_of_the_right_length_anywhere(share: float) -
 
 def test_every_place_of_a_span_is_equally_likely() -> None:
     mask = torch.ones(7_000, 9, dtype=torch.bool)
-    found = span(mask, 1 / 3, torch.rand(7_000, 1, generator=torch.Generator().manual_seed(0)))
+    found = draw_span(mask, 1 / 3, torch.rand(7_000, 1, generator=torch.Generator().manual_seed(0)))
     counts = found.to(torch.int64).argmax(1).bincount(minlength=9)
     assert counts[7:].sum() == 0
     assert (((counts[:7] - 1_000) ** 2) / 1_000).sum() < 22.5  # χ² of 6: 99.9 %
@@ -100,7 +101,7 @@ def test_every_place_of_a_span_is_equally_likely() -> None:
 def test_the_largest_draw_still_fits() -> None:
     mask = torch.ones(1, 256, dtype=torch.bool)
     last = torch.tensor([[1 - 2**-24]])
-    assert span(mask, 0.5, last)[0].nonzero().flatten().tolist() == list(range(128, 256))
+    assert draw_span(mask, 0.5, last)[0].nonzero().flatten().tolist() == list(range(128, 256))
 
 
 def test_switching_one_on_leaves_the_others_their_draws() -> None:

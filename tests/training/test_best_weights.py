@@ -1,22 +1,22 @@
-"""A keeper holds the best weights or the last good ones, and no others."""
+"""A best holds the best weights or the last good ones, and no others."""
 
 import math
 
 import pytest
 import torch
 
-from playground.training.best_weights import Keeper
+from playground.training.best_weights import BestWeights
 
 
 def test_a_keeper_forgets_what_is_no_number() -> None:
     network = torch.nn.Linear(1, 1)
-    keeper = Keeper(network, patience=0, guess=1.0)
-    keeper.see(network, 3, 1.0)
+    best = BestWeights(network, patience=0, guess_loss=1.0)
+    best.update(network, 3, 1.0)
     good = network.weight.item()
     with torch.no_grad():
         network.weight.fill_(math.nan)
-    keeper.see(network, 4, math.nan)
-    assert keeper.restore(network, 5, ran_away=True) == 3
+    best.update(network, 4, math.nan)
+    assert best.restore(network, 5, diverged=True) == 3
     assert network.weight.item() == good
 
 
@@ -38,19 +38,19 @@ def test_a_keeper_brings_back_the_best_or_the_last_good_ones(
 ) -> None:
     network = torch.nn.Linear(1, 1, bias=False).requires_grad_(False)
     network.weight.fill_(0)
-    keeper = Keeper(network, patience, guess=3.0)
+    best = BestWeights(network, patience, guess_loss=3.0)
     for step, loss in enumerate(losses):
         network.weight.fill_(step)
-        keeper.see(network, step, loss)
-    assert keeper.restore(network, len(losses) - 1, ran_away=ran_away) == kept
+        best.update(network, step, loss)
+    assert best.restore(network, len(losses) - 1, diverged=ran_away) == kept
     assert network.weight.item() == kept
 
 
 @pytest.mark.parametrize("patience", [0, 5])
 def test_a_keeper_holds_one_copy(patience: int) -> None:
     network = torch.nn.Linear(1, 1)
-    keeper = Keeper(network, patience, guess=1.0)
+    best = BestWeights(network, patience, guess_loss=1.0)
     for step, loss in enumerate((0.5, 0.9, 0.7)):
-        keeper.see(network, step, loss)
-    copies = [value[1] for value in vars(keeper).values() if isinstance(value, tuple)]
+        best.update(network, step, loss)
+    copies = [value[1] for value in vars(best).values() if isinstance(value, tuple)]
     assert len({id(tensor) for copy in copies for tensor in copy.values()}) == len(network.state_dict())

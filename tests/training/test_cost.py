@@ -7,9 +7,10 @@ import torch
 
 from playground import ModelConfig
 from playground.errors import TooLargeError
-from playground.training.cost import MAX_NUMBERS, Speed, check_cost, held, measure_speed
+from playground.training.cost import MAX_ACTIVATIONS, Speed, check_cost, count_activations, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS
 
 CONFIG = ModelConfig(vocab_size=13, d_model=64, n_heads=4, n_layers=2, d_ff=256, max_len=256)
 SPEED = Speed(layer=1e-3, operation=1e-10)
@@ -36,7 +37,7 @@ def test_more_work_takes_longer(changes: dict[str, object], at_least: float) -> 
 def test_every_size_counts() -> None:
     for changes in ({"d_model": 128}, {"n_layers": 4}, {"d_ff": 512}):
         assert check(replace(CONFIG, **changes)) > 1.1 * check()  # type: ignore[arg-type]
-    assert held(replace(CONFIG, n_heads=8), Recipe()) > held(CONFIG, Recipe())
+    assert count_activations(replace(CONFIG, n_heads=8), Recipe()) > count_activations(CONFIG, Recipe())
 
 
 def test_a_run_that_takes_too_long_is_told_how_many_steps_fit() -> None:
@@ -48,22 +49,22 @@ def test_a_run_that_takes_too_long_is_told_how_many_steps_fit() -> None:
 
 def test_a_batch_that_needs_too_much_memory_is_told_what_fits() -> None:
     recipe = Recipe(length=256, batch_size=512, n_train=10_000, steps=1)
-    with pytest.raises(TooLargeError, match=f"at most {MAX_NUMBERS:,}") as caught:
+    with pytest.raises(TooLargeError, match=f"at most {MAX_ACTIVATIONS:,}") as caught:
         check(recipe=recipe)
     fits = int(str(caught.value).split("a batch of ")[1].split(" ")[0])
-    assert held(CONFIG, replace(recipe, batch_size=fits)) <= MAX_NUMBERS
-    assert held(CONFIG, replace(recipe, batch_size=fits + 1)) > MAX_NUMBERS
+    assert count_activations(CONFIG, replace(recipe, batch_size=fits)) <= MAX_ACTIVATIONS
+    assert count_activations(CONFIG, replace(recipe, batch_size=fits + 1)) > MAX_ACTIVATIONS
 
 
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
 def test_a_model_above_the_budget_is_refused(task: str) -> None:
     with pytest.raises(TooLargeError, match="10,000,000"):
-        check(replace(CONFIG, d_model=512, n_layers=8, d_ff=4096), Recipe(task=task, batch_size=1, steps=1))  # type: ignore[arg-type]
+        check(replace(CONFIG, d_model=512, n_layers=8, d_ff=4096), Recipe(task=task, batch_size=1, steps=1))
 
 
 def test_the_two_halves_are_counted_as_they_are_built() -> None:
     recipe = Recipe(task="seq2seq-reverse", steps=1)
-    n = count_network(CONFIG, "seq2seq", CONFIG.vocab_size)
+    n = count_network(CONFIG, TASKS[recipe.task], CONFIG.vocab_size)
     check_cost(CONFIG, recipe, SPEED, max_seconds=300, max_parameters=n)
     with pytest.raises(TooLargeError, match=f"{n:,} parameters"):
         check_cost(CONFIG, recipe, SPEED, max_seconds=300, max_parameters=n - 1)

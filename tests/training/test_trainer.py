@@ -12,15 +12,23 @@ import torch.nn.functional as F
 from playground import Encoder, EncoderDecoder, ModelConfig
 from playground.errors import RecipeError
 from playground.model.dropout import Dropout
+from playground.training.architecture import architecture, teacher_config
 from playground.training.augment import augment
-from playground.training.evaluation import N_LOOKS, look_steps, measure, snapshot, snapshot_steps
-from playground.training.losses import IGNORE
-from playground.training.network import Tagger, architecture, build_network, scores
+from playground.training.evaluation import (
+    N_EVALUATIONS,
+    evaluate,
+    evaluation_steps,
+    scores,
+    snapshot_steps,
+    take_snapshot,
+)
+from playground.training.network import Tagger, build_network
 from playground.training.optimiser import build_optimizer
-from playground.training.recipe import Recipe, TaskName
+from playground.training.recipe import Recipe
 from playground.training.seeding import generator
-from playground.training.tasks.data import make_data
-from playground.training.trainer import Trainer, wider
+from playground.training.tasks import make_data
+from playground.training.tasks.examples import IGNORE
+from playground.training.trainer import Trainer
 
 CONFIG = ModelConfig(vocab_size=0, d_model=32, n_heads=2, n_layers=1, d_ff=64, max_len=32, dropout=0.3)
 SMALL = Recipe(task="reverse", length=5, n_symbols=5, n_train=200, n_validation=40, steps=30, batch_size=16, lr=3e-3)
@@ -39,7 +47,7 @@ def weights(trainer: Trainer) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("task", ["copy", "reverse", "sort", "count", "seq2seq-copy", "seq2seq-reverse"])
-def test_a_short_run_learns_something(task: TaskName) -> None:
+def test_a_short_run_learns_something(task: str) -> None:
     trainer = trained(replace(SMALL, task=task, steps=120))
     first, last = trainer.history.evaluations[0], trainer.history.evaluations[-1]
     assert last.validation.loss < 0.8 * first.validation.loss
@@ -48,7 +56,7 @@ def test_a_short_run_learns_something(task: TaskName) -> None:
 
 
 @pytest.mark.parametrize("task", ["reverse", "characters", "masked", "seq2seq-reverse"])
-def test_two_runs_of_one_recipe_are_equal(task: TaskName) -> None:
+def test_two_runs_of_one_recipe_are_equal(task: str) -> None:
     recipe = replace(
         SMALL, task=task, length=12, steps=8, dropout_attention=0.1, dropout_residual=0.1, token_masking=0.2
     )
@@ -102,7 +110,7 @@ def test_the_first_step_is_what_torch_makes_of_it() -> None:
     recipe = replace(SMALL, steps=1, schedule="constant", optimizer="sgd", lr=0.1)
     ours = trained(recipe, watch=False)
     data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), recipe, data)
+    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
     rows = torch.randperm(200, generator=generator(0, "order"))[:16]
     batch = data.train[rows]
     logits = scores(network, batch, recipe)
@@ -137,19 +145,19 @@ def test_evaluations_are_plain_cross_entropy_over_the_whole_set() -> None:
 
 def test_measuring_in_pieces_is_measuring_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(CONFIG, SMALL)
-    whole = measure(trainer.network, trainer.data.validation, SMALL, CPU)
+    whole = evaluate(trainer.network, trainer.data.validation, SMALL, CPU)
     monkeypatch.setattr("playground.training.evaluation._TOKENS", 15)
-    pieces = measure(trainer.network, trainer.data.validation, SMALL, CPU)
+    pieces = evaluate(trainer.network, trainer.data.validation, SMALL, CPU)
     assert pieces.loss == pytest.approx(whole.loss, rel=1e-5)
     assert pieces.accuracy == whole.accuracy
 
 
 def test_looks_are_spread_over_the_run() -> None:
-    steps = sorted(look_steps(1_000))
+    steps = sorted(evaluation_steps(1_000))
     assert steps[0] == 0
     assert steps[-1] == 1_000
-    assert len(steps) == N_LOOKS + 1
-    assert look_steps(3) == {0, 1, 2, 3}
+    assert len(steps) == N_EVALUATIONS + 1
+    assert evaluation_steps(3) == {0, 1, 2, 3}
     evaluations = trained(replace(SMALL, steps=7)).history.evaluations
     assert [evaluation.step for evaluation in evaluations] == list(range(8))
 
@@ -178,16 +186,16 @@ def test_an_encoder_decoder_s_snapshots_hold_all_three() -> None:
 
 
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
-@pytest.mark.parametrize("affordable", [0, 1, *range(2, N_LOOKS + 2), 50])
-def test_large_attention_is_noted_less_often(task: TaskName, affordable: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("affordable", [0, 1, *range(2, N_EVALUATIONS + 2), 50])
+def test_large_attention_is_noted_less_often(task: str, affordable: int, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = replace(SMALL, task=task)
     data = make_data(recipe)
     config = architecture(CONFIG, recipe, data)
-    whole = snapshot(build_network(config, recipe, data), data, recipe, 0, CPU)
+    whole = take_snapshot(build_network(config, data.task, len(data.labels), 0), data, recipe, 0, CPU)
     cells = sum(pattern.size for pattern in whole.patterns.values())
-    monkeypatch.setattr("playground.training.evaluation.MAX_KEPT", affordable * cells + cells // 2)
+    monkeypatch.setattr("playground.training.evaluation.MAX_SNAPSHOT_NUMBERS", affordable * cells + cells // 2)
     for n_steps in (7, 30, 1_000):
-        steps, looks = sorted(snapshot_steps(config, n_steps, data)), sorted(look_steps(n_steps))
+        steps, looks = sorted(snapshot_steps(config, n_steps, data)), sorted(evaluation_steps(n_steps))
         assert len(steps) == (min(affordable, len(looks)) if affordable > 1 else 0)
         assert set(steps) <= set(looks)
         if steps:
@@ -198,13 +206,13 @@ def test_large_attention_is_noted_less_often(task: TaskName, affordable: int, mo
 
 def test_a_run_keeps_the_snapshots_that_it_can_afford(monkeypatch: pytest.MonkeyPatch) -> None:
     n = int(make_data(SMALL).validation.mask[0].sum())
-    monkeypatch.setattr("playground.training.evaluation.MAX_KEPT", 4 * 2 * n * n)
+    monkeypatch.setattr("playground.training.evaluation.MAX_SNAPSHOT_NUMBERS", 4 * 2 * n * n)
     trainer = trained()
     assert [snapshot.step for snapshot in trainer.history.snapshots] == [0, 10, 20, 30]
-    monkeypatch.setattr("playground.training.evaluation.MAX_KEPT", 2 * n * n)
+    monkeypatch.setattr("playground.training.evaluation.MAX_SNAPSHOT_NUMBERS", 2 * n * n)
     trainer = trained()
     assert trainer.history.snapshots == []
-    assert len(trainer.history.evaluations) == N_LOOKS + 1
+    assert len(trainer.history.evaluations) == N_EVALUATIONS + 1
 
 
 @pytest.mark.parametrize("lr", [100.0, 1e4])
@@ -215,12 +223,12 @@ def test_a_loss_that_runs_away_stops_the_run_and_keeps_good_weights(lr: float) -
     assert trainer.kept_step < trainer.step
     assert weights(trainer).isfinite().all()
     assert f"learning rate of {lr:g}" in trainer.message()
-    evaluation = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    evaluation = evaluate(trainer.network, trainer.data.validation, trainer.recipe, CPU)
     at = {seen.step: seen for seen in trainer.history.evaluations}
     assert evaluation.loss == pytest.approx(at[trainer.kept_step].validation.loss, rel=1e-5)
 
 
-@pytest.mark.parametrize("lr", [1.0, 10.0])
+@pytest.mark.parametrize("lr", [3.0, 10.0])
 def test_weights_that_are_kept_are_no_worse_than_untrained_ones_or_guessing(lr: float) -> None:
     """Adam makes such losses climb step by step, so that many of them are finite, and none is any good."""
     trainer = trained(replace(SMALL, lr=lr, warmup=100, steps=200))
@@ -229,7 +237,7 @@ def test_weights_that_are_kept_are_no_worse_than_untrained_ones_or_guessing(lr: 
     losses = {look.step: look.validation.loss for look in trainer.history.evaluations}
     untrained = max(losses[0], math.log(len(trainer.data.labels)))
     assert max(losses.values()) > untrained
-    kept = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    kept = evaluate(trainer.network, trainer.data.validation, trainer.recipe, CPU)
     assert kept.loss == pytest.approx(losses[trainer.kept_step], rel=1e-5)
     assert kept.loss <= untrained * 1.00001
 
@@ -254,7 +262,7 @@ def test_early_stopping_brings_the_best_weights_back() -> None:
     assert trainer.kept_step == min(losses, key=lambda step: losses[step])
     assert list(losses)[-1] == trainer.step
     assert list(losses).index(trainer.step) - list(losses).index(trainer.kept_step) == 4
-    now = measure(trainer.network, trainer.data.validation, recipe, CPU)
+    now = evaluate(trainer.network, trainer.data.validation, recipe, CPU)
     assert now.loss == pytest.approx(losses[trainer.kept_step], rel=1e-5)
     assert "the best, are back" in trainer.message()
 
@@ -288,7 +296,7 @@ def test_a_teacher_learns_first_and_is_twice_as_wide() -> None:
 
 def test_a_batch_s_padding_does_not_change_an_answer_unless_it_is_not_hidden() -> None:
     data = make_data(SMALL)
-    network = build_network(architecture(CONFIG, SMALL, data), SMALL, data)
+    network = build_network(architecture(CONFIG, SMALL, data), data.task, len(data.labels), SMALL.seed)
     lengths = data.train.mask.sum(1)
     short, long = int(lengths.argmin()), int(lengths.argmax())
     assert lengths[short] < lengths[long]
@@ -315,7 +323,7 @@ def test_sequences_longer_than_the_position_table_are_refused() -> None:
 
 @pytest.mark.parametrize("n_train", [1, 2, 3])
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
-def test_what_is_measured_on_must_fit_the_position_table_too(n_train: int, task: TaskName) -> None:
+def test_what_is_measured_on_must_fit_the_position_table_too(n_train: int, task: str) -> None:
     """A few training sequences may all be short; validation has long ones."""
     recipe = replace(SMALL, task=task, length=8, n_train=n_train, steps=1)
     needed = 9 if task == "seq2seq-reverse" else 8
@@ -347,4 +355,4 @@ def test_augmentation_leaves_the_targets_and_the_data_alone() -> None:
 
 
 def test_the_teacher_s_heads_still_divide_its_width() -> None:
-    assert wider(CONFIG).d_head == 2 * CONFIG.d_head
+    assert teacher_config(CONFIG).d_head == 2 * CONFIG.d_head

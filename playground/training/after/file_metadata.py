@@ -72,13 +72,13 @@ def read(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
             f"this version of the playground reads {FORMAT}."
         )
     return (
-        _made(Recipe, _part(metadata, "recipe", Recipe), "recipe"),
-        _made(ModelConfig, _part(metadata, "config", ModelConfig), "architecture"),
-        _made(Results, _part(metadata, "results", Results), "results"),
+        _build(Recipe, _part(metadata, "recipe", Recipe), "recipe"),
+        _build(ModelConfig, _part(metadata, "config", ModelConfig), "architecture"),
+        _build(Results, _part(metadata, "results", Results), "results"),
     )
 
 
-def _made(kind: Any, values: dict[str, Any], name: str) -> Any:
+def _build(kind: Any, values: dict[str, Any], name: str) -> Any:
     try:
         return kind(**values)
     except ConfigError as error:

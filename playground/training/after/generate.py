@@ -11,7 +11,7 @@ from torch import Tensor
 from playground.errors import InputError
 from playground.model import EncoderDecoder, causal_mask
 from playground.training.network import Tagger
-from playground.training.tasks.data import SPECIALS
+from playground.training.tasks.examples import SPECIALS
 
 
 def generate(
@@ -63,18 +63,18 @@ def _write(
         ids = ids[-window:]
         with torch.inference_mode():  # left before each yield: it would hold for whoever takes the token
             logits = tagger(torch.tensor([ids], device=device), causal_mask(len(ids), device))[0, -1]  # (C,)
-        ids.append(pick(logits.cpu(), temperature, top_k, generator))
+        ids.append(draw_token(logits.cpu(), temperature, top_k, generator))
         yield ids[-1]
 
 
-def pick(logits: Tensor, temperature: float, top_k: int, generator: torch.Generator) -> int:
-    """Draw one token that is not special, given its logits (C,); arguments and errors as of `choices`."""
-    tokens, probabilities = choices(logits, temperature, top_k)
-    drawn = 0 if len(tokens) == 1 else int(probabilities.multinomial(1, generator=generator))
-    return int(tokens[drawn])
+def draw_token(logits: Tensor, temperature: float, top_k: int, generator: torch.Generator) -> int:
+    """One token that is not special, drawn by `next_token_probabilities` from its logits (C,)."""
+    tokens, probabilities = next_token_probabilities(logits, temperature, top_k)
+    place = 0 if len(tokens) == 1 else int(probabilities.multinomial(1, generator=generator))
+    return int(tokens[place])
 
 
-def choices(logits: Tensor, temperature: float, top_k: int) -> tuple[Tensor, Tensor]:
+def next_token_probabilities(logits: Tensor, temperature: float, top_k: int) -> tuple[Tensor, Tensor]:
     """The tokens that may be drawn, likeliest first, and their probabilities, which add up to 1: (K,), (K,) float64.
 
     Args:
@@ -85,19 +85,19 @@ def choices(logits: Tensor, temperature: float, top_k: int) -> tuple[Tensor, Ten
     Raises:
         InputError: the logits are not finite.
     """
-    plain = logits[len(SPECIALS) :].to(torch.float64)
-    if not plain.isfinite().all():
+    ordinary = logits[len(SPECIALS) :].to(torch.float64)
+    if not ordinary.isfinite().all():
         raise InputError("The network's scores are no finite numbers: its training diverged, and it can say nothing.")
-    n = 1 if temperature == 0 else min(top_k or len(plain), len(plain))
-    best = plain.topk(n)
+    n = 1 if temperature == 0 else min(top_k or len(ordinary), len(ordinary))
+    best = ordinary.topk(n)
     scaled = (best.values - best.values[0]) / (temperature or 1.0)  # the best is 0: none overflows
     return len(SPECIALS) + best.indices, scaled.softmax(0)
 
 
-def greedy(
+def decode_greedily(
     model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, *, bos: int, eos: int, longest: int
 ) -> Tensor:
-    """Say the target of each source, at every step the most likely token: (B, Ts) → (B, Tt), [EOS] included.
+    """The target of each source, at every step the most likely token: (B, Ts) → (B, Tt), [EOS] included.
 
     Args:
         model: a trained encoder–decoder.
@@ -113,12 +113,12 @@ def greedy(
     Raises:
         InputError: as of `EncoderDecoder`.
     """
-    said = torch.full((len(src_ids), 1), bos, device=src_ids.device)
+    target = torch.full((len(src_ids), 1), bos, device=src_ids.device)
     ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
     with torch.inference_mode():
         memory = model.encode(src_ids, src_mask)
-        while said.shape[1] <= longest and not ended.all():
-            likeliest = model.decode(said, memory, src_mask)[:, -1:].argmax(-1)  # (B, 1)
-            said = torch.cat([said, likeliest.masked_fill(ended, 0)], 1)
+        while target.shape[1] <= longest and not ended.all():
+            likeliest = model.decode(target, memory, src_mask)[:, -1:].argmax(-1)  # (B, 1)
+            target = torch.cat([target, likeliest.masked_fill(ended, 0)], 1)
             ended |= likeliest == eos
-    return said[:, 1:].clone()
+    return target[:, 1:].clone()

@@ -7,35 +7,36 @@ import torch
 from torch import Tensor
 
 from playground.model import EncoderDecoder
-from playground.training.after.generate import greedy
-from playground.training.losses import IGNORE
-from playground.training.network import Network, scores
+from playground.training.after.generate import decode_greedily
+from playground.training.evaluation import scores
+from playground.training.network import Network
 from playground.training.recipe import Recipe
-from playground.training.tasks.data import BOS_ID, EOS_ID, Data
+from playground.training.tasks import Data
+from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE
 
 
 @dataclass(frozen=True)
-class Trial:
+class Sample:
     """One sequence.
 
     Attributes:
-        asked: what the network reads, as text.
-        right: the right answers, a class each.
-        said: the network's; of a decoder, it may be longer or shorter.
+        text: what the network reads.
+        right_answer: a class for each position that is asked for.
+        answer: the network's; of a decoder, it may be longer or shorter.
     """
 
-    asked: str
-    right: tuple[str, ...]
-    said: tuple[str, ...]
+    text: str
+    right_answer: tuple[str, ...]
+    answer: tuple[str, ...]
 
     @property
     def n_wrong(self) -> int:
-        """Places at which the two differ, one that only one of them has included."""
-        return sum(right != said for right, said in zip_longest(self.right, self.said))
+        """Places at which the two answers differ, one that only one of them has included."""
+        return sum(right != answer for right, answer in zip_longest(self.right_answer, self.answer))
 
 
-def trials(network: Network, data: Data, recipe: Recipe, n: int = 8) -> list[Trial]:
-    """Ask the first `n` validation sequences; a decoder speaks for itself, the likeliest token at every step.
+def answer_samples(network: Network, data: Data, recipe: Recipe, n: int = 8) -> list[Sample]:
+    """The network's answers to the first `n` validation sequences; a decoder takes the likeliest token at every step.
 
     Args:
         network: in eval mode.
@@ -47,26 +48,24 @@ def trials(network: Network, data: Data, recipe: Recipe, n: int = 8) -> list[Tri
     batch = examples.to(next(network.parameters()).device)
     if isinstance(network, EncoderDecoder):
         mask, longest = batch.mask if recipe.mask_padding else None, examples.targets.shape[1]
-        rows = greedy(network, batch.ids, mask, bos=BOS_ID, eos=EOS_ID, longest=longest).cpu()
-        said = [_sentence(row) for row in rows]
+        rows = decode_greedily(network, batch.ids, mask, bos=BOS_ID, eos=EOS_ID, longest=longest).cpu()
+        answers = [_before_eos(row.tolist()) for row in rows]
     else:
         with torch.inference_mode():
             rows = scores(network, batch, recipe).argmax(-1).cpu()
-        said = [row[targets != IGNORE].tolist() for row, targets in zip(rows, examples.targets, strict=True)]
+        answers = [row[targets != IGNORE].tolist() for row, targets in zip(rows, examples.targets, strict=True)]
     return [
-        Trial(data.text(ids[mask].tolist()), right_answer(data, targets), tuple(data.labels[i] for i in answer))
-        for ids, mask, targets, answer in zip(examples.ids, examples.mask, examples.targets, said, strict=True)
+        Sample(data.text(ids[mask].tolist()), right_answer(data, targets), tuple(data.labels[i] for i in answer))
+        for ids, mask, targets, answer in zip(examples.ids, examples.mask, examples.targets, answers, strict=True)
     ]
 
 
 def right_answer(data: Data, targets: Tensor) -> tuple[str, ...]:
     """The classes that a row of targets (T',) asks for, by name; without a decoder's [EOS]."""
-    asked = targets[targets != IGNORE]
-    ids: list[int] = _sentence(asked) if data.task.kind == "seq2seq" else asked.tolist()
-    return tuple(data.labels[i] for i in ids)
+    ids: list[int] = targets[targets != IGNORE].tolist()
+    return tuple(data.labels[i] for i in (_before_eos(ids) if data.task.has_decoder else ids))
 
 
-def _sentence(said: Tensor) -> list[int]:
+def _before_eos(ids: list[int]) -> list[int]:
     """The tokens before the first [EOS], or all of them."""
-    ids: list[int] = said.tolist()
     return ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids

@@ -16,19 +16,19 @@ from playground.runs.budget import check_budget, check_pair_budget
 from playground.text import Tokenizer
 from playground.training.after import file_metadata
 from playground.training.after.file_metadata import Results
-from playground.training.evaluation import measure
-from playground.training.network import Network, architecture, count_network, new_network
+from playground.training.architecture import architecture
+from playground.training.evaluation import evaluate
+from playground.training.network import Network, build_network, count_network
 from playground.training.recipe import Recipe
-from playground.training.tasks.catalogue import TASKS, Kind
-from playground.training.tasks.data import Data, make_data
+from playground.training.tasks import TASKS, Data, Task, make_data
 from playground.training.trainer import Trainer
 from playground.weights import first_not_finite, read_metadata, read_tensors
 from playground.weights.recognise import MAX_COMPUTED_POSITIONS
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
-    """A network that was trained here, on the CPU, in eval mode and without gradients.
+class TrainedNetwork:
+    """A network that was trained in this session, or read from a file; on the CPU, in eval mode and without gradients.
 
     Attributes:
         recipe: how.
@@ -51,9 +51,9 @@ class Trained:
     key: str
 
     @property
-    def kind(self) -> Kind:
-        """What it does: `encoder`, `language` or `seq2seq`."""
-        return TASKS[self.recipe.task].kind
+    def task(self) -> Task:
+        """What it has learnt."""
+        return TASKS[self.recipe.task]
 
     @property
     def encoder(self) -> Encoder:
@@ -72,38 +72,38 @@ class Trained:
 
     def initial(self) -> Network:
         """The network as it was before training, from its seed."""
-        return new_network(self.config, self.kind, len(self.labels), self.recipe.seed).requires_grad_(False)
+        return build_network(self.config, self.task, len(self.labels), self.recipe.seed).requires_grad_(False)
 
 
-def from_trainer(trainer: Trainer) -> Trained:
-    """Copy what a run has reached, between two of its steps: at its end, or where it was cancelled."""
+def from_trainer(trainer: Trainer) -> TrainedNetwork:
+    """A copy of what a run has reached, between two of its steps: at its end, or where it was cancelled."""
     tensors = {name: tensor.detach().cpu().clone() for name, tensor in trainer.network.state_dict().items()}
-    network = _filled(new_network(trainer.config, trainer.data.task.kind, len(trainer.data.labels), None), tensors)
-    seen = trainer.history.at(trainer.kept_step)
-    cpu, unseen = torch.device("cpu"), trainer.data.validation
-    reached = seen.validation if seen else measure(network, unseen, trainer.recipe, cpu)
+    network = build_network(trainer.config, trainer.data.task, len(trainer.data.labels), None)
+    _fill(network, tensors)
+    evaluation, cpu = trainer.history.at(trainer.kept_step), torch.device("cpu")
+    measure = evaluation.validation if evaluation else evaluate(network, trainer.data.validation, trainer.recipe, cpu)
     results = Results(
         outcome=trainer.outcome or "cancelled",
         steps=trainer.step,
         kept_step=trainer.kept_step,
         baseline=trainer.data.baseline,
-        validation_loss=reached.loss,
-        validation_accuracy=reached.accuracy,
+        validation_loss=measure.loss,
+        validation_accuracy=measure.accuracy,
     )
-    return _trained(trainer.recipe, trainer.config, network, trainer.data, results)
+    return _trained_network(trainer.recipe, trainer.config, network, trainer.data, results)
 
 
-def save(trained: Trained) -> bytes:
+def save(trained: TrainedNetwork) -> bytes:
     """A safetensors file of the network's own names, whose metadata says the rest."""
     metadata = file_metadata.write(trained.recipe, trained.config, trained.results)
     return safetensors.torch.save(dict(trained.network.state_dict()), metadata)
 
 
-def load(data: bytes, *, max_parameters: int) -> Trained:
-    """Read what `save` has written, or what claims to be that: everything is checked before it costs anything.
+def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
+    """The network of a file that `save` has written, or that claims it; all is checked before it costs anything.
 
     Args:
-        data: the file's bytes.
+        content: the file's bytes.
         max_parameters: of the largest encoder, or encoder–decoder, that may be built.
 
     Raises:
@@ -111,35 +111,36 @@ def load(data: bytes, *, max_parameters: int) -> Trained:
         RecipeError: its recipe's sequences do not fit its architecture, or can't be made.
         TooLargeError: it has more parameters.
     """
-    tensors = read_tensors(data)
-    recipe, config, results = file_metadata.read(read_metadata(data))
+    tensors = read_tensors(content)
+    recipe, config, results = file_metadata.read(read_metadata(content))
     if config.n_layers > len(tensors) or config.max_len > MAX_COMPUTED_POSITIONS:
         raise WeightsError(
             f"The file describes {config.n_layers:,} layers and {config.max_len:,} positions; it holds "
             f"{len(tensors):,} tensors, and {MAX_COMPUTED_POSITIONS:,} positions are the most."
         )
     check_budget(config, max_parameters)
-    made = make_data(replace(recipe, n_train=1))  # the vocabulary and the validation set are the same with all of them
-    if architecture(config, recipe, made) != config:
+    data = make_data(replace(recipe, n_train=1))  # the vocabulary and the validation set are the same with all of them
+    if architecture(config, recipe, data) != config:
         raise WeightsError(
-            f"The file's recipe makes a vocabulary of {made.tokenizer.vocab_size} tokens{_and_norms(recipe)}; its "
+            f"The file's recipe makes a vocabulary of {data.tokenizer.vocab_size} tokens{_and_norms(recipe)}; its "
             f"architecture has {config.vocab_size:,}, and the norms “{config.norm}”."
         )
-    n_classes, held = len(made.labels), sum(tensor.numel() for tensor in tensors.values())
-    kind = made.task.kind
-    if kind == "seq2seq":
+    n_classes, n_in_file = len(data.labels), sum(tensor.numel() for tensor in tensors.values())
+    if data.task.has_decoder:
         check_pair_budget(config, n_classes, max_parameters)
-    needed = count_network(config, kind, n_classes)
-    if held != needed:
-        raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {held:,}.")
-    return _trained(recipe, config, _filled(new_network(config, kind, n_classes, None), tensors), made, results)
+    needed = count_network(config, data.task, n_classes)
+    if n_in_file != needed:
+        raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {n_in_file:,}.")
+    network = build_network(config, data.task, n_classes, None)
+    _fill(network, tensors)
+    return _trained_network(recipe, config, network, data, results)
 
 
 def _and_norms(recipe: Recipe) -> str:
     return "" if recipe.layer_norm else " and no norms"
 
 
-def _filled(network: Network, tensors: Mapping[str, Tensor]) -> Network:
+def _fill(network: Network, tensors: Mapping[str, Tensor]) -> None:
     """Put tensors into a network of shapes; WeightsError for the first that does not fit."""
     shapes = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     for name, shape in shapes.items():
@@ -156,11 +157,13 @@ def _filled(network: Network, tensors: Mapping[str, Tensor]) -> Network:
     if wrong is not None:
         raise WeightsError(f"{wrong} holds NaN or an infinite number.")
     network.load_state_dict(tensors, assign=True)
-    return network.requires_grad_(False)
+    network.requires_grad_(False)
 
 
-def _trained(recipe: Recipe, config: ModelConfig, network: Network, data: Data, results: Results) -> Trained:
-    return Trained(
+def _trained_network(
+    recipe: Recipe, config: ModelConfig, network: Network, data: Data, results: Results
+) -> TrainedNetwork:
+    return TrainedNetwork(
         recipe=recipe,
         config=config,
         network=network,

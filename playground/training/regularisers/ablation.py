@@ -7,17 +7,16 @@ from functools import reduce
 import torch
 
 from playground.config import ModelConfig
+from playground.training.evaluation import evaluate_unbatched
 from playground.training.history import Evaluation, History, Measure
-from playground.training.losses import IGNORE
 from playground.training.recipe import Recipe
-from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, plain
-from playground.training.regularisers.unbatched_evaluation import measure_in_use
-from playground.training.tasks.data import Data, make_data
+from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, without_regularisers
+from playground.training.tasks import Data, make_data
 from playground.training.trainer import Outcome, Trainer
 
 
 @dataclass(frozen=True)
-class Arm:
+class AblationRun:
     """One run of an ablation.
 
     Attributes:
@@ -32,32 +31,39 @@ class Arm:
     regulariser: Regulariser | None = None
     has_all: bool = False
 
+    @property
+    def name(self) -> str:
+        """The regulariser's field, or `none` for the baseline, or `all`."""
+        if self.regulariser is None:
+            return "all" if self.has_all else "none"
+        return self.regulariser.field
+
 
 @dataclass(frozen=True, eq=False)
-class ArmResult:
-    """How an arm went: its history so far, how it ended, and what it measures at the end.
+class AblationResult:
+    """How a run went: its history so far, how it ended, and what it measures at the end.
 
     Attributes:
-        arm: what was run.
+        run: recipe and title.
         history: as of now or of its end, without attention.
-        outcome: empty while it runs.
-        kept: the evaluation of the weights that it ended with; while it runs, the last one.
-        in_use: the validation set measured one sequence at a time, as `measure_in_use`; None while it runs.
+        outcome: empty while it trains.
+        evaluation: of the weights that it ended with; while it trains, the last one.
+        unbatched: the validation set by `evaluate_unbatched`; None while it trains.
     """
 
-    arm: Arm
+    run: AblationRun
     history: History
     outcome: Outcome
-    kept: Evaluation | None
-    in_use: Measure | None = None
+    evaluation: Evaluation | None
+    unbatched: Measure | None = None
 
     @property
     def gap(self) -> float | None:
-        """As `Evaluation.gap`, of the weights that were kept."""
-        return None if self.kept is None else self.kept.gap
+        """As `Evaluation.gap`, of the weights that it ended with."""
+        return None if self.evaluation is None else self.evaluation.gap
 
 
-def arms(recipe: Recipe, chosen: Sequence[str]) -> tuple[Arm, ...]:
+def ablation_runs(recipe: Recipe, chosen: Sequence[str]) -> tuple[AblationRun, ...]:
     """The runs that tell what each chosen regulariser does, each at the recipe's strength, or at its usual one.
 
     The baseline has none but what a transformer has by nature. Of those, masks and norms, choosing one takes it away.
@@ -70,28 +76,28 @@ def arms(recipe: Recipe, chosen: Sequence[str]) -> tuple[Arm, ...]:
     Raises:
         KeyError: there is no such regulariser.
     """
-    baseline = plain(recipe)
+    baseline = without_regularisers(recipe)
     wanted = [REGULARISERS[field] for field in chosen]
     turned = [regulariser for regulariser in REGULARISERS.values() if regulariser in wanted]
 
     def turn(recipe_so_far: Recipe, regulariser: Regulariser) -> Recipe:
         strength = regulariser.strength(recipe) or None
-        return regulariser.switched(recipe_so_far, not regulariser.by_nature, strength)
+        return regulariser.switched(recipe_so_far, not regulariser.on_by_default, strength)
 
-    found = [Arm("none of them", baseline)]
-    found += [Arm(_title(regulariser), turn(baseline, regulariser), regulariser) for regulariser in turned]
-    added = [regulariser for regulariser in turned if not regulariser.by_nature]
+    runs = [AblationRun("none of them", baseline)]
+    runs += [AblationRun(_title(regulariser), turn(baseline, regulariser), regulariser) for regulariser in turned]
+    added = [regulariser for regulariser in turned if not regulariser.on_by_default]
     if len(added) > 1:
         title = "all of these" if added == turned else "all that can be added"
-        found.append(Arm(title, reduce(turn, added, baseline), has_all=True))
-    return tuple(found)
+        runs.append(AblationRun(title, reduce(turn, added, baseline), has_all=True))
+    return tuple(runs)
 
 
 def _title(regulariser: Regulariser) -> str:
-    return f"without {within(regulariser.title)}" if regulariser.by_nature else regulariser.title
+    return f"without {lower_first(regulariser.title)}" if regulariser.on_by_default else regulariser.title
 
 
-def within(title: str) -> str:
+def lower_first(title: str) -> str:
     """A title as it stands within a sentence: with a small first letter."""
     return title[0].lower() + title[1:]
 
@@ -101,12 +107,12 @@ class Ablation:
 
     Args:
         config: the architecture of them all.
-        runs: what to run, as `arms` returns it: recipes of one task, one amount of data and one seed.
+        runs: what to run, as `ablation_runs` returns it: recipes of one task, one amount of data and one seed.
         device: where; the CPU by default.
         data: their data, if it is there already.
 
     Attributes:
-        arms: the runs.
+        runs: the same.
         n_answers: how many answers the validation set asks for.
 
     Raises:
@@ -114,46 +120,51 @@ class Ablation:
     """
 
     def __init__(
-        self, config: ModelConfig, runs: Sequence[Arm], device: torch.device | None = None, *, data: Data | None = None
+        self,
+        config: ModelConfig,
+        runs: Sequence[AblationRun],
+        device: torch.device | None = None,
+        *,
+        data: Data | None = None,
     ) -> None:
-        self.arms = tuple(runs)
+        self.runs = tuple(runs)
         self._config, self._device = config, device or torch.device("cpu")
-        self._data = make_data(self.arms[0].recipe) if data is None else data
-        self.n_answers = int((self._data.validation.targets != IGNORE).sum())
-        self._done: list[ArmResult] = []
+        self._data = make_data(self.runs[0].recipe) if data is None else data
+        self.n_answers = self._data.validation.n_answers
+        self._done: list[AblationResult] = []
         self._running: tuple[int, Trainer] | None = None
 
     @property
     def progress(self) -> float:
         """The share of all runs that is done; 1 at the end."""
         running = self._running
-        done = sum(result.in_use is not None for result in self._done)
+        done = sum(result.unbatched is not None for result in self._done)
         share = running[1].progress if running is not None and running[0] == done else 0.0
-        return (done + share) / len(self.arms)
+        return (done + share) / len(self.runs)
 
     def run(self) -> Iterator[int]:
-        """Train all; yields after every step, with the number of the arm."""
+        """Train all; yields after every step, with the number of the run."""
         try:
-            for number, arm in enumerate(self.arms):
-                trainer = Trainer(self._config, arm.recipe, self._device, data=self._data)
+            for number, run in enumerate(self.runs):
+                trainer = Trainer(self._config, run.recipe, self._device, data=self._data)
                 self._running = number, trainer
                 for _ in trainer.run():
                     yield number
-                in_use = measure_in_use(trainer.network, self._data.validation, arm.recipe, self._device)
-                self._done.append(replace(_result(arm, trainer), in_use=in_use))
+                unbatched = evaluate_unbatched(trainer.network, self._data.validation, run.recipe, self._device)
+                self._done.append(replace(_result(run, trainer), unbatched=unbatched))
         finally:  # a run that is broken off leaves its numbers, too, and no network
             self._done, self._running = self.results(), None
 
-    def results(self) -> list[ArmResult]:
-        """Every arm that has begun, as of now; another thread may be training."""
-        running = self._running  # before those done: an arm that ends in between is then among them
+    def results(self) -> list[AblationResult]:
+        """Every run that has begun, as of now; another thread may be training."""
+        running = self._running  # before those done: a run that ends in between is then among them
         done = list(self._done)
         if running is not None and running[0] == len(done):
-            done.append(_result(self.arms[len(done)], running[1]))
+            done.append(_result(self.runs[len(done)], running[1]))
         return done
 
 
-def _result(arm: Arm, trainer: Trainer) -> ArmResult:
+def _result(run: AblationRun, trainer: Trainer) -> AblationResult:
     outcome, history = trainer.outcome, replace(trainer.history.copy(), snapshots=[])
     last = history.evaluations[-1] if history.evaluations else None
-    return ArmResult(arm, history, outcome, (history.at(trainer.kept_step) or last) if outcome else last)
+    return AblationResult(run, history, outcome, (history.at(trainer.kept_step) or last) if outcome else last)

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 
 from playground.training.history import Evaluation, Measure
-from playground.training.regularisers.ablation import ArmResult, within
-from playground.training.regularisers.ablation_table import Effect, effect
+from playground.training.regularisers.ablation import AblationResult, lower_first
+from playground.training.regularisers.ablation_table import Effect, compare_to_baseline
 
 
-def noise(share: float, n_answers: int) -> float:
+def difference_noise(share: float, n_answers: int) -> float:
     """Two standard errors of a difference of two shares near `share`, each of n answers that are right or wrong.
 
     Answers within one sequence depend on each other, and two runs answer the same questions: it is a rough guide.
@@ -17,68 +17,70 @@ def noise(share: float, n_answers: int) -> float:
     return 2 * math.sqrt(2 * share * (1 - share) / n_answers)
 
 
-def describe(results: Sequence[ArmResult], n_answers: int) -> list[str]:
+def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> list[str]:
     """Sentences (markdown) on the runs that have ended by now.
 
     Args:
         results: as of `Ablation.results`.
         n_answers: what the validation set asks for.
     """
-    ended = [result for result in results if result.in_use is not None]
-    if not ended or ended[0].in_use is None or ended[0].kept is None:
+    ended = [result for result in results if result.unbatched is not None]
+    if not ended or ended[0].unbatched is None or ended[0].evaluation is None:
         return []
     baseline, others = ended[0], ended[1:]
-    doubt = noise(ended[0].in_use.accuracy, n_answers)
-    said = [_of_the_baseline(baseline, ended[0].kept, doubt)]
+    noise = difference_noise(ended[0].unbatched.accuracy, n_answers)
+    sentences = [_describe_baseline(baseline, ended[0].evaluation, noise)]
     if others:
-        effects = [found for result in others if (found := effect(result, baseline))]
-        said += _of_accuracy(effects, doubt, n_answers) + _of_loss(effects, ended[0].in_use.loss)
+        effects = [effect for result in others if (effect := compare_to_baseline(result, baseline))]
+        sentences += _describe_accuracy(effects, noise, n_answers) + _describe_loss(effects, ended[0].unbatched.loss)
         for result in others:
-            if result.in_use is not None and result.kept is not None:
-                said += _of_a_missing_mask(result, result.in_use, result.kept, doubt)
-                said += _of_a_runaway(result, result.kept)
-        said.append("One seed is one draw: with another one, from the sidebar, close ones may change places.")
-    return said
+            if result.unbatched is not None and result.evaluation is not None:
+                sentences += _describe_missing_mask(result, result.unbatched, result.evaluation, noise)
+                sentences += _describe_divergence(result, result.evaluation)
+        sentences.append("One seed is one draw: with another one, from the sidebar, close ones may change places.")
+    return sentences
 
 
-def _of_the_baseline(result: ArmResult, kept: Evaluation, doubt: float) -> str:
+def _describe_baseline(result: AblationResult, evaluation: Evaluation, noise: float) -> str:
     if result.outcome == "diverged":
-        return f"The run with **none of them** ran away, and what is measured are its weights of step {kept.step}."
+        return (
+            f"The run with **none of them** ran away, and what is measured are its weights of step {evaluation.step}."
+        )
     known = (
-        f"**None of them** gets {kept.train.accuracy:.1%} right of what it learns from, and "
-        f"{kept.validation.accuracy:.1%} of what it never sees"
+        f"**None of them** gets {evaluation.train.accuracy:.1%} right of what it learns from, and "
+        f"{evaluation.validation.accuracy:.1%} of what it never sees"
     )
-    if kept.gap > doubt:
-        return f"{known}: the gap of {_points(kept.gap)} is learnt by heart."
+    if evaluation.gap > noise:
+        return f"{known}: the gap of {_points(evaluation.gap)} is learnt by heart."
     return f"{known}: nothing is learnt by heart, so that there is little for a regulariser to mend."
 
 
-def _of_accuracy(effects: list[Effect], doubt: float, n_answers: int) -> list[str]:
+def _describe_accuracy(effects: list[Effect], noise: float, n_answers: int) -> list[str]:
     """Who gets more right, who less, and of whom that can't be told."""
-    ordered = sorted(effects, key=lambda found: -found.more)
-    more = [found for found in ordered if found.more > doubt]
-    less = [found for found in reversed(ordered) if found.more < -doubt]
-    same = [within(found.title) for found in ordered if abs(found.more) <= doubt]
-    said = []
+    ordered = sorted(effects, key=lambda effect: -effect.accuracy_change)
+    more = [effect for effect in ordered if effect.accuracy_change > noise]
+    less = [effect for effect in reversed(ordered) if effect.accuracy_change < -noise]
+    same = [lower_first(effect.title) for effect in ordered if abs(effect.accuracy_change) <= noise]
+    sentences = []
     if more:
-        said.append(f"In use, more of the validation set is right {_listed(more)}.")
+        sentences.append(f"In use, more of the validation set is right {_list_effects(more)}.")
     if less:
-        said.append(f"In use, less of the validation set is right {_listed(less)}.")
+        sentences.append(f"In use, less of the validation set is right {_list_effects(less)}.")
     if same:
-        said.append(
-            f"About as much is right with {', '.join(same)}: within ±{_points(doubt)}, {n_answers:,} answers can't "
+        sentences.append(
+            f"About as much is right with {', '.join(same)}: within ±{_points(noise)}, {n_answers:,} answers can't "
             "tell two runs apart."
         )
-    return said
+    return sentences
 
 
-def _of_loss(effects: list[Effect], usual: float) -> list[str]:
+def _describe_loss(effects: list[Effect], usual: float) -> list[str]:
     """Whose loss lies apart from the baseline's: accuracy may be the same all the while."""
-    apart = [found for found in effects if abs(found.change) > max(0.1 * usual, 0.05)]
-    lower = sorted((found for found in apart if found.change < 0), key=lambda found: found.loss)
-    higher = sorted((found for found in apart if found.change > 0), key=lambda found: -found.loss)
+    apart = [effect for effect in effects if abs(effect.loss_change) > max(0.1 * usual, 0.05)]
+    lower = sorted((effect for effect in apart if effect.loss_change < 0), key=lambda effect: effect.loss)
+    higher = sorted((effect for effect in apart if effect.loss_change > 0), key=lambda effect: -effect.loss)
     parts = [
-        f"{word} {', '.join(f'{_with(found.title)} ({found.loss:.2f})' for found in group)}"
+        f"{word} {', '.join(f'{_with_title(effect.title)} ({effect.loss:.2f})' for effect in group)}"
         for word, group in (("lower", lower), ("higher", higher))
         if group
     ]
@@ -90,36 +92,38 @@ def _of_loss(effects: list[Effect], usual: float) -> list[str]:
     ]
 
 
-def _of_a_missing_mask(result: ArmResult, in_use: Measure, kept: Evaluation, doubt: float) -> list[str]:
+def _describe_missing_mask(
+    result: AblationResult, unbatched: Measure, evaluation: Evaluation, noise: float
+) -> list[str]:
     """What measuring in batches hides, where a mask is missing."""
-    measured, field = f"{kept.validation.accuracy:.1%}", result.arm.regulariser and result.arm.regulariser.field
-    apart = kept.validation.accuracy - in_use.accuracy
-    if field == "causal" and apart > doubt:
+    measured, field = f"{evaluation.validation.accuracy:.1%}", result.run.regulariser and result.run.regulariser.field
+    apart = evaluation.validation.accuracy - unbatched.accuracy
+    if field == "causal" and apart > noise:
         return [
             f"**Without the causal mask** {measured} of the validation set seems to be right: each next character "
-            f"stands in what is read. In use, where nobody knows it yet, {in_use.accuracy:.1%} is."
+            f"stands in what is read. In use, where nobody knows it yet, {unbatched.accuracy:.1%} is."
         ]
     if field != "mask_padding":
         return []
-    compared = "about as much" if abs(apart) <= doubt else "less" if apart > 0 else "more"
+    compared = "about as much" if abs(apart) <= noise else "less" if apart > 0 else "more"
     return [
         f"**Without the padding mask** a sequence gets other answers beside longer ones: {measured} is right in "
-        f"batches as they come, and {compared}, {in_use.accuracy:.1%}, when every sequence comes alone."
+        f"batches as they come, and {compared}, {unbatched.accuracy:.1%}, when every sequence comes alone."
     ]
 
 
-def _of_a_runaway(result: ArmResult, kept: Evaluation) -> list[str]:
+def _describe_divergence(result: AblationResult, evaluation: Evaluation) -> list[str]:
     if result.outcome != "diverged":
         return []
-    return [f"**{result.arm.title}** ran away: what is measured are its weights of step {kept.step}."]
+    return [f"**{result.run.title}** ran away: what is measured are its weights of step {evaluation.step}."]
 
 
-def _listed(effects: list[Effect]) -> str:
-    return ", ".join(f"{_with(found.title)} ({_points(found.more, sign='+')})" for found in effects)
+def _list_effects(effects: list[Effect]) -> str:
+    return ", ".join(f"{_with_title(effect.title)} ({_points(effect.accuracy_change, sign='+')})" for effect in effects)
 
 
-def _with(title: str) -> str:
-    return f"{'' if title.startswith('without ') else 'with '}**{within(title)}**"
+def _with_title(title: str) -> str:
+    return f"{'' if title.startswith('without ') else 'with '}**{lower_first(title)}**"
 
 
 def _points(share: float, sign: str = "") -> str:

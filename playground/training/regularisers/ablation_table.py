@@ -7,47 +7,47 @@ from dataclasses import dataclass
 import pandas as pd
 
 from playground.training.history import Evaluation
-from playground.training.regularisers.ablation import ArmResult
+from playground.training.regularisers.ablation import AblationResult
 
 COLUMNS = {
     "training": "training, %",
     "validation": "validation, %",
     "gap": "gap, points",
-    "in use": "in use, %",
-    "more": "± points",
+    "accuracy": "in use, %",
+    "accuracy_change": "± points",
     "loss": "loss in use, nats",
-    "change": "± nats",
-    "ended": "how it ended",
+    "loss_change": "± nats",
+    "ending": "how it ended",
 }
 """Short names and titles of the table's columns."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a run that has ended differs by from the baseline, in use: as `measure_in_use`.
+    """What a run that has ended differs by from the baseline, each sequence on its own: `evaluate_unbatched`.
 
     Attributes:
         title: the run's.
-        more: right answers more, as a share of all.
+        accuracy_change: right answers more, as a share of all.
         loss: nats.
-        change: of the loss, in nats; below 0 it is lower.
+        loss_change: nats; below 0 the loss is lower.
     """
 
     title: str
-    more: float
+    accuracy_change: float
     loss: float
-    change: float
+    loss_change: float
 
 
-def effect(result: ArmResult, baseline: ArmResult) -> Effect | None:
+def compare_to_baseline(result: AblationResult, baseline: AblationResult) -> Effect | None:
     """Compare a run with the baseline; None until both have ended."""
-    ours, none = result.in_use, baseline.in_use
-    if ours is None or none is None:
+    own, other = result.unbatched, baseline.unbatched
+    if own is None or other is None:
         return None
-    return Effect(result.arm.title, ours.accuracy - none.accuracy, ours.loss, ours.loss - none.loss)
+    return Effect(result.run.title, own.accuracy - other.accuracy, own.loss, own.loss - other.loss)
 
 
-def table(results: Sequence[ArmResult], titles: Sequence[str]) -> pd.DataFrame:
+def ablation_table(results: Sequence[AblationResult], titles: Sequence[str]) -> pd.DataFrame:
     """A row for each run, those to come included; numbers of the weights that it ended with, or has by now.
 
     Args:
@@ -55,33 +55,33 @@ def table(results: Sequence[ArmResult], titles: Sequence[str]) -> pd.DataFrame:
         titles: of all runs.
     """
     rows = [_row(result, results[0]) for result in results]
-    rows += [{"ended": "still to come"}] * (len(titles) - len(results))
+    rows += [{"ending": "still to come"}] * (len(titles) - len(results))
     named = [{title: row.get(short, math.nan) for short, title in COLUMNS.items()} for row in rows]
     return pd.DataFrame(named, index=pd.Index(list(titles), name="run"), columns=list(COLUMNS.values()))
 
 
-def _row(result: ArmResult, baseline: ArmResult) -> dict[str, object]:
-    kept, apart = result.kept, effect(result, baseline)
-    if kept is None:
-        return {"ended": "has just begun"}
+def _row(result: AblationResult, baseline: AblationResult) -> dict[str, object]:
+    evaluation, effect = result.evaluation, compare_to_baseline(result, baseline)
+    if evaluation is None:
+        return {"ending": "has just begun"}
     row: dict[str, object] = {
-        "training": 100 * kept.train.accuracy,
-        "validation": 100 * kept.validation.accuracy,
-        "gap": 100 * kept.gap,
-        "ended": _ending(result, kept),
+        "training": 100 * evaluation.train.accuracy,
+        "validation": 100 * evaluation.validation.accuracy,
+        "gap": 100 * evaluation.gap,
+        "ending": _ending(result, evaluation),
     }
-    if result.in_use is not None:
-        row |= {"in use": 100 * result.in_use.accuracy, "loss": result.in_use.loss}
-    if apart is not None:
-        row |= {"more": 100 * apart.more, "change": apart.change}
+    if result.unbatched is not None:
+        row |= {"accuracy": 100 * result.unbatched.accuracy, "loss": result.unbatched.loss}
+    if effect is not None:
+        row |= {"accuracy_change": 100 * effect.accuracy_change, "loss_change": effect.loss_change}
     return row
 
 
-def _ending(result: ArmResult, kept: Evaluation) -> str:
+def _ending(result: AblationResult, evaluation: Evaluation) -> str:
     step = len(result.history.loss)
     if not result.outcome:
         return f"at step {step}"
-    if result.outcome == "finished" and kept.step == step:
+    if result.outcome == "finished" and evaluation.step == step:
         return f"after {step} steps"
     word = {"stopped early": "stopped", "diverged": "ran away"}.get(result.outcome, "ended")
-    return f"{word} at {step}, kept {kept.step}"
+    return f"{word} at {step}, kept {evaluation.step}"

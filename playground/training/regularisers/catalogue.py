@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from playground.training.recipe import Recipe
-from playground.training.tasks.catalogue import TASKS
+from playground.training.tasks import TASKS
 
 TEN: Mapping[int, str] = {
     1: "Dropout",
@@ -30,8 +30,8 @@ class Regulariser:
         field: the recipe's field that holds its strength; also its key.
         number: its place among the ten.
         title: for people.
-        does: what it does, in a sentence or a few.
-        acts: where, in a few words.
+        explanation: what it does, in a sentence or a few.
+        where: where it acts, in a few words.
         scale: what its strength is, in a few words; empty for a switch without a strength.
         usual: a strength to begin with, which shows in a small run; True for what a transformer has by nature.
     """
@@ -39,13 +39,13 @@ class Regulariser:
     field: str
     number: int
     title: str
-    does: str
-    acts: str
+    explanation: str
+    where: str
     scale: str
     usual: Any
 
     @property
-    def by_nature(self) -> bool:
+    def on_by_default(self) -> bool:
         """Whether a transformer has it unless it is taken away: masks and norms."""
         return self.usual is True
 
@@ -145,21 +145,15 @@ REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for re
 """Every switch by the recipe's field, in the order of the ten."""
 
 
-def plain(recipe: Recipe) -> Recipe:
+def without_regularisers(recipe: Recipe) -> Recipe:
     """The recipe with nothing but what a transformer has by nature: masks and norms."""
     for regulariser in REGULARISERS.values():
-        recipe = regulariser.switched(recipe, on=regulariser.by_nature)
+        recipe = regulariser.switched(recipe, on=regulariser.on_by_default)
     return recipe
 
 
-def idle(regulariser: Regulariser, recipe: Recipe, norm: str) -> str:
+def reason_without_effect(regulariser: Regulariser, recipe: Recipe, norm: str) -> str:
     """Why a switch can change nothing in a recipe's task and an architecture with these norms; empty where it can."""
-    if regulariser.field == "causal" and recipe.task != "characters":
-        return f"only “{TASKS['characters'].title}” hides what comes later"
-    if regulariser.field == "mask_padding" and TASKS[recipe.task].material == "text":
-        return "windows of text are equally long, so that nothing is padded"
-    if regulariser.field == "token_swapping" and TASKS[recipe.task].kind == "language":
-        return "the answer is the next character, which a swap would show"
     if regulariser.field == "layer_norm" and norm == "none":
         return "the architecture has no norms anyway"
-    return ""
+    return TASKS[recipe.task].unused_fields.get(regulariser.field, "")

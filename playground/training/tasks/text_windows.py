@@ -16,16 +16,12 @@ from torch import Tensor
 from playground.errors import RecipeError
 from playground.text.corpus import english_texts
 from playground.text.sentences import CONTROL, replace_surrogates
-from playground.training.recipe import Recipe
 from playground.training.seeding import generator
-
-MASK = "[MASK]"
+from playground.training.tasks.examples import MASK
+from playground.training.tasks.task import DataRecipe
 
 MAX_KINDS = 200
 """Different characters of a visitor's own text that are tokens; any rarer one is [UNK]."""
-
-MASKED = 0.15
-"""The share of a window's characters that has to be guessed (Devlin et al. 2018, section 3.1)."""
 
 HELD_BACK = 10
 """One part in so many, the last, is for validation."""
@@ -54,11 +50,12 @@ class Windows:
     first: str
 
 
-def windows(recipe: Recipe, specials: tuple[str, ...], unknown: int) -> Windows:
-    """Cut windows at random places; to predict what comes next, they are one character longer than the recipe's.
+def cut_windows(recipe: DataRecipe, width: int, specials: tuple[str, ...], unknown: int) -> Windows:
+    """Windows of a recipe's text, cut at random places.
 
     Args:
         recipe: the text, and the sizes.
+        width: characters of a window; one more than the recipe's `length` where the next one is asked.
         specials: tokens whose ids come first.
         unknown: the id of a character that is no token.
 
@@ -67,7 +64,6 @@ def windows(recipe: Recipe, specials: tuple[str, ...], unknown: int) -> Windows:
     """
     text = clean(recipe.text) if recipe.text else help_topics()
     kinds = _kinds(recipe, text) if recipe.text else PRINTABLE
-    width = recipe.length + (recipe.task == "characters")
     held_back = len(text) // HELD_BACK
     _check_length(recipe, text, width)
     seen, unseen = text[:-held_back], text[-held_back:]
@@ -103,18 +99,7 @@ def clean(text: str) -> str:
     return " ".join(CONTROL.sub(" ", replace_surrogates(text)).replace(MASK, " ").split())
 
 
-def hide(ids: Tensor, mask_id: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Put [MASK] for 15 % of every window's tokens, one at least: (N, T) → ids (N, T), hidden (N, T) bool.
-
-    Unlike Devlin et al. 2018, section 3.1, no token is replaced by another one, or asked for without being hidden.
-    """
-    n_hidden = max(1, round(MASKED * ids.shape[1]))
-    places = torch.rand(ids.shape, generator=random).topk(n_hidden, dim=1).indices
-    hidden = torch.zeros(ids.shape, dtype=torch.bool).scatter(1, places, True)
-    return ids.masked_fill(hidden, mask_id), hidden
-
-
-def _kinds(recipe: Recipe, text: str) -> tuple[str, ...]:
+def _kinds(recipe: DataRecipe, text: str) -> tuple[str, ...]:
     """The characters of a visitor's text that become tokens, in the order of their code points."""
     kinds = Counter(text)
     if not kinds:
@@ -126,7 +111,7 @@ def _kinds(recipe: Recipe, text: str) -> tuple[str, ...]:
     return tuple(sorted(kind for kind, _ in kinds.most_common(MAX_KINDS)))
 
 
-def _check_length(recipe: Recipe, text: str, width: int) -> None:
+def _check_length(recipe: DataRecipe, text: str, width: int) -> None:
     held_back = len(text) // HELD_BACK
     if held_back >= width:
         return
@@ -143,7 +128,7 @@ def _check_length(recipe: Recipe, text: str, width: int) -> None:
     )
 
 
-def _text_error(recipe: Recipe, reason: str, works: str) -> RecipeError:
+def _text_error(recipe: DataRecipe, reason: str, works: str) -> RecipeError:
     shown = recipe.text if len(recipe.text) <= 20 else f"{recipe.text[:20]}…"
     return RecipeError("text", shown, reason, (works,))
 

@@ -1,11 +1,11 @@
 """Query parameters of the pages Training and Regularisers: recipes, sizes, strengths, and what to look at."""
 
-from playground.training.recipe import TaskName
+from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS
-from playground.training.tasks.catalogue import TASKS
+from playground.training.tasks import TASKS
 from playground.web.choices.kinds import Choice, Param, Several, Size, Switch, Text, Whole
 
-TITLES: dict[str, TaskName] = {task.title: name for name, task in TASKS.items()}
+TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""
 
 _DROPOUT = Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
@@ -40,7 +40,9 @@ RECIPE: dict[str, Param] = {
     "batch_size": Size(64, (1, 2, 4, 8, 16, 32, 64, 128, 256)),
     "optimizer": Choice("adam", ("adam", "adamw", "sgd")),
     "schedule": Choice("paper", ("paper", "constant")),
-    "lr": Size(2e-3, (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 0.01, 0.02, 0.1, 1, 10, 100)),
+    "lr": Size(
+        Recipe.lr, (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 0.01, 0.02, 0.1, 1, 10, 100)
+    ),
     "warmup": Size(100, (1, 10, 20, 50, 100, 200, 300, 400, 500, 1000, 2000, 4000)),
     **STRENGTHS,
 }
@@ -91,7 +93,7 @@ def _strength(field: str) -> Param:
 
 
 COMPARED: dict[str, Param] = {
-    field: _strength(field) for field, regulariser in REGULARISERS.items() if not regulariser.by_nature
+    field: _strength(field) for field, regulariser in REGULARISERS.items() if not regulariser.on_by_default
 } | {"temperature": STRENGTHS["temperature"]}
 """How strong each regulariser is, by the recipe's field, once it is chosen."""
 

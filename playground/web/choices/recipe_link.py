@@ -4,7 +4,7 @@ import streamlit as st
 
 from playground.config import ModelConfig
 from playground.training.recipe import Recipe
-from playground.training.tasks.catalogue import TASKS
+from playground.training.tasks import TASKS
 from playground.web.choices.experiment_params import RECIPE, TRAINED_SIZES, TRAINING
 from playground.web.choices.page_values import OPEN_PAGE
 from playground.web.choices.params import write_all

@@ -10,7 +10,7 @@ import streamlit as st
 from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.text import Batch, Sentences, split_sentences
-from playground.training.after.trained_network import Trained
+from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import link, params
 from playground.web.session import caches, memory_budget, trained_slot
 from playground.weights.recognise import Recognised
@@ -67,7 +67,7 @@ class Setup:
         return memory_budget.opened() if self["weights"] == "mine" else None
 
     @property
-    def trained_network(self) -> Trained | None:
+    def trained_network(self) -> TrainedNetwork | None:
         """The network trained in this session, if its weights, trained or initial, are the chosen ones."""
         return trained_slot.shown() if self["weights"] == "trained here" else None
 

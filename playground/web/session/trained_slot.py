@@ -9,12 +9,11 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.errors import UnavailableError, WeightsError
 from playground.text import Tokenizer
-from playground.training.after.trained_network import Trained
+from playground.training.after.trained_network import TrainedNetwork
+from playground.training.architecture import teacher_config
 from playground.training.network import count_network
 from playground.training.recipe import Recipe
-from playground.training.tasks.catalogue import TASKS
-from playground.training.tasks.data import Data
-from playground.training.trainer import wider
+from playground.training.tasks import Data
 from playground.web.session import memory_budget
 from playground.web.session.memory_budget import Held
 from playground.weights.recognise import Recognised
@@ -40,10 +39,10 @@ class Shelf:
     """
 
     def __init__(self) -> None:
-        self.trained: Trained | None = None
+        self.trained: TrainedNetwork | None = None
         self.problem = ""
 
-    def put(self, trained: Trained, instead_of: Held | None = None) -> None:
+    def put(self, trained: TrainedNetwork, instead_of: Held | None = None) -> None:
         """Keep a network, in the room of its run or of its own, if there is any; the one before it stays if not."""
         try:
             memory_budget.hold(trained, instead_of)
@@ -68,13 +67,13 @@ def take() -> bool:
     return now is not before
 
 
-def shown() -> Trained | None:
+def shown() -> TrainedNetwork | None:
     """The network that this run of a page shows, if this session has one."""
-    found: Trained | None = st.session_state.get(SHOWN)
+    found: TrainedNetwork | None = st.session_state.get(SHOWN)
     return found
 
 
-def find(key: str) -> Trained:
+def find(key: str) -> TrainedNetwork:
     """The network that is known by a key, as it is or as it was before training.
 
     Raises:
@@ -99,18 +98,18 @@ def bytes_of_run(config: ModelConfig, recipe: Recipe, data: Data) -> int:
         recipe: the run.
         data: what is learnt from.
     """
-    networks = (config, wider(config)) if recipe.distill > 0 else (config,)
-    n_parameters = sum(count_network(each, data.task.kind, len(data.labels)) for each in networks)
+    networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
+    n_parameters = sum(count_network(each, data.task, len(data.labels)) for each in networks)
     parts: Iterator[Tensor | None] = (
         part for examples in (data.train, data.validation) for part in vars(examples).values()
     )
     return _WHILE_TRAINING * n_parameters + sum(part.nbytes for part in parts if part is not None)
 
 
-def decided(trained: Trained) -> Recognised:
+def decided(trained: TrainedNetwork) -> Recognised:
     """What the network decides, in the form in which a visitor's own file does: its shape and its seed."""
     known = asdict(trained.config) | {"seed": trained.recipe.seed}
-    if trained.kind == "language":
+    if trained.task.predicts_next:
         known["causal"] = trained.recipe.causal
     return Recognised("playground", known, asked={})
 
@@ -120,7 +119,7 @@ def label(weights: str) -> str | None:
     trained = shown()
     if trained is None or weights not in {trained.key, trained.initial_key}:
         return None
-    title = TASKS[trained.recipe.task].title
+    title = trained.task.title
     if weights == trained.initial_key:
         return f":orange-badge[before training (random)] {title}"
     return f"trained here: {title}, {trained.results.kept_step:,} steps"

@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from playground.training.after.trained_network import Trained
-from playground.training.tasks.catalogue import TASKS
-from playground.training.tasks.data import BOS, EOS, SPECIALS
+from playground.training.after.trained_network import TrainedNetwork
+from playground.training.tasks.examples import BOS, EOS, SPECIALS
 from playground.web.choices import recipe_link, widgets
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import use_example_text
@@ -38,17 +37,17 @@ def draw(setup: Setup) -> None:
         _vocabulary(setup, trained)
 
 
-def summary(trained: Trained) -> str:
+def summary(trained: TrainedNetwork) -> str:
     """The task, the training and what came of it, in one sentence."""
     results = trained.results
     return (
-        f"**{TASKS[trained.recipe.task].title}**, trained for {results.kept_step:,} steps: "
+        f"**{trained.task.title}**, trained for {results.kept_step:,} steps: "
         f"{results.validation_accuracy:.1%} of the validation set is right; a simple rule reaches "
         f"{results.baseline:.1%}."
     )
 
 
-def _vocabulary(setup: Setup, trained: Trained) -> None:
+def _vocabulary(setup: Setup, trained: TrainedNetwork) -> None:
     """What of the sentence the network has never seen, and a text that it knows."""
     unknown = setup.batch.unknown[setup.sentence]
     if all(unknown):
@@ -65,7 +64,7 @@ def _vocabulary(setup: Setup, trained: Trained) -> None:
         )
 
 
-def _known(trained: Trained) -> str:
+def _known(trained: TrainedNetwork) -> str:
     symbols = [trained.tokenizer.id_to_token(i) for i in range(len(SPECIALS), trained.tokenizer.vocab_size)]
     symbols = [symbol for symbol in symbols if symbol not in {BOS, EOS}]
     if len(symbols) > _LISTED:

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from playground import EncoderDecoder, ModelConfig
 from playground.model import causal_mask
-from playground.training.after.generate import generate, greedy, pick
+from playground.training.after.generate import decode_greedily, draw_token, generate
 from playground.training.network import Tagger
-from playground.training.tasks.data import SPECIALS
+from playground.training.tasks.examples import SPECIALS
 
 N_CLASSES, WINDOW = 12, 7
 CONFIG = ModelConfig(vocab_size=N_CLASSES, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=WINDOW, dropout=0.0)
@@ -33,7 +33,7 @@ def chi_square(counts: Counter[int], probabilities: dict[int, float]) -> float:
 @pytest.mark.parametrize("top_k", [0, 3, 100])
 def test_draws_have_the_probabilities_of_the_softmax(temperature: float, top_k: int) -> None:
     random = rng()
-    counts = Counter(pick(LOGITS, temperature, top_k, random) for _ in range(4_000))
+    counts = Counter(draw_token(LOGITS, temperature, top_k, random) for _ in range(4_000))
     kept = sorted(range(3, 8), key=lambda i: -LOGITS[i].item())[: top_k or None]
     weights = {i: math.exp(LOGITS[i].item() / temperature) for i in kept}
     expected = {i: weight / sum(weights.values()) for i, weight in weights.items()}
@@ -44,15 +44,17 @@ def test_draws_have_the_probabilities_of_the_softmax(temperature: float, top_k: 
 def test_temperature_zero_takes_the_likeliest_and_draws_nothing() -> None:
     random = rng()
     before = random.get_state()
-    assert pick(LOGITS, 0, 0, random) == 6
+    assert draw_token(LOGITS, 0, 0, random) == 6
     assert torch.equal(random.get_state(), before)
-    assert {pick(LOGITS, temperature, 0, random) for temperature in (1e-300, 1e-9, 1e-3) for _ in range(20)} == {6}
-    assert {pick(LOGITS, 1.0, 1, random) for _ in range(20)} == {6}
+    assert {draw_token(LOGITS, temperature, 0, random) for temperature in (1e-300, 1e-9, 1e-3) for _ in range(20)} == {
+        6
+    }
+    assert {draw_token(LOGITS, 1.0, 1, random) for _ in range(20)} == {6}
 
 
 def test_a_hot_network_is_fair() -> None:
     random = rng()
-    counts = Counter(pick(LOGITS, 1e12, 0, random) for _ in range(4_000))
+    counts = Counter(draw_token(LOGITS, 1e12, 0, random) for _ in range(4_000))
     assert chi_square(counts, dict.fromkeys(range(3, 8), 0.2)) < 18.5
 
 
@@ -62,7 +64,7 @@ def test_a_network_that_diverged_is_told(bad: float, temperature: float) -> None
     logits = LOGITS.clone()
     logits[4] = bad
     with pytest.raises(ValueError, match="diverged"):
-        pick(logits, temperature, 0, rng())
+        draw_token(logits, temperature, 0, rng())
 
 
 def test_greedy_writing_is_what_the_whole_network_says_step_by_step() -> None:
@@ -156,7 +158,7 @@ def plainly(model: EncoderDecoder, source: Tensor) -> list[int]:
 def test_the_decoder_says_the_likeliest_token_until_it_ends(eos_bias: float) -> None:
     model = pair_model(eos_bias)
     source = SOURCE.masked_fill(~SOURCE_MASK, 0)
-    said = greedy(model, source, SOURCE_MASK, bos=BOS, eos=EOS, longest=LONGEST)
+    said = decode_greedily(model, source, SOURCE_MASK, bos=BOS, eos=EOS, longest=LONGEST)
     expected = [plainly(model, row[:length]) for row, length in zip(SOURCE, LENGTHS.tolist(), strict=True)]
     width = max(map(len, expected))
     assert said.tolist() == [row + [0] * (width - len(row)) for row in expected]
@@ -165,14 +167,14 @@ def test_the_decoder_says_the_likeliest_token_until_it_ends(eos_bias: float) -> 
 
 
 def test_sequences_of_a_batch_end_on_their_own() -> None:
-    said = greedy(pair_model(4.5), SOURCE, SOURCE_MASK, bos=BOS, eos=EOS, longest=LONGEST)
+    said = decode_greedily(pair_model(4.5), SOURCE, SOURCE_MASK, bos=BOS, eos=EOS, longest=LONGEST)
     ends = {row.index(EOS) for row in said.tolist() if EOS in row}
     assert len(ends) > 1, "the example must have ends at different places"
 
 
 def test_greedy_agrees_with_the_scores_of_the_whole_target() -> None:
     model = pair_model(-50)
-    said = greedy(model, SOURCE, None, bos=BOS, eos=EOS, longest=LONGEST)
+    said = decode_greedily(model, SOURCE, None, bos=BOS, eos=EOS, longest=LONGEST)
     read = torch.cat([torch.full((len(SOURCE), 1), BOS), said[:, :-1]], 1)
     assert torch.equal(model(SOURCE, read).argmax(-1), said)
     assert not said.is_inference()
@@ -180,4 +182,4 @@ def test_greedy_agrees_with_the_scores_of_the_whole_target() -> None:
 
 def test_a_target_longer_than_the_position_table_is_refused() -> None:
     with pytest.raises(ValueError, match="max_len=7"):
-        greedy(pair_model(-50), SOURCE, SOURCE_MASK, bos=BOS, eos=EOS, longest=WINDOW + 1)
+        decode_greedily(pair_model(-50), SOURCE, SOURCE_MASK, bos=BOS, eos=EOS, longest=WINDOW + 1)

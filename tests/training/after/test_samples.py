@@ -7,11 +7,13 @@ import torch
 
 from playground.config import ModelConfig
 from playground.model import EncoderDecoder
-from playground.training.after.samples import Trial, right_answer, trials
-from playground.training.losses import IGNORE
-from playground.training.network import architecture, build_network, scores
+from playground.training.after.samples import Sample, answer_samples, right_answer
+from playground.training.architecture import architecture
+from playground.training.evaluation import scores
+from playground.training.network import build_network
 from playground.training.recipe import Recipe
-from playground.training.tasks.data import BOS_ID, EOS_ID, PAD_ID, make_data
+from playground.training.tasks import make_data
+from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE, PAD_ID
 from playground.training.trainer import Trainer
 
 CONFIG = ModelConfig(vocab_size=1, d_model=16, n_heads=2, n_layers=1, d_ff=32, max_len=32, dropout=0.0)
@@ -36,68 +38,69 @@ def spoken(text: str) -> list[str]:
 def test_the_right_answers_are_right(task: Any, answer: Any) -> None:
     recipe = Recipe(task=task, **SMALL)
     data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), recipe, data)
-    found = trials(network, data, recipe, n=20)
+    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
+    found = answer_samples(network, data, recipe, n=20)
     assert len(found) == 20
-    for trial in found:
-        assert list(trial.right) == answer(spoken(trial.asked))
-    assert found[0].asked == data.example
-    assert found[0].right == right_answer(data, data.validation.targets[0])
+    for sample in found:
+        assert list(sample.right_answer) == answer(spoken(sample.text))
+    assert found[0].text == data.example
+    assert found[0].right_answer == right_answer(data, data.validation.targets[0])
 
 
 def test_a_bracket_at_position_0_has_its_answer_too() -> None:
     recipe = Recipe(task="brackets", **SMALL)
     data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), recipe, data)
-    for trial in trials(network, data, recipe):
-        assert len(trial.right) == len(trial.said) == len(spoken(trial.asked))
+    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
+    for sample in answer_samples(network, data, recipe):
+        assert len(sample.right_answer) == len(sample.answer) == len(spoken(sample.text))
 
 
 @pytest.mark.parametrize("task", ["reverse", "masked", "characters"])
 def test_what_it_says_is_the_likeliest_class_wherever_something_is_asked(task: Any) -> None:
     recipe = Recipe(task=task, **SMALL)
     data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), recipe, data)
-    for i, trial in enumerate(trials(network, data, recipe)):
+    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
+    for i, sample in enumerate(answer_samples(network, data, recipe)):
         one = data.validation[slice(i, i + 1)]
         with torch.inference_mode():
             likeliest = scores(network, one, recipe)[0].argmax(-1)
         asked = one.targets[0] != IGNORE
-        assert list(trial.said) == [data.labels[c] for c in likeliest[asked].tolist()]
-        assert list(trial.right) == [data.labels[c] for c in one.targets[0][asked].tolist()]
+        assert list(sample.answer) == [data.labels[c] for c in likeliest[asked].tolist()]
+        assert list(sample.right_answer) == [data.labels[c] for c in one.targets[0][asked].tolist()]
 
 
 def test_a_decoder_speaks_for_itself_symbol_by_symbol() -> None:
     recipe = Recipe(task="seq2seq-copy", **SMALL)
     data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), recipe, data)
+    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
     assert isinstance(network, EncoderDecoder)
-    for i, trial in enumerate(trials(network, data, recipe, n=4)):
+    for i, sample in enumerate(answer_samples(network, data, recipe, n=4)):
         one = data.validation[slice(i, i + 1)]
         said = [BOS_ID]
         with torch.inference_mode():
             while len(said) <= data.validation[slice(0, 4)].targets.shape[1] and said[-1] != EOS_ID:
                 said.append(int(network(one.ids, torch.tensor([said]), one.mask, None)[0, -1].argmax()))
         words = [data.labels[c] for c in said[1:] if c != EOS_ID]
-        assert list(trial.said) == words
+        assert list(sample.answer) == words
 
 
 def test_padding_that_a_decoder_says_is_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = Recipe(task="seq2seq-copy", **SMALL)
     data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), recipe, data)
+    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
     monkeypatch.setattr(
-        "playground.training.after.samples.greedy", lambda *_, **__: torch.tensor([[5, PAD_ID, 6, EOS_ID, PAD_ID]])
+        "playground.training.after.samples.decode_greedily",
+        lambda *_, **__: torch.tensor([[5, PAD_ID, 6, EOS_ID, PAD_ID]]),
     )
-    (trial,) = trials(network, data, recipe, n=1)
-    assert trial.said == (data.labels[5], "[PAD]", data.labels[6])
+    (sample,) = answer_samples(network, data, recipe, n=1)
+    assert sample.answer == (data.labels[5], "[PAD]", data.labels[6])
 
 
 def test_mistakes_are_counted_place_by_place() -> None:
-    assert Trial("a b", ("b", "a"), ("b", "a")).n_wrong == 0
-    assert Trial("a b c", ("c", "b", "a"), ("c", "a", "a")).n_wrong == 1
-    assert Trial("a b c", ("c", "b", "a"), ("c",)).n_wrong == 2
-    assert Trial("a", ("a",), ("a", "a", "a")).n_wrong == 2
+    assert Sample("a b", ("b", "a"), ("b", "a")).n_wrong == 0
+    assert Sample("a b c", ("c", "b", "a"), ("c", "a", "a")).n_wrong == 1
+    assert Sample("a b c", ("c", "b", "a"), ("c",)).n_wrong == 2
+    assert Sample("a", ("a",), ("a", "a", "a")).n_wrong == 2
 
 
 def test_a_network_that_has_learnt_makes_no_mistakes() -> None:
@@ -105,4 +108,4 @@ def test_a_network_that_has_learnt_makes_no_mistakes() -> None:
     trainer = Trainer(CONFIG, recipe, watch=False)
     for _ in trainer.run():
         pass
-    assert sum(trial.n_wrong for trial in trials(trainer.network, trainer.data, recipe, n=20)) == 0
+    assert sum(sample.n_wrong for sample in answer_samples(trainer.network, trainer.data, recipe, n=20)) == 0

@@ -20,12 +20,11 @@ from playground.config import ModelConfig
 from playground.errors import RecipeError, TooLargeError, WeightsError
 from playground.training.after import file_metadata, trained_network
 from playground.training.after.file_metadata import Results
-from playground.training.after.trained_network import Trained
-from playground.training.losses import IGNORE
+from playground.training.after.trained_network import TrainedNetwork
 from playground.training.network import Tagger, build_network
 from playground.training.recipe import Recipe
-from playground.training.tasks.catalogue import TASKS
-from playground.training.tasks.data import make_data
+from playground.training.tasks import TASKS
+from playground.training.tasks.examples import IGNORE
 from playground.training.trainer import Trainer
 from playground.weights import encoder_half, read_metadata, recognise
 from tests.test_oracles import FILES, read
@@ -44,11 +43,11 @@ def trainer(config: ModelConfig = CONFIG, **changes: Any) -> Trainer:
 
 
 @lru_cache
-def trained(task: Any = "reverse") -> Trained:
+def trained(task: Any = "reverse") -> TrainedNetwork:
     return trained_network.from_trainer(trainer(task=task))
 
 
-def load(data: bytes) -> Trained:
+def load(data: bytes) -> TrainedNetwork:
     return trained_network.load(data, max_parameters=LIMIT)
 
 
@@ -137,7 +136,7 @@ def test_a_run_that_goes_on_leaves_what_was_kept_alone() -> None:
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
 def test_the_initial_network_is_the_one_that_training_began_with(task: Any) -> None:
     kept = trained(task)
-    fresh = build_network(kept.config, kept.recipe, make_data(kept.recipe))
+    fresh = build_network(kept.config, kept.task, len(kept.labels), kept.recipe.seed)
     assert same(weights(kept.initial()), weights(fresh))
     assert not same(weights(kept.initial()), weights(kept.network))
     assert not any(parameter.requires_grad for parameter in kept.initial().parameters())
@@ -336,7 +335,7 @@ def test_other_models_are_taken_as_they_are(tutorial: str) -> None:
 
 def test_the_encoder_of_a_pair_is_its_first_half() -> None:
     pair = trained("seq2seq-copy")
-    assert pair.kind == "seq2seq"
+    assert pair.task is TASKS["seq2seq-copy"]
     assert pair.encoder is pair.network.encoder
     assert isinstance(trained().network, Tagger)
-    assert (trained().kind, trained("characters").kind) == ("encoder", "language")
+    assert trained("characters").task is TASKS["characters"]

@@ -12,11 +12,11 @@ import pytest
 
 from playground import ModelConfig
 from playground.errors import RecipeError
-from playground.training.evaluation import measure
+from playground.training.evaluation import evaluate
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import Ablation, Arm, arms
+from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs
 from playground.training.regularisers.catalogue import REGULARISERS
-from playground.training.tasks.data import make_data
+from playground.training.tasks import make_data
 from playground.training.trainer import Trainer
 
 CONFIG = ModelConfig(vocab_size=0, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=16, dropout=0.0)
@@ -29,24 +29,24 @@ def ended(ablation: Ablation) -> Ablation:
     return ablation
 
 
-def changed(arm: Arm, baseline: Arm) -> dict[str, object]:
-    pairs = ((field.name, getattr(arm.recipe, field.name)) for field in fields(Recipe))
+def changed(each: AblationRun, baseline: AblationRun) -> dict[str, object]:
+    pairs = ((field.name, getattr(each.recipe, field.name)) for field in fields(Recipe))
     return {name: value for name, value in pairs if value != getattr(baseline.recipe, name)}
 
 
 def test_every_arm_is_the_baseline_with_one_switch_turned_and_the_last_has_all() -> None:
     recipe = replace(RECIPE, clip=0.5, dropout_residual=0.2, token_masking=0.4)
-    baseline, *rest, together = arms(recipe, ["clip", "mask_padding", "dropout_residual", "patience"])
+    baseline, *rest, together = ablation_runs(recipe, ["clip", "mask_padding", "dropout_residual", "patience"])
     assert baseline.recipe == RECIPE
     assert baseline.regulariser is together.regulariser is None
-    assert [(arm.title, changed(arm, baseline)) for arm in rest] == [
+    assert [(each.title, changed(each, baseline)) for each in rest] == [
         ("without padding mask", {"mask_padding": False}),
         ("Early stopping", {"patience": REGULARISERS["patience"].usual}),
         ("Gradient clipping", {"clip": 0.5}),
         ("Dropout at residual connections", {"dropout_residual": 0.2}),
     ]
     assert together.title == "all that can be added"
-    assert [arm.title for arm in (baseline, *rest, together) if arm.has_all] == [together.title]
+    assert [each.title for each in (baseline, *rest, together) if each.has_all] == [together.title]
     assert changed(together, baseline) == {"clip": 0.5, "dropout_residual": 0.2, "patience": 5}
 
 
@@ -62,67 +62,71 @@ def test_every_arm_is_the_baseline_with_one_switch_turned_and_the_last_has_all()
     ],
 )
 def test_arms_come_in_the_order_of_the_ten(chosen: list[str], titles: list[str]) -> None:
-    assert [arm.title for arm in arms(RECIPE, chosen)] == titles
+    assert [each.title for each in ablation_runs(RECIPE, chosen)] == titles
 
 
 def test_everything_can_be_chosen_at_once() -> None:
-    found = arms(RECIPE, list(REGULARISERS))
+    found = ablation_runs(RECIPE, list(REGULARISERS))
     assert len(found) == len(REGULARISERS) + 2
-    assert len({arm.recipe for arm in found}) == len(found)
+    assert len({each.recipe for each in found}) == len(found)
     with pytest.raises(KeyError):
-        arms(RECIPE, ["clipping"])
+        ablation_runs(RECIPE, ["clipping"])
 
 
 def test_every_arm_goes_as_it_would_alone() -> None:
-    ablation = ended(Ablation(CONFIG, arms(RECIPE, ["mask_padding", "label_smoothing", "distill", "token_swapping"])))
-    assert len(ablation.results()) == len(ablation.arms) == 6
-    for result, arm in zip(ablation.results(), ablation.arms, strict=True):
-        alone = Trainer(CONFIG, arm.recipe)
+    ablation = ended(
+        Ablation(CONFIG, ablation_runs(RECIPE, ["mask_padding", "label_smoothing", "distill", "token_swapping"]))
+    )
+    assert len(ablation.results()) == len(ablation.runs) == 6
+    for result, each in zip(ablation.results(), ablation.runs, strict=True):
+        alone = Trainer(CONFIG, each.recipe)
         for _ in alone.run():
             pass
-        assert result.arm == arm
+        assert result.run == each
         assert result.history.loss == alone.history.loss
         assert [look.validation for look in result.history.evaluations] == [
             look.validation for look in alone.history.evaluations
         ]
         assert result.outcome == "finished"
-        assert result.kept is not None
-        assert result.kept.validation == measure(alone.network, alone.data.validation, alone.recipe, alone.device)
-        assert result.gap == result.kept.train.accuracy - result.kept.validation.accuracy
+        assert result.evaluation is not None
+        assert result.evaluation.validation == evaluate(
+            alone.network, alone.data.validation, alone.recipe, alone.device
+        )
+        assert result.gap == result.evaluation.train.accuracy - result.evaluation.validation.accuracy
         assert result.history.snapshots == []
 
 
 def test_what_is_kept_is_the_evaluation_of_the_weights_that_came_back() -> None:
     """Eight sequences are soon known by heart: the best weights are not the last."""
     recipe = replace(RECIPE, n_train=8, steps=300, lr=1e-2, schedule="constant", patience=3)
-    baseline, stopped = ended(Ablation(CONFIG, arms(recipe, ["patience"]))).results()
+    baseline, stopped = ended(Ablation(CONFIG, ablation_runs(recipe, ["patience"]))).results()
     looks = stopped.history.evaluations
     assert stopped.outcome == "stopped early"
-    assert stopped.kept == min(looks, key=lambda look: look.validation.loss) == looks[-4]
+    assert stopped.evaluation == min(looks, key=lambda look: look.validation.loss) == looks[-4]
     assert baseline.outcome == "finished"
-    assert baseline.kept == baseline.history.evaluations[-1]
+    assert baseline.evaluation == baseline.history.evaluations[-1]
     assert len(baseline.history.loss) == 300
 
 
 def test_a_run_that_diverges_is_told_and_the_others_go_on() -> None:
     recipe = replace(RECIPE, steps=60, lr=100.0, optimizer="sgd", schedule="constant", clip=1e-3)
-    baseline, clipped = ended(Ablation(CONFIG, arms(recipe, ["clip"]))).results()
+    baseline, clipped = ended(Ablation(CONFIG, ablation_runs(recipe, ["clip"]))).results()
     assert baseline.outcome == "diverged"
-    assert baseline.kept is not None
-    assert baseline.kept.step < len(baseline.history.loss)
+    assert baseline.evaluation is not None
+    assert baseline.evaluation.step < len(baseline.history.loss)
     assert clipped.outcome == "finished"
 
 
 def test_in_use_differs_where_a_mask_is_missing() -> None:
-    baseline, without = ended(Ablation(CONFIG, arms(RECIPE, ["mask_padding"]))).results()
+    baseline, without = ended(Ablation(CONFIG, ablation_runs(RECIPE, ["mask_padding"]))).results()
     for result, same in ((baseline, True), (without, False)):
-        assert result.in_use is not None
-        assert result.kept is not None
-        assert (result.in_use.loss == pytest.approx(result.kept.validation.loss, rel=1e-5)) == same
+        assert result.unbatched is not None
+        assert result.evaluation is not None
+        assert (result.unbatched.loss == pytest.approx(result.evaluation.validation.loss, rel=1e-5)) == same
 
 
 def test_progress_rises_from_0_to_1_and_results_grow() -> None:
-    ablation = Ablation(CONFIG, arms(RECIPE, ["clip", "distill"]))
+    ablation = Ablation(CONFIG, ablation_runs(RECIPE, ["clip", "distill"]))
     assert ablation.progress == 0
     assert ablation.results() == []
     assert ablation.n_answers == int(make_data(RECIPE).validation.mask.sum())
@@ -133,17 +137,17 @@ def test_progress_rises_from_0_to_1_and_results_grow() -> None:
         results = ablation.results()
         assert len(results) == number + 1
         assert all(result.outcome == "finished" for result in results[:-1])
-        assert all(result.in_use is not None for result in results[:-1])
-        assert results[-1].in_use is None
+        assert all(result.unbatched is not None for result in results[:-1])
+        assert results[-1].unbatched is None
         counts.append(len(results[-1].history.loss))
     assert counts == [*range(1, 11), *range(1, 11), *([0] * 10), *range(1, 11), *([0] * 10), *range(1, 11)]
     assert ablation.progress == 1
-    assert all(result.in_use is not None for result in ablation.results())
+    assert all(result.unbatched is not None for result in ablation.results())
 
 
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
 def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ablation = Ablation(CONFIG, arms(RECIPE, ["clip"]))
+    ablation = Ablation(CONFIG, ablation_runs(RECIPE, ["clip"]))
     steps = cast(Generator[int, None, None], ablation.run())
     for _ in range(RECIPE.steps + 3):
         next(steps)
@@ -160,13 +164,13 @@ def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypat
     assert network() is None
     first, second = ablation.results()
     assert (len(first.history.loss), len(second.history.loss)) == (RECIPE.steps, 3)
-    assert (first.in_use is None, second.in_use is None) == (False, True)
+    assert (first.unbatched is None, second.unbatched is None) == (False, True)
     assert ablation.progress == 1 / 2
 
 
 def test_another_thread_never_sees_an_arm_under_another_s_name() -> None:
     recipe = replace(RECIPE, steps=3, n_train=16)
-    ablation = Ablation(CONFIG, arms(recipe, ["clip", "label_smoothing", "weight_decay", "token_masking"]))
+    ablation = Ablation(CONFIG, ablation_runs(recipe, ["clip", "label_smoothing", "weight_decay", "token_masking"]))
     wrong: list[object] = []
     done = threading.Event()
 
@@ -175,13 +179,13 @@ def test_another_thread_never_sees_an_arm_under_another_s_name() -> None:
         while not done.is_set():
             results = ablation.results()
             if len(results) < most:
-                wrong.append(("an arm is gone", most))
+                wrong.append(("an each is gone", most))
             most = len(results)
-            for result, arm in zip(results, ablation.arms, strict=False):
-                if result.arm is not arm or len(result.history.loss) > 3:
+            for result, each in zip(results, ablation.runs, strict=False):
+                if result.run is not each or len(result.history.loss) > 3:
                     wrong.append(result)
-            if any(result.in_use is None for result in results[:-1]):
-                wrong.append("an arm before the last has not ended")
+            if any(result.unbatched is None for result in results[:-1]):
+                wrong.append("an each before the last has not ended")
             progress = ablation.progress
             if progress < last - 1e-9:
                 wrong.append(("back", last, progress))
@@ -202,4 +206,4 @@ def test_another_thread_never_sees_an_arm_under_another_s_name() -> None:
 
 def test_a_task_that_cannot_be_made_is_refused() -> None:
     with pytest.raises(RecipeError, match="too few"):
-        Ablation(CONFIG, arms(replace(RECIPE, n_symbols=2, length=2), ["clip"]))
+        Ablation(CONFIG, ablation_runs(replace(RECIPE, n_symbols=2, length=2), ["clip"]))

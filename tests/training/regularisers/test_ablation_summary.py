@@ -9,9 +9,9 @@ import torch
 
 from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import Arm, ArmResult
-from playground.training.regularisers.ablation_summary import describe, noise
-from playground.training.regularisers.ablation_table import COLUMNS, effect, table
+from playground.training.regularisers.ablation import AblationResult, AblationRun
+from playground.training.regularisers.ablation_summary import difference_noise, summarise_ablation
+from playground.training.regularisers.ablation_table import COLUMNS, ablation_table, compare_to_baseline
 from playground.training.regularisers.catalogue import REGULARISERS
 
 N = 2_500
@@ -23,20 +23,20 @@ def result(
     validation: float,
     loss: float,
     *,
-    in_use: Any = "the same",
+    unbatched: Any = "the same",
     steps: int = 500,
     kept: int = 500,
     outcome: Any = "finished",
-) -> ArmResult:
-    """A run that has ended; with `in_use=None` one that goes on."""
+) -> AblationResult:
+    """A run that has ended; with `unbatched=None` one that goes on."""
     regulariser = REGULARISERS[switch] if switch else None
     title = "none of them" if regulariser is None else regulariser.title
-    if regulariser is not None and regulariser.by_nature:
+    if regulariser is not None and regulariser.on_by_default:
         title = f"without {title[0].lower()}{title[1:]}"
     look = Evaluation(kept, Measure(0.1, train), Measure(loss, validation), 1.0)
-    used = Measure(loss, validation) if in_use == "the same" else in_use
+    used = Measure(loss, validation) if unbatched == "the same" else unbatched
     history = History(loss=[1.0] * steps, evaluations=[look])
-    return ArmResult(Arm(title, Recipe(), regulariser), history, outcome if used else "", look, used)
+    return AblationResult(AblationRun(title, Recipe(), regulariser), history, outcome if used else "", look, used)
 
 
 NONE = result(None, 1.0, 0.4, 3.0)
@@ -53,22 +53,24 @@ def row(found: pd.DataFrame, title: str) -> dict[str, Any]:
 
 
 def test_the_table_has_a_row_for_every_run() -> None:
-    going_on = result("clip", 0.7, 0.2, 2.5, in_use=None, steps=123)
+    going_on = result("clip", 0.7, 0.2, 2.5, unbatched=None, steps=123)
     titles = ["none of them", "Dropout at residual connections", "Early stopping", "Gradient clipping", "all of these"]
-    found = table([NONE, HELPS, STOPPED, going_on], titles)
+    found = ablation_table([NONE, HELPS, STOPPED, going_on], titles)
     assert list(found.index) == titles
     assert list(found.columns) == list(COLUMNS.values())
     assert row(found, "none of them") == pytest.approx(
-        {"training": 100, "validation": 40, "gap": 60, "in use": 40, "more": 0, "loss": 3, "change": 0,
-         "ended": "after 500 steps"}
+        {"training": 100, "validation": 40, "gap": 60, "accuracy": 40, "accuracy_change": 0, "loss": 3,
+         "loss_change": 0,
+         "ending": "after 500 steps"}
     )  # fmt: skip
     assert row(found, "Dropout at residual connections") == pytest.approx(
-        {"training": 98, "validation": 50, "gap": 48, "in use": 50, "more": 10, "loss": 2, "change": -1,
-         "ended": "after 500 steps"}
+        {"training": 98, "validation": 50, "gap": 48, "accuracy": 50, "accuracy_change": 10, "loss": 2,
+         "loss_change": -1,
+         "ending": "after 500 steps"}
     )  # fmt: skip
-    assert row(found, "Early stopping")["ended"] == "stopped at 200, kept 75"
+    assert row(found, "Early stopping")["ending"] == "stopped at 200, kept 75"
     now = row(found, "Gradient clipping")
-    assert (now["training"], now["validation"], now["ended"]) == (70, 20, "at step 123")
+    assert (now["training"], now["validation"], now["ending"]) == (70, 20, "at step 123")
     assert all(math.isnan(now[name]) for name in ("in use", "more", "loss", "change"))
     to_come = row(found, "all of these")
     assert to_come.pop("ended") == "still to come"
@@ -76,30 +78,30 @@ def test_the_table_has_a_row_for_every_run() -> None:
 
 
 def test_before_the_first_run_the_table_is_empty() -> None:
-    assert list(table([], ["none of them"])[COLUMNS["ended"]]) == ["still to come"]
-    just_begun = ArmResult(NONE.arm, History(), "", None)
-    assert list(table([just_begun], ["none of them"])[COLUMNS["ended"]]) == ["has just begun"]
+    assert list(ablation_table([], ["none of them"])[COLUMNS["ending"]]) == ["still to come"]
+    just_begun = AblationResult(NONE.run, History(), "", None)
+    assert list(ablation_table([just_begun], ["none of them"])[COLUMNS["ending"]]) == ["has just begun"]
 
 
 def test_a_run_that_ran_away_or_came_back_says_so() -> None:
     ran_away = result(None, 0.1, 0.1, 2.0, steps=12, kept=0, outcome="diverged")
     best_of_all = result("patience", 0.9, 0.4, 2.0, kept=480)
-    found = list(table([ran_away, best_of_all], ["none of them", "Early stopping"])[COLUMNS["ended"]])
+    found = list(ablation_table([ran_away, best_of_all], ["none of them", "Early stopping"])[COLUMNS["ending"]])
     assert found == ["ran away at 12, kept 0", "ended at 500, kept 480"]
 
 
 def test_an_effect_is_measured_in_use() -> None:
-    unmasked = result("causal", 1.0, 0.9, 0.3, in_use=Measure(6.0, 0.1))
-    found = effect(unmasked, NONE)
+    unmasked = result("causal", 1.0, 0.9, 0.3, unbatched=Measure(6.0, 0.1))
+    found = compare_to_baseline(unmasked, NONE)
     assert found is not None
-    assert found.more == pytest.approx(-0.3)
-    assert (found.loss, found.change) == (6.0, 3.0)
-    assert effect(result("clip", 1, 1, 1, in_use=None), NONE) is None
+    assert found.accuracy_change == pytest.approx(-0.3)
+    assert (found.loss, found.loss_change) == (6.0, 3.0)
+    assert compare_to_baseline(result("clip", 1, 1, 1, unbatched=None), NONE) is None
 
 
 def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
-    said = describe([NONE, HELPS, HARMS, NOTHING, SURE, STOPPED], N)
-    doubt = 100 * noise(0.4, N)
+    said = summarise_ablation([NONE, HELPS, HARMS, NOTHING, SURE, STOPPED], N)
+    doubt = 100 * difference_noise(0.4, N)
     assert 1 < doubt < 3
     assert said == [
         "**None of them** gets 100.0% right of what it learns from, and 40.0% of what it never sees: the gap of 60.0 "
@@ -116,7 +118,7 @@ def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
 
 
 def test_a_loss_that_rises_is_told_too() -> None:
-    said = describe([NONE, result("layer_norm", 1.0, 0.4, 5.5)], N)
+    said = summarise_ablation([NONE, result("layer_norm", 1.0, 0.4, 5.5)], N)
     assert any(
         "in use, it is 3.00 nats with none of them, higher **without layer normalisation** (5.50)." in s for s in said
     )
@@ -124,17 +126,17 @@ def test_a_loss_that_rises_is_told_too() -> None:
 
 def test_order_and_sign_follow_the_numbers() -> None:
     more = [result(name, 1, share, 3.0) for name, share in (("clip", 0.6), ("patience", 0.9), ("distill", 0.7))]
-    (told,) = [sentence for sentence in describe([NONE, *more], N) if sentence.startswith("In use, more")]
+    (told,) = [sentence for sentence in summarise_ablation([NONE, *more], N) if sentence.startswith("In use, more")]
     places = [told.index(title) for title in ("early stopping", "knowledge distillation", "gradient clipping")]
     assert places == sorted(places)
     less = [result(name, 1, share, 3.0) for name, share in (("clip", 0.2), ("patience", 0.1), ("distill", 0.3))]
-    (told,) = [sentence for sentence in describe([NONE, *less], N) if sentence.startswith("In use, less")]
+    (told,) = [sentence for sentence in summarise_ablation([NONE, *less], N) if sentence.startswith("In use, less")]
     places = [told.index(title) for title in ("early stopping", "gradient clipping", "knowledge distillation")]
     assert places == sorted(places)
 
 
 def test_without_a_gap_there_is_nothing_to_mend() -> None:
-    said = describe([result(None, 0.999, 0.998, 0.01), result("clip", 0.999, 0.998, 0.012)], N)
+    said = summarise_ablation([result(None, 0.999, 0.998, 0.01), result("clip", 0.999, 0.998, 0.012)], N)
     assert said[0].endswith("nothing is learnt by heart, so that there is little for a regulariser to mend.")
     assert said[1].startswith("About as much is right with gradient clipping")
     assert not any("nats" in sentence for sentence in said)
@@ -143,14 +145,14 @@ def test_without_a_gap_there_is_nothing_to_mend() -> None:
 def test_a_missing_padding_mask_is_seen_when_sequences_come_alone() -> None:
     for used, word in ((0.7, "less"), (0.99, "about as much"), (1.0, "more")):
         batches = 0.99 if used <= 0.99 else 0.8
-        without = result("mask_padding", 1.0, batches, 0.02, in_use=Measure(1.0, used))
-        (told,) = [s for s in describe([NONE, without], N) if s.startswith("**Without the padding mask**")]
+        without = result("mask_padding", 1.0, batches, 0.02, unbatched=Measure(1.0, used))
+        (told,) = [s for s in summarise_ablation([NONE, without], N) if s.startswith("**Without the padding mask**")]
         assert f"{batches:.1%} is right in batches as they come, and {word}, {used:.1%}, when" in told
 
 
 def test_a_missing_causal_mask_is_no_help() -> None:
-    without = result("causal", 1.0, 0.9, 0.3, in_use=Measure(6.0, 0.12))
-    said = "\n".join(describe([NONE, without], N))
+    without = result("causal", 1.0, 0.9, 0.3, unbatched=Measure(6.0, 0.12))
+    said = "\n".join(summarise_ablation([NONE, without], N))
     assert "In use, more of the validation set" not in said
     assert "In use, less of the validation set is right **without causal mask** (-28.0 points)." in said
     assert "90.0% of the validation set seems to be right" in said
@@ -159,23 +161,23 @@ def test_a_missing_causal_mask_is_no_help() -> None:
 
 @pytest.mark.parametrize("used", [0.9, 0.41, 0.4])
 def test_a_missing_causal_mask_is_no_cause_where_nothing_is_lost_in_use(used: float) -> None:
-    without = result("causal", 1.0, 0.4, 0.3, in_use=Measure(0.3, used))
-    assert "Without the causal mask" not in "\n".join(describe([NONE, without], N))
+    without = result("causal", 1.0, 0.4, 0.3, unbatched=Measure(0.3, used))
+    assert "Without the causal mask" not in "\n".join(summarise_ablation([NONE, without], N))
 
 
 def test_a_run_that_ran_away_is_named() -> None:
     away: dict[str, Any] = {"steps": 12, "kept": 0, "outcome": "diverged"}
-    said = describe([result(None, 0.1, 0.1, 2.0, **away), result("clip", 0.1, 0.1, 2.0, **away)], N)
+    said = summarise_ablation([result(None, 0.1, 0.1, 2.0, **away), result("clip", 0.1, 0.1, 2.0, **away)], N)
     assert said[0] == "The run with **none of them** ran away, and what is measured are its weights of step 0."
     assert "**Gradient clipping** ran away: what is measured are its weights of step 0." in said
 
 
 def test_only_what_has_ended_is_read() -> None:
-    going_on = result("clip", 1.0, 0.9, 0.1, in_use=None)
-    assert describe([], N) == describe([result(None, 0.5, 0.5, 1.0, in_use=None)], N) == []
-    alone = describe([NONE], N)
+    going_on = result("clip", 1.0, 0.9, 0.1, unbatched=None)
+    assert summarise_ablation([], N) == summarise_ablation([result(None, 0.5, 0.5, 1.0, unbatched=None)], N) == []
+    alone = summarise_ablation([NONE], N)
     assert len(alone) == 1
-    assert describe([NONE, going_on], N) == alone
+    assert summarise_ablation([NONE, going_on], N) == alone
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 0.99, 1.0])
@@ -184,5 +186,5 @@ def test_the_doubt_covers_two_draws_of_as_many_answers(share: float) -> None:
     generator = torch.Generator().manual_seed(0)
     draws = torch.stack([(torch.rand(4_000, N, generator=generator) < share).sum(1) for _ in range(2)]).float()
     apart = (draws[0] - draws[1]).abs() / N
-    assert (apart > noise(share, N)).float().mean() < 0.06
-    assert 0 < noise(share, N) < 0.03
+    assert (apart > difference_noise(share, N)).float().mean() < 0.06
+    assert 0 < difference_noise(share, N) < 0.03

@@ -15,15 +15,15 @@ from torch import Tensor, nn
 from playground import ModelConfig
 from playground.model.dropout import Dropout
 from playground.model.init import Embedding, Linear
-from playground.training.evaluation import measure
-from playground.training.losses import IGNORE
-from playground.training.network import architecture, build_network, scores
+from playground.training.architecture import architecture, teacher_config
+from playground.training.evaluation import evaluate, evaluate_unbatched, scores
+from playground.training.network import build_network
 from playground.training.recipe import Recipe
-from playground.training.regularisers.catalogue import REGULARISERS, TEN, idle, plain
-from playground.training.regularisers.unbatched_evaluation import measure_in_use
+from playground.training.regularisers.catalogue import REGULARISERS, TEN, reason_without_effect, without_regularisers
 from playground.training.seeding import generator
-from playground.training.tasks.data import MASK_ID, Examples, make_data
-from playground.training.trainer import Trainer, wider
+from playground.training.tasks import Examples, make_data
+from playground.training.tasks.examples import IGNORE, MASK_ID
+from playground.training.trainer import Trainer
 
 CPU = torch.device("cpu")
 CONFIG = ModelConfig(vocab_size=0, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=32, dropout=0.4)
@@ -136,7 +136,7 @@ def test_a_switch_changes_one_field(switch: str) -> None:
             assert bool(regulariser.strength(turned)) == on
             assert replace(turned, **{switch: getattr(recipe, switch)}) == recipe
             assert type(getattr(turned, switch)) is type(getattr(Recipe(), switch))
-    if not regulariser.by_nature:
+    if not regulariser.on_by_default:
         strength = type(regulariser.usual)(3) / 4 if isinstance(regulariser.usual, float) else 3
         assert regulariser.strength(regulariser.switched(Recipe(), True, strength)) == strength
 
@@ -148,13 +148,13 @@ def test_every_switch_of_a_recipe_is_there_in_the_order_of_the_ten() -> None:
     numbers = [regulariser.number for regulariser in REGULARISERS.values()]
     assert numbers == sorted(numbers)
     assert set(numbers) == set(TEN) == set(range(1, 11))
-    assert all(bool(regulariser.scale) != regulariser.by_nature for regulariser in REGULARISERS.values())
+    assert all(bool(regulariser.scale) != regulariser.on_by_default for regulariser in REGULARISERS.values())
 
 
 def test_plain_is_what_a_recipe_is_by_default() -> None:
     everything = Recipe(**{switch: regulariser.usual for switch, regulariser in REGULARISERS.items()})
-    assert plain(everything) == plain(Recipe()) == Recipe()
-    assert plain(replace(everything, mask_padding=False, causal=False, layer_norm=False)) == Recipe()
+    assert without_regularisers(everything) == without_regularisers(Recipe()) == Recipe()
+    assert without_regularisers(replace(everything, mask_padding=False, causal=False, layer_norm=False)) == Recipe()
 
 
 @pytest.mark.parametrize("switch", REGULARISERS)
@@ -182,7 +182,7 @@ def test_the_switch_changes_what_is_learnt(switch: str) -> None:
     assert not torch.equal(seen(switched(switch)).final[:100], seen(baseline(switch)).final[:100])
 
 
-@pytest.mark.parametrize("switch", [name for name, found in REGULARISERS.items() if not found.by_nature])
+@pytest.mark.parametrize("switch", [name for name, found in REGULARISERS.items() if not found.on_by_default])
 def test_strength_0_is_the_baseline_to_the_bit(switch: str) -> None:
     changes: dict[str, Any] = {switch: 0}
     off = run(replace(switched(switch), **changes))
@@ -207,7 +207,7 @@ def test_a_strength_that_does_next_to_nothing_leaves_the_baselines_losses(switch
 def test_with_every_switch_off_a_run_is_a_plain_loop_of_torch() -> None:
     plainly = seen(BASE)
     data = make_data(BASE)
-    network = build_network(architecture(CONFIG, BASE, data), BASE, data)
+    network = build_network(architecture(CONFIG, BASE, data), data.task, len(data.labels), BASE.seed)
     optimizer = torch.optim.AdamW(network.parameters(), BASE.lr, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0)
     losses = []
     for rows in plainly.rows:
@@ -262,7 +262,7 @@ def test_without_the_causal_mask_the_next_character_is_looked_up() -> None:
     assert looked_up.train.loss < 0.2 * possible
     assert looked_up.validation.loss < 0.2 * possible
     assert looked_up.validation.accuracy > 5 / 6  # the last one's next character is not in the window
-    in_use = measure_in_use(unmasked.network, unmasked.data.validation, unmasked.recipe, CPU)
+    in_use = evaluate_unbatched(unmasked.network, unmasked.data.validation, unmasked.recipe, CPU)
     assert in_use.accuracy < 0.4
     assert in_use.loss > possible
 
@@ -277,18 +277,18 @@ def test_in_use_is_one_sequence_at_a_time_behind_both_masks() -> None:
             logits = scores(trainer.network, one, masked)[0]
             losses.append(F.cross_entropy(logits, one.targets[0], reduction="none"))
             right.append(logits.argmax(-1) == one.targets[0])
-        in_use = measure_in_use(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+        in_use = evaluate_unbatched(trainer.network, trainer.data.validation, trainer.recipe, CPU)
         assert in_use.loss == pytest.approx(float(torch.cat(losses).mean()), rel=1e-4)
         assert in_use.accuracy == pytest.approx(float(torch.cat(right).float().mean()), abs=1e-6)
-        batched = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+        batched = evaluate(trainer.network, trainer.data.validation, trainer.recipe, CPU)
         assert in_use.loss != pytest.approx(batched.loss, rel=1e-3)
 
 
 @pytest.mark.parametrize("task", ["sort", "characters", "masked", "seq2seq-copy"])
 def test_with_both_masks_use_is_what_is_measured_in_batches(task: Any) -> None:
     trainer = run(replace(BASE, task=task, steps=3)).trainer
-    in_use = measure_in_use(trainer.network, trainer.data.validation, trainer.recipe, CPU)
-    batched = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    in_use = evaluate_unbatched(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    batched = evaluate(trainer.network, trainer.data.validation, trainer.recipe, CPU)
     assert in_use.loss == pytest.approx(batched.loss, rel=1e-5)
     assert in_use.accuracy == pytest.approx(batched.accuracy, abs=1e-6)
 
@@ -322,7 +322,7 @@ def test_without_layer_normalisation_vectors_are_not_brought_to_one_length() -> 
 def test_label_smoothing_is_in_the_loss_of_the_same_network_and_in_no_evaluation() -> None:
     smooth, plainly = seen(switched("label_smoothing")), seen(BASE)
     trainer = smooth.trainer
-    network = build_network(trainer.config, BASE, trainer.data)
+    network = build_network(trainer.config, trainer.data.task, len(trainer.data.labels), BASE.seed)
     batch = trainer.data.train[smooth.rows[0]]
     logits = scores(network, batch, BASE).transpose(1, 2)
     assert plainly.losses[0] == pytest.approx(F.cross_entropy(logits, batch.targets).item(), rel=1e-5)
@@ -348,7 +348,7 @@ def test_early_stopping_is_the_same_run_cut_off_with_its_best_weights() -> None:
     assert stopped.losses == plainly.losses[:n]
     losses = {look.step: look.validation.loss for look in plainly.trainer.history.evaluations if look.step <= n}
     assert trainer.kept_step == min(losses, key=lambda step: losses[step])
-    now = measure(trainer.network, trainer.data.validation, trainer.recipe, CPU)
+    now = evaluate(trainer.network, trainer.data.validation, trainer.recipe, CPU)
     assert now.loss == pytest.approx(losses[trainer.kept_step], rel=1e-6)
 
 
@@ -415,13 +415,15 @@ def test_clipping_bounds_the_gradient_that_is_used() -> None:
 def test_distillation_mixes_the_loss_with_a_teacher_that_has_learnt() -> None:
     recipe = replace(BASE, distill=0.3, temperature=3.0)
     student = seen(recipe)
-    teacher = Trainer(wider(CONFIG), BASE)
+    teacher = Trainer(teacher_config(CONFIG), BASE)
     for _ in teacher.run():
         pass
     assert student.trainer.teacher is not None
     assert student.trainer.teacher.history.loss == teacher.history.loss
     batch = student.trainer.data.train[student.rows[0]]
-    network = build_network(student.trainer.config, recipe, student.trainer.data)
+    network = build_network(
+        student.trainer.config, student.trainer.data.task, len(student.trainer.data.labels), recipe.seed
+    )
     kept = batch.targets != IGNORE
     ours, theirs = (scores(one, batch, recipe)[kept] for one in (network, teacher.network))
     apart = F.kl_div((ours / 3).log_softmax(-1), (theirs / 3).softmax(-1), reduction="batchmean")
@@ -442,7 +444,7 @@ def test_what_cannot_matter_is_named_and_does_not() -> None:
     }
     for switch, regulariser in REGULARISERS.items():
         for name, (recipe, norm) in idle_in.items():
-            assert bool(idle(regulariser, recipe, norm)) == (
+            assert bool(reason_without_effect(regulariser, recipe, norm)) == (
                 switch == name
                 or (switch == "causal" and recipe.task != "characters")
                 or (switch in ("mask_padding", "token_swapping") and recipe.task == "characters")

@@ -7,17 +7,15 @@ import numpy as np
 
 from playground.figures import ablation as ablation_figures
 from playground.figures import training as figures
-from playground.training.history import Evaluation, History, Measure
-from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import ArmResult, arms
 from playground.web.components.curves import curve_data
 
-LOOKS = [Evaluation(step, Measure(2.0 - step / 50, 0.5), Measure(2.1, 0.25), 10.0) for step in (0, 20, 40)]
-HISTORY = History([2.123456] * 40, [1e-3] * 40, [3.0] * 40, LOOKS, [])
+BATCHES = [2.123456] * 40
+LOSSES = figures.Evaluations([0, 20, 40], [2.0, 1.6, 1.2], [2.1, 2.1, 2.1])
+SHARES = figures.Evaluations([0, 20, 40], [0.5] * 3, [0.25] * 3)
 
 
 def test_every_line_of_the_figure_is_drawn_with_its_numbers_in_four_digits() -> None:
-    figure = figures.loss_curves(HISTORY, 100, 13)
+    figure = figures.loss_curves(BATCHES, LOSSES, 100, 13)
     data = curve_data(figure)
     assert [line["name"] for line in data["lines"]] == [
         "batches", "mean of 4 batches", "training set", "validation set", None,
@@ -34,8 +32,8 @@ def test_every_line_of_the_figure_is_drawn_with_its_numbers_in_four_digits() -> 
 
 def test_what_is_no_finite_number_is_left_out() -> None:
     """Of a run whose loss ran away, or whose evaluation failed; JSON has no word for it, and the browser would stop."""
-    looks = [*LOOKS, Evaluation(60, Measure(math.nan, 0.5), Measure(math.inf, 0.25), 10.0)]
-    data = curve_data(figures.loss_curves(History(evaluations=looks), 100, 13))
+    losses = figures.Evaluations([0, 20, 40, 60], [*LOSSES.train, math.nan], [*LOSSES.validation, math.inf])
+    data = curve_data(figures.loss_curves([], losses, 100, 13))
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     train, validation = data["lines"][2:4]
     assert train["x"] == validation["x"] == [0, 20, 40]
@@ -43,25 +41,23 @@ def test_what_is_no_finite_number_is_left_out() -> None:
 
 
 def test_the_runs_of_an_ablation_keep_their_dashes() -> None:
-    recipe = Recipe(steps=40)
-    fields = ["dropout_attention", "dropout_feedforward", "dropout_positions", "dropout_residual"]
-    results = [ArmResult(arm, HISTORY, "", None) for arm in arms(recipe, fields)]
-    data = curve_data(ablation_figures.curves(results, "train", "loss", steps=40, top=3, level=(2.5, "guessing")))
-    assert [line["dash"] for line in data["lines"]] == [
-        "dot", "solid", *(ablation_figures.line_of(each.arm).dash for each in results[1:]),
-    ]  # fmt: skip
+    names = ["none", "dropout_attention", "dropout_feedforward", "dropout_positions", "dropout_residual"]
+    lines = [ablation_figures.LINES[name] for name in names]
+    runs = [ablation_figures.Curve("", line, LOSSES.steps, LOSSES.train) for line in lines]
+    data = curve_data(ablation_figures.curves(runs, "loss", steps=40, top=3, level=(2.5, "guessing")))
+    assert [line["dash"] for line in data["lines"]] == ["dot", *(line.dash for line in lines)]
     assert {"solid", "dash", "dot", "dashdot"} == {line["dash"] for line in data["lines"]}
 
 
 def test_axes_are_the_figures() -> None:
     loss, shares = (
-        curve_data(figures.loss_curves(HISTORY, 100, 13)),
-        curve_data(figures.accuracy_curves(LOOKS, 100, 0.1)),
+        curve_data(figures.loss_curves(BATCHES, LOSSES, 100, 13)),
+        curve_data(figures.accuracy_curves(SHARES, 100, 0.1)),
     )
     assert loss["x"] == shares["x"] == [-1, 101]
     assert loss["y"][0] == 0
     assert (loss["log"], loss["percent"], shares["percent"]) == (False, False, True)
     assert loss["titles"] == ["step", "loss, nats"]
-    assert loss["height"] == figures.loss_curves(HISTORY, 100, 13).layout.height
-    norm = curve_data(figures.gradient_curve(HISTORY.grad_norm, 100, 0.5))
+    assert loss["height"] == figures.loss_curves(BATCHES, LOSSES, 100, 13).layout.height
+    norm = curve_data(figures.gradient_curve([3.0] * 40, 100, 0.5))
     assert (norm["log"], norm["y"], norm["legend"]) == (True, None, False)

@@ -20,8 +20,8 @@ from playground.model import causal_mask
 from playground.runs import encoder_run
 from playground.runs.encoder_run import Run
 from playground.training.after import trained_network
-from playground.training.after.trained_network import Trained
-from playground.training.tasks.catalogue import TASKS
+from playground.training.after.trained_network import TrainedNetwork
+from playground.training.tasks import TASKS
 from playground.web.choices.link import model_config, settle
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.web.server.settings import Settings
@@ -50,7 +50,7 @@ def _new_visitor() -> Iterator[None]:
     clear_session_cache(SESSION)
 
 
-def put(app: AppTest, one: Trained) -> AppTest:
+def put(app: AppTest, one: TrainedNetwork) -> AppTest:
     """Lay a network on the session's shelf, as a training thread does, and look at the page again."""
     shelf = app.session_state[SHELF] if SHELF in app.session_state else Shelf()
     shelf.put(one)
@@ -64,7 +64,7 @@ def choose(app: AppTest, weights: str = "trained here") -> AppTest:
     return app
 
 
-def opened(one: Trained, page: str = "overview", *, example: bool = True, **query: str) -> AppTest:
+def opened(one: TrainedNetwork, page: str = "overview", *, example: bool = True, **query: str) -> AppTest:
     """A page that shows a network, on an example of its task or on the text that everybody starts with."""
     app = new_page(page, **({"text": one.example} if example else {}), **query, weights="trained here")
     put(app, one)
@@ -96,10 +96,10 @@ def shape(app: AppTest) -> dict[str, Any]:
     return values | {key: app.toggle(key=key).value for key in SWITCHES}
 
 
-def patterns(encoder: Encoder, one: Trained) -> torch.Tensor:
+def patterns(encoder: Encoder, one: TrainedNetwork) -> torch.Tensor:
     """Attention on the example, computed apart from every page: (layers, H, T, T)."""
     ids, trace = one.tokenizer.encode_batch([one.example]).ids, Trace()
-    encoder(ids, causal_mask(ids.shape[1]) if one.kind == "language" else None, trace)
+    encoder(ids, causal_mask(ids.shape[1]) if one.task.predicts_next else None, trace)
     return torch.stack([trace[f"layers.{i}.attn.pattern"][0].detach() for i in range(one.config.n_layers)])
 
 
@@ -286,7 +286,7 @@ def test_it_needs_no_trained_sentence_model(monkeypatch: pytest.MonkeyPatch) -> 
 # --- the encoder–decoder page
 
 
-def pair_logits(one: Trained, target: str) -> torch.Tensor:
+def pair_logits(one: TrainedNetwork, target: str) -> torch.Tensor:
     batches = [one.tokenizer.encode_batch([text]).ids for text in (one.example, f"[BOS] {target}")]
     logits: torch.Tensor = one.network(*batches)[0]
     return logits
@@ -367,7 +367,7 @@ def test_what_others_trained_is_nobody_elses() -> None:
     assert [error.value for error in errors] == [trained_slot.ELSEWHERE] * 3
 
 
-def fresh(**changes: Any) -> Trained:
+def fresh(**changes: Any) -> TrainedNetwork:
     """A network that no test holds on to."""
     return trained_network.from_trainer(trainer(**changes))
 

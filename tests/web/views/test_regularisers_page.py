@@ -16,14 +16,13 @@ from streamlit.testing.v1 import AppTest
 from playground.jobs.job import Job, Seats
 from playground.presets import PRESETS
 from playground.training.cost import Speed
-from playground.training.recipe import Recipe, TaskName
-from playground.training.regularisers.ablation import Ablation, ArmResult, arms
+from playground.training.recipe import Recipe
+from playground.training.regularisers.ablation import Ablation, AblationResult, ablation_runs
 from playground.training.regularisers.ablation_recipe import SIZES, Amount, ablation_recipe
-from playground.training.regularisers.ablation_summary import describe
-from playground.training.regularisers.ablation_table import COLUMNS, effect, table
+from playground.training.regularisers.ablation_summary import summarise_ablation
+from playground.training.regularisers.ablation_table import COLUMNS, ablation_table, compare_to_baseline
 from playground.training.regularisers.catalogue import REGULARISERS, TEN
-from playground.training.tasks.catalogue import TASKS
-from playground.training.tasks.data import make_data
+from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Trainer
 from playground.web.choices.experiment_params import COMPARED
 from playground.web.session import experiments, memory_budget, trained_slot
@@ -34,7 +33,7 @@ from tests.web.session.test_experiments import SESSION, threads, until
 STEPS = 6
 
 
-def short(task: TaskName, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
+def short(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
     """The page's recipe, but soon over."""
     recipe = ablation_recipe(task, amount, seed, strengths)
     return replace(recipe, n_train=min(recipe.n_train, 200), n_validation=40, steps=STEPS)
@@ -95,11 +94,11 @@ def prose(app: AppTest) -> str:
     return "\n".join(text.value for text in app.markdown)
 
 
-def reference(task: TaskName, fields: list[str], amount: Amount = "small", **strengths: Any) -> list[ArmResult]:
+def reference(task: str, fields: list[str], amount: Amount = "small", **strengths: Any) -> list[AblationResult]:
     """The same runs, made without the app."""
-    usual = {field: REGULARISERS[field].usual for field in fields if not REGULARISERS[field].by_nature}
+    usual = {field: REGULARISERS[field].usual for field in fields if not REGULARISERS[field].on_by_default}
     recipe = short(task, amount, 0, {**usual, **strengths})
-    ablation = Ablation(replace(PRESETS["minilm-l6"].config, **SIZES), arms(recipe, fields))
+    ablation = Ablation(replace(PRESETS["minilm-l6"].config, **SIZES), ablation_runs(recipe, fields))
     for _ in ablation.run():
         pass
     return ablation.results()
@@ -114,8 +113,8 @@ def test_the_catalogue_has_ten_cards_with_every_switch() -> None:
     for number, title in TEN.items():
         assert f"**{number} · {title}**" in text
     for regulariser in REGULARISERS.values():
-        assert regulariser.does in text
-        assert f"Where: {regulariser.acts}." in captions(app)
+        assert regulariser.explanation in text
+        assert f"Where: {regulariser.where}." in captions(app)
     assert captions(app).count("Not measured yet") == len(REGULARISERS)
     assert (
         len({widget.key for widget in (*app.select_slider, *app.slider)} & {f"regularisers_{f}" for f in COMPARED})
@@ -131,9 +130,9 @@ def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) 
     assert "4 runs of 6 steps, each on the same 100 sequences" in captions(app)
     assert TASKS["reverse"].question in captions(app)
     strengths = {field: param.default for field, param in COMPARED.items()}
-    runs = arms(short("reverse", "small", 0, strengths), ["weight_decay", "distill"])
+    runs = ablation_runs(short("reverse", "small", 0, strengths), ["weight_decay", "distill"])
     config = replace(PRESETS["minilm-l6"].config, **SIZES, vocab_size=11)
-    seconds = sum(slow.seconds(config, arm.recipe) for arm in runs)
+    seconds = sum(slow.seconds(config, run.recipe) for run in runs)
     # four runs and two teachers, 6 steps, 2 layers, the head, and what is around
     assert seconds == pytest.approx(6 * 6 * 4 * 0.5, rel=0.01)
     assert f"About **{seconds:.0f} s** here" in captions(app)
@@ -167,30 +166,30 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     found = charts(app)
     for name, of in (("train", "train"), ("validation", "validation")):
         lines = found[f"regularisers_{name}"][1:]
-        assert [line["name"] for line in lines] == [result.arm.title for result in expected]
+        assert [line["name"] for line in lines] == [result.run.title for result in expected]
         for i, result in enumerate(expected):
             accuracies = [getattr(look, of).accuracy for look in result.history.evaluations]
             np.testing.assert_allclose(array(lines, i, "y"), accuracies, atol=1e-6)
             assert array(lines, i, "x").tolist() == list(range(STEPS + 1))
     (shown,) = (frame.value for frame in app.dataframe if COLUMNS["gap"] in frame.value)
-    wanted = table(expected, [result.arm.title for result in expected])
-    np.testing.assert_allclose(shown.drop(columns=COLUMNS["ended"]), wanted.drop(columns=COLUMNS["ended"]), atol=1e-3)
-    assert list(shown[COLUMNS["ended"]]) == ["after 6 steps"] * 6
-    n_answers = int(make_data(expected[0].arm.recipe).validation.mask.sum())
-    assert "\n".join(f"- {sentence}" for sentence in describe(expected, n_answers)) in prose(app)
+    wanted = ablation_table(expected, [result.run.title for result in expected])
+    np.testing.assert_allclose(shown.drop(columns=COLUMNS["ending"]), wanted.drop(columns=COLUMNS["ending"]), atol=1e-3)
+    assert list(shown[COLUMNS["ending"]]) == ["after 6 steps"] * 6
+    n_answers = int(make_data(expected[0].run.recipe).validation.mask.sum())
+    assert "\n".join(f"- {sentence}" for sentence in summarise_ablation(expected, n_answers)) in prose(app)
 
 
 def test_every_card_shows_its_measured_effect() -> None:
     app = ended(press(page("Label smoothing", "Padding mask", regularisers_label_smoothing="0.3"), "start"))
     baseline, masked, smoothed = reference("reverse", ["mask_padding", "label_smoothing"], label_smoothing=0.3)
     for result, how in ((masked, "Without it"), (smoothed, "At 0.3")):
-        apart = effect(result, baseline)
+        apart = compare_to_baseline(result, baseline)
         assert apart is not None
         assert result.gap is not None
         assert baseline.gap is not None
         assert (
-            f"{how}, on “Reverse” with 100 sequences: right answers **{100 * apart.more:+.1f} points**, loss "
-            f"**{apart.change:+.2f} nats**, gap {100 * (result.gap - baseline.gap):+.1f} points."
+            f"{how}, on “Reverse” with 100 sequences: right answers **{100 * apart.accuracy_change:+.1f} points**, "
+            f"loss **{apart.loss_change:+.2f} nats**, gap {100 * (result.gap - baseline.gap):+.1f} points."
         ) in captions(app)
     assert captions(app).count("Not measured yet") == len(REGULARISERS) - 2
 
@@ -267,7 +266,7 @@ def test_it_is_drawn_while_it_runs_and_can_pause_go_on_and_be_cancelled(monkeypa
     until(lambda: "step 2" in says(app.run()))
     assert "Training: run 1 of 2: none of them" in says(app)
     (shown,) = (frame.value for frame in app.dataframe if COLUMNS["gap"] in frame.value)
-    assert list(shown[COLUMNS["ended"]])[1] == "still to come"
+    assert list(shown[COLUMNS["ending"]])[1] == "still to come"
     app = press(app, "pause")
     assert "Paused: run 1 of 2" in says(app)
     at = says(app)

@@ -21,16 +21,16 @@ from playground.config import ModelConfig
 from playground.jobs.job import Job, Seats
 from playground.presets import PRESETS
 from playground.training.after.generate import generate
-from playground.training.after.samples import trials
+from playground.training.after.samples import answer_samples
 from playground.training.after.trained_network import from_trainer, load, save
+from playground.training.architecture import architecture
 from playground.training.cost import Speed
-from playground.training.network import Tagger, architecture, build_network
+from playground.training.network import Tagger, build_network
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.seeding import generator
-from playground.training.tasks.catalogue import TASKS
-from playground.training.tasks.data import make_data
+from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Trainer
 from playground.web.choices import experiment_params
 from playground.web.choices.experiment_params import RECIPE, STRENGTHS, TITLES
@@ -139,14 +139,17 @@ def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(title: str) 
     app = page(training_task=title)
     asked = plan.without_idle(recipe(task=TITLES[title]))
     data = make_data(asked)
-    (first,) = trials(build_network(architecture(config(), asked, data), asked, data), data, asked, n=1)
-    is_text = data.task.material == "text"
-    reads, says = first.asked.replace(" ", "␣") if is_text else first.asked, ("" if is_text else " ").join(first.right)
+    network = build_network(architecture(config(), asked, data), data.task, len(data.labels), asked.seed)
+    (first,) = answer_samples(network, data, asked, n=1)
+    is_text = data.task.reads_text
+    reads, says = (
+        first.text.replace(" ", "␣") if is_text else first.text,
+        ("" if is_text else " ").join(first.right_answer),
+    )
     assert app.code[0].value == f"reads  {reads}\nsays   {says}"
     assert data.task.question in prose(app)
     assert f"is right in **{data.baseline:.1%}** of the validation set" in captions(app)
     assert f"{len(data.labels)} classes" in captions(app)
-    network = build_network(architecture(config(), asked, data), asked, data)
     assert f" {sum(p.numel() for p in network.parameters()):,} parameters" in captions(app)
     assert "5 steps of 16 sequences" in captions(app)
     assert sentences(app) == ""
@@ -228,10 +231,11 @@ def test_a_link_reproduces_the_run_to_the_digit(task: Any) -> None:
     assert {metric.label: metric.value for metric in app.metric}["Validation accuracy"] == f"{last.accuracy:.1%}"
     assert grey(app) == {"pause", "cancel"}
 
-    answers = trials(expected.network, expected.data, expected.recipe)
-    assert list(table(app, "it says")["it says"]) == [" ".join(trial.said) for trial in answers]
+    answers = answer_samples(expected.network, expected.data, expected.recipe)
+    assert list(table(app, "it says")["it says"]) == [" ".join(sample.answer) for sample in answers]
     assert list(table(app, "it says")["mistakes"]) == [
-        f"{trial.n_wrong} of {max(len(trial.right), len(trial.said))}" if trial.n_wrong else "none" for trial in answers
+        f"{sample.n_wrong} of {max(len(sample.right_answer), len(sample.answer))}" if sample.n_wrong else "none"
+        for sample in answers
     ]
 
     names = list(expected.history.snapshots[0].patterns)
@@ -464,7 +468,7 @@ def test_a_learning_rate_of_100_is_stopped_and_the_last_good_weights_are_kept() 
     assert says(app) == f"Ended at step {expected.step} of 200."
     assert f"the weights of step {expected.kept_step:,} are kept" in sentences(app)
     assert list(table(app, "it says")["it says"]) == [
-        " ".join(trial.said) for trial in trials(expected.network, expected.data, expected.recipe)
+        " ".join(sample.answer) for sample in answer_samples(expected.network, expected.data, expected.recipe)
     ]
 
 
@@ -633,7 +637,9 @@ def test_a_file_brings_a_network_back() -> None:
     assert sentences(app) == ""
     assert f"Validation loss {made.results.validation_loss:.6f} nats" in prose(app)
     data = make_data(made.recipe)
-    assert list(table(app, "it says")["it says"]) == [" ".join(t.said) for t in trials(made.network, data, made.recipe)]
+    assert list(table(app, "it says")["it says"]) == [
+        " ".join(t.answer) for t in answer_samples(made.network, data, made.recipe)
+    ]
     (uploader,) = (each for each in app.file_uploader if (each.key or "").startswith("training_file"))
     assert uploader.value is None
     well(uploader.set_value(("bad.safetensors", b"\x00" * 30, "application/octet-stream")).run())

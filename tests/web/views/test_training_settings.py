@@ -12,11 +12,11 @@ from streamlit.testing.v1 import AppTest
 from playground.errors import InputError
 from playground.jobs.job import Seats
 from playground.training import evaluation
-from playground.training.after.trained_network import Trained, from_trainer, save
+from playground.training.after.trained_network import TrainedNetwork, from_trainer, save
 from playground.training.cost import Speed
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS
-from playground.training.tasks.data import make_data
+from playground.training.tasks import make_data
 from playground.training.trainer import Trainer
 from playground.web.session import experiments
 from playground.web.session.trained_slot import SHELF
@@ -55,12 +55,12 @@ def press(app: AppTest, name: str) -> AppTest:
     return well(app.button(key=f"training_{name}").click().run())
 
 
-def train(app: AppTest) -> Trained:
+def train(app: AppTest) -> TrainedNetwork:
     """Start, wait, and take what lies on the shelf in the end."""
     press(app, "start")
     until(lambda: not threads())
     found = well(app.run()).session_state[SHELF].trained
-    assert isinstance(found, Trained)
+    assert isinstance(found, TrainedNetwork)
     return found
 
 
@@ -75,11 +75,11 @@ def uploader(app: AppTest) -> Any:
     return found
 
 
-def upload(app: AppTest, made: Trained) -> AppTest:
+def upload(app: AppTest, made: TrainedNetwork) -> AppTest:
     return well(uploader(app).set_value(("mine.safetensors", save(made), "application/octet-stream")).run())
 
 
-def untrained(recipe: Recipe, **changes: Any) -> Trained:
+def untrained(recipe: Recipe, **changes: Any) -> TrainedNetwork:
     """A network of a recipe whose training set nobody could make, as a file can claim it."""
     small = replace(recipe, n_train=16)
     made = from_trainer(Trainer(replace(CONFIG, max_len=64, **changes), small, data=make_data(small)))

@@ -8,7 +8,7 @@ import streamlit as st
 from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.text import split_sentences
-from playground.training.tasks.data import BOS
+from playground.training.tasks.examples import BOS
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup
 from playground.web.session import caches, pair_cache
@@ -30,7 +30,7 @@ def current_pair(setup: Setup) -> PairKey:
     panels.require_text(setup, "Type a sentence in the sidebar: it is the source that the encoder reads.")
     if not lines:
         _stop("Type a target: the decoder needs at least one token to go on from.")
-    weights = setup.weights if setup.trained_network and setup.trained_network.kind == "seq2seq" else "random"
+    weights = setup.weights if setup.trained_network and setup.trained_network.task.has_decoder else "random"
     if weights != "random":
         lines = _readable(setup, weights, lines)
     sentence, line = setup.sentence, min(setup.sentence, len(lines) - 1)

@@ -7,11 +7,11 @@ from typing import Any
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
-from playground.training.network import architecture
+from playground.training.architecture import architecture
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import Ablation, Arm, arms
+from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs
 from playground.training.regularisers.ablation_recipe import SIZES, ablation_recipe
-from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, idle
+from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import COMPARED, FIELDS, TITLES
 from playground.web.choices.setup import current_setup, current_value
@@ -22,7 +22,7 @@ from playground.web.views.training.plan import data, speed, without_idle
 
 PAGE = "regularisers"
 
-About = tuple[ModelConfig, tuple[Arm, ...]]
+About = tuple[ModelConfig, tuple[AblationRun, ...]]
 """What an ablation depends on."""
 
 
@@ -32,20 +32,20 @@ class Plan:
 
     Attributes:
         config: the architecture of all its runs.
-        arms: the runs; the baseline alone, if nothing that matters is chosen.
+        runs: the baseline and one for each regulariser; the baseline alone, if nothing that matters is chosen.
         left_out: what is chosen and can change nothing here, with the reason.
         seconds: how long all of it is likely to take here.
     """
 
     config: ModelConfig
-    arms: tuple[Arm, ...]
+    runs: tuple[AblationRun, ...]
     left_out: tuple[tuple[Regulariser, str], ...]
     seconds: float
 
     @property
     def about(self) -> About:
         """What its numbers depend on: the recipes' four dropouts count, the architecture's one does not."""
-        return replace(self.config, dropout=0.0), self.arms
+        return replace(self.config, dropout=0.0), self.runs
 
 
 def value(name: str) -> Any:
@@ -75,14 +75,14 @@ def make_plan() -> Plan:
     """
     recipe, wanted = current_recipe(), chosen()
     config = link.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
-    reasons = {regulariser.field: idle(regulariser, recipe, config.norm) for regulariser in wanted}
+    reasons = {regulariser.field: reason_without_effect(regulariser, recipe, config.norm) for regulariser in wanted}
     runs = tuple(
-        replace(arm, recipe=without_idle(arm.recipe))
-        for arm in arms(recipe, [field for field, reason in reasons.items() if not reason])
+        replace(run, recipe=without_idle(run.recipe))
+        for run in ablation_runs(recipe, [field for field, reason in reasons.items() if not reason])
     )
     config = architecture(config, recipe, data(recipe))
     now = speed()
-    seconds = sum(now.seconds(config, arm.recipe) for arm in runs)
+    seconds = sum(now.seconds(config, run.recipe) for run in runs)
     longest = settings().max_training_seconds
     if seconds > longest:
         raise TooLargeError(
@@ -95,9 +95,9 @@ def make_plan() -> Plan:
 
 def begin(plan: Plan) -> None:
     """Start the runs in the background, one after the other."""
-    made = data(plan.arms[0].recipe)
-    room = Room(max(trained_slot.bytes_of_run(plan.config, arm.recipe, made) for arm in plan.arms))
-    build = partial(Ablation, plan.config, plan.arms, caches.device(), data=made)
+    made = data(plan.runs[0].recipe)
+    room = Room(max(trained_slot.bytes_of_run(plan.config, run.recipe, made) for run in plan.runs))
+    build = partial(Ablation, plan.config, plan.runs, caches.device(), data=made)
     experiments.desk().start(PAGE, experiments.Experiment(plan.about, build, room=room))
 
 
@@ -114,20 +114,20 @@ def says(run: experiments.Experiment[Ablation]) -> str:
     if ablation is None or status == "failed":
         return run.job.error
     if status == "finished":
-        return f"All {len(ablation.arms)} runs are done, in {duration(run.job.seconds)}."
+        return f"All {len(ablation.runs)} runs are done, in {duration(run.job.seconds)}."
     results = ablation.results()
-    n_ended = sum(result.in_use is not None for result in results)
+    n_ended = sum(result.unbatched is not None for result in results)
     if status == "cancelled":
-        n = len(ablation.arms)
+        n = len(ablation.runs)
         at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"
         return f"{experiments.why_cancelled(run)}{at}."
     result = results[-1] if results else None
     step = len(result.history.loss) if result else 0
-    at = f"run {max(len(results), 1)} of {len(ablation.arms)}"
+    at = f"run {max(len(results), 1)} of {len(ablation.runs)}"
     if result is not None:
-        at += f": {result.arm.title}, step {step} of {result.arm.recipe.steps}"
-        if result.arm.recipe.distill and not step:
-            at = f"run {len(results)} of {len(ablation.arms)}, {result.arm.title}: its teacher learns first"
+        at += f": {result.run.title}, step {step} of {result.run.recipe.steps}"
+        if result.run.recipe.distill and not step:
+            at = f"run {len(results)} of {len(ablation.runs)}, {result.run.title}: its teacher learns first"
     if status == "paused":
         return f"Paused: {at}. Others may train meanwhile; to go on takes a free seat."
     left = run.job.seconds * (1 / ablation.progress - 1) if ablation.progress > 0.02 else None

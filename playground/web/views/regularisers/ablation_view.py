@@ -10,14 +10,13 @@ import streamlit as st
 from playground.accounting.readable import duration
 from playground.errors import PlaygroundError
 from playground.figures import ablation as figures
-from playground.figures.ablation import Measured, Set
-from playground.training.regularisers.ablation import Ablation, Arm, ArmResult
-from playground.training.regularisers.ablation_summary import describe
-from playground.training.regularisers.ablation_table import COLUMNS, table
-from playground.training.tasks.catalogue import TASKS, Task
+from playground.figures.ablation import LINES, Curve, Measured
+from playground.training.regularisers.ablation import Ablation, AblationResult, AblationRun
+from playground.training.regularisers.ablation_summary import summarise_ablation
+from playground.training.regularisers.ablation_table import COLUMNS, ablation_table
+from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.components.curves import draw_curves
-from playground.web.components.legend import LegendEntry, draw_legend
 from playground.web.session import experiments
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.markdown import escape_markdown
@@ -26,7 +25,7 @@ from playground.web.views.regularisers.ablation_plan import PAGE, About, Plan
 from playground.web.views.training import training_run
 from playground.web.views.training.plan import data
 
-SETS: dict[Set, str] = {"train": "training set", "validation": "validation set"}
+SETS = {"train": "training set", "validation": "validation set"}
 
 
 def pick() -> Plan | None:
@@ -46,7 +45,7 @@ def pick() -> Plan | None:
         return None
     for regulariser, reason in plan.left_out:
         st.caption(f"**{regulariser.title}** is left out: {reason}.")
-    if len(plan.arms) == 1:
+    if len(plan.runs) == 1:
         st.info("Choose at least one that can matter here; then its run is compared with a run without any.")
         return None
     return plan
@@ -56,9 +55,9 @@ def start_row(plan: Plan | None) -> None:
     """The buttons, and what pressing the first one will cost."""
     experiment_buttons.buttons(PAGE, None if plan is None else partial(ablation_plan.begin, plan))
     if plan is not None:
-        recipe, config = plan.arms[0].recipe, plan.config
+        recipe, config = plan.runs[0].recipe, plan.config
         st.caption(
-            f"About **{duration(plan.seconds)}** here: {len(plan.arms)} runs of {recipe.steps} steps, each on the same "
+            f"About **{duration(plan.seconds)}** here: {len(plan.runs)} runs of {recipe.steps} steps, each on the same "
             f"{len(data(recipe).train):,} sequences, in the same order, from the same initial weights (seed "
             f"{recipe.seed}). {TASKS[recipe.task].question} {config.n_layers} layers × {config.n_heads} heads, d_model "
             f"{config.d_model}; all else of the architecture is the sidebar's."
@@ -82,7 +81,7 @@ def draw(plan: Plan | None) -> None:
             )
         experiment_buttons.watch(live, PAGE)
     elif plan is not None:
-        _curves(plan.arms, [], panels.chart)
+        _curves(plan.runs, [], panels.chart)
 
 
 def in_words(run: experiments.Experiment[Ablation]) -> str:
@@ -93,8 +92,8 @@ def in_words(run: experiments.Experiment[Ablation]) -> str:
 
 def changes(run: About, now: About) -> list[str]:
     """In what two ablations differ: which runs they have, and the settings of those that both have."""
-    (config, arms), (config_now, arms_now) = run, now
-    was, is_now = ({arm.title: arm.recipe for arm in each} for each in (arms, arms_now))
+    (config, runs), (config_now, runs_now) = run, now
+    was, is_now = ({each.title: each.recipe for each in runs} for runs in (runs, runs_now))
     changed = [f"“{title}” is gone" for title in was if title not in is_now]
     changed += [f"“{title}” is new" for title in is_now if title not in was]
     for title in (title for title in was if title in is_now):
@@ -109,28 +108,29 @@ def live() -> None:
         return
     share = 1.0 if run.job.status == "finished" else run.course.progress if run.course else 0.0
     st.progress(share, ablation_plan.says(run))
-    arms, results = run.about[1], run.course.results() if run.course else []
-    _curves(arms, results, draw_curves if run.moving else panels.chart)
-    sentences = describe(results, run.course.n_answers) if run.course else []
+    runs, results = run.about[1], run.course.results() if run.course else []
+    _curves(runs, results, draw_curves if run.moving else panels.chart)
+    sentences = summarise_ablation(results, run.course.n_answers) if run.course else []
     if sentences:
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
-    _table(arms, results)
+    _table(runs, results)
 
 
-def _curves(arms: Sequence[Arm], results: list[ArmResult], show: Callable[..., None]) -> None:
+def _curves(runs: Sequence[AblationRun], results: list[AblationResult], show: Callable[..., None]) -> None:
     measured: Measured = ablation_plan.value("measure")
-    states = ["done" if result.in_use is not None else "growing" for result in results]
-    states += ["coming"] * (len(arms) - len(results))
+    states = ["done" if result.unbatched is not None else "growing" for result in results]
+    states += ["coming"] * (len(runs) - len(results))
     draw_legend(
         f"{PAGE}_key",
         [
-            LegendEntry(arm.title, line.colour, line.dash, state)
-            for arm, line, state in zip(arms, map(figures.line_of, arms), states, strict=True)
+            LegendEntry(run.title, LINES[run.name].colour, LINES[run.name].dash, state)
+            for run, state in zip(runs, states, strict=True)
         ],
     )
-    recipe, made = arms[0].recipe, data(arms[0].recipe)
+    recipe, made = runs[0].recipe, data(runs[0].recipe)
     n_classes = len(made.labels)
-    top = figures.top_of(results, measured, n_classes)
+    drawn = _both_sets(results, measured)
+    top = figures.axis_top([*drawn["train"], *drawn["validation"]], measured, n_classes)
     guess = math.log(n_classes)
     levels = {"accuracy": (made.baseline, "simple rule"), "loss": (guess, f"guessing: ln {n_classes}")}
     for column, (name, called) in zip(st.columns(2, gap="medium"), SETS.items(), strict=True):
@@ -138,7 +138,7 @@ def _curves(arms: Sequence[Arm], results: list[ArmResult], show: Callable[..., N
             st.markdown(f"**On the {called}**")
             show(
                 f"{PAGE}_{name}",
-                figures.curves(results, name, measured, steps=recipe.steps, top=top, level=levels[measured]),
+                figures.curves(drawn[name], measured, steps=recipe.steps, top=top, level=levels[measured]),
                 caption=_caption(name, measured, made.task),
                 alt=f"Lines: {measured} on the {called} by step, one line a run.",
             )
@@ -146,7 +146,7 @@ def _curves(arms: Sequence[Arm], results: list[ArmResult], show: Callable[..., N
         panels.numbers(f"{PAGE}_curves", lambda: _by_step(results, measured), "The numbers of the curves")
 
 
-def _caption(name: Set, measured: Measured, task: Task) -> str:
+def _caption(name: str, measured: Measured, task: Task) -> str:
     if name == "validation":
         return "The same on sequences that never are learnt from: what is lost from one chart to the other is the gap."
     if measured == "loss":
@@ -154,30 +154,38 @@ def _caption(name: Set, measured: Measured, task: Task) -> str:
     return f"The share of right answers for sequences that are learnt from. The simple rule is to {task.rule}."
 
 
-def _by_step(results: list[ArmResult], measured: Measured) -> pd.DataFrame:
-    columns = {
-        f"{result.arm.title}, {called}": pd.Series(
-            {look.step: getattr(getattr(look, name), measured) for look in result.history.evaluations}
-        )
-        for result in results
-        for name, called in SETS.items()
-    }
+def _both_sets(results: list[AblationResult], measured: Measured) -> dict[str, list[Curve]]:
+    """The curves of both charts, by the keys of `SETS`."""
+    curves: dict[str, list[Curve]] = {name: [] for name in SETS}
+    for result in results:
+        steps, *sets = result.history.series(measured)
+        for name, values in zip(SETS, sets, strict=True):
+            curves[name].append(Curve(result.run.title, LINES[result.run.name], steps, values))
+    return curves
+
+
+def _by_step(results: list[AblationResult], measured: Measured) -> pd.DataFrame:
+    columns = {}
+    for result in results:
+        steps, *sets = result.history.series(measured)
+        for called, values in zip(SETS.values(), sets, strict=True):
+            columns[f"{result.run.title}, {called}"] = pd.Series(values, steps)
     return pd.DataFrame(columns).rename_axis("after step")
 
 
-def _table(arms: Sequence[Arm], results: list[ArmResult]) -> None:
-    formats = {"loss": "%.3f", "more": "%+.1f", "change": "%+.3f"}
+def _table(runs: Sequence[AblationRun], results: list[AblationResult]) -> None:
+    formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f"}
     columns = {
         title: st.column_config.NumberColumn(format=formats.get(short, "%.1f"), width=70)
         for short, title in COLUMNS.items()
-        if short != "ended"
+        if short != "ending"
     }
     st.dataframe(
-        table(results, [arm.title for arm in arms]),
+        ablation_table(results, [run.title for run in runs]),
         key=f"{PAGE}_table",
         height="content",
         placeholder="",
-        column_config={**columns, COLUMNS["ended"]: st.column_config.TextColumn(width=175)},
+        column_config={**columns, COLUMNS["ending"]: st.column_config.TextColumn(width=175)},
     )
     st.caption(
         "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. In "

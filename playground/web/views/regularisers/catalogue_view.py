@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from playground.training.regularisers.ablation import ArmResult
-from playground.training.regularisers.ablation_table import effect
+from playground.training.regularisers.ablation import AblationResult
+from playground.training.regularisers.ablation_table import compare_to_baseline
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
-from playground.training.tasks.catalogue import TASKS
+from playground.training.tasks import TASKS
 from playground.web.choices import widgets
 from playground.web.choices.kinds import Whole
 from playground.web.choices.params import OWN
@@ -43,8 +43,8 @@ def catalogue() -> None:
 def _row(regulariser: Regulariser, told: str | None, *, alone: bool) -> None:
     words, strength, effects = st.columns([6, 4, 5], gap="medium")
     with words, st.container(gap="xsmall"):
-        st.markdown(regulariser.does if alone else f"**{regulariser.title}.** {regulariser.does}")
-        st.caption(f"Where: {regulariser.acts}.")
+        st.markdown(regulariser.explanation if alone else f"**{regulariser.title}.** {regulariser.explanation}")
+        st.caption(f"Where: {regulariser.where}.")
     with strength:
         _strength(regulariser)
     with effects:
@@ -52,7 +52,7 @@ def _row(regulariser: Regulariser, told: str | None, *, alone: bool) -> None:
 
 
 def _strength(regulariser: Regulariser) -> None:
-    if regulariser.by_nature:
+    if regulariser.on_by_default:
         st.caption("Always on, unless it is chosen above: then one run goes without.")
         return
     key = f"{PAGE}_{regulariser.field}"
@@ -84,19 +84,20 @@ def _measured() -> dict[str, str]:
     """What the session's last ablation says of each regulariser by now, by its field."""
     run = ablation_plan.current()
     results = run.course.results() if run is not None and run.course is not None else []
-    told = ((result.arm.regulariser, _told(result, results[0])) for result in results)
+    told = ((result.run.regulariser, _told(result, results[0])) for result in results)
     return {regulariser.field: text for regulariser, text in told if regulariser is not None and text}
 
 
-def _told(result: ArmResult, baseline: ArmResult) -> str:
+def _told(result: AblationResult, baseline: AblationResult) -> str:
     """What a run that has ended was, and what it did."""
-    apart, regulariser = effect(result, baseline), result.arm.regulariser
+    apart, regulariser = compare_to_baseline(result, baseline), result.run.regulariser
     if apart is None or regulariser is None or result.gap is None or baseline.gap is None:
         return ""
-    recipe = result.arm.recipe
-    how = "Without it" if regulariser.by_nature else f"At {regulariser.strength(recipe):g}"
+    recipe = result.run.recipe
+    how = "Without it" if regulariser.on_by_default else f"At {regulariser.strength(recipe):g}"
     wider = 100 * (result.gap - baseline.gap)
     return (
         f"{how}, on “{TASKS[recipe.task].title}” with {recipe.n_train:,} sequences: right answers "
-        f"**{100 * apart.more:+.1f} points**, loss **{apart.change:+.2f} nats**, gap {wider:+.1f} points."
+        f"**{100 * apart.accuracy_change:+.1f} points**, loss **{apart.loss_change:+.2f} nats**, "
+        f"gap {wider:+.1f} points."
     )

@@ -3,9 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from playground.training.after.samples import Trial, trials
-from playground.training.after.trained_network import Trained
-from playground.training.tasks.catalogue import TASKS
+from playground.training.after.samples import Sample, answer_samples
+from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot
@@ -35,7 +34,7 @@ def draw() -> None:
             network_files.download(trained)
         if current_value("weights") == "trained here":
             names, listed = pages(), ["attention", "norms", "parameters", "step-by-step", "positions"]
-            if trained.kind == "seq2seq":
+            if trained.task.has_decoder:
                 listed.append("encoder-decoder")
             with st.container(horizontal=True):
                 for name in listed:
@@ -46,8 +45,8 @@ def draw() -> None:
             _show(trained)
 
 
-def _show(trained: Trained) -> None:
-    results, task = trained.results, TASKS[trained.recipe.task]
+def _show(trained: TrainedNetwork) -> None:
+    results, task = trained.results, trained.task
     st.subheader("What has it learnt?")
     st.markdown(
         f"**{task.title}**, with the weights of step {results.kept_step:,}: **{results.validation_accuracy:.1%}** of "
@@ -58,28 +57,35 @@ def _show(trained: Trained) -> None:
         asked = _trials(trained.key, trained)
     with st.container(key="training_trials"):
         st.dataframe(_table(asked, trained), hide_index=True, height="content")
-    wrong = sum(trial.n_wrong > 0 for trial in asked)
+    wrong = sum(sample.n_wrong > 0 for sample in asked)
     st.caption(
         f"{len(asked)} sequences that it has never learnt from, {len(asked) - wrong} of them without a mistake."
-        + (" The decoder says them symbol by symbol, the likeliest at every step." if task.kind == "seq2seq" else "")
+        + (" The decoder says them symbol by symbol, the likeliest at every step." if task.has_decoder else "")
     )
-    if task.kind == "language":
+    if task.predicts_next:
         text_generation.draw()
 
 
-def _table(asked: list[Trial], trained: Trained) -> pd.DataFrame:
-    task = TASKS[trained.recipe.task]
+def _table(asked: list[Sample], trained: TrainedNetwork) -> pd.DataFrame:
+    task = trained.task
     return pd.DataFrame(
         {
-            "it reads": [in_sight(trial.asked, task) for trial in asked],
-            "right answer": [joined(trial.right, task) for trial in asked],
-            "it says": [joined(trial.said, task) for trial in asked],
-            "mistakes": [f"{t.n_wrong} of {max(len(t.right), len(t.said))}" if t.n_wrong else "none" for t in asked],
+            "it reads": [in_sight(sample.text, task) for sample in asked],
+            "right answer": [joined(sample.right_answer, task) for sample in asked],
+            "it says": [joined(sample.answer, task) for sample in asked],
+            "mistakes": [
+                f"{t.n_wrong} of {max(len(t.right_answer), len(t.answer))}" if t.n_wrong else "none" for t in asked
+            ],
         }
     )
 
 
+def _mistakes(sample: Sample) -> str:
+    longest = max(len(sample.right_answer), len(sample.answer))
+    return f"{sample.n_wrong} of {longest}" if sample.n_wrong else "none"
+
+
 @st.cache_resource(max_entries=1, scope="session", show_spinner=False)
-def _trials(key: str, _trained: Trained) -> list[Trial]:
+def _trials(key: str, _trained: TrainedNetwork) -> list[Sample]:
     with caches.TURNS.take():
-        return trials(_trained.network, questions(_trained.recipe), _trained.recipe)
+        return answer_samples(_trained.network, questions(_trained.recipe), _trained.recipe)

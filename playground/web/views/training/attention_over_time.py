@@ -6,8 +6,8 @@ import streamlit as st
 
 from playground.figures.attention import head_heatmap
 from playground.figures.theme import token_names
+from playground.training.evaluation import attention_mask
 from playground.training.history import Snapshot
-from playground.training.network import attention_mask
 from playground.web.choices import widgets
 from playground.web.choices.experiment_params import LAST_MOMENT
 from playground.web.choices.setup import current_value

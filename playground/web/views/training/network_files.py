@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from playground.training.after.trained_network import Trained, load, save
+from playground.training.after.trained_network import TrainedNetwork, load, save
 from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.shared import uploads
@@ -14,7 +14,7 @@ PROBLEM = "_training_problem"
 """Session key of the sentence that says why the last file was not opened."""
 
 
-def download(trained: Trained) -> None:
+def download(trained: TrainedNetwork) -> None:
     """Offer the weights, with all that is needed to use them again."""
     st.download_button(
         "Download (safetensors)",

@@ -6,12 +6,11 @@ from typing import Any
 import streamlit as st
 
 from playground.config import ModelConfig
+from playground.training.architecture import architecture
 from playground.training.cost import Speed, check_cost, measure_speed
-from playground.training.network import architecture, count_network
+from playground.training.network import count_network
 from playground.training.recipe import Recipe
-from playground.training.regularisers.catalogue import REGULARISERS, idle
-from playground.training.tasks.catalogue import TASKS
-from playground.training.tasks.data import Data, make_data
+from playground.training.tasks import TASKS, Data, make_data
 from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import RECIPE, TITLES, TRAINED_SIZES
 from playground.web.choices.setup import current_setup, current_value
@@ -59,16 +58,11 @@ def current_recipe() -> Recipe:
 
 def without_idle(recipe: Recipe) -> Recipe:
     """The same run, with every setting that changes nothing in it at its default, so that equal runs are equal."""
-    material = TASKS[recipe.task].material
-    alone = {
-        "text": material != "text",
-        "n_symbols": material != "symbols",
-        "warmup": recipe.schedule == "constant",
-        "temperature": recipe.distill == 0,
-    }
-    names = [name for name, is_idle in alone.items() if is_idle]
-    # norms count: whether there are any, the architecture decides
-    names += [field for field, regulariser in REGULARISERS.items() if idle(regulariser, recipe, norm="any")]
+    names = [*TASKS[recipe.task].unused_fields]
+    if recipe.schedule == "constant":
+        names.append("warmup")
+    if recipe.distill == 0:
+        names.append("temperature")
     plain: Any = Recipe()
     return replace(recipe, **{name: getattr(plain, name) for name in names})
 
@@ -108,7 +102,7 @@ def make_plan(recipe: Recipe) -> Plan:
 
 def n_parameters(config: ModelConfig, made: Data) -> int:
     """Of the whole network: the encoder with its head, or both halves."""
-    return count_network(config, made.task.kind, len(made.labels))
+    return count_network(config, made.task, len(made.labels))
 
 
 @st.cache_resource(max_entries=1, ttl="10m", show_spinner=False)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.figures import training as figures
-from playground.training.history import History
+from playground.training.history import History, Measured
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
 from playground.web.components.curves import draw_curves
@@ -95,7 +95,7 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
     steps, n_classes = lesson.recipe.steps, len(lesson.data.labels)
     show(
         "training_loss",
-        figures.loss_curves(history, steps, n_classes),
+        figures.loss_curves(history.loss, _evaluations(history, "loss"), steps, n_classes),
         caption="How wrong it is, as −ln of the probability that it gives the right answer. Batches jump about: "
         "each is small, and carries what the regularisers add; the two sets are measured without. Where the training "
         "set goes on falling and the validation set does not, it learns by heart.",
@@ -103,7 +103,7 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
     )
     show(
         "training_accuracy",
-        figures.accuracy_curves(history.evaluations, steps, lesson.data.baseline),
+        figures.accuracy_curves(_evaluations(history, "accuracy"), steps, lesson.data.baseline),
         caption="The share of positions at which its likeliest answer is right. Below the dashed line it knows no more "
         "than the simple rule.",
         alt="Accuracy by step: training set and validation set.",
@@ -125,6 +125,10 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
             "place, the largest is drawn.",
             alt="Norm of the whole gradient by step.",
         )
+
+
+def _evaluations(history: History, measured: Measured) -> figures.Evaluations:
+    return figures.Evaluations(*history.series(measured))
 
 
 @fragment

@@ -7,9 +7,9 @@ import streamlit as st
 from playground.accounting.readable import duration
 from playground.errors import ConfigError, PlaygroundError
 from playground.training.after.samples import right_answer
-from playground.training.recipe import Recipe, TaskName
-from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, idle
-from playground.training.tasks.catalogue import TASKS
+from playground.training.recipe import Recipe
+from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
+from playground.training.tasks import TASKS
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.experiment_params import STRENGTHS, TITLES
 from playground.web.choices.kinds import Size, Switch, Whole
@@ -31,7 +31,7 @@ def pick_task() -> None:
     """The task, and what it asks."""
     task = widgets.menu("training_task", "What is to be learnt", on_change=_suggest)
     st.markdown(TASKS[TITLES[task]].question)
-    if TASKS[TITLES[task]].material == "text":
+    if TASKS[TITLES[task]].reads_text:
         widgets.text(
             "training_text",
             "A text of your own to learn from",
@@ -75,13 +75,12 @@ def _show_question(recipe: Recipe) -> None:
 def settings(plan: Plan | None) -> None:
     """Everything else that a run depends on."""
     task = TITLES[value("task")]
-    material = TASKS[task].material
     with st.expander("The data", expanded=True):
         if plan is not None:
             _show_question(plan.recipe)
-        what = "characters in a window" if material == "text" else "longest sequence"
+        what = "characters in a window" if TASKS[task].reads_text else "longest sequence"
         widgets.whole("training_length", f"length: {what}", high=256)
-        if material == "symbols":
+        if TASKS[task].counts_symbols:
             widgets.whole("training_n_symbols", "n_symbols: different symbols", high=26)
         widgets.size("training_n_train", "n_train: sequences to learn from")
     with st.expander("The model", expanded=True):
@@ -111,7 +110,7 @@ def start_row(plan: Plan | None) -> None:
         )
 
 
-def _regularisers(task: TaskName) -> None:
+def _regularisers(task: str) -> None:
     """Fifteen widgets, drawn where they are wanted, or where one is set: no other value outlasts the page."""
     chosen = {name: value(name) for name in STRENGTHS}
     changed = {name for name, param in STRENGTHS.items() if chosen[name] != param.default}
@@ -122,7 +121,7 @@ def _regularisers(task: TaskName) -> None:
     if panel.open or changed:
         with panel:
             for regulariser in REGULARISERS.values():
-                _strength(regulariser, idle(regulariser, counting, shortcuts.unlocked_norm()))
+                _strength(regulariser, reason_without_effect(regulariser, counting, shortcuts.unlocked_norm()))
 
 
 def _strength(regulariser: Regulariser, reason: str) -> None:
@@ -130,7 +129,7 @@ def _strength(regulariser: Regulariser, reason: str) -> None:
     key, param = f"training_{regulariser.field}", OWN[f"training_{regulariser.field}"]
     scale = f" Its strength: {regulariser.scale}." if regulariser.scale else ""
     without = f" It changes nothing here: {reason}." if reason else ""
-    help_text = f"{regulariser.does} Where: {regulariser.acts}.{scale}{without}"
+    help_text = f"{regulariser.explanation} Where: {regulariser.where}.{scale}{without}"
     if isinstance(param, Switch):
         widgets.switch(key, regulariser.title, help_text=help_text, disabled=bool(reason))
     elif isinstance(param, Size):

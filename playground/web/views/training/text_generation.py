@@ -11,11 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from playground.figures.training import next_tokens
 from playground.model import causal_mask
-from playground.training.after.generate import choices, generate
-from playground.training.after.trained_network import Trained
+from playground.training.after.generate import generate, next_token_probabilities
+from playground.training.after.trained_network import TrainedNetwork
 from playground.training.network import Tagger
 from playground.training.seeding import generator
-from playground.training.tasks.data import Data
+from playground.training.tasks import Data
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot
@@ -52,7 +52,7 @@ class Wish:
 def draw() -> None:
     """Ask for a beginning, and write on."""
     trained = trained_slot.shelf().trained
-    if trained is None or trained.kind != "language":
+    if trained is None or not trained.task.predicts_next:
         return
     st.subheader("What does it write?")
     wish, made = _wish(trained), questions(trained.recipe)
@@ -70,7 +70,7 @@ def draw() -> None:
             _what_next(trained, made, ids, wish)
 
 
-def _wish(trained: Trained) -> Wish:
+def _wish(trained: TrainedNetwork) -> Wish:
     prompt = widgets.text("training_prompt", "How it begins")
     left, right = st.columns(2)
     with left:
@@ -80,7 +80,7 @@ def _wish(trained: Trained) -> Wish:
     return Wish(trained.key, prompt, temperature, top_k, current_value("seed"))
 
 
-def _read(trained: Trained, prompt: str) -> list[int]:
+def _read(trained: TrainedNetwork, prompt: str) -> list[int]:
     """The prompt's ids, with a sentence on what is none of its characters."""
     batch = trained.tokenizer.encode_batch([prompt])
     places = zip(batch.offsets[0], batch.unknown[0], strict=True)
@@ -92,13 +92,13 @@ def _read(trained: Trained, prompt: str) -> list[int]:
     return ids
 
 
-def _network(trained: Trained) -> Tagger:
+def _network(trained: TrainedNetwork) -> Tagger:
     if not isinstance(trained.network, Tagger):
         raise TypeError("a decoder says what is next in another way")
     return trained.network
 
 
-def _write(trained: Trained, made: Data, ids: list[int], wish: Wish, page: DeltaGenerator) -> list[int]:
+def _write(trained: TrainedNetwork, made: Data, ids: list[int], wish: Wish, page: DeltaGenerator) -> list[int]:
     """Write on, in sight; a few characters take a turn to compute, so that other visitors get theirs in between."""
     characters = generate(
         _network(trained),
@@ -116,12 +116,12 @@ def _write(trained: Trained, made: Data, ids: list[int], wish: Wish, page: Delta
     return ids
 
 
-def _what_next(trained: Trained, made: Data, ids: list[int], wish: Wish) -> None:
+def _what_next(trained: TrainedNetwork, made: Data, ids: list[int], wish: Wish) -> None:
     """What the next character would be drawn from."""
     window = torch.tensor([ids[-trained.recipe.length :]])
     with caches.TURNS.take(), torch.inference_mode():
         logits = _network(trained)(window, causal_mask(window.shape[1], window.device))[0, -1]
-    tokens, probabilities = choices(logits, wish.temperature, wish.top_k)
+    tokens, probabilities = next_token_probabilities(logits, wish.temperature, wish.top_k)
     names = [made.labels[i] for i in tokens[:BEST].tolist()]
     shares = probabilities[:BEST].numpy().astype(np.float32)
     panels.chart(

@@ -13,8 +13,7 @@ from playground.text.pieces import visible
 from playground.training.after.trained_network import from_trainer
 from playground.training.history import Measure
 from playground.training.recipe import Recipe
-from playground.training.tasks.catalogue import TASKS, Task
-from playground.training.tasks.data import Data
+from playground.training.tasks import TASKS, Data, Task
 from playground.training.trainer import Trainer
 from playground.web.session import caches, experiments, trained_slot
 from playground.web.session.memory_budget import Room
@@ -134,12 +133,12 @@ def says(run: experiments.Experiment[Lesson]) -> str:
 
 def joined(answer: Sequence[str], task: Task) -> str:
     """An answer as text: characters in one piece, other classes with blanks between them."""
-    return ("" if task.material == "text" else " ").join(answer)
+    return task.join(answer)
 
 
 def in_sight(read: str, task: Task) -> str:
     """What a network reads, with blanks that can be seen where they are characters, as in an answer's labels."""
-    return read.replace(" ", visible(" ")) if task.material == "text" else read
+    return read.replace(" ", visible(" ")) if task.reads_text else read
 
 
 def in_words(about: About, made: Data) -> str:

@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from playground.errors import RecipeError
-from playground.training.recipe import Recipe, TaskName
-from playground.training.tasks.symbols import BRACKETS, _draw_brackets, sequences, symbols, variety
+from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS
+from playground.training.tasks.brackets import BRACKETS
+from playground.training.tasks.made_up import MadeUpTask
 
+MADE_UP = {name: task for name, task in TASKS.items() if isinstance(task, MadeUpTask)}
 FIRST = 3
 SEQUENCES = st.builds(
     Recipe,
@@ -35,6 +38,14 @@ def rows(ids: Tensor) -> list[tuple[int, ...]]:
     return found
 
 
+def sequences(recipe: Recipe) -> tuple[Tensor, Tensor]:
+    return MADE_UP[recipe.task].sequences(recipe)
+
+
+def variety(recipe: Recipe) -> int:
+    return MADE_UP[recipe.task].count_sequences(recipe.length, recipe.n_symbols)
+
+
 def balanced(word: str) -> bool:
     """Whether taking out "()" and "[]", again and again, leaves nothing."""
     while word != (word := re.sub(r"\(\)|\[\]", "", word)):
@@ -44,17 +55,17 @@ def balanced(word: str) -> bool:
 
 @given(SEQUENCES)
 def test_sequences_are_all_different_and_have_the_recipe_s_symbols_and_lengths(recipe: Recipe) -> None:
-    train, validation = map(rows, sequences(recipe, FIRST))
+    train, validation = map(rows, sequences(recipe))
     assert (len(train), len(validation)) == (recipe.n_train, recipe.n_validation)
     assert len({*train, *validation}) == len(train) + len(validation)
-    n_symbols = len(symbols(recipe))
+    n_symbols = len(MADE_UP[recipe.task].symbols(recipe.n_symbols))
     for row in (*train, *validation):
         assert recipe.length // 2 <= len(row) <= recipe.length
         assert set(row) <= set(range(FIRST, FIRST + n_symbols))
 
 
 def test_no_column_is_only_padding() -> None:
-    train, validation = sequences(Recipe(n_train=3, n_validation=1), FIRST)
+    train, validation = sequences(Recipe(n_train=3, n_validation=1))
     for ids in (train, validation):
         assert ids.dtype == torch.int64
         assert (ids > 0).any(0).all()
@@ -62,7 +73,7 @@ def test_no_column_is_only_padding() -> None:
 
 def test_lengths_and_symbols_are_uniform() -> None:
     recipe = Recipe(length=12, n_symbols=8, n_train=8_000)
-    train = rows(sequences(recipe, FIRST)[0])
+    train = rows(sequences(recipe)[0])
     lengths = Counter(map(len, train))
     assert sorted(lengths) == list(range(6, 13))
     expected = len(train) / 7
@@ -74,18 +85,18 @@ def test_lengths_and_symbols_are_uniform() -> None:
 
 def test_the_seed_and_the_sizes_decide_and_validation_does_not_depend_on_the_training_set() -> None:
     recipe = Recipe(n_train=500)
-    train, validation = sequences(recipe, FIRST)
-    again, _ = sequences(replace(recipe, lr=0.1, batch_size=8, steps=5), FIRST)
+    train, validation = sequences(recipe)
+    again, _ = sequences(replace(recipe, lr=0.1, batch_size=8, steps=5))
     assert torch.equal(train, again)
-    fewer, same = sequences(replace(recipe, n_train=50), FIRST)
+    fewer, same = sequences(replace(recipe, n_train=50))
     assert torch.equal(validation, same)
-    assert not torch.equal(validation, sequences(replace(recipe, seed=1), FIRST)[1])
+    assert not torch.equal(validation, sequences(replace(recipe, seed=1))[1])
     assert len(fewer) == 50
 
 
 def test_a_small_space_is_used_up_and_not_repeated() -> None:
     recipe = Recipe(length=4, n_symbols=3, n_train=4_096, n_validation=50)  # 9 + 27 + 81 sequences
-    train, validation = map(rows, sequences(recipe, FIRST))
+    train, validation = map(rows, sequences(recipe))
     everything = {row for length in (2, 3, 4) for row in itertools.product(range(FIRST, FIRST + 3), repeat=length)}
     assert {*train, *validation} == everything
     assert (len(train), len(validation)) == (len(everything) - 50, 50)
@@ -94,7 +105,7 @@ def test_a_small_space_is_used_up_and_not_repeated() -> None:
 @pytest.mark.parametrize("length", [2, 3, 5, 6, 8])
 def test_brackets_are_balanced_but_for_the_broken_ones_where_one_is_replaced(length: int) -> None:
     recipe = Recipe(task="brackets", length=length, n_train=300, n_validation=1)
-    words = ["".join(BRACKETS[token - FIRST] for token in row) for row in rows(sequences(recipe, FIRST)[0])]
+    words = ["".join(BRACKETS[token - FIRST] for token in row) for row in rows(sequences(recipe)[0])]
     for word in words:
         assert len(word) % 2 == 0
         replaced = (word[:i] + b + word[i + 1 :] for i in range(len(word)) for b in BRACKETS)
@@ -105,7 +116,7 @@ def test_brackets_are_balanced_but_for_the_broken_ones_where_one_is_replaced(len
 def test_long_balanced_sequences_are_uniform_over_all_shapes_and_a_fifth_is_broken() -> None:
     """Every shape of four pairs equally often: a fair coin at each bracket would favour the flat ones."""
     recipe = Recipe(task="brackets", length=8, n_train=1)
-    drawn = _draw_brackets(recipe, FIRST, 40_000, torch.Generator().manual_seed(0))
+    drawn = MADE_UP["brackets"].draw(recipe, 40_000, torch.Generator().manual_seed(0))
     words = ["".join(BRACKETS[token - FIRST] for token in row if token) for row in drawn.tolist()]
     assert sum(map(balanced, words)) / len(words) == pytest.approx(0.8, abs=0.01)
     longest = Counter(re.sub(r"\[", "(", word).replace("]", ")") for word in words if len(word) == 8 and balanced(word))
@@ -143,15 +154,15 @@ def test_variety_is_what_counting_says(length: int) -> None:
 )
 def test_too_few_different_sequences_name_what_would_work(recipe: Recipe, field: str, text: str) -> None:
     with pytest.raises(RecipeError) as caught:
-        sequences(recipe, FIRST)
+        sequences(recipe)
     assert caught.value.field == field
     assert text in str(caught.value)
     (works,) = caught.value.works
     assert isinstance(works, int)
     better = replace(recipe, **{field: works})  # type: ignore[arg-type]
-    assert len(sequences(better, FIRST)[1]) == recipe.n_validation
+    assert len(sequences(better)[1]) == recipe.n_validation
     with pytest.raises(RecipeError):
-        sequences(replace(better, **{field: works - 1}), FIRST)  # type: ignore[arg-type]
+        sequences(replace(better, **{field: works - 1}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -164,21 +175,13 @@ def test_too_few_different_sequences_name_what_would_work(recipe: Recipe, field:
     ],
 )
 def test_where_there_are_just_enough_nearly_all_are_found(recipe: Recipe) -> None:
-    train, validation = sequences(recipe, FIRST)
+    train, validation = sequences(recipe)
     assert len(validation) == recipe.n_validation
     assert 0.98 * recipe.n_train <= len(train) <= recipe.n_train
 
 
-def test_symbols_are_letters_numbers_or_brackets() -> None:
-    assert symbols(Recipe(n_symbols=3)) == ("a", "b", "c")
-    assert symbols(Recipe(n_symbols=26))[-1] == "z"
-    assert symbols(Recipe(task="sort", n_symbols=12))[-3:] == ("9", "10", "11")
-    assert symbols(Recipe(task="brackets", n_symbols=2)) == ("(", ")", "[", "]")
-
-
 def test_the_longest_sequences_can_be_drawn() -> None:
-    tasks: tuple[TaskName, ...] = ("reverse", "brackets")
-    for task in tasks:
-        train, _ = sequences(Recipe(task=task, length=256, n_train=20), FIRST)
+    for task in ("reverse", "brackets"):
+        train, _ = sequences(Recipe(task=task, length=256, n_train=20))
         assert 128 <= train.shape[1] <= 256
         assert math.prod(train.shape) > 0
