@@ -19,7 +19,7 @@ _OF_TRAINED = ("causal", "seed")
 def remember() -> None:
     """Put the visitor's own shape away before the chosen weights lock it, or bring it back; for a callback."""
     weights, kept = st.session_state["weights"], st.session_state.pop(KEPT, {})
-    here = weights == "trained here" and trained_slot.shelf().trained is not None
+    here = weights == "trained here" and trained_slot.session_slot().trained is not None
     if not here:
         put({key: kept.pop(key) for key in _OF_TRAINED if key in kept})
     if here or weights == "minilm":
@@ -66,7 +66,7 @@ def apply_preset(name: str) -> None:
 
 def choose_trained_network() -> None:
     """Look at the network that lies on the shelf, on a text of which it knows something; for a callback."""
-    trained = trained_slot.shelf().trained
+    trained = trained_slot.session_slot().trained
     if trained is None:
         return
     put({"weights": "trained here", "untrained": False})
@@ -78,6 +78,6 @@ def choose_trained_network() -> None:
 
 def use_example() -> None:
     """Put an example of the task in the place of the text; for a callback."""
-    trained = trained_slot.shelf().trained
+    trained = trained_slot.session_slot().trained
     if trained is not None:
         st.session_state["text"] = trained.example

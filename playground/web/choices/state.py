@@ -12,7 +12,7 @@ from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import Trained
 from playground.web.choices import link, params
 from playground.web.choices.kinds import Whole
-from playground.web.session import caches, memory_budget, trained_slot
+from playground.web.session import caches, trained_slot, uploaded_weights
 from playground.weights.recognise import Recognised
 
 NOTICES = "_notices"
@@ -79,14 +79,14 @@ class Setup:
         return str(self["weights"])
 
     @property
-    def own(self) -> memory_budget.OwnWeights | None:
+    def own(self) -> uploaded_weights.UploadedWeights | None:
         """The visitor's own weights, where they are what is shown."""
-        return memory_budget.opened() if self["weights"] == "mine" else None
+        return uploaded_weights.current_upload() if self["weights"] == "mine" else None
 
     @property
     def trained(self) -> Trained | None:
         """What was trained here, where that is what is shown, or what it was before."""
-        return trained_slot.shown() if self["weights"] == "trained here" else None
+        return trained_slot.shown_network() if self["weights"] == "trained here" else None
 
     @property
     def drawn(self) -> bool:
@@ -97,7 +97,7 @@ class Setup:
     def decided(self) -> Recognised | None:
         """What the visitor's own weights decide."""
         if self.trained:
-            return trained_slot.decided(self.trained)
+            return trained_slot.recognised_settings(self.trained)
         return self.own.recognised if self.own else None
 
     @property
@@ -151,10 +151,10 @@ def open_page(page: str) -> None:
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, (value, _) in read.items() if key in values})
     before = st.session_state.get(SHOWN)
-    if trained_slot.take():
-        caches.forget_own()
+    if trained_slot.update_shown():
+        caches.clear_private()
     own = Setup(values).decided
-    settled, reasons = link.settle(values, from_link, before=before, trained=caches.trained_available(), own=own)
+    settled, reasons = link.settle(values, from_link, before=before, trained=caches.checkpoint_available(), own=own)
     if before is None and own is None and values["weights"] in _NOT_IN_A_LINK:
         reasons.append(_NOT_IN_A_LINK[values["weights"]])
     st.session_state[SHOWN] = settled

@@ -1,4 +1,4 @@
-"""What the Regularisers page's settings come to: the runs of an ablation, what they cost, and how they stand."""
+"""The ablation that the Regularisers page's settings describe: its runs, their cost, its status in sentences."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,24 +15,26 @@ from playground.training.regularisers.catalogue import REGULARISERS, Regulariser
 from playground.web.choices import link, shortcuts, state
 from playground.web.choices.experiment_params import COMPARED, FIELDS, TITLES
 from playground.web.server.settings import settings
-from playground.web.session import caches, experiments, trained_slot
-from playground.web.session.memory_budget import Room
-from playground.web.views.training.plan import data, speed, without_idle
+from playground.web.session import caches
+from playground.web.session.experiment_inputs import machine_speed, training_bytes, training_data, without_idle
+from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.session.memory_budget import MemoryReservation
+from playground.web.shared.experiment_status import cancelled_clause, pending_sentence
 
 PAGE = "regularisers"
 
-About = tuple[ModelConfig, tuple[Arm, ...]]
-"""What an ablation depends on."""
+AblationInputs = tuple[ModelConfig, tuple[Arm, ...]]
+"""All that an ablation depends on."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class AblationPlan:
     """An ablation that can be started.
 
     Attributes:
         config: the architecture of all its runs.
         arms: the runs; the baseline alone, if nothing that matters is chosen.
-        left_out: what is chosen and can change nothing here, with the reason.
+        left_out: chosen regularisers that can change nothing here, with the reason.
         seconds: how long all of it is likely to take here.
     """
 
@@ -42,8 +44,8 @@ class Plan:
     seconds: float
 
     @property
-    def about(self) -> About:
-        """What its numbers depend on: the recipes' four dropouts count, the architecture's one does not."""
+    def inputs(self) -> AblationInputs:
+        """All that its numbers depend on: the recipes' four dropouts count, the architecture's one does not."""
         return replace(self.config, dropout=0.0), self.arms
 
 
@@ -52,7 +54,7 @@ def value(name: str) -> Any:
     return state.value(f"{PAGE}_{name}")
 
 
-def chosen() -> list[Regulariser]:
+def chosen_regularisers() -> list[Regulariser]:
     """The regularisers that are to be compared, in their own order."""
     fields = {FIELDS[title] for title in value("chosen")}
     return [regulariser for field, regulariser in REGULARISERS.items() if field in fields]
@@ -64,7 +66,7 @@ def current_recipe() -> Recipe:
     return ablation_recipe(TITLES[value("task")], value("data"), state.value("seed"), strengths)
 
 
-def make_plan() -> Plan:
+def make_plan() -> AblationPlan:
     """The ablation that the page's settings and the sidebar's architecture describe.
 
     Raises:
@@ -72,16 +74,16 @@ def make_plan() -> Plan:
         TooLargeError: the runs would take more than this server gives.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    recipe, wanted = current_recipe(), chosen()
+    recipe = current_recipe()
     config = link.model_config({**state.current().values, "norm": shortcuts.norm(), **SIZES}, vocab_size=1)
-    reasons = {regulariser.field: idle(regulariser, recipe, config.norm) for regulariser in wanted}
+    reasons = {regulariser.field: idle(regulariser, recipe, config.norm) for regulariser in chosen_regularisers()}
     runs = tuple(
         replace(arm, recipe=without_idle(arm.recipe))
         for arm in arms(recipe, [field for field, reason in reasons.items() if not reason])
     )
-    config = architecture(config, recipe, data(recipe))
-    now = speed()
-    seconds = sum(now.seconds(config, arm.recipe) for arm in runs)
+    config = architecture(config, recipe, training_data(recipe))
+    speed = machine_speed()
+    seconds = sum(speed.seconds(config, arm.recipe) for arm in runs)
     longest = settings().max_training_seconds
     if seconds > longest:
         raise TooLargeError(
@@ -89,37 +91,37 @@ def make_plan() -> Plan:
             f"{duration(longest)}: choose fewer. Knowledge distillation takes longest, as its teacher learns too."
         )
     left_out = tuple((REGULARISERS[field], reason) for field, reason in reasons.items() if reason)
-    return Plan(config, runs, left_out, seconds)
+    return AblationPlan(config, runs, left_out, seconds)
 
 
-def begin(plan: Plan) -> None:
+def create_experiment(plan: AblationPlan) -> Experiment[Ablation]:
     """Start the runs in the background, one after the other."""
-    made = data(plan.arms[0].recipe)
-    room = Room(max(trained_slot.bytes_of_run(plan.config, arm.recipe, made) for arm in plan.arms))
-    build = partial(Ablation, plan.config, plan.arms, caches.device(), data=made)
-    experiments.desk().start(PAGE, experiments.Experiment(plan.about, build, room=room))
+    data = training_data(plan.arms[0].recipe)
+    n_bytes = max(training_bytes(plan.config, arm.recipe, data) for arm in plan.arms)
+    build = partial(Ablation, plan.config, plan.arms, caches.device(), data=data)
+    return Experiment(plan.inputs, build, reservation=MemoryReservation(n_bytes))
 
 
-def current() -> experiments.Experiment[Ablation] | None:
-    """The session's ablation, whatever has become of it."""
-    return experiments.desk().on(PAGE)
+def current_experiment() -> Experiment[Ablation] | None:
+    """The session's ablation, whatever its status."""
+    return session_experiments().get(PAGE)
 
 
-def says(run: experiments.Experiment[Ablation]) -> str:
-    """Where an ablation stands, in one or two sentences."""
-    status, ablation, standing = run.job.status, run.course, experiments.standing(run)
-    if standing:
-        return standing
+def status_sentence(experiment: Experiment[Ablation]) -> str:
+    """The status of an ablation in one or two sentences."""
+    status, ablation, pending = experiment.job.status, experiment.computation, pending_sentence(experiment)
+    if pending:
+        return pending
     if ablation is None or status == "failed":
-        return run.job.error
+        return experiment.job.error
     if status == "finished":
-        return f"All {len(ablation.arms)} runs are done, in {duration(run.job.seconds)}."
+        return f"All {len(ablation.arms)} runs are done, in {duration(experiment.job.seconds)}."
     results = ablation.results()
     n_ended = sum(result.in_use is not None for result in results)
     if status == "cancelled":
         n = len(ablation.arms)
         at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"
-        return f"{experiments.why_cancelled(run)}{at}."
+        return f"{cancelled_clause(experiment)}{at}."
     result = results[-1] if results else None
     step = len(result.history.loss) if result else 0
     at = f"run {max(len(results), 1)} of {len(ablation.arms)}"
@@ -128,6 +130,6 @@ def says(run: experiments.Experiment[Ablation]) -> str:
         if result.arm.recipe.distill and not step:
             at = f"run {len(results)} of {len(ablation.arms)}, {result.arm.title}: its teacher learns first"
     if status == "paused":
-        return f"Paused: {at}. Others may train meanwhile; to go on takes a free seat."
-    left = run.job.seconds * (1 / ablation.progress - 1) if ablation.progress > 0.02 else None
+        return f"Paused: {at}. Others may train meanwhile; Resume queues it again."
+    left = experiment.job.seconds * (1 / ablation.progress - 1) if ablation.progress > 0.02 else None
     return f"Training: {at}{'' if left is None else f', about {duration(left)} to go'}."

@@ -1,4 +1,4 @@
-"""The Regularisers page's experiment: what is compared, its buttons, and its runs side by side as they go on."""
+"""The Regularisers page's experiment: its settings, its buttons, its curves and its table."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,19 +18,19 @@ from playground.training.tasks.catalogue import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.components.curves import curve_drawing
 from playground.web.components.legend import Entry, line_key
-from playground.web.session import experiments
+from playground.web.session.experiment_inputs import training_data
+from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
+from playground.web.shared.experiment_status import list_shortly, run_differences
 from playground.web.shared.markdown import escaped
 from playground.web.views.regularisers import ablation_plan
-from playground.web.views.regularisers.ablation_plan import PAGE, About, Plan
-from playground.web.views.training import training_run
-from playground.web.views.training.plan import data
+from playground.web.views.regularisers.ablation_plan import PAGE, AblationInputs, AblationPlan
 
 SETS: dict[Set, str] = {"train": "training set", "validation": "validation set"}
 
 
-def pick() -> Plan | None:
-    """Ask what is to be compared; what that comes to, or why it can't be, in one sentence."""
+def plan_or_error() -> AblationPlan | None:
+    """Draw the settings; returns the ablation that they describe, or None with a message on the page."""
     left, right = st.columns([1, 2], gap="medium")
     with left:
         widgets.menu(f"{PAGE}_task", "What is to be learnt")
@@ -52,66 +52,68 @@ def pick() -> Plan | None:
     return plan
 
 
-def start_row(plan: Plan | None) -> None:
-    """The buttons, and what pressing the first one will cost."""
-    experiment_buttons.buttons(PAGE, None if plan is None else partial(ablation_plan.begin, plan))
+def start_row(plan: AblationPlan | None) -> None:
+    """Draw the buttons, and the cost of the plan."""
+    experiment_buttons.buttons(PAGE, None if plan is None else partial(ablation_plan.create_experiment, plan))
     if plan is not None:
         recipe, config = plan.arms[0].recipe, plan.config
         st.caption(
             f"About **{duration(plan.seconds)}** here: {len(plan.arms)} runs of {recipe.steps} steps, each on the same "
-            f"{len(data(recipe).train):,} sequences, in the same order, from the same initial weights (seed "
+            f"{len(training_data(recipe).train):,} sequences, in the same order, from the same initial weights (seed "
             f"{recipe.seed}). {TASKS[recipe.task].question} {config.n_layers} layers × {config.n_heads} heads, d_model "
             f"{config.d_model}; all else of the architecture is the sidebar's."
         )
 
 
-def draw(plan: Plan | None) -> None:
-    """The session's ablation as it goes on; before there is one, the axes that it will be drawn on."""
-    run = ablation_plan.current()
-    if run is None and plan is None:
+def ablation(plan: AblationPlan | None) -> None:
+    """Draw the session's ablation; before there is one, the axes of the planned one."""
+    experiment = ablation_plan.current_experiment()
+    if experiment is None and plan is None:
         return
     # Here and not beside the curves: a whole run of the page ends by putting right what the address says.
     widgets.choice(f"{PAGE}_measure", "Curves of")
-    if run is not None:
-        changed = [] if plan is None else changes(run.about, plan.about)
-        if changed:
-            then = "It has to end before another can start." if run.live else "**Start** measures what is chosen now."
+    if experiment is not None:
+        differences = [] if plan is None else ablation_differences(experiment.inputs, plan.inputs)
+        if differences:
             st.info(
-                f"What is drawn was measured with other settings than the page has now: {in_words(run)}. The "
-                f"difference: {', '.join(changed[:6])}{' …' if len(changed) > 6 else ''}. {then}"
+                f"What is drawn was measured with other settings than the page has now: {_describe(experiment)}. The "
+                f"difference: {list_shortly(differences)}. "
+                + (
+                    "It has to end before another can start."
+                    if experiment.active
+                    else "**Start** measures what is chosen now."
+                )
             )
-        experiment_buttons.watch(live, PAGE)
+        experiment_buttons.follow(status_and_curves, PAGE)
     elif plan is not None:
         _curves(plan.arms, [], panels.chart)
 
 
-def in_words(run: experiments.Experiment[Ablation]) -> str:
-    """What an ablation was about."""
-    recipe = run.about[1][0].recipe
+def _describe(experiment: Experiment[Ablation]) -> str:
+    recipe = experiment.inputs[1][0].recipe
     return f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, seed {recipe.seed}"
 
 
-def changes(run: About, now: About) -> list[str]:
-    """In what two ablations differ: which runs they have, and the settings of those that both have."""
-    (config, arms), (config_now, arms_now) = run, now
-    was, is_now = ({arm.title: arm.recipe for arm in each} for each in (arms, arms_now))
-    changed = [f"“{title}” is gone" for title in was if title not in is_now]
-    changed += [f"“{title}” is new" for title in is_now if title not in was]
-    for title in (title for title in was if title in is_now):
-        changed += training_run.changes((config, was[title]), (config_now, is_now[title]))
-    return list(dict.fromkeys(changed))
+def ablation_differences(before: AblationInputs, now: AblationInputs) -> list[str]:
+    """The runs that only one of two ablations has, and the settings in which their common runs differ."""
+    old, new = ({arm.title: arm.recipe for arm in arms} for _, arms in (before, now))
+    differences = [f"“{title}” is gone" for title in old if title not in new]
+    differences += [f"“{title}” is new" for title in new if title not in old]
+    for title in (title for title in old if title in new):
+        differences += run_differences((before[0], old[title]), (now[0], new[title]))
+    return list(dict.fromkeys(differences))
 
 
-def live() -> None:
-    """How far the runs are, their curves, what their numbers say, and the numbers."""
-    run = ablation_plan.current()
-    if run is None:
+def status_and_curves() -> None:
+    """Draw the progress bar, the curves so far, what they show in words, and the table."""
+    experiment = ablation_plan.current_experiment()
+    if experiment is None:
         return
-    share = 1.0 if run.job.status == "finished" else run.course.progress if run.course else 0.0
-    st.progress(share, ablation_plan.says(run))
-    arms, results = run.about[1], run.course.results() if run.course else []
-    _curves(arms, results, curve_drawing if run.moving else panels.chart)
-    sentences = describe(results, run.course.n_answers) if run.course else []
+    st.progress(experiment.progress, ablation_plan.status_sentence(experiment))
+    arms, computation = experiment.inputs[1], experiment.computation
+    results = computation.results() if computation else []
+    _curves(arms, results, curve_drawing if experiment.in_progress else panels.chart)
+    sentences = describe(results, computation.n_answers) if computation else []
     if sentences:
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
     _table(arms, results)
@@ -125,18 +127,18 @@ def _curves(arms: Sequence[Arm], results: list[ArmResult], show: Callable[..., N
         f"{PAGE}_key",
         [Entry(arm.title, figures.line_of(arm), state) for arm, state in zip(arms, states, strict=True)],
     )
-    recipe, made = arms[0].recipe, data(arms[0].recipe)
-    n_classes = len(made.labels)
+    recipe, data = arms[0].recipe, training_data(arms[0].recipe)
+    n_classes = len(data.labels)
     top = figures.top_of(results, measured, n_classes)
     guess = math.log(n_classes)
-    levels = {"accuracy": (made.baseline, "simple rule"), "loss": (guess, f"guessing: ln {n_classes}")}
+    levels = {"accuracy": (data.baseline, "simple rule"), "loss": (guess, f"guessing: ln {n_classes}")}
     for column, (name, called) in zip(st.columns(2, gap="medium"), SETS.items(), strict=True):
         with column:
             st.markdown(f"**On the {called}**")
             show(
                 f"{PAGE}_{name}",
                 figures.curves(results, name, measured, steps=recipe.steps, top=top, level=levels[measured]),
-                caption=_caption(name, measured, made.task),
+                caption=_caption(name, measured, data.task),
                 alt=f"Lines: {measured} on the {called} by step, one line a run.",
             )
     if results:
@@ -154,7 +156,7 @@ def _caption(name: Set, measured: Measured, task: Task) -> str:
 def _by_step(results: list[ArmResult], measured: Measured) -> pd.DataFrame:
     columns = {
         f"{result.arm.title}, {called}": pd.Series(
-            {look.step: getattr(getattr(look, name), measured) for look in result.history.evaluations}
+            {each.step: getattr(getattr(each, name), measured) for each in result.history.evaluations}
         )
         for result in results
         for name, called in SETS.items()

@@ -1,4 +1,4 @@
-"""What can be done with a trained network: ask it, let it write, take it along, bring it back."""
+"""The trained network on the Training page: sample answers, generated text, links to other pages, files."""
 
 import pandas as pd
 import streamlit as st
@@ -8,19 +8,20 @@ from playground.training.after.trained_network import Trained
 from playground.training.tasks.catalogue import TASKS
 from playground.web.choices import shortcuts, state
 from playground.web.session import caches, trained_slot
+from playground.web.session.experiment_inputs import validation_data
 from playground.web.shared import panels
 from playground.web.shared.navigation import pages
 from playground.web.views.training import network_files, text_generation
-from playground.web.views.training.plan import questions
-from playground.web.views.training.training_run import in_sight, joined
+from playground.web.views.training.task_text import join_answer, show_blanks
 
 
-def draw() -> None:
-    """The network that was trained last, if there is one, and a way to bring one back."""
-    trained = trained_slot.shelf().trained
-    if trained_slot.shelf().problem:
-        st.warning(f"What was trained last is not kept. {trained_slot.shelf().problem}")
-    learnt = st.container()
+def after_training() -> None:
+    """Draw the session's trained network, if there is one, and an uploader that brings one back."""
+    slot = trained_slot.session_slot()
+    trained = slot.trained
+    if slot.problem:
+        st.warning(f"What was trained last is not kept. {slot.problem}")
+    results = st.container()
     if trained is not None:
         with st.container(horizontal=True):
             st.button(
@@ -41,11 +42,11 @@ def draw() -> None:
                     st.page_link(names[name], label=names[name].title, icon=":material/arrow_forward:")
     network_files.upload()
     if trained is not None:
-        with learnt:  # last, as it may stop the page
-            _show(trained)
+        with results:  # last, as it may end the page
+            _show_results(trained)
 
 
-def _show(trained: Trained) -> None:
+def _show_results(trained: Trained) -> None:
     results, task = trained.results, TASKS[trained.recipe.task]
     st.subheader("What has it learnt?")
     st.markdown(
@@ -54,31 +55,31 @@ def _show(trained: Trained) -> None:
         f"{results.validation_loss:.6f} nats."
     )
     with panels.plainly():
-        asked = _trials(trained.key, trained)
+        answered = _cached_trials(trained.key, trained)
     with st.container(key="training_trials"):
-        st.dataframe(_table(asked, trained), hide_index=True, height="content")
-    wrong = sum(trial.n_wrong > 0 for trial in asked)
+        st.dataframe(_table(answered, trained), hide_index=True, height="content")
+    wrong = sum(trial.n_wrong > 0 for trial in answered)
     st.caption(
-        f"{len(asked)} sequences that it has never learnt from, {len(asked) - wrong} of them without a mistake."
+        f"{len(answered)} sequences that it has never learnt from, {len(answered) - wrong} of them without a mistake."
         + (" The decoder says them symbol by symbol, the likeliest at every step." if task.kind == "seq2seq" else "")
     )
     if task.kind == "language":
-        text_generation.draw()
+        text_generation.text_generation()
 
 
-def _table(asked: list[Trial], trained: Trained) -> pd.DataFrame:
+def _table(answered: list[Trial], trained: Trained) -> pd.DataFrame:
     task = TASKS[trained.recipe.task]
     return pd.DataFrame(
         {
-            "it reads": [in_sight(trial.asked, task) for trial in asked],
-            "right answer": [joined(trial.right, task) for trial in asked],
-            "it says": [joined(trial.said, task) for trial in asked],
-            "mistakes": [f"{t.n_wrong} of {max(len(t.right), len(t.said))}" if t.n_wrong else "none" for t in asked],
+            "it reads": [show_blanks(trial.asked, task) for trial in answered],
+            "right answer": [join_answer(trial.right, task) for trial in answered],
+            "it says": [join_answer(trial.said, task) for trial in answered],
+            "mistakes": [f"{t.n_wrong} of {max(len(t.right), len(t.said))}" if t.n_wrong else "none" for t in answered],
         }
     )
 
 
 @st.cache_resource(max_entries=1, scope="session", show_spinner=False)
-def _trials(key: str, _trained: Trained) -> list[Trial]:
+def _cached_trials(key: str, _trained: Trained) -> list[Trial]:
     with caches.TURNS.take():
-        return trials(_trained.network, questions(_trained.recipe), _trained.recipe)
+        return trials(_trained.network, validation_data(_trained.recipe), _trained.recipe)
