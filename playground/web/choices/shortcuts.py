@@ -65,7 +65,7 @@ def apply_preset(name: str) -> None:
 
 
 def choose_trained_network() -> None:
-    """Look at the network that lies on the shelf, on a text of which it knows something; for a callback."""
+    """Show the trained network in the slot, on a text of which it knows something; for a callback."""
     trained = trained_slot.session_slot().trained
     if trained is None:
         return

@@ -270,19 +270,19 @@ def test_it_is_drawn_while_it_runs_and_can_pause_go_on_and_be_cancelled(monkeypa
 
 def test_while_it_runs_it_takes_the_memory_of_its_largest_run(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
-    held = set(memory_budget.memory_users())
+    before = set(memory_budget.memory_users())
     endless(monkeypatch)
     app = press(page("Weight decay", "Knowledge distillation"), "regularisers_start")
     until(lambda: "step 2" in status_text(app.run()))
     press(app, "regularisers_pause")
-    (reservation,) = set(memory_budget.memory_users()) - held
+    (reservation,) = set(memory_budget.memory_users()) - before
     config = replace(PRESETS["minilm-l6"].config, **SIZES, vocab_size=1)
     trainer = Trainer(config, replace(short("reverse", "small", 0, {}), distill=0.5))
     assert trainer.teacher is not None
     assert reservation.n_bytes == experiment_inputs.training_bytes(trainer.config, trainer.recipe, trainer.data)
     assert reservation.n_bytes > 24 * sum(parameter.numel() for parameter in trainer.teacher.network.parameters())
     press(app, "regularisers_cancel")
-    until(lambda: set(memory_budget.memory_users()) == held)
+    until(lambda: set(memory_budget.memory_users()) == before)
 
 
 def test_a_connection_that_breaks_is_said_and_leaves_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,11 +327,11 @@ def test_other_runs_than_those_measured_are_told_and_dropout_makes_none() -> Non
 def test_who_has_no_seat_waits_and_is_told_so() -> None:
     gate = threading.Event()
 
-    def hold() -> Generator[None]:
+    def block() -> Generator[None]:
         while not gate.wait(0.01):
             yield
 
-    experiments.BACKEND.submit(hold)
+    experiments.BACKEND.submit(block)
     try:
         app = press(page("Weight decay"), "regularisers_start")
         assert "Waiting for a seat: next in the queue." in status_text(app)

@@ -381,8 +381,8 @@ def test_a_run_counts_all_that_it_holds(task: Any) -> None:
 
 def test_a_run_that_the_server_has_no_room_for_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
-    held = sum(other.n_bytes for other in memory_budget.memory_users())
-    monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=held + 30_000))
+    before = sum(other.n_bytes for other in memory_budget.memory_users())
+    monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=before + 30_000))
     app = trained()
     assert status_text(app) == "It failed."
     assert sentences(app).startswith("This server holds as many visitors' weights as it can right now")
