@@ -16,9 +16,9 @@ st.markdown(
     "Regularisers are to help against that. Choose some, and train: one run with nothing, one with each alone, and one "
     "with all that can be added."
 )
-plan = ablation_view.pick()
+plan = ablation_view.plan_or_error()
 ablation_view.start_row(plan)
-ablation_view.draw(plan)
+ablation_view.ablation(plan)
 st.subheader("The ten, one by one")
 catalogue_view.catalogue()
 panels.code_behind(

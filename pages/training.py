@@ -7,18 +7,21 @@ from playground.training.network import Tagger
 from playground.training.optimiser import clip_gradient, learning_rate
 from playground.training.trainer import Trainer
 from playground.web.shared import experiment_buttons, panels
-from playground.web.views.training import after_training, attention_over_time, progress, settings_panel
+from playground.web.views.training import settings_panel
+from playground.web.views.training.after_training import after_training
+from playground.web.views.training.attention_over_time import attention_over_time
 from playground.web.views.training.plan import PAGE
+from playground.web.views.training.progress import progress
 
 panels.heading("How does a transformer learn?")
 run, settings = st.columns([5, 3], gap="medium")
 with run:
     settings_panel.pick_task()
-    plan = settings_panel.plan()
+    plan = settings_panel.plan_or_error()
     settings_panel.start_row(plan)
-    progress.draw(plan)
+    progress(plan)
 with settings:
     settings_panel.settings(plan)
-experiment_buttons.watch(attention_over_time.through_time, PAGE, every=2.5)
-after_training.draw()
+experiment_buttons.follow(attention_over_time, PAGE, every=2.5)
+after_training()
 panels.code_behind("training", Trainer, Tagger, cross_entropy, learning_rate, clip_gradient)

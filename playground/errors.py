@@ -50,3 +50,18 @@ class UnavailableError(PlaygroundError, LookupError):
 
 class BusyError(PlaygroundError, RuntimeError):
     """Every turn to compute is taken."""
+
+
+UNEXPECTED = "Something went wrong while this was computed; what is behind it is in the server's log."
+OUT_OF_MEMORY = "The server has too little memory for this; a smaller model or batch needs less."
+
+_TORCH_OUT_OF_MEMORY = ("can't allocate memory", "out of memory")
+"""What a RuntimeError of torch says where memory is short, on the CPU and on a GPU."""
+
+
+def explain(error: BaseException) -> str:
+    """The sentence for visitors on an exception; the log is the place for all that is no `PlaygroundError`."""
+    if isinstance(error, PlaygroundError):
+        return str(error)
+    of_torch = isinstance(error, RuntimeError) and any(words in str(error) for words in _TORCH_OUT_OF_MEMORY)
+    return OUT_OF_MEMORY if of_torch or isinstance(error, MemoryError) else UNEXPECTED

@@ -6,7 +6,7 @@ import pkgutil
 
 import playground
 from playground.web.session.caches import warm_up
-from playground.web.views.training.plan import speed
+from playground.web.session.experiment_inputs import machine_speed
 
 _MAIN_SCRIPT = "playground.web.app"
 
@@ -22,7 +22,7 @@ def prepare() -> None:
     for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):
         if module.name != _MAIN_SCRIPT:
             importlib.import_module(module.name)
-    speed()  # the first step of an optimiser loads a good part of torch, which takes seconds
+    machine_speed()  # the first step of an optimiser loads a good part of torch, which takes seconds
     warm_up()
     gc.collect()
     gc.freeze()

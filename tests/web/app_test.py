@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+SESSION = "test session id"
+"""What AppTest calls every session."""
+
 _MAIN = Path(__file__).resolve().parents[2] / "playground" / "web" / "app.py"
 
 
@@ -56,3 +59,42 @@ def sentences(app: AppTest) -> str:
 def captions(app: AppTest) -> str:
     """What the captions say, one a line."""
     return "\n".join(caption.value for caption in app.caption)
+
+
+def prose(app: AppTest) -> str:
+    """What the markdown says."""
+    return "\n".join(text.value for text in app.markdown)
+
+
+def working(app: AppTest) -> AppTest:
+    """The app, which has raised nothing."""
+    assert not app.exception
+    return app
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    """Click a button."""
+    return working(app.button(key=key).click().run())
+
+
+def grey_buttons(app: AppTest, page: str) -> set[str]:
+    """The buttons of a page's experiment that can't be pressed."""
+    keys = {f"{page}_{name}": name for name in ("start", "pause", "resume", "cancel", "reset")}
+    return {keys[button.key] for button in app.button if button.disabled and button.key in keys}
+
+
+def status_text(app: AppTest) -> str:
+    """The sentence at the progress bar."""
+    (bar,) = app.get("progress")
+    return str(bar.proto.text)
+
+
+def uploader(app: AppTest, name: str) -> Any:
+    """The one uploader whose key begins with a name."""
+    (found,) = (each for each in app.file_uploader if (each.key or "").startswith(name))
+    return found
+
+
+def upload(app: AppTest, name: str, data: bytes, file: str = "mine.safetensors") -> AppTest:
+    """Give an uploader a file."""
+    return working(uploader(app, name).set_value((file, data, "application/octet-stream")).run())

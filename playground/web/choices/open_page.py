@@ -82,11 +82,11 @@ def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tup
     Returns:
         The values, changed as little as possible, and a sentence for each change that needs one.
     """
-    if trained_slot.take():
-        caches.forget_own()
+    if trained_slot.update_shown():
+        caches.clear_private()
     shown_before = st.session_state.get(SHOWN_VALUES)
     recognised = recognised_weights(values["weights"])
-    has_checkpoint = caches.trained_available()
+    has_checkpoint = caches.checkpoint_available()
     settled, reasons = link.settle(
         values, from_link, shown_before=shown_before, has_checkpoint=has_checkpoint, recognised=recognised
     )

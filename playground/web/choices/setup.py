@@ -12,7 +12,8 @@ from playground.limits import MAX_TOKENS
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import link, params
-from playground.web.session import caches, memory_budget, trained_slot
+from playground.web.session import caches, trained_slot
+from playground.web.session.uploaded_weights import UploadedWeights, current_upload
 from playground.weights.recognise import Recognised
 
 _SETUP = "_setup"
@@ -62,14 +63,14 @@ class Setup:
         return min(int(self["sentence"]), len(self.text.sentences)) - 1
 
     @property
-    def uploaded(self) -> memory_budget.OwnWeights | None:
+    def uploaded(self) -> UploadedWeights | None:
         """The visitor's own weights file, if its weights are the chosen ones."""
-        return memory_budget.opened() if self["weights"] == "mine" else None
+        return current_upload() if self["weights"] == "mine" else None
 
     @property
     def trained_network(self) -> TrainedNetwork | None:
         """The network trained in this session, if its weights, trained or initial, are the chosen ones."""
-        return trained_slot.shown() if self["weights"] == "trained here" else None
+        return trained_slot.shown_network() if self["weights"] == "trained here" else None
 
     @property
     def is_random(self) -> bool:
@@ -111,10 +112,10 @@ def setup_of(values: Mapping[str, Any]) -> Setup:
     """A new setup with these values, and the weights that this session has for them."""
     weights = str(values["weights"])
     if weights == "mine":
-        uploaded = memory_budget.opened()
+        uploaded = current_upload()
         weights = uploaded.sha256 if uploaded else "random"
     elif weights == "trained here":
-        trained = trained_slot.shown()
+        trained = trained_slot.shown_network()
         weights = "random" if trained is None else trained.initial_key if values["untrained"] else trained.key
     return Setup(values, weights)
 
@@ -131,10 +132,10 @@ def current_value(key: str) -> Any:
 def recognised_weights(weights: str) -> Recognised | None:
     """What the session's upload (`mine`) or trained network (`trained here`) decides, if there is one."""
     if weights == "mine":
-        uploaded = memory_budget.opened()
+        uploaded = current_upload()
         return uploaded.recognised if uploaded else None
-    trained = trained_slot.shown() if weights == "trained here" else None
-    return trained_slot.decided(trained) if trained else None
+    trained = trained_slot.shown_network() if weights == "trained here" else None
+    return trained_slot.recognised_settings(trained) if trained else None
 
 
 def is_random(weights: str) -> bool:

@@ -21,7 +21,7 @@ _LOCKED_BY_TRAINED = ("causal", "seed")
 def save_or_restore_unlocked() -> None:
     """Save the visitor's own shape when the newly chosen weights lock it, or restore it when they don't."""
     weights, saved = st.session_state["weights"], st.session_state.pop(_UNLOCKED, {})
-    has_trained = weights == "trained here" and trained_slot.shelf().trained is not None
+    has_trained = weights == "trained here" and trained_slot.session_slot().trained is not None
     if not has_trained:
         set_widgets({key: saved.pop(key) for key in _LOCKED_BY_TRAINED if key in saved})
     if has_trained or weights == "minilm":
@@ -68,7 +68,7 @@ def apply_preset(name: str) -> None:
 
 def choose_trained_network() -> None:
     """Choose the session's latest trained network, and a text of which it knows at least one token."""
-    trained = trained_slot.shelf().trained
+    trained = trained_slot.session_slot().trained
     if trained is None:
         return
     set_widgets({"weights": "trained here", "untrained": False})
@@ -80,6 +80,6 @@ def choose_trained_network() -> None:
 
 def use_example_text() -> None:
     """Replace the text by an example of the trained network's task."""
-    trained = trained_slot.shelf().trained
+    trained = trained_slot.session_slot().trained
     if trained is not None:
         st.session_state["text"] = trained.example

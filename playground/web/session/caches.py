@@ -1,4 +1,4 @@
-"""What visitors share: tokenizers, encoders and runs, each cached under small keys and within bounds."""
+"""Caches of tokenizers, encoders and their runs: bounded, with small keys."""
 
 import functools
 import inspect
@@ -44,7 +44,7 @@ class TextKey:
     """What a batch of tokens depends on; hashable, so that caches can be keyed by it.
 
     Attributes:
-        tokenizer: `wordpiece`, `word`, `char`, `bpe`, or the key of a network that was trained here, for its own.
+        tokenizer: `wordpiece`, `word`, `char`, `bpe`, or a trained network's key, for that network's own.
         vocab_size: what `bpe` is trained to; 0 for the others.
         max_tokens: where sentences are cut.
         sentences: the text.
@@ -57,8 +57,8 @@ class TextKey:
 
 
 def warm_up() -> None:
-    """Load the trained model before the first visitor comes."""
-    trained_available()
+    """Load the checkpoint before the first visitor comes."""
+    checkpoint_available()
 
 
 def device() -> torch.device:
@@ -67,10 +67,10 @@ def device() -> torch.device:
 
 
 @st.cache_resource(max_entries=1, ttl="10m", show_spinner=False)
-def trained_available() -> bool:
-    """Whether the trained weights are there; loads them the first time, and looks again later where they are not."""
+def checkpoint_available() -> bool:
+    """Whether the checkpoint is there; loads it the first time, and tries again later where it is not."""
     try:
-        _trained()
+        _checkpoint()
     except PretrainedError as error:
         logger.warning("The app goes on with random weights: %s", error)
         return False
@@ -81,36 +81,36 @@ def tokenizer(key: TextKey) -> Tokenizer:
     """The tokenizer that a text asks for; `word` takes its vocabulary from the text itself.
 
     Raises:
-        InputError: it is of a network that was trained in another session.
+        UnavailableError: it is of a network that was trained in another session.
     """
-    if session_models.trained_here(key.tokenizer):
-        return trained_slot.tokenizer(key.tokenizer)
+    if session_models.is_trained_network(key.tokenizer):
+        return trained_slot.find_tokenizer(key.tokenizer)
     if key.tokenizer == "wordpiece":
-        return _trained()[1]
+        return _checkpoint()[1]
     if key.tokenizer == "word":
         return words(key.sentences)
     return bpe(key.vocab_size) if key.tokenizer == "bpe" else characters()
 
 
-_private: list[Any] = []
-"""The caches of what was made from visitors' own weights, and from trained ones, one for each session."""
+_private_caches: list[Any] = []
+"""The caches for one session each, of what was computed with its upload or its trained network."""
 
 
-def forget_own() -> None:
-    """Free what this session's caches hold of the visitor's own weights, and of what was trained here."""
-    for kept in _private:
-        kept.clear()
-    session_models.forget()
+def clear_private() -> None:
+    """Free what was computed with this session's upload and trained network, and their models."""
+    for cache in _private_caches:
+        cache.clear()
+    session_models.clear()
 
 
 def by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Cache a function of `weights`, as `Setup.weights`, for everybody; of a visitor's own, for that session alone."""
+    """Decorator that caches a function of `weights` for everybody; of uploads and trained networks, for one session."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
         shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
         private = st.cache_resource(max_entries=1, show_spinner=False, scope="session")(function)
-        _private.append(private)
+        _private_caches.append(private)
 
         @functools.wraps(function)
         def cached(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -219,7 +219,7 @@ def drop_layer(
 def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
     """The encoder with these weights, as `Setup.weights`; check the config against the budget first."""
     if weights == "minilm":
-        return _trained()[0]
+        return _checkpoint()[0]
     return _random_encoder(config, seed) if weights == "random" else session_models.encoder(weights, config, seed)
 
 
@@ -229,6 +229,6 @@ def _random_encoder(config: ModelConfig, seed: int) -> Encoder:
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _trained() -> tuple[Encoder, Tokenizer]:
+def _checkpoint() -> tuple[Encoder, Tokenizer]:
     loaded, wordpiece = checkpoint.load("minilm")
     return loaded.to(device()), wordpiece

@@ -20,7 +20,7 @@ def run(
 ) -> PairRun:
     """Run one sentence of a source text and one line of a target text, both counted from 0.
 
-    `weights` are `random`, or those of an encoder–decoder that was trained here, before or after.
+    `weights` are `random`, or a trained encoder–decoder's, before or after training.
 
     Raises:
         TooLargeError: the model or the texts are over this server's limits.
@@ -36,12 +36,13 @@ def run(
 
 
 @caches.by_weights(max_entries=3)
-def say(source: TextKey, weights: str, max_len: int) -> tuple[str, ...]:
-    """What an encoder–decoder that was trained here says to each sentence, token by token, the likeliest each time.
+def generate_lines(source: TextKey, weights: str, max_len: int) -> tuple[str, ...]:
+    """A trained encoder–decoder's answer to each sentence: the likeliest token at every step.
 
     Raises:
         BusyError: no turn came free.
-        InputError: nothing was trained here, or a sentence is longer than the position table.
+        UnavailableError: this session has no such network.
+        InputError: a sentence is longer than the position table.
     """
     sources, vocabulary, model = caches.tokenize(source), caches.tokenizer(source), _trained_pair(weights)
     with caches.TURNS.take():
@@ -55,7 +56,7 @@ def _model(weights: str, config: ModelConfig, tgt_vocab_size: int, seed: int) ->
 
 
 def _trained_pair(weights: str) -> EncoderDecoder:
-    network = session_models.network(weights)
+    network = session_models.trained_network(weights)
     if not isinstance(network, EncoderDecoder):
         raise TypeError("an encoder alone has no decoder")
     return network

@@ -11,15 +11,15 @@ P = ParamSpec("P")
 
 
 class EndedError(Exception):
-    """The page, or the fragment, ends here; what there is to say has been said."""
+    """Ends the page, or the fragment, at this line; its explanation is already drawn."""
 
 
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
     """`st.fragment`, for a view that may end early: that ends nothing but itself."""
 
     @wraps(view)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
+    def draw(*args: P.args, **kwargs: P.kwargs) -> None:
         with suppress(EndedError):
             view(*args, **kwargs)
 
-    return st.fragment(drawn, run_every=run_every)
+    return st.fragment(draw, run_every=run_every)

@@ -80,7 +80,7 @@ def run_line(run: Run) -> None:
     where = "a GPU" if run.device == "cuda" else "CPU"
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     weights = current_setup().weights
-    origin = names.get(weights) or trained_slot.label(weights) or "your own weights"
+    origin = names.get(weights) or trained_slot.weights_label(weights) or "your own weights"
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
         f"{1000 * run.seconds:.0f} ms on {where} · {origin}"

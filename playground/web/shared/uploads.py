@@ -1,4 +1,4 @@
-"""A file that a visitor brings: an uploader that lets go of it, and one sentence where it can't be used."""
+"""File uploads: an uploader that keeps nothing, and one sentence where a file can't be used."""
 
 import logging
 from collections.abc import Iterator
@@ -9,19 +9,19 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from playground.errors import BusyError, PlaygroundError
+from playground.errors import BusyError, PlaygroundError, explain
 from playground.web.shared.markdown import escape_markdown
 
 logger = logging.getLogger(__name__)
 
 
 def uploader_key(name: str) -> str:
-    """The key of an uploader: a new one after each file, since an uploader keeps what it was given."""
+    """The key of an uploader: a new one after each file, since an uploader keeps its file."""
     return f"{name}_{st.session_state.get(_count(name), 0)}"
 
 
-def take(name: str) -> UploadedFile | None:
-    """What was uploaded, of which the server keeps nothing more; None after a click on an uploader without a file."""
+def take_file(name: str) -> UploadedFile | None:
+    """The uploaded file, of which the server keeps nothing more; None after a click on an uploader without a file."""
     upload: UploadedFile | None = st.session_state.get(uploader_key(name))
     if upload is not None:
         st.session_state[_count(name)] = st.session_state.get(_count(name), 0) + 1
@@ -32,11 +32,11 @@ def take(name: str) -> UploadedFile | None:
 
 
 @contextmanager
-def explained(problem: str, file: str) -> Iterator[None]:
-    """Where a file can't be opened, keep one sentence on why.
+def explain_failure(problem: str, file: str) -> Iterator[None]:
+    """Context in which a file is opened; where that fails, one sentence on why goes into the session.
 
     Args:
-        problem: the session key of the sentence; it is taken away first.
+        problem: the session key of the sentence; it is removed first.
         file: what the sentence calls the file.
     """
     st.session_state.pop(problem, None)
@@ -44,12 +44,10 @@ def explained(problem: str, file: str) -> Iterator[None]:
         yield
     except BusyError:
         st.session_state[problem] = f"Many people are computing right now; open {file} again in a few seconds."
-    except PlaygroundError as error:
-        st.session_state[problem] = f"{_capitalised(file)} can't be used. {escape_markdown(error)}"
-    except (MemoryError, RuntimeError):  # torch raises the second where memory is short
-        logger.exception("A visitor's file could not be read")
-        short = "This server is too short of memory to read it."
-        st.session_state[problem] = f"{_capitalised(file)} can't be used. {short}"
+    except Exception as error:
+        if not isinstance(error, PlaygroundError):
+            logger.exception("A visitor's file could not be read")
+        st.session_state[problem] = f"{_capitalised(file)} can't be used. {escape_markdown(explain(error))}"
 
 
 def _count(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What the sidebar says of the network that was trained here, and how its pages get a text that it can read."""
+"""The sidebar's panel for the trained network: its results, and a text that it knows."""
 
 import streamlit as st
 
@@ -11,14 +11,14 @@ from playground.web.shared.markdown import quote_token
 from playground.web.shared.navigation import pages
 
 EXAMPLE = "trained_example"
-"""Key of the button that brings an example."""
+"""Key of the button that sets an example of the task as text."""
 
 _LISTED = 30
 """Tokens of a vocabulary that are listed; a longer one is counted."""
 
 
 def draw(setup: Setup) -> None:
-    """Say what the pages show, or that nothing was trained yet."""
+    """Draw the panel, or a link to the Training page where nothing was trained yet."""
     trained = setup.trained_network
     if trained is None:
         st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
@@ -38,7 +38,7 @@ def draw(setup: Setup) -> None:
 
 
 def summary(trained: TrainedNetwork) -> str:
-    """The task, the training and what came of it, in one sentence."""
+    """Task, steps and accuracy in one sentence."""
     results = trained.results
     return (
         f"**{trained.task.title}**, trained for {results.kept_step:,} steps: "
@@ -48,12 +48,14 @@ def summary(trained: TrainedNetwork) -> str:
 
 
 def _vocabulary(setup: Setup, trained: TrainedNetwork) -> None:
-    """What of the sentence the network has never seen, and a text that it knows."""
+    """Draw which tokens of the sentence are unknown to the network, and a button for a text that it knows."""
     unknown = setup.batch.unknown[setup.sentence]
     if all(unknown):
-        st.caption(f":orange-badge[not a token known] {_known(trained)} Of this sentence, it reads [UNK] only.")
+        st.caption(f":orange-badge[not a token known] {_known_tokens(trained)} Of this sentence, it reads [UNK] only.")
     elif any(unknown):
-        st.caption(f"{sum(unknown)} of {len(unknown)} tokens are unknown to it and read as [UNK]. {_known(trained)}")
+        st.caption(
+            f"{sum(unknown)} of {len(unknown)} tokens are unknown to it and read as [UNK]. {_known_tokens(trained)}"
+        )
     if setup["text"] != trained.example:
         st.button(
             "Use an example of the task",
@@ -64,7 +66,7 @@ def _vocabulary(setup: Setup, trained: TrainedNetwork) -> None:
         )
 
 
-def _known(trained: TrainedNetwork) -> str:
+def _known_tokens(trained: TrainedNetwork) -> str:
     symbols = [trained.tokenizer.id_to_token(i) for i in range(len(SPECIALS), trained.tokenizer.vocab_size)]
     symbols = [symbol for symbol in symbols if symbol not in {BOS, EOS}]
     if len(symbols) > _LISTED:

@@ -1,4 +1,4 @@
-"""What opens a visitor's own weights, from a file, and what is known of the one that is open."""
+"""The sidebar's panel for an upload: it opens a weights file, and describes the open one."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from playground.text.wording import quote_text
 from playground.web.choices import params
 from playground.web.server.settings import settings
 from playground.web.session import caches
-from playground.web.session.memory_budget import OPENED, OwnWeights, opened, read
+from playground.web.session.uploaded_weights import UPLOAD, UploadedWeights, current_upload, read_upload
 from playground.web.shared import uploads
 from playground.weights import HOW_TO_SAVE, read_file
 
@@ -30,16 +30,16 @@ _SCHEMES = {
 
 
 def close() -> None:
-    """Let go of the file, of what was made from it, and of what was said about it."""
-    st.session_state.pop(OPENED, None)
+    """Forget the upload, everything computed with it, and its problem."""
+    st.session_state.pop(UPLOAD, None)
     st.session_state.pop(PROBLEM, None)
     if CHOICE in st.session_state:
         st.session_state[CHOICE] = None
-    caches.forget_own()
+    caches.clear_private()
 
 
 def draw() -> None:
-    """Draw what opens a file, and what is known of the one that is open."""
+    """Draw the panel."""
     st.file_uploader(
         "A state_dict, saved as safetensors",
         type="safetensors",
@@ -58,50 +58,50 @@ def draw() -> None:
         )
     if PROBLEM in st.session_state:
         st.error(st.session_state[PROBLEM])
-    own = opened()
-    if own is None:
+    upload = current_upload()
+    if upload is None:
         st.caption(":orange-badge[random weights] until a file is open. This line saves one:")
         st.code(HOW_TO_SAVE, language="python", wrap_lines=True)
         return
-    st.caption(" ".join([f"**{quote_text(own.file)}**: {_summary(own)}.", *_remarks(own)]))
+    st.caption(" ".join([f"**{quote_text(upload.file)}**: {_summary(upload)}.", *_remarks(upload)]))
     st.button("Close this file", key=CLOSE, icon=":material/close:", on_click=close, width="stretch")
 
 
 def files_on_server() -> dict[str, Path]:
-    """The safetensors files, by name, in the folder that whoever runs the app has named."""
+    """The safetensors files in the server's weights folder, by name."""
     folder = settings().weights_folder
     if folder is None:
         return {}
     return {path.name: path for path in sorted(folder.glob("*.safetensors")) if path.is_file()}
 
 
-def _summary(own: OwnWeights) -> str:
-    scheme = own.recognised.scheme
+def _summary(upload: UploadedWeights) -> str:
+    scheme = upload.recognised.scheme
     names = _SCHEMES.get(scheme, f"the names of tutorial {scheme[-1].upper()}")
-    n = sum(tensor.numel() for tensor in own.tensors.values())
-    return f"{names}, {len(own.tensors)} tensors, {n:,} numbers"
+    n = sum(tensor.numel() for tensor in upload.tensors.values())
+    return f"{names}, {len(upload.tensors)} tensors, {n:,} numbers"
 
 
-def _remarks(own: OwnWeights) -> list[str]:
-    """What a reader of the charts has to know."""
-    asked = ", ".join(own.recognised.asked)
-    remarks = [f"The locked settings follow it; it does not tell **{asked}**: set them as in your code."]
-    if own.recognised.scheme == "tutorial-e":
+def _remarks(upload: UploadedWeights) -> list[str]:
+    """Sentences on what a reader of the charts has to know."""
+    not_in_file = ", ".join(upload.recognised.asked)
+    remarks = [f"The locked settings follow it; it does not tell **{not_in_file}**: set them as in your code."]
+    if upload.recognised.scheme == "tutorial-e":
         remarks.append("The encoder half is what these pages run.")
-    if not own.recognised.known["vocab_size"]:
+    if not upload.recognised.known["vocab_size"]:
         remarks.append("It has no token table: the tokens' vectors are random, drawn from the seed.")
     else:
         remarks.append("Which word has which id is not in it: ids are the tokenizer's below.")
-    if own.not_finite:
-        remarks.append(f":orange-badge[not finite] {own.not_finite} holds NaN or an infinite number.")
+    if upload.not_finite:
+        remarks.append(f":orange-badge[not finite] {upload.not_finite} holds NaN or an infinite number.")
     return remarks
 
 
 def _open_upload() -> None:
-    upload = uploads.take(UPLOADER)
-    if upload is not None:
+    file = uploads.take_file(UPLOADER)
+    if file is not None:
         close()
-        _open(upload.name, upload.getvalue())
+        _open(file.name, file.getvalue())
 
 
 def _open_from_server() -> None:
@@ -113,12 +113,12 @@ def _open_from_server() -> None:
 
 
 def _open(file: str, source: bytes | Path) -> None:
-    """Keep the file in the session and set what it leaves open to what is likely; or keep the reason why not."""
-    with uploads.explained(PROBLEM, quote_text(file)):
+    """Keep the file in the session, and set what it does not tell to what is likely; or keep the reason why not."""
+    with uploads.explain_failure(PROBLEM, quote_text(file)):
         with caches.TURNS.take():
-            own = read(file, source if isinstance(source, bytes) else read_file(source))
-        st.session_state[OPENED] = own
-        for key, likely in own.recognised.asked.items():
+            upload = read_upload(file, source if isinstance(source, bytes) else read_file(source))
+        st.session_state[UPLOAD] = upload
+        for key, likely in upload.recognised.asked.items():
             st.session_state[key] = likely
-        if 0 < own.recognised.known["vocab_size"] < params.TRAINED.vocab_size:
+        if 0 < upload.recognised.known["vocab_size"] < params.TRAINED.vocab_size:
             st.session_state["tokenizer"] = "word"

@@ -2,24 +2,29 @@
 
 import gc
 import threading
-import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
-from playground.jobs.job import Seats, Status
+from playground.errors import WeightsError
+from playground.jobs import JobStatus
 from playground.web.server.settings import Settings
-from playground.web.session import experiments, memory_budget
-from playground.web.session.memory_budget import Room
+from playground.web.session import memory_budget
+from playground.web.session.experiments import EXPERIMENTS, Experiment, SessionExperiments, session_experiments
+from playground.web.session.memory_budget import MemoryReservation
+from playground.web.shared.experiment_status import cancelled_clause, ordinal, pending_sentence
+from tests.waiting import job_threads, until
+from tests.web.app_test import SESSION, working
 
-SESSION = "test session id"
-"""What AppTest calls every session."""
+pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
 
 class Count:
-    """A course of some steps, which does nothing until it is let go."""
+    """A computation of some steps, which does nothing until it is let go."""
 
     def __init__(self, n: int, free: bool = True) -> None:
         self.n, self.done = n, 0
@@ -35,322 +40,220 @@ class Count:
         while self.done < self.n:
             self.done += self.gate.acquire(timeout=0.02)
             yield self.done
+        if self.n < 0:
+            raise KeyError("x")
 
 
-def experiment(
-    course: Count, on_end: Callable[[Count, Status], None] | None = None, room: Room | None = None
-) -> experiments.Experiment[Count]:
-    return experiments.Experiment(("about", course.n), lambda: course, on_end, room)
+def creator(
+    count: Count,
+    on_end: Callable[[Count, JobStatus], None] | None = None,
+    reservation: MemoryReservation | None = None,
+) -> Callable[[], Experiment[Count]]:
+    return lambda: Experiment(("inputs", count.n), lambda: count, on_end, reservation)
 
 
-def until(check: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not check():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+def start(
+    experiments: SessionExperiments, count: Count, reservation: MemoryReservation | None = None, page: str = "training"
+) -> Experiment[Count]:
+    """Start an experiment and wait until it runs."""
+    experiments.start(page, creator(count, None, reservation))
+    experiment = experiments.get(page)
+    assert experiment is not None
+    until(lambda: count.thread is not None or experiment.job.ended)
+    return experiment
 
 
-def threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "training"]
+def test_a_computation_is_built_and_run_in_a_thread_of_its_own() -> None:
+    ends: list[tuple[Count, JobStatus]] = []
+    count = Count(3)
+    experiment = creator(count, lambda count, status: ends.append((count, status)))()
+    until(lambda: not experiment.active)
+    assert (experiment.computation, experiment.inputs) == (count, ("inputs", 3))
+    assert (count.done, experiment.progress, experiment.in_progress) == (3, 1, False)
+    assert ends == [(count, "finished")]
+    assert count.thread is not threading.main_thread()
 
 
-@pytest.fixture(autouse=True)
-def _one_seat(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(experiments, "SEATS", Seats(1))
-    yield
-    clear_session_resource_cache(SESSION)
-    until(lambda: not threads())
-
-
-def test_a_course_is_built_and_run_in_a_thread_of_its_own() -> None:
-    told: list[tuple[Count, Status]] = []
-    course = Count(3)
-    started = experiment(course, lambda course, status: told.append((course, status)))
-    assert (started.course, started.about, started.live) == (None, ("about", 3), True)
-    started.job.start()
-    until(lambda: not started.live)
-    assert started.course is course
-    assert (course.done, course.progress, started.moving) == (3, 1, False)
-    assert told == [(course, "finished")]
-    assert course.thread is not threading.main_thread()
-
-
-def test_one_at_a_time_on_a_desk() -> None:
-    desk, first, second = experiments.Desk(), experiment(Count(9, free=False)), experiment(Count(1))
-    desk.start("training", first)
-    assert desk.on("training") is first
-    assert (desk.busy_elsewhere("regularisers"), desk.busy_elsewhere("training")) == ("training", None)
-    desk.start("regularisers", second)
-    desk.start("training", second)
-    assert (desk.on("training"), desk.on("regularisers")) == (first, None)
+def test_one_experiment_at_a_time_in_a_session() -> None:
+    experiments, count = SessionExperiments(), Count(9, free=False)
+    first = start(experiments, count)
+    first.job.pause(timeout=0)
+    count.gate.release()
+    until(lambda: first.job.status == "paused")
+    assert (first.active, first.in_progress, experiments.active_page()) == (True, False, "training")
+    for page in ("regularisers", "training"):
+        experiments.start(page, creator(Count(1)))
+    assert (experiments.get("training"), experiments.get("regularisers")) == (first, None)
     first.job.cancel()
-    assert desk.busy_elsewhere("regularisers") is None
-    desk.start("regularisers", second)
+    assert experiments.active_page() is None
+    second = start(experiments, Count(1), page="regularisers")
     until(lambda: second.job.status == "finished")
-    assert desk.on("training") is first
+    assert experiments.get("training") is first
 
 
-def test_paused_is_live_but_does_not_move() -> None:
-    desk, course = experiments.Desk(), Count(9, free=False)
-    desk.start("training", experiment(course))
-    started = desk.on("training")
-    assert started is not None
-    until(lambda: started.job.status == "running" and course.thread is not None)
-    started.job.pause(timeout=0)
-    course.gate.release()
-    until(lambda: started.job.status == "paused")
-    assert (started.live, started.moving) == (True, False)
-    assert desk.busy_elsewhere("regularisers") == "training"
-    desk.clear("training")
-    assert desk.on("training") is None
+def test_a_discarded_experiment_is_forgotten() -> None:
+    experiments = SessionExperiments()
+    experiments.discard("training")
+    start(experiments, Count(10**6))
+    experiments.discard("training")
+    assert experiments.get("training") is None
+    until(lambda: not job_threads())
 
 
-def test_clearing_ends_and_forgets_and_may_be_done_at_any_time() -> None:
-    desk = experiments.Desk()
-    desk.clear("training")
-    for free in (True, False):
-        course = Count(10**6, free=free)
-        desk.start("training", experiment(course))
-        until(lambda course=course: course.thread is not None)  # type: ignore[misc]
-        course.gate.release()
-        desk.clear("training")
-        assert desk.on("training") is None
-        until(lambda: not threads())
-
-
-def test_it_moves_until_its_last_step_is_done() -> None:
-    begun, go_on = threading.Event(), threading.Event()
+def test_a_cancelled_experiment_is_in_progress_until_its_last_step_is_done() -> None:
+    begun, allowed = threading.Event(), threading.Event()
 
     class Slow(Count):
         def run(self) -> Iterator[int]:
             begun.set()
-            go_on.wait()
+            allowed.wait()
             yield 1
 
-    started = experiment(Slow(1))
-    started.job.start()
+    experiment = creator(Slow(1))()
     assert begun.wait(5)
-    started.job.cancel(timeout=0)
-    assert (started.job.status, started.live, started.moving) == ("cancelled", False, True)
-    assert experiments.standing(started) == "Cancelling after the step at hand …"
-    go_on.set()
-    until(lambda: not started.moving)
-    assert experiments.standing(started) == ""
+    experiment.job.cancel(timeout=0)
+    assert (experiment.job.status, experiment.active, experiment.in_progress) == ("cancelled", False, True)
+    assert pending_sentence(experiment) == "Cancelling after the current step …"
+    allowed.set()
+    until(lambda: not experiment.in_progress)
+    assert pending_sentence(experiment) == ""
 
 
 # --- the memory of all together
 
 
 @pytest.fixture
-def in_use(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """The bytes that are counted, of which there are 100 for the test."""
+def used_memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """The bytes that are reserved, of which there are 100 for the test."""
     gc.collect()
-    before = sum(other.n_bytes for other in memory_budget.held())
+    before = sum(other.n_bytes for other in memory_budget.memory_users())
     monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=before + 100))
-
-    def count() -> int:
-        return sum(other.n_bytes for other in memory_budget.held()) - before
-
-    return count
+    return lambda: sum(other.n_bytes for other in memory_budget.memory_users()) - before
 
 
-def fail(course: Count, _: experiments.Desk) -> None:
-    course.n = -1
+ENDS: dict[str, Callable[[Count, SessionExperiments], object]] = {
+    "fail": lambda count, _: setattr(count, "n", -1),
+    "finish": lambda count, _: count.gate.release(count.n),
+    "cancel": lambda _, experiments: cancel(experiments),
+    "discard": lambda _, experiments: experiments.discard("training"),
+    "disconnect": lambda _, experiments: experiments.disconnect(),
+    "forget": lambda _, experiments: experiments._experiments.clear(),
+}
 
 
-def finish(course: Count, _: experiments.Desk) -> None:
-    course.gate.release(course.n)
+def cancel(experiments: SessionExperiments) -> None:
+    experiment = experiments.get("training")
+    assert experiment is not None
+    experiment.job.cancel()
 
 
-def cancel(_: Count, desk: experiments.Desk) -> None:
-    started = desk.on("training")
-    assert started is not None
-    started.job.cancel()
-
-
-def clear(_: Count, desk: experiments.Desk) -> None:
-    desk.clear("training")
-
-
-def close(_: Count, desk: experiments.Desk) -> None:
-    desk.close()
-
-
-def drop(_: Count, desk: experiments.Desk) -> None:
-    desk._experiments.clear()
-
-
-class Breaking(Count):
-    def run(self) -> Iterator[int]:
-        yield from super().run()
-        if self.n < 0:
-            raise KeyError("x")
-
-
-ENDS = [(end, paused) for end in (fail, finish, cancel, clear, close, drop) for paused in (False, True)]
-
-
-@pytest.mark.parametrize(("end", "paused"), [each for each in ENDS if each not in ((fail, True), (finish, True))])
-def test_a_live_run_takes_its_room_and_gives_it_back_however_it_ends(
-    end: Callable[[Count, experiments.Desk], None], paused: bool, in_use: Callable[[], int]
+@pytest.mark.parametrize(("end", "paused"), [*((end, False) for end in ENDS), *((end, True) for end in list(ENDS)[2:])])
+def test_an_experiment_releases_its_memory_however_it_ends(
+    end: str, paused: bool, used_memory: Callable[[], int]
 ) -> None:
-    desk, course = experiments.Desk(), Breaking(9, free=False)
-    desk.start("training", experiment(course, room=Room(60)))
-    until(lambda: course.thread is not None)
+    experiments, count = SessionExperiments(), Count(9, free=False)
+    job = start(experiments, count, MemoryReservation(60)).job
     if paused:
-        pause(desk)
-    assert in_use() == 60
-    end(course, desk)
-    until(lambda: in_use() == 0)
-    until(lambda: not threads())
+        job.pause()
+    assert (job.status, used_memory()) == ("paused" if paused else "running", 60)
+    ENDS[end](count, experiments)
+    until(lambda: used_memory() == 0)
 
 
-def pause(desk: experiments.Desk) -> None:
-    started = desk.on("training")
-    assert started is not None
-    started.job.pause()
-    assert started.job.status == "paused"
+@pytest.mark.parametrize(("end", "calls"), [("discard", []), ("cancel", ["cancelled"]), ("disconnect", ["cancelled"])])
+def test_nothing_comes_of_a_discarded_experiment(end: str, calls: list[JobStatus]) -> None:
+    experiments, count, ends = SessionExperiments(), Count(9, free=False), list[JobStatus]()
+    experiments.start("training", creator(count, lambda _, status: ends.append(status)))
+    until(lambda: count.thread is not None)
+    ENDS[end](count, experiments)
+    until(lambda: not job_threads())
+    assert ends == calls
 
 
-@pytest.mark.parametrize(("end", "told"), [(clear, []), (cancel, ["cancelled"]), (close, ["cancelled"])])
-def test_nothing_comes_of_what_is_cleared(end: Callable[[Count, experiments.Desk], None], told: list[Status]) -> None:
-    desk, course, ends = experiments.Desk(), Count(9, free=False), list[Status]()
-    desk.start("training", experiment(course, lambda _, status: ends.append(status)))
-    until(lambda: course.thread is not None)
-    end(course, desk)
-    until(lambda: not threads())
-    assert ends == told
-
-
-def test_a_run_for_which_there_is_no_room_is_refused_and_leaves_its_seat(in_use: Callable[[], int]) -> None:
-    desks = [experiments.Desk() for _ in range(3)]
-    courses = [Count(9, free=False) for _ in desks]
-    desks[0].start("training", experiment(courses[0], room=Room(60)))
-    until(lambda: courses[0].thread is not None)
-    pause(desks[0])
-    refused = experiment(courses[1], room=Room(41))
-    desks[1].start("training", refused)
+def test_an_experiment_without_memory_is_refused_and_lets_others_run(used_memory: Callable[[], int]) -> None:
+    sessions = [SessionExperiments() for _ in range(3)]
+    start(sessions[0], Count(9, free=False), MemoryReservation(60)).job.pause()
+    refused = start(sessions[1], Count(9, free=False), MemoryReservation(41))
     until(lambda: refused.job.status == "failed")
-    assert refused.job.error == (
-        "This server holds as many visitors' weights as it can right now; try again in some minutes, or with a smaller "
-        "model."
-    )
-    assert (refused.course, in_use()) == (None, 60)
-    desks[2].start("training", experiment(courses[2], room=Room(40)))
-    until(lambda: courses[2].thread is not None)
-    assert in_use() == 100
-    for desk in desks:
-        desk.close()
-    until(lambda: in_use() == 0)
+    assert refused.job.error.startswith("This server holds as many visitors' weights as it can right now; ")
+    assert (refused.computation, used_memory()) == (None, 60)
+    start(sessions[2], Count(9, free=False), MemoryReservation(40))
+    assert used_memory() == 100
+    for session in sessions:
+        session.disconnect()
+    until(lambda: used_memory() == 0)
 
 
-def test_what_a_run_leaves_takes_its_room(in_use: Callable[[], int]) -> None:
-    room, left, other = Room(90), Room(20), Room(81)
-    memory_budget.hold(room)
-    with pytest.raises(ValueError, match="as many visitors' weights"):
-        memory_budget.hold(left)
-    memory_budget.hold(left, instead_of=room)
-    assert in_use() == 20
-    with pytest.raises(ValueError, match="as many visitors' weights"):
-        memory_budget.hold(other, instead_of=room)
-    memory_budget.release(room)
-    memory_budget.release(left)
-    assert in_use() == 0
+def test_a_reservation_is_replaced_by_the_result(used_memory: Callable[[], int]) -> None:
+    reservation, result, too_large = MemoryReservation(90), MemoryReservation(20), MemoryReservation(101)
+    memory_budget.reserve(reservation)
+    with pytest.raises(WeightsError):
+        memory_budget.reserve(result)
+    memory_budget.reserve(result, replacing=reservation)
+    assert used_memory() == 20
+    with pytest.raises(WeightsError):
+        memory_budget.reserve(too_large, replacing=result)
+    memory_budget.release(reservation)
+    assert used_memory() == 20
+    memory_budget.release(result)
+    assert used_memory() == 0
 
 
-def test_twenty_visitors_at_once_take_turns_and_all_of_them_finish() -> None:
-    ends: list[int] = []
-    desks = [experiments.Desk() for _ in range(20)]
-    blocked = Count(1, free=False)
-    desks[0].start("training", experiment(blocked))
-    for i, desk in enumerate(desks[1:], 1):
-        desk.start("training", experiment(Count(2), lambda _, status, i=i: ends.append(i)))  # type: ignore[misc]
-    waiting = [desk.on("training") for desk in desks[1:]]
-    until(lambda: blocked.thread is not None)
-    assert [each.job.position for each in waiting if each is not None] == list(range(1, 20))
-    blocked.gate.release()
-    until(lambda: len(ends) == 19)
-    assert ends == list(range(1, 20))
-    until(lambda: not threads())
+# --- sentences
+
+
+@pytest.mark.parametrize(
+    ("status", "computation", "ended", "sentence"),
+    [
+        ("waiting", None, False, "Waiting for a seat: 2nd in the queue. It starts by itself, on any page."),
+        ("waiting", Count(1), False, "Waiting for a seat: 2nd in the queue. It continues by itself, on any page."),
+        ("running", None, False, "Getting ready."),
+        ("paused", None, False, "Paused before the first step."),
+        ("cancelled", None, True, "Cancelled before the first step."),
+        ("running", Count(1), False, ""),
+        ("failed", None, True, ""),
+    ],
+)
+def test_what_is_said_while_there_is_nothing_to_show(
+    status: str, computation: Count | None, ended: bool, sentence: str
+) -> None:
+    job = SimpleNamespace(status=status, position=2, ended=ended)
+    experiment: Any = SimpleNamespace(job=job, computation=computation, cancelling=False, disconnected=False)
+    assert pending_sentence(experiment) == sentence
 
 
 def test_a_place_in_the_queue() -> None:
     places = {1: "next", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 13: "13th", 21: "21st", 112: "112th"}
-    assert {n: experiments.place(n) for n in places} == places
+    assert {n: ordinal(n) for n in places} == places
 
 
 # --- in a session
 
 
 def script() -> None:
-    """A page that watches its experiment."""
+    """A page that follows its experiment."""
     import streamlit as st
 
-    from playground.web.session import experiments
+    from playground.web.session.experiments import session_experiments
     from playground.web.shared import experiment_buttons
 
-    st.session_state["runs"] = st.session_state.get("runs", 0) + 1
-
     def view() -> None:
-        experiment = experiments.desk().on("training")
+        experiment = session_experiments().get("training")
         st.text("nothing" if experiment is None else experiment.job.status)
 
-    experiment_buttons.watch(view, "training")
+    experiment_buttons.follow(view, "training")
 
 
-def app() -> AppTest:
+def open_script() -> AppTest:
     return AppTest.from_function(script, default_timeout=20).run()
 
 
-def status(page: AppTest) -> str:
-    assert not page.exception
-    (text,) = page.text
+def status(app: AppTest) -> str:
+    (text,) = working(app).text
     return str(text.value)
 
 
-def test_a_page_finds_its_experiment_again() -> None:
-    page, course = app(), Count(2, free=False)
-    assert status(page) == "nothing"
-    with_session(lambda: experiments.desk().start("training", experiment(course)))
-    until(lambda: course.thread is not None)
-    assert status(page.run()) == "running"
-    assert status(app()) == "running"
-    course.gate.release(2)
-    until(lambda: not threads())
-    assert status(page.run()) == "finished"
-
-
-def test_a_connection_that_breaks_ends_an_experiment_which_is_found_again() -> None:
-    page, course = app(), Count(10**9)
-    with_session(lambda: experiments.desk().start("training", experiment(course)))
-    until(lambda: course.done > 5)
-    clear_session_resource_cache(SESSION)  # as the server does when a tab is closed, or its connection broke
-    until(lambda: not threads())
-    assert course.done < 10**9
-    assert status(page.run()) == "cancelled"
-    desk = page.session_state[experiments.DESK]
-    assert (
-        experiments.why_cancelled(desk.on("training"))
-        == "The connection to your browser broke, and the run was cancelled"
-    )
-    again = Count(10**9)
-    with_session(lambda: experiments.desk().start("training", experiment(again)))
-    assert status(page.run()) == "running"
-    clear_session_resource_cache(SESSION)  # and another time
-    until(lambda: not threads())
-    assert status(page.run()) == "cancelled"
-
-
-def test_a_connection_that_breaks_changes_nothing_of_what_has_ended() -> None:
-    desk = experiments.Desk()
-    desk.start("training", started := experiment(Count(9, free=False)))
-    until(lambda: started.course is not None)
-    started.job.cancel()
-    desk.close()
-    assert (started.cut_off, experiments.why_cancelled(started)) == (False, "Cancelled")
-
-
-def with_session(action: Callable[[], None]) -> None:
+def in_session(action: Callable[[], object]) -> None:
     """Do something as a page's script does it."""
 
     def scripted() -> None:
@@ -360,4 +263,43 @@ def with_session(action: Callable[[], None]) -> None:
 
     runner = AppTest.from_function(scripted, default_timeout=20)
     runner.session_state["action"] = action
-    assert not runner.run().exception
+    working(runner.run())
+
+
+def start_in_session(count: Count) -> None:
+    in_session(lambda: session_experiments().start("training", creator(count)))
+    until(lambda: count.thread is not None)
+
+
+def test_a_page_finds_its_experiment_again() -> None:
+    app, count = open_script(), Count(2, free=False)
+    assert status(app) == "nothing"
+    start_in_session(count)
+    assert status(app.run()) == "running"
+    assert status(open_script()) == "running"
+    count.gate.release(2)
+    until(lambda: not job_threads())
+    assert status(app.run()) == "finished"
+
+
+def test_a_broken_connection_ends_an_experiment_which_is_found_again() -> None:
+    app = open_script()
+    for _ in range(2):  # who comes back starts another one
+        count = Count(10**9)
+        start_in_session(count)
+        assert status(app.run()) == "running"
+        clear_session_resource_cache(SESSION)  # as the server does when a tab is closed, or its connection broke
+        until(lambda: not job_threads())
+        assert count.done < 10**9
+        assert status(app.run()) == "cancelled"
+    experiment = app.session_state[EXPERIMENTS].get("training")
+    assert experiment.disconnected
+    assert cancelled_clause(experiment) == "The connection to your browser broke, and the run was cancelled"
+
+
+def test_a_broken_connection_changes_nothing_of_what_has_ended() -> None:
+    experiments = SessionExperiments()
+    experiment = start(experiments, Count(9, free=False))
+    experiment.job.cancel()
+    experiments.disconnect()
+    assert (experiment.disconnected, cancelled_clause(experiment)) == (False, "Cancelled")

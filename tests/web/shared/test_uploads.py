@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.errors import BusyError, InputError
+from playground.errors import OUT_OF_MEMORY, UNEXPECTED, BusyError, InputError, PlaygroundError
+from playground.web.shared.markdown import escape_markdown
+from tests.web import app_test
 
 
 def page() -> None:
@@ -15,9 +17,9 @@ def page() -> None:
     from playground.web.shared import uploads
 
     def use() -> None:
-        upload = uploads.take("a_file")
+        upload = uploads.take_file("a_file")
         if upload is not None:
-            with uploads.explained("problem", "this file"):
+            with uploads.explain_failure("problem", "this file"):
                 if "error" in st.session_state:
                     raise st.session_state["error"]
                 st.session_state["read"] = upload.getvalue()
@@ -33,9 +35,7 @@ def given(error: Exception | None = None) -> AppTest:
 
 
 def upload(app: AppTest) -> AppTest:
-    app.file_uploader[0].set_value(("one.bin", b"numbers", "application/octet-stream")).run()
-    assert not app.exception
-    return app
+    return app_test.upload(app, "a_file", b"numbers")
 
 
 def test_a_file_is_read_and_its_uploader_is_a_new_one() -> None:
@@ -51,13 +51,19 @@ def test_a_file_is_read_and_its_uploader_is_a_new_one() -> None:
     ("error", "sentence"),
     [
         (InputError("It holds *x*."), r"This file can't be used. It holds \*x\*\."),
-        (MemoryError(), "This file can't be used. This server is too short of memory to read it."),
-        (RuntimeError("alloc"), "This file can't be used. This server is too short of memory to read it."),
+        (MemoryError(), f"This file can't be used. {escape_markdown(OUT_OF_MEMORY)}"),
+        (RuntimeError("can't allocate memory"), f"This file can't be used. {escape_markdown(OUT_OF_MEMORY)}"),
+        (RuntimeError("a shape of ours"), f"This file can't be used. {escape_markdown(UNEXPECTED)}"),
+        (KeyError("a name of ours"), f"This file can't be used. {escape_markdown(UNEXPECTED)}"),
         (BusyError("busy"), "Many people are computing right now; open this file again in a few seconds."),
     ],
 )
-def test_what_can_not_be_read_is_one_sentence_until_another_file_can(error: Any, sentence: str) -> None:
+def test_what_can_not_be_read_is_one_sentence_until_another_file_can(
+    error: Any, sentence: str, caplog: pytest.LogCaptureFixture
+) -> None:
     app = given(error)
+    tracebacks = [record.exc_info[1] for record in caplog.records if record.exc_info]
+    assert tracebacks == ([] if isinstance(error, PlaygroundError) else [error])
     assert app.session_state["problem"] == sentence
     assert app.file_uploader[0].key == "a_file_1"
     del app.session_state["error"]

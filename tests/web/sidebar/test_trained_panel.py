@@ -26,18 +26,15 @@ from playground.web.choices.link import model_config, settle
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.web.server.settings import Settings
 from playground.web.session import caches, memory_budget, session_models, trained_slot
-from playground.web.session.trained_slot import SHELF, Shelf, decided
+from playground.web.session.trained_slot import SLOT, TrainedSlot, recognised_settings
 from playground.web.sidebar import trained_panel
 from tests.training.after.test_trained_network import CONFIG, trained, trainer
-from tests.web.app_test import array, captions, charts, new_page, open_page, sentences
+from tests.web.app_test import SESSION, array, captions, charts, new_page, open_page, press, prose, sentences, working
 from tests.web.choices.test_choices import SWITCHES, WORDS
 from tests.web.choices.test_link import values_of_the_sidebar
 from tests.web.sidebar.test_upload_panel import upload
 
 ROOT = Path(__file__).resolve().parents[3]
-
-SESSION = "test session id"
-"""What every AppTest calls its session, so that their caches have to be emptied by hand."""
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 KINDS = ("reverse", "characters", "seq2seq-reverse")
@@ -51,31 +48,21 @@ def _new_visitor() -> Iterator[None]:
 
 
 def put(app: AppTest, one: TrainedNetwork) -> AppTest:
-    """Lay a network on the session's shelf, as a training thread does, and look at the page again."""
-    shelf = app.session_state[SHELF] if SHELF in app.session_state else Shelf()
-    shelf.put(one)
-    app.session_state[SHELF] = shelf
-    return app.run()
+    """Put a network into the session's slot, as a training thread does, and draw the page again."""
+    if SLOT not in app.session_state:
+        app.session_state[SLOT] = TrainedSlot()
+    app.session_state[SLOT].put(one)
+    return working(app.run())
 
 
 def choose(app: AppTest, weights: str = "trained here") -> AppTest:
-    app.segmented_control(key="weights").set_value(weights).run()
-    assert not app.exception
-    return app
+    return working(app.segmented_control(key="weights").set_value(weights).run())
 
 
 def opened(one: TrainedNetwork, page: str = "overview", *, example: bool = True, **query: str) -> AppTest:
     """A page that shows a network, on an example of its task or on the text that everybody starts with."""
     app = new_page(page, **({"text": one.example} if example else {}), **query, weights="trained here")
-    put(app, one)
-    assert not app.exception
-    return app
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    app.button(key=key).click().run()
-    assert not app.exception
-    return app
+    return put(app, one)
 
 
 def shown_pattern(app: AppTest) -> Any:
@@ -84,9 +71,7 @@ def shown_pattern(app: AppTest) -> Any:
 
 
 def switch(app: AppTest, key: str = "untrained") -> AppTest:
-    app.toggle(key=key).set_value(not app.toggle(key=key).value).run()
-    assert not app.exception
-    return app
+    return working(app.toggle(key=key).set_value(not app.toggle(key=key).value).run())
 
 
 def shape(app: AppTest) -> dict[str, Any]:
@@ -146,9 +131,9 @@ def test_the_parameters_are_those_of_its_encoder() -> None:
 def test_a_table_from_before_training_is_called_random() -> None:
     one = trained_network.from_trainer(trainer(ModelConfig(**{**vars(CONFIG), "positions": "learned"})))
     app = opened(one, "positions")
-    assert "nothing was learned yet" not in "".join(markdown.value for markdown in app.markdown)
+    assert "nothing was learned yet" not in prose(app)
     switch(app)
-    assert "These are random: nothing was learned yet." in "".join(markdown.value for markdown in app.markdown)
+    assert "These are random: nothing was learned yet." in prose(app)
 
 
 # --- the sidebar
@@ -276,7 +261,7 @@ def test_what_is_trained_later_shows_at_the_next_look() -> None:
 
 
 def test_it_needs_no_trained_sentence_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "trained_available", lambda: False)
+    monkeypatch.setattr(caches, "checkpoint_available", lambda: False)
     app = opened(trained(), "attention")
     assert not app.error
     assert "tokenizer is not on this server" not in sentences(app)
@@ -349,6 +334,7 @@ def another_visitor() -> None:
     import streamlit as st
 
     from playground import ModelConfig
+    from playground.errors import PlaygroundError
     from playground.web.session import caches
 
     for compute in (
@@ -358,13 +344,13 @@ def another_visitor() -> None:
     ):
         try:
             compute()
-        except ValueError as error:
+        except PlaygroundError as error:
             st.error(str(error))
 
 
 def test_what_others_trained_is_nobody_elses() -> None:
     errors = AppTest.from_function(another_visitor).run().error
-    assert [error.value for error in errors] == [trained_slot.ELSEWHERE] * 3
+    assert [error.value for error in errors] == [trained_slot.NOT_IN_SESSION] * 3
 
 
 def fresh(**changes: Any) -> TrainedNetwork:
@@ -374,17 +360,17 @@ def fresh(**changes: Any) -> TrainedNetwork:
 
 def test_everything_is_freed_with_the_session() -> None:
     gc.collect()
-    n_held = len(memory_budget.held())
+    n_before = len(memory_budget.memory_users())
     one = fresh()
     seen, encoder = weakref.ref(one), weakref.ref(one.encoder)
     app = opened(one, "attention")
     switch(app)
-    assert len(memory_budget.held()) == n_held + 1
+    assert len(memory_budget.memory_users()) == n_before + 1
     del app, one
     clear_session_cache(SESSION)
     gc.collect()
     assert (seen(), encoder()) == (None, None)
-    assert len(memory_budget.held()) == n_held
+    assert len(memory_budget.memory_users()) == n_before
 
 
 def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
@@ -418,32 +404,32 @@ def test_nothing_of_it_is_computed_for_other_sessions(monkeypatch: pytest.Monkey
 
 
 def test_a_thread_may_put_a_network_there_without_a_session() -> None:
-    shelf = Shelf()
-    thread = threading.Thread(target=shelf.put, args=(trained(),))
+    slot = TrainedSlot()
+    thread = threading.Thread(target=slot.put, args=(trained(),))
     thread.start()
     thread.join()
-    assert shelf.trained is trained()
+    assert slot.trained is trained()
 
 
 def test_a_server_that_is_full_keeps_the_network_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf, first = Shelf(), fresh()
-    shelf.put(first)
+    slot, first = TrainedSlot(), fresh()
+    slot.put(first)
     monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=1_000))
-    shelf.put(fresh(seed=1))
-    assert shelf.trained is first
-    assert shelf.problem.startswith("This server holds as many visitors' weights as it can")
+    slot.put(fresh(seed=1))
+    assert slot.trained is first
+    assert slot.problem.startswith("This server holds as many visitors' weights as it can")
     monkeypatch.undo()
-    shelf.put(second := fresh(seed=1))
-    assert (shelf.trained, shelf.problem) == (second, "")
+    slot.put(second := fresh(seed=1))
+    assert (slot.trained, slot.problem) == (second, "")
 
 
 def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     one = trained()
-    monkeypatch.setattr(trained_slot, "shown", lambda: one)
-    assert session_models.network(one.key) is one.network
+    monkeypatch.setattr(trained_slot, "shown_network", lambda: one)
+    assert session_models.trained_network(one.key) is one.network
     monkeypatch.setattr(session_models, "choose_device", lambda _: torch.device("meta"))
     for key in (one.key, one.initial_key):
-        placed = session_models._placed.__wrapped__(key)  # type: ignore[attr-defined]
+        placed = session_models._network_on_device.__wrapped__(key)  # type: ignore[attr-defined]
         assert {parameter.device.type for parameter in placed.parameters()} == {"meta"}
     assert {parameter.device.type for parameter in one.network.parameters()} == {"cpu"}
 
@@ -470,9 +456,7 @@ def test_one_button_shows_it_on_a_text_that_it_knows(task: str, typed: str, text
     app.session_state["text"], app.session_state["weights"] = typed, "random"
     press(app.run(), "look")
     assert app.session_state["weights"] == "random", "there is nothing to look at"
-    shelf = Shelf()
-    shelf.put(trained(task))
-    app.session_state[SHELF] = shelf
+    put(app, trained(task))
     press(app, "look")
     assert app.session_state["weights"] == "trained here"
     assert app.session_state["text"] == (trained(task).example if text is None else text)
@@ -496,7 +480,7 @@ def test_its_file_opens_among_the_visitors_own_weights_too(task: str) -> None:
 @given(values=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))
 def test_any_settings_go_together_with_it(values: dict[str, Any], task: str, asked: set[str]) -> None:
     one = trained(task)
-    own, values = decided(one), values | {"weights": "trained here"}
+    own, values = recognised_settings(one), values | {"weights": "trained here"}
     settled, notices = settle(values, asked, recognised=own)
     assert settle(settled, asked, recognised=own) == (settled, [])
     assert model_config(settled, one.config.vocab_size) == one.config

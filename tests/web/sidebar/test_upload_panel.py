@@ -21,24 +21,22 @@ from streamlit.testing.v1 import AppTest
 from torch import Tensor
 
 from playground import Encoder, ModelConfig
-from playground.errors import WeightsError
+from playground.errors import OUT_OF_MEMORY, UNEXPECTED, WeightsError
 from playground.runs import encoder_run
 from playground.runs.encoder_run import Run
 from playground.web.choices.link import model_config, settle
 from playground.web.choices.params import ARCHITECTURE, LOCKED, SIZES
 from playground.web.server.settings import Settings, read_settings
-from playground.web.session import caches, memory_budget
+from playground.web.session import caches, memory_budget, uploaded_weights
 from playground.web.session.turns import Turns
 from playground.web.sidebar import upload_panel
 from playground.weights import MAX_BYTES, recognise
 from tests.test_oracles import FILES, ON_ATTENTION, ON_OUTPUTS, assert_close, read
-from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web import app_test
+from tests.web.app_test import SESSION, array, captions, charts, open_page, press, prose, sentences, uploader, working
 from tests.web.choices.test_link import values_of_the_sidebar
 
 ROOT = Path(__file__).resolve().parents[3]
-
-SESSION = "test session id"
-"""What every AppTest calls its session, so that their caches have to be emptied by hand."""
 
 IDS = "a b c d e f g h i j k\ng d c h e i\ni k j c"
 """The oracles' ids, typed: words count from 0 in order of appearance, so lines 2 and 3 are their two sentences."""
@@ -69,16 +67,9 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Encoder, Run]]:
     return made
 
 
-def sidebars(app: AppTest) -> Any:
-    """The sidebar's uploader; a page may have one too."""
-    (uploader,) = (each for each in app.file_uploader if (each.key or "").startswith("own_file"))
-    return uploader
-
-
 def upload(app: AppTest, data: bytes, name: str = "model.safetensors") -> AppTest:
-    sidebars(app).set_value((name, data, "application/octet-stream")).run()
-    assert not app.exception
-    assert sidebars(app).value is None, "the uploader still keeps its copy"
+    app_test.upload(app, "own_file", data, name)
+    assert uploader(app, "own_file").value is None, "the uploader still keeps its copy"
     return app
 
 
@@ -89,9 +80,7 @@ def open_mine(weights: dict[str, Tensor], page: str = "overview", text: str = ID
 
 
 def set_heads(app: AppTest, n_heads: int) -> AppTest:
-    app.select_slider(key="n_heads").set_value(n_heads).run()
-    assert not app.exception
-    return app
+    return working(app.select_slider(key="n_heads").set_value(n_heads).run())
 
 
 def own_model(**changes: Any) -> dict[str, Tensor]:
@@ -183,8 +172,7 @@ def test_an_answer_changes_the_numbers(passes: list[tuple[Encoder, Run]]) -> Non
 
 def test_learned_positions_that_the_file_does_not_hold_are_not_to_be_had() -> None:
     app = open_mine(own_model())
-    app.segmented_control(key="positions").set_value("learned").run()
-    assert not app.exception
+    working(app.segmented_control(key="positions").set_value("learned").run())
     assert app.segmented_control(key="positions").value == "sinusoidal"
     assert "Your file has no table of learned positions; sinusoidal is used instead." in sentences(app)
 
@@ -206,24 +194,20 @@ def test_heads_that_do_not_divide_move_to_some_that_do() -> None:
 
 def test_random_weights_come_back_to_the_sliders_stops() -> None:
     app = open_mine(own_model())
-    app.segmented_control(key="weights").set_value("random").run()
-    assert not app.exception
+    working(app.segmented_control(key="weights").set_value("random").run())
     assert app.select_slider(key="d_model").value == 16 or app.select_slider(key="d_model").value == 24
     assert ":orange-badge[random weights]" in captions(app)
-    app.segmented_control(key="weights").set_value("mine").run()
-    assert not app.exception
+    working(app.segmented_control(key="weights").set_value("mine").run())
     assert app.select_slider(key="d_model").value == 20
     assert "your own weights" in captions(app)
 
 
 def test_the_trained_weights_keep_their_shape_beside_a_file() -> None:
     app = open_mine(own_model())
-    app.segmented_control(key="weights").set_value("minilm").run()
-    assert not app.exception
+    working(app.segmented_control(key="weights").set_value("minilm").run())
     assert {key: app.session_state[key] for key in ARCHITECTURE} == {key: p.default for key, p in ARCHITECTURE.items()}
     assert "trained weights" in captions(app)
-    app.segmented_control(key="weights").set_value("mine").run()
-    assert not app.exception
+    working(app.segmented_control(key="weights").set_value("mine").run())
     assert app.select_slider(key="n_heads").value == 4
     assert "your own weights" in captions(app)
 
@@ -233,7 +217,7 @@ def test_parameters_are_the_files() -> None:
     app = open_mine(weights, "parameters")
     total = sum(tensor.numel() for tensor in weights.values())
     assert f"{total:,} numbers" in captions(app)
-    assert f"{total:,}" in "\n".join([*(metric.value for metric in app.metric), *(text.value for text in app.markdown)])
+    assert f"{total:,}" in "\n".join([*(metric.value for metric in app.metric), prose(app)])
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -241,7 +225,6 @@ def test_weights_that_are_not_numbers_are_shown_and_said(page: str) -> None:
     weights = own_model()
     weights["layers.1.ffn.up.weight"][0, 0] = float("nan")
     app = open_mine(weights, page)
-    assert not app.exception
     assert ":orange-badge[not finite] layers.1.ffn.up.weight holds NaN" in captions(app)
 
 
@@ -272,17 +255,14 @@ def test_another_tokenizer_that_is_too_large_says_what_fits() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_tokenizer_that_is_too_large_ends_no_page_in_an_error(page: str) -> None:
     app = open_mine(own_model(vocab_size=9), page, text="far more different words than the nine that it has rows for")
-    assert not app.exception
-    app.segmented_control(key="tokenizer").set_value("wordpiece").run()
-    assert not app.exception
+    working(app.segmented_control(key="tokenizer").set_value("wordpiece").run())
 
 
 # --- links, sessions, limits
 
 
 def test_a_link_to_own_weights_opens_on_random_ones_of_that_shape() -> None:
-    app = open_page(weights="mine", d_model="64", n_heads="4", n_layers="3", tokenizer="char")
-    assert not app.exception
+    app = working(open_page(weights="mine", d_model="64", n_heads="4", n_layers="3", tokenizer="char"))
     assert app.segmented_control(key="weights").value == "mine"
     assert "A link can't carry a weights file, so these are random weights of its architecture" in sentences(app)
     assert ":orange-badge[random weights]" in captions(app)
@@ -291,16 +271,14 @@ def test_a_link_to_own_weights_opens_on_random_ones_of_that_shape() -> None:
 
 
 def test_a_bad_link_to_own_weights_says_both() -> None:
-    app = open_page(weights="mine", n_layers="junk", norm="junk")
-    assert not app.exception
+    app = working(open_page(weights="mine", n_layers="junk", norm="junk"))
     assert "A link can't carry a weights file" in sentences(app)
     assert "n_layers=“junk”" in sentences(app)
 
 
 def test_choosing_it_by_hand_needs_no_sentence_about_links() -> None:
     app = open_page()
-    app.segmented_control(key="weights").set_value("mine").run()
-    assert not app.exception
+    working(app.segmented_control(key="weights").set_value("mine").run())
     assert sentences(app) == ""
     assert "until a file is open" in captions(app)
     assert "save_file(model.state_dict()" in app.code[0].value
@@ -308,25 +286,23 @@ def test_choosing_it_by_hand_needs_no_sentence_about_links() -> None:
 
 def test_closing_the_file_leaves_random_weights_and_frees_everything(passes: list[tuple[Encoder, Run]]) -> None:
     gc.collect()
-    n_held = len(memory_budget.held())
+    n_before = len(memory_budget.memory_users())
     app = open_mine(own_model())
     encoder = weakref.ref(passes[-1][0])
     passes.clear()
-    app.button(key=upload_panel.CLOSE).click().run()
+    press(app, upload_panel.CLOSE)
     gc.collect()
     assert encoder() is None
-    assert len(memory_budget.held()) == n_held
-    assert not app.exception
-    assert memory_budget.OPENED not in app.session_state
+    assert len(memory_budget.memory_users()) == n_before
+    assert uploaded_weights.UPLOAD not in app.session_state
     assert ":orange-badge[random weights]" in captions(app)
     assert not app.select_slider(key="n_layers").disabled
 
 
 def test_reset_forgets_the_file() -> None:
     app = open_mine(own_model())
-    app.button(key="reset").click().run()
-    assert not app.exception
-    assert memory_budget.OPENED not in app.session_state
+    press(app, "reset")
+    assert uploaded_weights.UPLOAD not in app.session_state
     assert "trained weights" in captions(app)
 
 
@@ -339,30 +315,31 @@ def test_another_file_takes_the_place_of_the_first(passes: list[tuple[Encoder, R
 
 def test_nothing_of_a_visitors_is_shared_and_all_of_it_is_freed(passes: list[tuple[Encoder, Run]]) -> None:
     gc.collect()
-    n_held = len(memory_budget.held())
+    n_before = len(memory_budget.memory_users())
     app = open_mine(own_model())
     app.run()
     n_passes = len(passes)
     clear_session_cache(SESSION)  # what Streamlit does when the session ends
     app.run()
     assert len(passes) == n_passes + 1, "the run was still cached somewhere else"
-    assert len(memory_budget.held()) == n_held + 1
+    assert len(memory_budget.memory_users()) == n_before + 1
     clear_session_cache(SESSION)
     passes.clear()
     del app
     gc.collect()
-    assert len(memory_budget.held()) == n_held
+    assert len(memory_budget.memory_users()) == n_before
 
 
 def another_visitor() -> None:
     import streamlit as st
 
     from playground import ModelConfig
+    from playground.errors import PlaygroundError
     from playground.web.session import caches
 
     try:
         caches.encoder("0" * 64, ModelConfig(vocab_size=5), 0)
-    except ValueError as error:
+    except PlaygroundError as error:
         st.error(str(error))
 
 
@@ -376,7 +353,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Set the server's settings."""
 
     def change(**changes: Any) -> None:
-        for module in (memory_budget, upload_panel):
+        for module in (memory_budget, uploaded_weights, upload_panel):
             monkeypatch.setattr(module, "settings", lambda: Settings(**changes))
 
     return change
@@ -395,50 +372,50 @@ def test_a_file_over_the_servers_limits_is_refused(
     limits(**changes)
     app = upload(open_page(weights="mine"), save(own_model()))
     assert f"“model.safetensors” can't be used. {reason}" in sentences(app)
-    assert memory_budget.OPENED not in app.session_state
+    assert uploaded_weights.UPLOAD not in app.session_state
 
 
 def test_a_file_and_its_encoder_are_both_counted(limits: Callable[..., None]) -> None:
     n_bytes = sum(tensor.nbytes for tensor in own_model().values())
     gc.collect()
-    before = sum(own.n_bytes for own in memory_budget.held())
+    before = sum(own.n_bytes for own in memory_budget.memory_users())
     limits(max_own_weights=before + 2 * n_bytes - 1)
     with pytest.raises(WeightsError, match="as many visitors' weights as it can"):
-        memory_budget.read("one", save(own_model()))
+        uploaded_weights.read_upload("one", save(own_model()))
     limits(max_own_weights=before + 2 * n_bytes)
-    assert memory_budget.read("one", save(own_model())).n_bytes == 2 * n_bytes
+    assert uploaded_weights.read_upload("one", save(own_model())).n_bytes == 2 * n_bytes
 
 
 def test_of_many_files_at_once_only_as_many_as_fit_are_held(
     limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def counted_slowly(_: memory_budget.OwnWeights) -> int:
+    def counted_slowly(_: uploaded_weights.UploadedWeights) -> int:
         time.sleep(0.01)  # time enough for another thread to come between
         return 100
 
     gc.collect()
-    monkeypatch.setattr(memory_budget.OwnWeights, "n_bytes", property(counted_slowly))
-    limits(max_own_weights=sum(one.n_bytes for one in memory_budget.held()) + 2 * 100)
+    monkeypatch.setattr(uploaded_weights.UploadedWeights, "n_bytes", property(counted_slowly))
+    limits(max_own_weights=sum(one.n_bytes for one in memory_budget.memory_users()) + 2 * 100)
     data = save(own_model())
 
-    def open_one(_: int) -> memory_budget.OwnWeights | str:
+    def open_one(_: int) -> uploaded_weights.UploadedWeights | str:
         try:
-            return memory_budget.read("one", data)
+            return uploaded_weights.read_upload("one", data)
         except WeightsError as error:
             return str(error)
 
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(open_one, range(8)))
-    assert sum(isinstance(outcome, memory_budget.OwnWeights) for outcome in outcomes) == 2
+    assert sum(isinstance(outcome, uploaded_weights.UploadedWeights) for outcome in outcomes) == 2
 
 
 def test_a_refused_file_is_not_counted() -> None:
     gc.collect()
-    n_held = len(memory_budget.held())
+    n_before = len(memory_budget.memory_users())
     with pytest.raises(WeightsError, match="is not a part of this model"):
-        memory_budget.read("one", save({**own_model(), "head.weight": torch.zeros(2)}))
+        uploaded_weights.read_upload("one", save({**own_model(), "head.weight": torch.zeros(2)}))
     gc.collect()
-    assert len(memory_budget.held()) == n_held
+    assert len(memory_budget.memory_users()) == n_before
 
 
 def test_the_servers_copy_of_an_upload_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -463,19 +440,26 @@ def test_a_file_waits_for_its_turn_but_not_for_ever(monkeypatch: pytest.MonkeyPa
     with turns.take():
         upload(app, save(own_model()))
     assert "Many people are computing right now; open “model.safetensors” again in a few seconds." in sentences(app)
-    assert memory_budget.OPENED not in app.session_state
+    assert uploaded_weights.UPLOAD not in app.session_state
     upload(app, save(own_model()))
     assert not app.error
 
 
-@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
-def test_too_little_memory_is_said_in_one_sentence(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (MemoryError(), OUT_OF_MEMORY),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), OUT_OF_MEMORY),
+        (ValueError("a programming error"), UNEXPECTED),
+    ],
+)
+def test_what_breaks_is_one_sentence(error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(memory_budget, "build_encoder", fail)
+    monkeypatch.setattr(uploaded_weights, "build_encoder", fail)
     app = upload(open_page(weights="mine"), save(own_model()))
-    assert "“model.safetensors” can't be used. This server is too short of memory to read it." in sentences(app)
+    assert f"“model.safetensors” can't be used. {sentence}" in sentences(app)
     assert ":orange-badge[random weights]" in captions(app)
 
 
@@ -558,7 +542,7 @@ def test_a_file_of_the_servers_folder_opens(
     assert app.selectbox(key=upload_panel.CHOICE).value is None
     assert not app.error
     app.selectbox(key=upload_panel.CHOICE).set_value("one.safetensors").run()
-    app.button(key=upload_panel.CLOSE).click().run()
+    press(app, upload_panel.CLOSE)
     assert app.selectbox(key=upload_panel.CHOICE).value is None
     assert ":orange-badge[random weights]" in captions(app)
 

@@ -4,7 +4,7 @@ import gc
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
-from playground.jobs.job import Job, Seats
 from playground.presets import PRESETS
 from playground.training.cost import Speed
 from playground.training.recipe import Recipe
@@ -25,10 +24,22 @@ from playground.training.regularisers.catalogue import REGULARISERS, TEN
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Trainer
 from playground.web.choices.experiment_params import COMPARED
-from playground.web.session import experiments, memory_budget, trained_slot
+from playground.web.session import experiment_inputs, experiments, memory_budget
 from playground.web.views.regularisers import ablation_plan
-from tests.web.app_test import array, captions, charts, open_page, sentences
-from tests.web.session.test_experiments import SESSION, threads, until
+from tests.waiting import job_threads, until
+from tests.web.app_test import (
+    SESSION,
+    array,
+    captions,
+    charts,
+    grey_buttons,
+    open_page,
+    press,
+    prose,
+    sentences,
+    status_text,
+    working,
+)  # fmt: skip
 
 STEPS = 6
 
@@ -40,58 +51,27 @@ def short(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Re
 
 
 @pytest.fixture(autouse=True)
-def _short_runs_on_a_fast_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _short_runs(monkeypatch: pytest.MonkeyPatch, one_experiment_at_a_time: None) -> None:
     monkeypatch.setattr(ablation_plan, "ablation_recipe", short)
-    monkeypatch.setattr(ablation_plan, "speed", lambda: Speed(1e-4, 1e-12))
-    monkeypatch.setattr(experiments, "SEATS", Seats(1))
-    yield
-    clear_session_resource_cache(SESSION)
-    until(lambda: not threads())
+    monkeypatch.setattr(ablation_plan, "machine_speed", lambda: Speed(1e-4, 1e-12))
 
 
 def page(*chosen: str, **query: str) -> AppTest:
     """The page under a link, with these regularisers chosen, or those that it begins with."""
     if chosen:
         query["regularisers_chosen"] = list(chosen)  # type: ignore[assignment]
-    return well(open_page("regularisers", **query))
-
-
-def well(app: AppTest) -> AppTest:
-    assert not app.exception
-    return app
-
-
-def press(app: AppTest, name: str) -> AppTest:
-    return well(app.button(key=f"regularisers_{name}").click().run())
-
-
-def grey(app: AppTest) -> set[str]:
-    """The buttons of the experiment that can't be pressed."""
-    keys = {f"regularisers_{name}": name for name in ("start", "pause", "resume", "cancel", "reset")}
-    return {keys[button.key] for button in app.button if button.disabled and button.key in keys}
+    return working(open_page("regularisers", **query))
 
 
 def ended(app: AppTest) -> AppTest:
     """The page once its runs are over."""
-    deadline = time.monotonic() + 180
-    while "cancel" not in grey(well(app.run())):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: "cancel" in grey_buttons(working(app.run()), "regularisers"), seconds=180)
     return app
-
-
-def says(app: AppTest) -> str:
-    (bar,) = app.get("progress")
-    return str(bar.proto.text)
 
 
 def drawings(app: AppTest) -> set[str]:
     """The names of what is no chart of Plotly's, but drawn by the page itself."""
     return {element.proto.id.rsplit("-", 1)[-1] for element in app.get("bidi_component")}
-
-
-def prose(app: AppTest) -> str:
-    return "\n".join(text.value for text in app.markdown)
 
 
 def reference(task: str, fields: list[str], amount: Amount = "small", **strengths: Any) -> list[AblationResult]:
@@ -125,7 +105,7 @@ def test_the_catalogue_has_ten_cards_with_every_switch() -> None:
 
 def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Speed(0.5, 1e-12)
-    monkeypatch.setattr(ablation_plan, "speed", lambda: slow)
+    monkeypatch.setattr(ablation_plan, "machine_speed", lambda: slow)
     app = page("Weight decay", "Knowledge distillation")
     assert "4 runs of 6 steps, each on the same 100 sequences" in captions(app)
     assert TASKS["reverse"].question in captions(app)
@@ -160,9 +140,9 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
         "Dropout at residual connections", "Padding mask", "Gradient clipping", "Knowledge distillation",
         regularisers_clip="0.5", regularisers_dropout_residual="0.3",
     )  # fmt: skip
-    app = ended(press(app, "start"))
+    app = ended(press(app, "regularisers_start"))
     expected = reference("reverse", fields, clip=0.5, dropout_residual=0.3)
-    assert "All 6 runs are done" in says(app)
+    assert "All 6 runs are done" in status_text(app)
     found = charts(app)
     for name, of in (("train", "train"), ("validation", "validation")):
         lines = found[f"regularisers_{name}"][1:]
@@ -180,7 +160,9 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
 
 
 def test_every_card_shows_its_measured_effect() -> None:
-    app = ended(press(page("Label smoothing", "Padding mask", regularisers_label_smoothing="0.3"), "start"))
+    app = ended(
+        press(page("Label smoothing", "Padding mask", regularisers_label_smoothing="0.3"), "regularisers_start")
+    )
     baseline, masked, smoothed = reference("reverse", ["mask_padding", "label_smoothing"], label_smoothing=0.3)
     for result, how in ((masked, "Without it"), (smoothed, "At 0.3")):
         apart = compare_to_baseline(result, baseline)
@@ -195,13 +177,13 @@ def test_every_card_shows_its_measured_effect() -> None:
 
 
 def test_losses_can_be_drawn_and_all_numbers_read() -> None:
-    app = ended(press(page("Weight decay", regularisers_measure="loss"), "start"))
+    app = ended(press(page("Weight decay", regularisers_measure="loss"), "regularisers_start"))
     expected = reference("reverse", ["weight_decay"])
     lines = charts(app)["regularisers_validation"][1:]
     losses = [look.validation.loss for look in expected[1].history.evaluations]
     np.testing.assert_allclose(array(lines, 1, "y"), losses, rtol=1e-4)
     app.session_state["regularisers_curves_open"] = True
-    well(app.run())
+    working(app.run())
     (numbers,) = (frame.value for frame in app.dataframe if "Weight decay, validation set" in frame.value)
     np.testing.assert_allclose(numbers["Weight decay, validation set"], losses, rtol=1e-4)
     assert list(numbers.index) == list(range(STEPS + 1))
@@ -211,7 +193,9 @@ def test_losses_can_be_drawn_and_all_numbers_read() -> None:
     "title", ["Reverse", "Match brackets", "Fill in the gaps", "Next character", "Copy, with a decoder"]
 )
 def test_every_kind_of_task_can_be_run(title: str) -> None:
-    app = ended(press(page("Causal mask", "Token swapping", "Padding mask", regularisers_task=title), "start"))
+    app = ended(
+        press(page("Causal mask", "Token swapping", "Padding mask", regularisers_task=title), "regularisers_start")
+    )
     idle = {
         "Causal mask": title != "Next character",
         "Padding mask": title in ("Next character", "Fill in the gaps"),
@@ -219,7 +203,7 @@ def test_every_kind_of_task_can_be_run(title: str) -> None:
     }
     for name, left_out in idle.items():
         assert (f"**{name}** is left out" in captions(app)) == left_out
-    assert f"All {4 - sum(idle.values())} runs are done" in says(app)
+    assert f"All {4 - sum(idle.values())} runs are done" in status_text(app)
 
 
 def test_plenty_of_data_is_more_data() -> None:
@@ -229,7 +213,7 @@ def test_plenty_of_data_is_more_data() -> None:
 def test_the_sidebars_architecture_counts() -> None:
     app = page("Layer normalisation", "Weight decay", weights="random", norm="none", norm_placement="pre")
     assert "**Layer normalisation** is left out: the architecture has no norms anyway." in captions(app)
-    app = ended(press(app, "start"))
+    app = ended(press(app, "regularisers_start"))
     config = replace(PRESETS["minilm-l6"].config, **SIZES, norm="none", norm_placement="pre")
     alone = Trainer(config, replace(short("reverse", "small", 0, {})))
     for _ in alone.run():
@@ -239,17 +223,17 @@ def test_the_sidebars_architecture_counts() -> None:
 
 
 def test_one_press_sets_up_what_goes_wrong_without_a_mask() -> None:
-    app = press(page(), "show_no_causal_mask")
+    app = press(page(), "regularisers_show_no_causal_mask")
     assert app.selectbox(key="regularisers_task").value == "Next character"
     assert app.session_state["regularisers_chosen"] == ["Causal mask"]
     assert "2 runs" in captions(app)
-    app = ended(press(app, "start"))
+    app = ended(press(app, "regularisers_start"))
     assert "without causal mask" in prose(app)
     assert "**Without the causal mask**" not in prose(app)  # so few steps do not teach to look ahead
-    app = press(app, "show_no_padding_mask")
+    app = press(app, "regularisers_show_no_padding_mask")
     assert app.selectbox(key="regularisers_task").value == "Sort"
     assert app.session_state["regularisers_data"] == "plenty"
-    assert "**Without the padding mask**" in prose(ended(press(app, "start")))
+    assert "**Without the padding mask**" in prose(ended(press(app, "regularisers_start")))
 
 
 # --- on the way
@@ -261,57 +245,60 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_drawn_while_it_runs_and_can_pause_go_on_and_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     endless(monkeypatch)
-    app = press(page("Weight decay"), "start")
-    assert grey(app) == {"start"}
-    until(lambda: "step 2" in says(app.run()))
-    assert "Training: run 1 of 2: none of them" in says(app)
+    app = press(page("Weight decay"), "regularisers_start")
+    assert grey_buttons(app, "regularisers") == {"start"}
+    until(lambda: "step 2" in status_text(app.run()))
+    assert "Training: run 1 of 2: none of them" in status_text(app)
     (shown,) = (frame.value for frame in app.dataframe if COLUMNS["gap"] in frame.value)
-    assert list(shown[COLUMNS["ending"]])[1] == "still to come"
-    app = press(app, "pause")
-    assert "Paused: run 1 of 2" in says(app)
-    at = says(app)
+    assert list(shown[COLUMNS["ended"]])[1] == "still to come"
+    app = press(app, "regularisers_pause")
+    assert "Paused: run 1 of 2" in status_text(app)
+    at = status_text(app)
     time.sleep(0.1)
-    assert says(app.run()) == at
-    app = press(app, "resume")
-    until(lambda: says(app.run()) != at)
-    app = press(app, "cancel")
-    assert says(app) == "Cancelled in the first of 2 runs."
-    assert grey(app) == {"pause", "cancel"}
-    until(lambda: not threads())
-    app = press(app, "reset")
+    assert status_text(app.run()) == at
+    app = press(app, "regularisers_resume")
+    until(lambda: status_text(app.run()) != at)
+    app = press(app, "regularisers_cancel")
+    assert status_text(app) == "Cancelled in the first of 2 runs."
+    assert grey_buttons(app, "regularisers") == {"pause", "cancel"}
+    until(lambda: not job_threads())
+    app = press(app, "regularisers_reset")
     assert not app.get("progress")
     assert len(charts(app)["regularisers_train"]) == 1
 
 
 def test_while_it_runs_it_takes_the_memory_of_its_largest_run(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
-    held = set(memory_budget.held())
+    before = set(memory_budget.memory_users())
     endless(monkeypatch)
-    app = press(page("Weight decay", "Knowledge distillation"), "start")
-    until(lambda: "step 2" in says(app.run()))
-    press(app, "pause")
-    (room,) = set(memory_budget.held()) - held
+    app = press(page("Weight decay", "Knowledge distillation"), "regularisers_start")
+    until(lambda: "step 2" in status_text(app.run()))
+    press(app, "regularisers_pause")
+    (reservation,) = set(memory_budget.memory_users()) - before
     config = replace(PRESETS["minilm-l6"].config, **SIZES, vocab_size=1)
     trainer = Trainer(config, replace(short("reverse", "small", 0, {}), distill=0.5))
     assert trainer.teacher is not None
-    assert room.n_bytes == trained_slot.bytes_of_run(trainer.config, trainer.recipe, trainer.data)
-    assert room.n_bytes > 24 * sum(parameter.numel() for parameter in trainer.teacher.network.parameters())
-    press(app, "cancel")
-    until(lambda: set(memory_budget.held()) == held)
+    assert reservation.n_bytes == experiment_inputs.training_bytes(trainer.config, trainer.recipe, trainer.data)
+    assert reservation.n_bytes > 24 * sum(parameter.numel() for parameter in trainer.teacher.network.parameters())
+    press(app, "regularisers_cancel")
+    until(lambda: set(memory_budget.memory_users()) == before)
 
 
 def test_a_connection_that_breaks_is_said_and_leaves_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     endless(monkeypatch)
-    app = press(page("Weight decay"), "start")
-    until(lambda: "step 2" in says(app.run()))
+    app = press(page("Weight decay"), "regularisers_start")
+    until(lambda: "step 2" in status_text(app.run()))
     clear_session_resource_cache(SESSION)
-    until(lambda: not threads())
-    assert says(app.run()) == "The connection to your browser broke, and the run was cancelled in the first of 2 runs."
+    until(lambda: not job_threads())
+    assert (
+        status_text(app.run())
+        == "The connection to your browser broke, and the run was cancelled in the first of 2 runs."
+    )
     assert len(charts(app)["regularisers_train"]) == 2  # the level and a line
 
 
 def test_other_settings_than_those_measured_are_told() -> None:
-    app = ended(press(page("Weight decay"), "start"))
+    app = ended(press(page("Weight decay"), "regularisers_start"))
     assert sentences(app) == ""
     app.select_slider(key="regularisers_clip").set_value(0.5).run()
     assert sentences(app) == ""  # which is not chosen
@@ -319,14 +306,14 @@ def test_other_settings_than_those_measured_are_told() -> None:
     assert "measured with other settings than the page has now: “Reverse”, 100 sequences, seed 0" in sentences(app)
     assert "The difference: weight_decay 0.3 → 1.0." in sentences(app)
     assert "At 0.3, on “Reverse”" in captions(app)
-    assert sentences(ended(press(app, "start"))) == ""
+    assert sentences(ended(press(app, "regularisers_start"))) == ""
     app.number_input(key="seed").set_value(3).run()
     assert "seed 0" in sentences(app)
     assert "The difference: seed 0 → 3." in sentences(app)
 
 
 def test_other_runs_than_those_measured_are_told_and_dropout_makes_none() -> None:
-    app = ended(press(page("Weight decay", weights="random"), "start"))
+    app = ended(press(page("Weight decay", weights="random"), "regularisers_start"))
     app.select_slider(key="dropout").set_value(0.5).run()
     assert sentences(app) == ""
     app.session_state["regularisers_chosen"] = ["Padding mask"]
@@ -339,20 +326,19 @@ def test_other_runs_than_those_measured_are_told_and_dropout_makes_none() -> Non
 def test_who_has_no_seat_waits_and_is_told_so() -> None:
     gate = threading.Event()
 
-    def hold() -> Iterator[None]:
+    def block() -> Generator[None]:
         while not gate.wait(0.01):
             yield
 
-    other = Job(hold, experiments.SEATS)
-    other.start()
+    experiments.BACKEND.submit(block)
     try:
-        app = press(page("Weight decay"), "start")
-        assert "Waiting for a seat: next in the queue." in says(app)
+        app = press(page("Weight decay"), "regularisers_start")
+        assert "Waiting for a seat: next in the queue." in status_text(app)
         assert "regularisers_train" not in charts(app), "Plotly's chart blinks while runs go on"
         assert {"regularisers_train_drawing", "regularisers_validation_drawing"} <= drawings(app)
     finally:
         gate.set()
-    assert "All 2 runs are done" in says(ended(app))
+    assert "All 2 runs are done" in status_text(ended(app))
 
 
 # --- what can't be
@@ -361,16 +347,16 @@ def test_who_has_no_seat_waits_and_is_told_so() -> None:
 def test_nothing_chosen_cannot_start() -> None:
     for app in (page(regularisers_chosen=""), page("Causal mask")):
         assert "Choose at least one that can matter here" in sentences(app)
-        assert "start" in grey(app)
+        assert "start" in grey_buttons(app, "regularisers")
         assert not app.error
 
 
 def test_too_many_runs_are_refused_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ablation_plan, "speed", lambda: Speed(10, 1e-12))
+    monkeypatch.setattr(ablation_plan, "machine_speed", lambda: Speed(10, 1e-12))
     app = page()
     assert "8 runs would take about" in app.error[0].value.replace("\\", "")
     assert "choose fewer" in app.error[0].value
-    assert "start" in grey(app)
+    assert "start" in grey_buttons(app, "regularisers")
 
 
 def test_a_link_with_junk_keeps_what_is_good_and_says_what_is_not() -> None:
@@ -388,7 +374,7 @@ def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("secret /path")
 
     monkeypatch.setattr(Ablation, "run", fail)
-    app = ended(press(page("Weight decay"), "start"))
-    assert "Something went wrong" in says(app)
-    assert "secret" not in says(app)
-    assert "start" not in grey(app)
+    app = ended(press(page("Weight decay"), "regularisers_start"))
+    assert "Something went wrong" in status_text(app)
+    assert "secret" not in status_text(app)
+    assert "start" not in grey_buttons(app, "regularisers")

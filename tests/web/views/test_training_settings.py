@@ -1,65 +1,44 @@
 """What the Training page's settings mean once a network was trained, loaded, or is looked into."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from playground.errors import InputError
-from playground.jobs.job import Seats
 from playground.training import evaluation
 from playground.training.after.trained_network import TrainedNetwork, from_trainer, save
-from playground.training.cost import Speed
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import make_data
 from playground.training.trainer import Trainer
-from playground.web.session import experiments
-from playground.web.session.trained_slot import SHELF
-from playground.web.views.training import plan
+from playground.web.session.experiment_inputs import validation_data
+from playground.web.session.trained_slot import SLOT
 from tests.training.after.test_trained_network import CONFIG, trainer
-from tests.web.app_test import array, captions, charts, open_page, sentences
-from tests.web.session.test_experiments import SESSION, threads, until
+from tests.waiting import job_threads, until
+from tests.web.app_test import array, captions, charts, open_page, press, sentences, upload, uploader, working
 
 LINK = {
     "training_d_model": "16", "training_n_heads": "2", "training_n_layers": "1", "training_d_ff": "32",
     "training_length": "8", "training_n_symbols": "5", "training_n_train": "64", "training_steps": "5",
     "training_batch_size": "16",
 }  # fmt: skip
+pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
+
 TEXT = "the cat sat on the mat and the dog sat on the log. " * 6 + "what a day it was for all of them, 3 * 4 = 12!"
 
 
-@pytest.fixture(autouse=True)
-def _a_fast_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(plan, "speed", lambda: Speed(1e-6, 1e-12))
-    monkeypatch.setattr(experiments, "SEATS", Seats(1))
-    yield
-    clear_session_resource_cache(SESSION)
-    until(lambda: not threads())
-
-
-def well(app: AppTest) -> AppTest:
-    assert not app.exception
-    return app
-
-
 def page(**query: str) -> AppTest:
-    return well(open_page("training", **{**LINK, **query}))
-
-
-def press(app: AppTest, name: str) -> AppTest:
-    return well(app.button(key=f"training_{name}").click().run())
+    return working(open_page("training", **{**LINK, **query}))
 
 
 def train(app: AppTest) -> TrainedNetwork:
-    """Start, wait, and take what lies on the shelf in the end."""
-    press(app, "start")
-    until(lambda: not threads())
-    found = well(app.run()).session_state[SHELF].trained
+    """Start, wait, and return the network in the slot in the end."""
+    press(app, "training_start")
+    until(lambda: not job_threads())
+    found = working(app.run()).session_state[SLOT].trained
     assert isinstance(found, TrainedNetwork)
     return found
 
@@ -67,16 +46,7 @@ def train(app: AppTest) -> TrainedNetwork:
 def panel(app: AppTest) -> AppTest:
     """The page with its regularisers in sight."""
     app.session_state["training_regularisers_open"] = True
-    return well(app.run())
-
-
-def uploader(app: AppTest) -> Any:
-    (found,) = (each for each in app.file_uploader if (each.key or "").startswith("training_file"))
-    return found
-
-
-def upload(app: AppTest, made: TrainedNetwork) -> AppTest:
-    return well(uploader(app).set_value(("mine.safetensors", save(made), "application/octet-stream")).run())
+    return working(app.run())
 
 
 def untrained(recipe: Recipe, **changes: Any) -> TrainedNetwork:
@@ -92,7 +62,7 @@ def untrained(recipe: Recipe, **changes: Any) -> TrainedNetwork:
 @pytest.mark.parametrize("task", ["copy", "characters", "masked", "seq2seq-copy"])
 def test_questions_are_those_of_the_whole_data(task: Any) -> None:
     recipe = Recipe(task=task, text=TEXT * (task in ("characters", "masked")), length=6, n_train=300, n_validation=20)
-    whole, few = make_data(recipe), plan.questions(recipe)
+    whole, few = make_data(recipe), validation_data(recipe)
     assert (few.labels, few.vocabulary, few.example) == (whole.labels, whole.vocabulary, whole.example)
     for name, part in vars(whole.validation).items():
         theirs = getattr(few.validation, name)
@@ -102,13 +72,13 @@ def test_questions_are_those_of_the_whole_data(task: Any) -> None:
 @pytest.mark.parametrize("task", ["copy", "characters"])
 def test_a_file_that_claims_a_training_set_too_large_to_make_is_no_trap(task: Any) -> None:
     made = untrained(Recipe(task=task, length=60, n_train=100_000, n_validation=8))
-    app = upload(page(), made)
+    app = upload(page(), "training_file", save(made))
     assert not app.error
     assert "it says" in {column for frame in app.dataframe for column in frame.value}
-    assert uploader(app).value is None
+    assert uploader(app, "training_file").value is None
     assert [button.proto.label for button in app.get("download_button")] == ["Download (safetensors)"]
     if task == "characters":
-        assert "training_next" in charts(press(app, "write"))
+        assert "training_next" in charts(press(app, "training_write"))
 
 
 def test_where_a_network_can_not_be_asked_a_file_can_still_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +89,7 @@ def test_where_a_network_can_not_be_asked_a_file_can_still_be_opened(monkeypatch
     monkeypatch.setattr("playground.web.views.training.after_training.trials", refuse)
     train(app)
     assert sentences(app) == "Nothing can be asked."
-    assert uploader(app).value is None
+    assert uploader(app, "training_file").value is None
     assert app.get("download_button")
     assert "training_look" in {button.key for button in app.button}
 
@@ -154,7 +124,7 @@ def test_what_can_change_nothing_is_grey_and_says_why(query: dict[str, str], idl
 def test_a_run_that_learnt_nothing_leaves_the_network_before_it() -> None:
     app = page(training_optimizer="sgd", training_schedule="constant")
     good = train(app)
-    well(app.select_slider(key="training_lr").set_value(100).run())
+    working(app.select_slider(key="training_lr").set_value(100).run())
     assert train(app) is good
     assert "What was trained before it stays." in sentences(app)
 
@@ -163,7 +133,7 @@ def test_what_a_link_could_not_carry_is_said_until_it_is_trained() -> None:
     app = page(weights="trained here")
     assert "A link can't carry what was trained" in sentences(app)
     train(app)
-    assert "A link can't carry what was trained" not in sentences(well(app.run()))
+    assert "A link can't carry what was trained" not in sentences(working(app.run()))
 
 
 # --- what the sidebar keeps for the next run
@@ -172,9 +142,9 @@ def test_what_a_link_could_not_carry_is_said_until_it_is_trained() -> None:
 def test_norms_come_back_for_the_next_run() -> None:
     app = page(training_layer_norm="false")
     assert train(app).config.norm == "none"
-    press(app, "look")
+    press(app, "training_look")
     assert app.segmented_control(key="norm").value == "none"
-    well(panel(app).toggle(key="training_layer_norm").set_value(True).run())
+    working(panel(app).toggle(key="training_layer_norm").set_value(True).run())
     again = train(app)
     assert again.recipe.layer_norm
     assert again.config.norm == "layer"
@@ -184,19 +154,19 @@ def test_norms_come_back_for_the_next_run() -> None:
 def test_the_norms_that_come_back_are_the_visitors_own() -> None:
     app = page(training_layer_norm="false", weights="random", norm="rms")
     train(app)
-    press(app, "look")
-    well(panel(app).toggle(key="training_layer_norm").set_value(True).run())
+    press(app, "training_look")
+    working(panel(app).toggle(key="training_layer_norm").set_value(True).run())
     assert train(app).config.norm == "rms"
-    press(app, "look")
+    press(app, "training_look")
     assert app.segmented_control(key="norm").value == "rms"
 
 
 def test_the_norms_come_back_for_the_regularisers_page() -> None:
     app = page(training_layer_norm="false")
     train(app)
-    press(app, "look")
-    well(app.switch_page("../../pages/regularisers.py").run())
-    well(app.button_group(key="regularisers_chosen").set_value(["Layer normalisation"]).run())
+    press(app, "training_look")
+    working(app.switch_page("../../pages/regularisers.py").run())
+    working(app.button_group(key="regularisers_chosen").set_value(["Layer normalisation"]).run())
     assert "2 runs of" in captions(app)
     assert "the architecture has no norms anyway" not in captions(app)
 
@@ -204,24 +174,24 @@ def test_the_norms_come_back_for_the_regularisers_page() -> None:
 def test_the_seed_is_the_trained_networks() -> None:
     app = page(seed="3")
     first = train(app)
-    well(app.number_input(key="seed").set_value(5).run())
-    press(app, "look")
+    working(app.number_input(key="seed").set_value(5).run())
+    press(app, "training_look")
     assert (app.number_input(key="seed").value, app.number_input(key="seed").disabled) == (3, True)
     assert train(app).key == first.key
-    well(app.segmented_control(key="weights").set_value("random").run())
+    working(app.segmented_control(key="weights").set_value("random").run())
     assert (app.number_input(key="seed").value, app.number_input(key="seed").disabled) == (5, False)
 
 
 def test_the_seed_is_that_of_a_loaded_file() -> None:
-    app = upload(page(seed="1"), from_trainer(trainer(seed=9)))
-    press(app, "look")
+    app = upload(page(seed="1"), "training_file", save(from_trainer(trainer(seed=9))))
+    press(app, "training_look")
     assert app.number_input(key="seed").value == 9
 
 
 def test_the_sidebars_dropout_makes_no_other_run() -> None:
     app = page(weights="random")
     first = train(app)
-    well(app.select_slider(key="dropout").set_value(0.5).run())
+    working(app.select_slider(key="dropout").set_value(0.5).run())
     assert sentences(app) == ""
     again = train(app)
     assert all(a.equal(b) for a, b in zip(first.network.parameters(), again.network.parameters(), strict=True))
@@ -261,7 +231,7 @@ def test_advice_is_a_stop_of_the_slider() -> None:
     app = page(training_length="256", training_n_train="16384")
     assert "n_train=16384 sequences of up to 256" in sentences(app)
     assert "; 8192 would work." in sentences(app)
-    well(app.select_slider(key="training_n_train").set_value(8192).run())
+    working(app.select_slider(key="training_n_train").set_value(8192).run())
     assert "would work" not in sentences(app)
 
 
@@ -278,20 +248,20 @@ def test_a_step_that_was_not_saved_is_told_from_one_that_was_not_reached(monkeyp
     monkeypatch.setattr(evaluation, "MAX_KEPT", 2 * 2 * n * n)  # of two heads: the first look and the last
     app = page()
     train(app)
-    well(app.slider(key="training_moment").set_value(12).run())
+    working(app.slider(key="training_moment").set_value(12).run())
     assert "before training: random weights" in captions(app)
     assert "Of step 3 nothing was saved; this is the nearest saved step before." in captions(app)
     assert "has not been reached" not in captions(app)
-    well(app.slider(key="training_moment").set_value(20).run())
+    working(app.slider(key="training_moment").set_value(20).run())
     assert "nothing was saved" not in captions(app)
 
 
 def test_a_step_that_was_not_reached_is_said() -> None:
-    app = press(page(training_steps="5000"), "start")
-    until(lambda: "training_pattern" in charts(well(app.run())))
-    press(app, "cancel")
-    until(lambda: not threads())
-    assert "Step 5,000 has not been reached" in captions(well(app.run()))
+    app = press(page(training_steps="5000"), "training_start")
+    until(lambda: "training_pattern" in charts(working(app.run())))
+    press(app, "training_cancel")
+    until(lambda: not job_threads())
+    assert "Step 5,000 has not been reached" in captions(working(app.run()))
 
 
 def test_attention_that_is_too_large_to_keep_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def _readable(setup: Setup, weights: str, lines: tuple[str, ...]) -> tuple[str, 
     """The target as the trained decoder reads it: after [BOS]; and where it knows none of it, what it says itself."""
     with panels.explain_errors():
         if all(all(row) for row in caches.tokenize(replace(setup.text_key, sentences=lines)).unknown):
-            lines = pair_cache.say(setup.text_key, weights, setup["max_len"])
+            lines = pair_cache.generate_lines(setup.text_key, weights, setup["max_len"])
             st.info(
                 "None of your target is among the tokens that this decoder knows, so it says its own, the likeliest "
                 f"token at every step: `{lines[setup.sentence]}`. Type a target in its tokens to see how likely "

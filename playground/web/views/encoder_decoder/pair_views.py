@@ -38,7 +38,7 @@ UNTRAINED = ":orange-badge[untrained: random weights]"
 def run_line(run: PairRun, pair: PairKey, weights: str, seed: int) -> None:
     """How much was computed, where, how fast, and whether anything of it was learned."""
     where = "a GPU" if run.device == "cuda" else "CPU"
-    learned = trained_slot.label(pair[4])
+    learned = trained_slot.weights_label(pair[4])
     st.caption(
         f"{_counted(run.source, 'source')} · {_counted(run.target, 'target')} · {run.config.n_layers} layers × "
         f"{run.config.n_heads} heads in each half · {1000 * run.seconds:.0f} ms on {where} · {learned or UNTRAINED}"
@@ -140,7 +140,7 @@ def next_words(pair: PairKey) -> None:
     """The words that the logits of one target position rank highest."""
     with panels.explain_errors():
         run = pair_cache.run(*pair)
-    learned = trained_slot.label(pair[4])
+    learned = trained_slot.weights_label(pair[4])
     st.caption(
         f"{f'{learned}.' if learned else UNTRAINED} The softmax of the logits at one target position, best first. "
         + (

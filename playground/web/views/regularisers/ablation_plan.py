@@ -1,4 +1,4 @@
-"""What the Regularisers page's settings come to: the runs of an ablation, what they cost, and how they stand."""
+"""The ablation that the Regularisers page's settings describe: its runs, their cost, its status in sentences."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,24 +16,26 @@ from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import COMPARED, FIELDS, TITLES
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
-from playground.web.session import caches, experiments, trained_slot
-from playground.web.session.memory_budget import Room
-from playground.web.views.training.plan import data, speed, without_idle
+from playground.web.session import caches
+from playground.web.session.experiment_inputs import machine_speed, training_bytes, training_data, without_idle
+from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.session.memory_budget import MemoryReservation
+from playground.web.shared.experiment_status import cancelled_clause, pending_sentence
 
 PAGE = "regularisers"
 
-About = tuple[ModelConfig, tuple[AblationRun, ...]]
-"""What an ablation depends on."""
+AblationInputs = tuple[ModelConfig, tuple[AblationRun, ...]]
+"""All that an ablation depends on."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class AblationPlan:
     """An ablation that can be started.
 
     Attributes:
         config: the architecture of all its runs.
         runs: the baseline and one for each regulariser; the baseline alone, if nothing that matters is chosen.
-        left_out: what is chosen and can change nothing here, with the reason.
+        left_out: chosen regularisers that can change nothing here, with the reason.
         seconds: how long all of it is likely to take here.
     """
 
@@ -43,8 +45,8 @@ class Plan:
     seconds: float
 
     @property
-    def about(self) -> About:
-        """What its numbers depend on: the recipes' four dropouts count, the architecture's one does not."""
+    def inputs(self) -> AblationInputs:
+        """All that its numbers depend on: the recipes' four dropouts count, the architecture's one does not."""
         return replace(self.config, dropout=0.0), self.runs
 
 
@@ -53,7 +55,7 @@ def value(name: str) -> Any:
     return current_value(f"{PAGE}_{name}")
 
 
-def chosen() -> list[Regulariser]:
+def chosen_regularisers() -> list[Regulariser]:
     """The regularisers that are to be compared, in their own order."""
     fields = {FIELDS[title] for title in value("chosen")}
     return [regulariser for field, regulariser in REGULARISERS.items() if field in fields]
@@ -65,7 +67,7 @@ def current_recipe() -> Recipe:
     return ablation_recipe(TITLES[value("task")], value("data"), current_value("seed"), strengths)
 
 
-def make_plan() -> Plan:
+def make_plan() -> AblationPlan:
     """The ablation that the page's settings and the sidebar's architecture describe.
 
     Raises:
@@ -73,16 +75,19 @@ def make_plan() -> Plan:
         TooLargeError: the runs would take more than this server gives.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    recipe, wanted = current_recipe(), chosen()
+    recipe = current_recipe()
     config = link.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
-    reasons = {regulariser.field: reason_without_effect(regulariser, recipe, config.norm) for regulariser in wanted}
+    reasons = {
+        regulariser.field: reason_without_effect(regulariser, recipe, config.norm)
+        for regulariser in chosen_regularisers()
+    }
     runs = tuple(
         replace(run, recipe=without_idle(run.recipe))
         for run in ablation_runs(recipe, [field for field, reason in reasons.items() if not reason])
     )
-    config = architecture(config, recipe, data(recipe))
-    now = speed()
-    seconds = sum(now.seconds(config, run.recipe) for run in runs)
+    config = architecture(config, recipe, training_data(recipe))
+    speed = machine_speed()
+    seconds = sum(speed.seconds(config, run.recipe) for run in runs)
     longest = settings().max_training_seconds
     if seconds > longest:
         raise TooLargeError(
@@ -90,37 +95,37 @@ def make_plan() -> Plan:
             f"{duration(longest)}: choose fewer. Knowledge distillation takes longest, as its teacher learns too."
         )
     left_out = tuple((REGULARISERS[field], reason) for field, reason in reasons.items() if reason)
-    return Plan(config, runs, left_out, seconds)
+    return AblationPlan(config, runs, left_out, seconds)
 
 
-def begin(plan: Plan) -> None:
+def create_experiment(plan: AblationPlan) -> Experiment[Ablation]:
     """Start the runs in the background, one after the other."""
-    made = data(plan.runs[0].recipe)
-    room = Room(max(trained_slot.bytes_of_run(plan.config, run.recipe, made) for run in plan.runs))
-    build = partial(Ablation, plan.config, plan.runs, caches.device(), data=made)
-    experiments.desk().start(PAGE, experiments.Experiment(plan.about, build, room=room))
+    data = training_data(plan.runs[0].recipe)
+    n_bytes = max(training_bytes(plan.config, run.recipe, data) for run in plan.runs)
+    build = partial(Ablation, plan.config, plan.runs, caches.device(), data=data)
+    return Experiment(plan.inputs, build, reservation=MemoryReservation(n_bytes))
 
 
-def current() -> experiments.Experiment[Ablation] | None:
-    """The session's ablation, whatever has become of it."""
-    return experiments.desk().on(PAGE)
+def current_experiment() -> Experiment[Ablation] | None:
+    """The session's ablation, whatever its status."""
+    return session_experiments().get(PAGE)
 
 
-def says(run: experiments.Experiment[Ablation]) -> str:
-    """Where an ablation stands, in one or two sentences."""
-    status, ablation, standing = run.job.status, run.course, experiments.standing(run)
-    if standing:
-        return standing
+def status_sentence(experiment: Experiment[Ablation]) -> str:
+    """The status of an ablation in one or two sentences."""
+    status, ablation, pending = experiment.job.status, experiment.computation, pending_sentence(experiment)
+    if pending:
+        return pending
     if ablation is None or status == "failed":
-        return run.job.error
+        return experiment.job.error
     if status == "finished":
-        return f"All {len(ablation.runs)} runs are done, in {duration(run.job.seconds)}."
+        return f"All {len(ablation.runs)} runs are done, in {duration(experiment.job.seconds)}."
     results = ablation.results()
     n_ended = sum(result.unbatched is not None for result in results)
     if status == "cancelled":
         n = len(ablation.runs)
         at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"
-        return f"{experiments.why_cancelled(run)}{at}."
+        return f"{cancelled_clause(experiment)}{at}."
     result = results[-1] if results else None
     step = len(result.history.loss) if result else 0
     at = f"run {max(len(results), 1)} of {len(ablation.runs)}"
@@ -129,6 +134,6 @@ def says(run: experiments.Experiment[Ablation]) -> str:
         if result.run.recipe.distill and not step:
             at = f"run {len(results)} of {len(ablation.runs)}, {result.run.title}: its teacher learns first"
     if status == "paused":
-        return f"Paused: {at}. Others may train meanwhile; to go on takes a free seat."
-    left = run.job.seconds * (1 / ablation.progress - 1) if ablation.progress > 0.02 else None
+        return f"Paused: {at}. Others may train meanwhile; Resume queues it again."
+    left = experiment.job.seconds * (1 / ablation.progress - 1) if ablation.progress > 0.02 else None
     return f"Training: {at}{'' if left is None else f', about {duration(left)} to go'}."

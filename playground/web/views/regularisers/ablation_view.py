@@ -1,4 +1,4 @@
-"""The Regularisers page's experiment: what is compared, its buttons, and its runs side by side as they go on."""
+"""The Regularisers page's experiment: its settings, its buttons, its curves and its table."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,19 +17,20 @@ from playground.training.regularisers.ablation_table import COLUMNS, ablation_ta
 from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.components.curves import draw_curves
-from playground.web.session import experiments
+from playground.web.components.legend import LegendEntry, draw_legend
+from playground.web.session.experiment_inputs import training_data
+from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
+from playground.web.shared.experiment_status import list_shortly, run_differences
 from playground.web.shared.markdown import escape_markdown
 from playground.web.views.regularisers import ablation_plan
-from playground.web.views.regularisers.ablation_plan import PAGE, About, Plan
-from playground.web.views.training import training_run
-from playground.web.views.training.plan import data
+from playground.web.views.regularisers.ablation_plan import PAGE, AblationInputs, AblationPlan
 
 SETS = {"train": "training set", "validation": "validation set"}
 
 
-def pick() -> Plan | None:
-    """Ask what is to be compared; what that comes to, or why it can't be, in one sentence."""
+def plan_or_error() -> AblationPlan | None:
+    """Draw the settings; returns the ablation that they describe, or None with a message on the page."""
     left, right = st.columns([1, 2], gap="medium")
     with left:
         widgets.menu(f"{PAGE}_task", "What is to be learnt")
@@ -51,66 +52,68 @@ def pick() -> Plan | None:
     return plan
 
 
-def start_row(plan: Plan | None) -> None:
-    """The buttons, and what pressing the first one will cost."""
-    experiment_buttons.buttons(PAGE, None if plan is None else partial(ablation_plan.begin, plan))
+def start_row(plan: AblationPlan | None) -> None:
+    """Draw the buttons, and the cost of the plan."""
+    experiment_buttons.buttons(PAGE, None if plan is None else partial(ablation_plan.create_experiment, plan))
     if plan is not None:
         recipe, config = plan.runs[0].recipe, plan.config
         st.caption(
             f"About **{duration(plan.seconds)}** here: {len(plan.runs)} runs of {recipe.steps} steps, each on the same "
-            f"{len(data(recipe).train):,} sequences, in the same order, from the same initial weights (seed "
+            f"{len(training_data(recipe).train):,} sequences, in the same order, from the same initial weights (seed "
             f"{recipe.seed}). {TASKS[recipe.task].question} {config.n_layers} layers × {config.n_heads} heads, d_model "
             f"{config.d_model}; all else of the architecture is the sidebar's."
         )
 
 
-def draw(plan: Plan | None) -> None:
-    """The session's ablation as it goes on; before there is one, the axes that it will be drawn on."""
-    run = ablation_plan.current()
-    if run is None and plan is None:
+def ablation(plan: AblationPlan | None) -> None:
+    """Draw the session's ablation; before there is one, the axes of the planned one."""
+    experiment = ablation_plan.current_experiment()
+    if experiment is None and plan is None:
         return
     # Here and not beside the curves: a whole run of the page ends by putting right what the address says.
     widgets.choice(f"{PAGE}_measure", "Curves of")
-    if run is not None:
-        changed = [] if plan is None else changes(run.about, plan.about)
-        if changed:
-            then = "It has to end before another can start." if run.live else "**Start** measures what is chosen now."
+    if experiment is not None:
+        differences = [] if plan is None else ablation_differences(experiment.inputs, plan.inputs)
+        if differences:
             st.info(
-                f"What is drawn was measured with other settings than the page has now: {in_words(run)}. The "
-                f"difference: {', '.join(changed[:6])}{' …' if len(changed) > 6 else ''}. {then}"
+                f"What is drawn was measured with other settings than the page has now: {_describe(experiment)}. The "
+                f"difference: {list_shortly(differences)}. "
+                + (
+                    "It has to end before another can start."
+                    if experiment.active
+                    else "**Start** measures what is chosen now."
+                )
             )
-        experiment_buttons.watch(live, PAGE)
+        experiment_buttons.follow(status_and_curves, PAGE)
     elif plan is not None:
         _curves(plan.runs, [], panels.chart)
 
 
-def in_words(run: experiments.Experiment[Ablation]) -> str:
-    """What an ablation was about."""
-    recipe = run.about[1][0].recipe
+def _describe(experiment: Experiment[Ablation]) -> str:
+    recipe = experiment.inputs[1][0].recipe
     return f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, seed {recipe.seed}"
 
 
-def changes(run: About, now: About) -> list[str]:
-    """In what two ablations differ: which runs they have, and the settings of those that both have."""
-    (config, runs), (config_now, runs_now) = run, now
-    was, is_now = ({each.title: each.recipe for each in runs} for runs in (runs, runs_now))
-    changed = [f"“{title}” is gone" for title in was if title not in is_now]
-    changed += [f"“{title}” is new" for title in is_now if title not in was]
-    for title in (title for title in was if title in is_now):
-        changed += training_run.changes((config, was[title]), (config_now, is_now[title]))
-    return list(dict.fromkeys(changed))
+def ablation_differences(before: AblationInputs, now: AblationInputs) -> list[str]:
+    """The runs that only one of two ablations has, and the settings in which their common runs differ."""
+    old, new = ({run.title: run.recipe for run in runs} for _, runs in (before, now))
+    differences = [f"“{title}” is gone" for title in old if title not in new]
+    differences += [f"“{title}” is new" for title in new if title not in old]
+    for title in (title for title in old if title in new):
+        differences += run_differences((before[0], old[title]), (now[0], new[title]))
+    return list(dict.fromkeys(differences))
 
 
-def live() -> None:
-    """How far the runs are, their curves, what their numbers say, and the numbers."""
-    run = ablation_plan.current()
-    if run is None:
+def status_and_curves() -> None:
+    """Draw the progress bar, the curves so far, what they show in words, and the table."""
+    experiment = ablation_plan.current_experiment()
+    if experiment is None:
         return
-    share = 1.0 if run.job.status == "finished" else run.course.progress if run.course else 0.0
-    st.progress(share, ablation_plan.says(run))
-    runs, results = run.about[1], run.course.results() if run.course else []
-    _curves(runs, results, draw_curves if run.moving else panels.chart)
-    sentences = summarise_ablation(results, run.course.n_answers) if run.course else []
+    st.progress(experiment.progress, ablation_plan.status_sentence(experiment))
+    runs, computation = experiment.inputs[1], experiment.computation
+    results = computation.results() if computation else []
+    _curves(runs, results, draw_curves if experiment.in_progress else panels.chart)
+    sentences = summarise_ablation(results, computation.n_answers) if computation else []
     if sentences:
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
     _table(runs, results)
@@ -127,19 +130,19 @@ def _curves(runs: Sequence[AblationRun], results: list[AblationResult], show: Ca
             for run, state in zip(runs, states, strict=True)
         ],
     )
-    recipe, made = runs[0].recipe, data(runs[0].recipe)
-    n_classes = len(made.labels)
-    drawn = _both_sets(results, measured)
-    top = figures.axis_top([*drawn["train"], *drawn["validation"]], measured, n_classes)
+    recipe, data = runs[0].recipe, training_data(runs[0].recipe)
+    n_classes = len(data.labels)
+    curves = _both_sets(results, measured)
+    top = figures.axis_top([*curves["train"], *curves["validation"]], measured, n_classes)
     guess = math.log(n_classes)
-    levels = {"accuracy": (made.baseline, "simple rule"), "loss": (guess, f"guessing: ln {n_classes}")}
+    levels = {"accuracy": (data.baseline, "simple rule"), "loss": (guess, f"guessing: ln {n_classes}")}
     for column, (name, called) in zip(st.columns(2, gap="medium"), SETS.items(), strict=True):
         with column:
             st.markdown(f"**On the {called}**")
             show(
                 f"{PAGE}_{name}",
-                figures.curves(drawn[name], measured, steps=recipe.steps, top=top, level=levels[measured]),
-                caption=_caption(name, measured, made.task),
+                figures.curves(curves[name], measured, steps=recipe.steps, top=top, level=levels[measured]),
+                caption=_caption(name, measured, data.task),
                 alt=f"Lines: {measured} on the {called} by step, one line a run.",
             )
     if results:

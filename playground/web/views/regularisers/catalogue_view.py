@@ -1,4 +1,4 @@
-"""Tutorial C's ten regularisers one by one: what each does and where, how strong it is, and its measured effect."""
+"""Cards of Tutorial C's ten regularisers: what each does and where, its strength, its measured effect."""
 
 import streamlit as st
 
@@ -24,31 +24,31 @@ FAILURES = {
     "no padding mask": ("Sort", "plenty", ["Padding mask"]),
     "no causal mask": ("Next character", "small", ["Causal mask"]),
 }
-"""What to choose above to see a mask's absence: the task, the amount of data, and what is compared."""
+"""Settings that show the absence of a mask: the task, the amount of data, and the regulariser."""
 
 
 def catalogue() -> None:
-    """Ten cards, in the tutorial's order."""
-    measured = _measured()
+    """Draw ten cards, in the tutorial's order."""
+    effects = _measured_effects()
     for number, title in TEN.items():
         with st.container(border=True, gap="small", key=f"{PAGE}_card_{number}"):
             st.markdown(f"**{number} · {title}**")
             for regulariser in REGULARISERS.values():
                 if regulariser.number == number:
-                    _row(regulariser, measured.get(regulariser.field), alone=regulariser.title == title)
+                    _row(regulariser, effects.get(regulariser.field), alone=regulariser.title == title)
             if number == 2:
                 _explain_masks()
 
 
-def _row(regulariser: Regulariser, told: str | None, *, alone: bool) -> None:
-    words, strength, effects = st.columns([6, 4, 5], gap="medium")
-    with words, st.container(gap="xsmall"):
+def _row(regulariser: Regulariser, effect: str | None, *, alone: bool) -> None:
+    explanation, strength, effects = st.columns([6, 4, 5], gap="medium")
+    with explanation, st.container(gap="xsmall"):
         st.markdown(regulariser.explanation if alone else f"**{regulariser.title}.** {regulariser.explanation}")
         st.caption(f"Where: {regulariser.where}.")
     with strength:
         _strength(regulariser)
     with effects:
-        st.caption(told or "Not measured yet: choose it above, and start.")
+        st.caption(effect or "Not measured yet: choose it above, and start.")
 
 
 def _strength(regulariser: Regulariser) -> None:
@@ -80,16 +80,17 @@ def _set_up(name: str) -> None:
     st.session_state[f"{PAGE}_chosen"] = chosen
 
 
-def _measured() -> dict[str, str]:
-    """What the session's last ablation says of each regulariser by now, by its field."""
-    run = ablation_plan.current()
-    results = run.course.results() if run is not None and run.course is not None else []
-    told = ((result.run.regulariser, _told(result, results[0])) for result in results)
-    return {regulariser.field: text for regulariser, text in told if regulariser is not None and text}
+def _measured_effects() -> dict[str, str]:
+    """Sentences on the regularisers that the session's ablation has measured by now, by field."""
+    experiment = ablation_plan.current_experiment()
+    ablation = None if experiment is None else experiment.computation
+    results = ablation.results() if ablation is not None else []
+    effects = ((result.run.regulariser, _effect_sentence(result, results[0])) for result in results)
+    return {regulariser.field: text for regulariser, text in effects if regulariser is not None and text}
 
 
-def _told(result: AblationResult, baseline: AblationResult) -> str:
-    """What a run that has ended was, and what it did."""
+def _effect_sentence(result: AblationResult, baseline: AblationResult) -> str:
+    """Strength, task and effect of a run that has ended; empty if it has not."""
     apart, regulariser = compare_to_baseline(result, baseline), result.run.regulariser
     if apart is None or regulariser is None or result.gap is None or baseline.gap is None:
         return ""

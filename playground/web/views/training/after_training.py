@@ -1,4 +1,4 @@
-"""What can be done with a trained network: ask it, let it write, take it along, bring it back."""
+"""The trained network on the Training page: sample answers, generated text, links to other pages, files."""
 
 import pandas as pd
 import streamlit as st
@@ -8,19 +8,20 @@ from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot
+from playground.web.session.experiment_inputs import validation_data
 from playground.web.shared import panels
 from playground.web.shared.navigation import pages
 from playground.web.views.training import network_files, text_generation
-from playground.web.views.training.plan import questions
-from playground.web.views.training.training_run import in_sight, joined
+from playground.web.views.training.task_text import join_answer, show_blanks
 
 
-def draw() -> None:
-    """The network that was trained last, if there is one, and a way to bring one back."""
-    trained = trained_slot.shelf().trained
-    if trained_slot.shelf().problem:
-        st.warning(f"What was trained last is not kept. {trained_slot.shelf().problem}")
-    learnt = st.container()
+def after_training() -> None:
+    """Draw the session's trained network, if there is one, and an uploader that brings one back."""
+    slot = trained_slot.session_slot()
+    trained = slot.trained
+    if slot.problem:
+        st.warning(f"What was trained last is not kept. {slot.problem}")
+    results = st.container()
     if trained is not None:
         with st.container(horizontal=True):
             st.button(
@@ -41,11 +42,11 @@ def draw() -> None:
                     st.page_link(names[name], label=names[name].title, icon=":material/arrow_forward:")
     network_files.upload()
     if trained is not None:
-        with learnt:  # last, as it may stop the page
-            _show(trained)
+        with results:  # last, as it may end the page
+            _show_results(trained)
 
 
-def _show(trained: TrainedNetwork) -> None:
+def _show_results(trained: TrainedNetwork) -> None:
     results, task = trained.results, trained.task
     st.subheader("What has it learnt?")
     st.markdown(
@@ -54,28 +55,26 @@ def _show(trained: TrainedNetwork) -> None:
         f"{results.validation_loss:.6f} nats."
     )
     with panels.explain_errors():
-        asked = _trials(trained.key, trained)
+        answered = _cached_samples(trained.key, trained)
     with st.container(key="training_trials"):
-        st.dataframe(_table(asked, trained), hide_index=True, height="content")
-    wrong = sum(sample.n_wrong > 0 for sample in asked)
+        st.dataframe(_table(answered, trained), hide_index=True, height="content")
+    wrong = sum(sample.n_wrong > 0 for sample in answered)
     st.caption(
-        f"{len(asked)} sequences that it has never learnt from, {len(asked) - wrong} of them without a mistake."
+        f"{len(answered)} sequences that it has never learnt from, {len(answered) - wrong} of them without a mistake."
         + (" The decoder says them symbol by symbol, the likeliest at every step." if task.has_decoder else "")
     )
     if task.predicts_next:
-        text_generation.draw()
+        text_generation.text_generation()
 
 
-def _table(asked: list[Sample], trained: TrainedNetwork) -> pd.DataFrame:
+def _table(answered: list[Sample], trained: TrainedNetwork) -> pd.DataFrame:
     task = trained.task
     return pd.DataFrame(
         {
-            "it reads": [in_sight(sample.text, task) for sample in asked],
-            "right answer": [joined(sample.right_answer, task) for sample in asked],
-            "it says": [joined(sample.answer, task) for sample in asked],
-            "mistakes": [
-                f"{t.n_wrong} of {max(len(t.right_answer), len(t.answer))}" if t.n_wrong else "none" for t in asked
-            ],
+            "it reads": [show_blanks(sample.text, task) for sample in answered],
+            "right answer": [join_answer(sample.right_answer, task) for sample in answered],
+            "it says": [join_answer(sample.answer, task) for sample in answered],
+            "mistakes": [_mistakes(sample) for sample in answered],
         }
     )
 
@@ -86,6 +85,6 @@ def _mistakes(sample: Sample) -> str:
 
 
 @st.cache_resource(max_entries=1, scope="session", show_spinner=False)
-def _trials(key: str, _trained: TrainedNetwork) -> list[Sample]:
+def _cached_samples(key: str, _trained: TrainedNetwork) -> list[Sample]:
     with caches.TURNS.take():
-        return answer_samples(_trained.network, questions(_trained.recipe), _trained.recipe)
+        return answer_samples(_trained.network, validation_data(_trained.recipe), _trained.recipe)

@@ -12,16 +12,15 @@ from playground.web.choices import widgets
 from playground.web.choices.experiment_params import LAST_MOMENT
 from playground.web.choices.setup import current_value
 from playground.web.shared import panels
-from playground.web.views.training import training_run
-from playground.web.views.training.training_run import Lesson
+from playground.web.views.training.training_run import TrainingRun, current_experiment
 
 
-def through_time() -> None:
-    """One head at one saved step."""
-    run = training_run.current()
-    lesson = None if run is None else run.course
-    snapshots = [] if lesson is None else list(lesson.history.snapshots)
-    if lesson is None or not lesson.history.evaluations:
+def attention_over_time() -> None:
+    """Draw one head's attention at one saved step."""
+    experiment = current_experiment()
+    run = None if experiment is None else experiment.computation
+    snapshots = [] if run is None else list(run.history.snapshots)
+    if run is None or not run.history.evaluations:
         return
     st.subheader("What does a head look at, as it learns?")
     if not snapshots:
@@ -40,9 +39,9 @@ def through_time() -> None:
         layer = widgets.whole("training_layer", "layer", high=n_layers - 1)
     with columns[2]:
         head = widgets.whole("training_head", "head", high=n_heads - 1)
-    step = round(lesson.recipe.steps * moment / LAST_MOMENT)
-    taken = [snapshot for snapshot in snapshots if snapshot.step <= step]
-    _pattern(lesson, taken[-1], name, (layer, head), wanted=step)
+    step = round(run.recipe.steps * moment / LAST_MOMENT)
+    reached = [snapshot for snapshot in snapshots if snapshot.step <= step]
+    _pattern(run, reached[-1], name, (layer, head), chosen_step=step)
 
 
 def _pick_attention(names: list[str]) -> str:
@@ -55,27 +54,27 @@ def _pick_attention(names: list[str]) -> str:
     )
 
 
-def _pattern(lesson: Lesson, shown: Snapshot, name: str, place: tuple[int, int], *, wanted: int) -> None:
-    layer, head = place
-    example = lesson.data.validation[slice(0, 1)]
-    asks, answers = example.ids[0].tolist(), example.ids[0].tolist()
+def _pattern(run: TrainingRun, shown: Snapshot, name: str, layer_head: tuple[int, int], *, chosen_step: int) -> None:
+    layer, head = layer_head
+    example = run.data.validation[slice(0, 1)]
+    query_ids, key_ids = example.ids[0].tolist(), example.ids[0].tolist()
     if example.decoder_ids is not None and name != "encoder self":
-        asks = example.decoder_ids[0].tolist()
-        answers = asks if name == "decoder self" else answers
-    queries, keys = ([lesson.data.vocabulary[i] for i in ids] for ids in (asks, answers))
+        query_ids = example.decoder_ids[0].tolist()
+        key_ids = query_ids if name == "decoder self" else key_ids
+    queries, keys = ([run.data.vocabulary[i] for i in ids] for ids in (query_ids, key_ids))
     pattern = shown.patterns[name][layer, head]
     visible = np.ones(pattern.shape, bool)
     if name == "decoder self":
         visible = np.tril(visible)
     elif name == "self":
-        mask = attention_mask(example, lesson.recipe)
+        mask = attention_mask(example, run.recipe)
         visible = visible if mask is None else np.broadcast_to(mask[0].numpy(), pattern.shape)
     when = "before training: random weights" if shown.step == 0 else f"after step {shown.step:,}"
     later = ""
-    if lesson.step < wanted:
-        later = f" Step {wanted:,} has not been reached; this is the last that was saved."
-    elif shown.step < wanted:
-        later = f" Of step {wanted:,} nothing was saved; this is the nearest saved step before."
+    if run.step < chosen_step:
+        later = f" Step {chosen_step:,} has not been reached; this is the last that was saved."
+    elif shown.step < chosen_step:
+        later = f" Of step {chosen_step:,} nothing was saved; this is the nearest saved step before."
     panels.chart(
         "training_pattern",
         head_heatmap(pattern, queries, visible, keys=keys),

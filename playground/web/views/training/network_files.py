@@ -1,4 +1,4 @@
-"""A trained network as a file: taken along, and brought back."""
+"""Download and upload of a trained network."""
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ PROBLEM = "_training_problem"
 
 
 def download(trained: TrainedNetwork) -> None:
-    """Offer the weights, with all that is needed to use them again."""
+    """Draw the download button: the weights, with all that is needed to use them again."""
     st.download_button(
         "Download (safetensors)",
         lambda: save(trained),
@@ -28,21 +28,21 @@ def download(trained: TrainedNetwork) -> None:
 
 
 def upload() -> None:
-    """Take a file that was downloaded here before."""
+    """Draw the uploader of a file that was downloaded here before."""
     with st.expander("Open a network that was trained and downloaded here before", icon=":material/upload:"):
         st.file_uploader(
             "A file from the download button",
             type="safetensors",
             key=uploads.uploader_key(UPLOADER),
-            on_change=_open,
+            on_change=_open_file,
             help="It stays in your session, is shown to nobody else, and is gone when you leave.",
         )
         if PROBLEM in st.session_state:
             st.error(st.session_state[PROBLEM])
 
 
-def _open() -> None:
-    upload = uploads.take(UPLOADER)
-    if upload is not None:
-        with uploads.explained(PROBLEM, "this file"), caches.TURNS.take():
-            trained_slot.shelf().put(load(upload.getvalue(), max_parameters=settings().max_parameters))
+def _open_file() -> None:
+    file = uploads.take_file(UPLOADER)
+    if file is not None:
+        with uploads.explain_failure(PROBLEM, "this file"), caches.TURNS.take():
+            trained_slot.session_slot().put(load(file.getvalue(), max_parameters=settings().max_parameters))

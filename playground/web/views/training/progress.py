@@ -1,4 +1,4 @@
-"""What the Training page shows of a run while it goes on: how far it is, and its curves."""
+"""The Training page's progress bar, metrics, curves and tables of a run."""
 
 from collections.abc import Callable
 
@@ -10,35 +10,36 @@ from playground.training.history import History, Measured
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
 from playground.web.components.curves import draw_curves
-from playground.web.session import experiments
+from playground.web.session.experiment_inputs import training_data
+from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
+from playground.web.shared.experiment_status import list_shortly, run_differences
 from playground.web.shared.page_end import fragment
-from playground.web.views.training import training_run
-from playground.web.views.training.plan import PAGE, Plan, data
-from playground.web.views.training.training_run import Lesson
+from playground.web.views.training.plan import PAGE, TrainingPlan
+from playground.web.views.training.training_run import TrainingRun, current_experiment, describe_run, status_sentence
 
 
-def draw(plan: Plan | None) -> None:
-    """The session's run, as it goes on; before there is one, what is known of it."""
-    run = training_run.current()
-    if run is None:
+def progress(plan: TrainingPlan | None) -> None:
+    """Draw the session's experiment; before there is one, the learning rates of the planned run."""
+    experiment = current_experiment()
+    if experiment is None:
         if plan is not None:
-            schedule(plan.recipe)
+            planned_rates(plan.recipe)
         return
-    st.caption(f"**This run:** {training_run.in_words(run.about, data(run.about[1]))}.")
-    if plan is not None and run.about != plan.about:
-        changed = training_run.changes(run.about, plan.about)
+    config, recipe = experiment.inputs
+    st.caption(f"**This run:** {describe_run(config, recipe, training_data(recipe))}.")
+    if plan is not None and experiment.inputs != plan.inputs:
+        differences = list_shortly(run_differences(experiment.inputs, plan.inputs))
         st.info(
-            f"The curves are of the run described above, with other settings than the page has now "
-            f"({', '.join(changed[:6])}{' …' if len(changed) > 6 else ''}). "
-            + ("It has to end before another can start." if run.live else "**Start** trains with the present ones.")
+            f"The curves are of the run described above, with other settings than the page has now ({differences}). "
+            + ("It has to end before another can start." if experiment.active else "**Start** trains the present ones.")
         )
-    experiment_buttons.watch(live, PAGE)
-    numbers()
+    experiment_buttons.follow(status_and_curves, PAGE)
+    tables()
 
 
-def schedule(recipe: Recipe) -> None:
-    """What is known of a run before it starts: the learning rate of every step."""
+def planned_rates(recipe: Recipe) -> None:
+    """Draw the learning rate of every step, which is known before a run starts."""
     rates = [learning_rate(step, recipe) for step in range(1, recipe.steps + 1)]
     st.caption("**Start** trains it in the background, and its curves grow here. What is known before:")
     panels.chart(
@@ -51,48 +52,48 @@ def schedule(recipe: Recipe) -> None:
     panels.numbers("training_rate", lambda: _by_step({"learning rate": rates}))
 
 
-def live() -> None:
-    """How far the run is, and its curves so far."""
-    run = training_run.current()
-    if run is None:
+def status_and_curves() -> None:
+    """Draw the progress bar, the metrics and the curves so far."""
+    experiment = current_experiment()
+    if experiment is None:
         return
-    share = 1.0 if run.job.status == "finished" else run.course.progress if run.course else 0.0
-    if run.course is not None and run.course.outcome == "diverged":
-        share = run.course.step / run.course.recipe.steps
-    st.progress(share, training_run.says(run))
-    if run.job.status == "failed":
-        st.error(run.job.error)
-    elif run.course is not None and run.course.outcome == "diverged":
-        st.warning(run.course.message)
-    if run.course is not None:
-        history = run.course.history.copy()
-        _metrics(run, history)
-        _curves(run.course, history, draw_curves if run.moving else panels.chart)
+    run = experiment.computation
+    diverged = run is not None and run.outcome == "diverged"
+    share = run.step / run.recipe.steps if run is not None and diverged else experiment.progress
+    st.progress(share, status_sentence(experiment))
+    if experiment.job.status == "failed":
+        st.error(experiment.job.error)
+    if run is not None:
+        if diverged and experiment.job.status != "failed":
+            st.warning(run.message)
+        history = run.history.copy()
+        _metrics(experiment, run, history)
+        _curves(run, history, draw_curves if experiment.in_progress else panels.chart)
 
 
-def _metrics(run: experiments.Experiment[Lesson], history: History) -> None:
-    look = history.evaluations[-1] if history.evaluations else None
-    validation = None if look is None else look.validation
-    if run.course is not None and run.course.kept is not None:
-        look, validation = history.at(run.course.kept_step), run.course.kept
+def _metrics(experiment: Experiment[TrainingRun], run: TrainingRun, history: History) -> None:
+    evaluation = history.evaluations[-1] if history.evaluations else None
+    validation = None if evaluation is None else evaluation.validation
+    if run.kept is not None:
+        evaluation, validation = history.at(run.kept_step), run.kept
     with st.container(horizontal=True, gap="medium"):
         for name, text in (
             ("Validation loss", "–" if validation is None else f"{validation.loss:.4f}"),
             ("Validation accuracy", "–" if validation is None else f"{validation.accuracy:.1%}"),
-            ("Training accuracy", "–" if look is None else f"{look.train.accuracy:.1%}"),
+            ("Training accuracy", "–" if evaluation is None else f"{evaluation.train.accuracy:.1%}"),
             ("Tokens a second", _speed(history)),
-            ("Time", f"{run.job.seconds:.0f} s"),
+            ("Time", f"{experiment.job.seconds:.0f} s"),
         ):
             st.metric(name, text, width="content")
 
 
 def _speed(history: History) -> str:
-    speeds = [look.tokens_per_second for look in history.evaluations if look.tokens_per_second]
+    speeds = [each.tokens_per_second for each in history.evaluations if each.tokens_per_second]
     return f"{speeds[-1]:,.0f}" if speeds else "–"
 
 
-def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None:
-    steps, n_classes = lesson.recipe.steps, len(lesson.data.labels)
+def _curves(run: TrainingRun, history: History, show: Callable[..., None]) -> None:
+    steps, n_classes = run.recipe.steps, len(run.data.labels)
     show(
         "training_loss",
         figures.loss_curves(history.loss, _evaluations(history, "loss"), steps, n_classes),
@@ -103,7 +104,7 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
     )
     show(
         "training_accuracy",
-        figures.accuracy_curves(_evaluations(history, "accuracy"), steps, lesson.data.baseline),
+        figures.accuracy_curves(_evaluations(history, "accuracy"), steps, run.data.baseline),
         caption="The share of positions at which its likeliest answer is right. Below the dashed line it knows no more "
         "than the simple rule.",
         alt="Accuracy by step: training set and validation set.",
@@ -114,13 +115,13 @@ def _curves(lesson: Lesson, history: History, show: Callable[..., None]) -> None
             "training_rate",
             figures.rate_curve(history.lr, steps),
             caption="The learning rate: how far a step goes."
-            + (" Up while it warms up, then down with 1/√step." if lesson.recipe.schedule == "paper" else ""),
+            + (" Up while it warms up, then down with 1/√step." if run.recipe.schedule == "paper" else ""),
             alt="Learning rate by step.",
         )
     with right:
         show(
             "training_gradient",
-            figures.gradient_curve(history.grad_norm, steps, lesson.recipe.clip),
+            figures.gradient_curve(history.grad_norm, steps, run.recipe.clip),
             caption="The norm of the whole gradient: how steep the loss is where the weights are. Of many steps at one "
             "place, the largest is drawn.",
             alt="Norm of the whole gradient by step.",
@@ -132,28 +133,28 @@ def _evaluations(history: History, measured: Measured) -> figures.Evaluations:
 
 
 @fragment
-def numbers() -> None:
-    """The numbers of all four charts, as of the moment when their table is opened."""
-    run = training_run.current()
-    if run is None:
+def tables() -> None:
+    """Draw the numbers of all four charts, as of the moment when their table is opened."""
+    experiment = current_experiment()
+    if experiment is None:
         return
-    history = run.course.history.copy() if run.course else History()
+    history = experiment.computation.history.copy() if experiment.computation else History()
     columns = {"loss": history.loss, "learning rate": history.lr, "gradient norm": history.grad_norm}
     panels.numbers("training_evaluations", lambda: _by_evaluation(history), "The numbers of both sets")
     panels.numbers("training_steps", lambda: _by_step(columns), "The numbers of every step")
 
 
 def _by_evaluation(history: History) -> pd.DataFrame:
-    looks = history.evaluations
+    evaluations = history.evaluations
     return pd.DataFrame(
         {
-            "training loss": [look.train.loss for look in looks],
-            "validation loss": [look.validation.loss for look in looks],
-            "training accuracy": [look.train.accuracy for look in looks],
-            "validation accuracy": [look.validation.accuracy for look in looks],
-            "tokens a second": [round(look.tokens_per_second) for look in looks],
+            "training loss": [each.train.loss for each in evaluations],
+            "validation loss": [each.validation.loss for each in evaluations],
+            "training accuracy": [each.train.accuracy for each in evaluations],
+            "validation accuracy": [each.validation.accuracy for each in evaluations],
+            "tokens a second": [round(each.tokens_per_second) for each in evaluations],
         },
-        index=pd.Index([look.step for look in looks], name="after step"),
+        index=pd.Index([each.step for each in evaluations], name="after step"),
     )
 
 

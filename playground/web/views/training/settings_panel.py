@@ -1,4 +1,4 @@
-"""What the Training page asks for: the task, the sizes, the optimiser, the regularisers; and its buttons."""
+"""The Training page's settings and buttons: task, data, sizes, optimiser, regularisers."""
 
 from functools import partial
 
@@ -15,10 +15,12 @@ from playground.web.choices.experiment_params import STRENGTHS, TITLES
 from playground.web.choices.kinds import Size, Switch, Whole
 from playground.web.choices.params import OWN
 from playground.web.choices.setup import current_setup
+from playground.web.session.experiment_inputs import training_data, without_idle
 from playground.web.shared import experiment_buttons
 from playground.web.shared.markdown import escape_markdown
-from playground.web.views.training.plan import PAGE, Plan, current_recipe, data, make_plan, value, without_idle
-from playground.web.views.training.training_run import begin, current, in_sight, joined
+from playground.web.views.training.plan import PAGE, TrainingPlan, current_recipe, make_plan, value
+from playground.web.views.training.task_text import join_answer, show_blanks
+from playground.web.views.training.training_run import create_experiment, current_experiment
 
 OPTIMIZERS = (
     "adam: a step size for every weight, from its own gradients (Kingma & Ba 2015). adamw: weight decay apart from "
@@ -28,8 +30,8 @@ SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Va
 
 
 def pick_task() -> None:
-    """The task, and what it asks."""
-    task = widgets.menu("training_task", "What is to be learnt", on_change=_suggest)
+    """Draw the menu of tasks, and the question that the chosen task asks."""
+    task = widgets.menu("training_task", "What is to be learnt", on_change=_set_task_defaults)
     st.markdown(TASKS[TITLES[task]].question)
     if TASKS[TITLES[task]].reads_text:
         widgets.text(
@@ -40,19 +42,19 @@ def pick_task() -> None:
         )
 
 
-def plan() -> Plan | None:
-    """The run that the settings describe; where there can be none, why, in one sentence."""
+def plan_or_error() -> TrainingPlan | None:
+    """The run that the settings describe; None, with an error on the page, where there can be none."""
     try:
         return make_plan(current_recipe())
     except ConfigError as error:
-        st.error(escape_markdown(_within_reach(error)))
+        st.error(escape_markdown(_suggest_slider_stop(error)))
     except PlaygroundError as error:
         st.error(escape_markdown(error))
     return None
 
 
-def _within_reach(error: ConfigError) -> str:
-    """An error's sentence; what it says would work, where the slider has no such stop, is moved down to the next."""
+def _suggest_slider_stop(error: ConfigError) -> str:
+    """An error's sentence; a value that would work but is no stop of the slider is replaced by the next lower stop."""
     param, most = OWN.get(f"{PAGE}_{error.field}"), error.works[0]
     if not isinstance(param, Size) or not isinstance(most, int) or most in param.options:
         return str(error)
@@ -62,18 +64,18 @@ def _within_reach(error: ConfigError) -> str:
 
 def _show_question(recipe: Recipe) -> None:
     """The first validation sequence with its answer, and how far a simple rule gets."""
-    made = data(recipe)
-    says = joined(right_answer(made, made.validation.targets[0]), made.task)
-    st.code(f"reads  {in_sight(made.example, made.task)}\nsays   {says}", language=None, wrap_lines=True)
+    data = training_data(recipe)
+    answer = join_answer(right_answer(data, data.validation.targets[0]), data.task)
+    st.code(f"reads  {show_blanks(data.example, data.task)}\nsays   {answer}", language=None, wrap_lines=True)
     st.caption(
-        f"{len(made.train):,} sequences like this one to learn from, {len(made.validation):,} others to measure on, "
-        f"{len(made.labels)} classes to choose from. The simple rule to beat: {made.task.rule}. It is right in "
-        f"**{made.baseline:.1%}** of the validation set."
+        f"{len(data.train):,} sequences like this one to learn from, {len(data.validation):,} others to measure on, "
+        f"{len(data.labels)} classes to choose from. The simple rule to beat: {data.task.rule}. It is right in "
+        f"**{data.baseline:.1%}** of the validation set."
     )
 
 
-def settings(plan: Plan | None) -> None:
-    """Everything else that a run depends on."""
+def settings(plan: TrainingPlan | None) -> None:
+    """Draw the widgets of everything else that a run depends on."""
     task = TITLES[value("task")]
     with st.expander("The data", expanded=True):
         if plan is not None:
@@ -97,39 +99,39 @@ def settings(plan: Plan | None) -> None:
     _regularisers(task)
 
 
-def start_row(plan: Plan | None) -> None:
-    """The buttons, and what pressing the first one will cost, unless it has been pressed for just that."""
-    experiment_buttons.buttons(PAGE, None if plan is None else partial(begin, plan))
-    run = current()
-    if plan is not None and (run is None or run.about != plan.about):
+def start_row(plan: TrainingPlan | None) -> None:
+    """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
+    experiment_buttons.buttons(PAGE, None if plan is None else partial(create_experiment, plan))
+    experiment = current_experiment()
+    if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
         recipe = plan.recipe
         st.caption(
             f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
-            f"{min(recipe.batch_size, len(data(recipe).train))} sequences; {plan.n_parameters:,} parameters; "
+            f"{min(recipe.batch_size, len(training_data(recipe).train))} sequences; {plan.n_parameters:,} parameters; "
             f"seed {recipe.seed}: whoever starts it from this link gets the same curves."
         )
 
 
 def _regularisers(task: str) -> None:
-    """Fifteen widgets, drawn where they are wanted, or where one is set: no other value outlasts the page."""
+    """Draw the regularisers' widgets if their panel is open or one is set: other values need no widget to last."""
     chosen = {name: value(name) for name in STRENGTHS}
     changed = {name for name, param in STRENGTHS.items() if chosen[name] != param.default}
-    counting = without_idle(Recipe(task=task, **chosen))
-    n_set = sum(getattr(counting, name) == chosen[name] for name in changed)
+    recipe = without_idle(Recipe(task=task, **chosen))
+    n_set = sum(getattr(recipe, name) == chosen[name] for name in changed)
     panel = st.expander("Regularisers", key="training_regularisers_open", on_change="rerun")
     st.caption(f"Regularisers that are set: {n_set or 'none'}.")
     if panel.open or changed:
         with panel:
             for regulariser in REGULARISERS.values():
-                _strength(regulariser, reason_without_effect(regulariser, counting, shortcuts.unlocked_norm()))
+                _strength(regulariser, reason_without_effect(regulariser, recipe, shortcuts.unlocked_norm()))
 
 
 def _strength(regulariser: Regulariser, reason: str) -> None:
-    """One regulariser's widget; grey where it can change nothing, for a reason."""
+    """Draw one regulariser's widget; grey, with the reason, where it can change nothing."""
     key, param = f"training_{regulariser.field}", OWN[f"training_{regulariser.field}"]
     scale = f" Its strength: {regulariser.scale}." if regulariser.scale else ""
-    without = f" It changes nothing here: {reason}." if reason else ""
-    help_text = f"{regulariser.explanation} Where: {regulariser.where}.{scale}{without}"
+    no_effect = f" It changes nothing here: {reason}." if reason else ""
+    help_text = f"{regulariser.explanation} Where: {regulariser.where}.{scale}{no_effect}"
     if isinstance(param, Switch):
         widgets.switch(key, regulariser.title, help_text=help_text, disabled=bool(reason))
     elif isinstance(param, Size):
@@ -141,7 +143,7 @@ def _strength(regulariser: Regulariser, reason: str) -> None:
 
 
 def _from_sidebar() -> str:
-    """The rest of the architecture, in one sentence."""
+    """The settings that the sidebar adds to the architecture, in one sentence."""
     setup = current_setup()
     kind = shortcuts.unlocked_norm()
     norm = "no norms" if kind == "none" else f"{setup['norm_placement']}-norm ({kind})"
@@ -163,8 +165,8 @@ def _from_sidebar() -> str:
     return f"And from the sidebar: {', '.join(parts)}.{locked}"
 
 
-def _suggest() -> None:
-    """Set what the chosen task starts from; what no task has an opinion on stays as it is."""
+def _set_task_defaults() -> None:
+    """Set the chosen task's defaults; settings for which no task has one stay as they are."""
     defaults = TASKS[TITLES[st.session_state["training_task"]]].defaults
     for name in {name for task in TASKS.values() for name in task.defaults}:
         st.session_state[f"training_{name}"] = defaults.get(name, OWN[f"training_{name}"].default)

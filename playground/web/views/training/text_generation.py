@@ -1,4 +1,4 @@
-"""A network that has learnt which character comes next writes on, character by character."""
+"""Text generation, character by character, by a network that has learnt the task “Next character”."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -19,27 +19,27 @@ from playground.training.tasks import Data
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot
+from playground.web.session.experiment_inputs import validation_data
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_token
 from playground.web.shared.page_end import fragment
-from playground.web.views.training.plan import questions
 
 LENGTH = 300
-"""Characters that it writes."""
+"""Characters that are generated."""
 
-TOGETHER = 5
+CHUNK = 5
 """Characters that are computed in one turn, and shown together."""
 
-BEST = 10
+N_BARS = 10
 """Characters in the chart of what may come next."""
 
 WRITTEN = "_training_written"
-"""Session key of (the wish, the ids of the prompt and of what was written)."""
+"""Session key of (the request, the ids of the prompt and of the generated text)."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a text depends on: the network, how the text begins, how to draw, and the draws."""
+class GenerationRequest:
+    """All that a generated text depends on."""
 
     network: str
     prompt: str
@@ -49,39 +49,39 @@ class Wish:
 
 
 @fragment
-def draw() -> None:
-    """Ask for a beginning, and write on."""
-    trained = trained_slot.shelf().trained
+def text_generation() -> None:
+    """Draw the prompt, the generated text, and the probabilities of the next character."""
+    trained = trained_slot.session_slot().trained
     if trained is None or not trained.task.predicts_next:
         return
     st.subheader("What does it write?")
-    wish, made = _wish(trained), questions(trained.recipe)
-    ids = _read(trained, wish.prompt)
+    request, data = _ask_for_request(trained), validation_data(trained.recipe)
+    ids = _tokenize_prompt(trained, request.prompt)
     if not trained.recipe.causal:
         st.caption("It has learnt with the next character in sight, and never had to guess: do not expect much.")
     pressed = st.button("Write", key="training_write", icon=":material/edit:")
     page = st.empty()
     with panels.explain_errors():
         if pressed:
-            st.session_state[WRITTEN] = (wish, _write(trained, made, ids, wish, page))
-        known, ids = st.session_state.get(WRITTEN, (None, []))
-        if known == wish:
-            page.code(made.text(ids), language=None, wrap_lines=True)
-            _what_next(trained, made, ids, wish)
+            st.session_state[WRITTEN] = (request, _generate(trained, data, ids, request, page))
+        answered, ids = st.session_state.get(WRITTEN, (None, []))
+        if answered == request:
+            page.code(data.text(ids), language=None, wrap_lines=True)
+            _next_character(trained, data, ids, request)
 
 
-def _wish(trained: TrainedNetwork) -> Wish:
+def _ask_for_request(trained: TrainedNetwork) -> GenerationRequest:
     prompt = widgets.text("training_prompt", "How it begins")
     left, right = st.columns(2)
     with left:
         temperature = widgets.size("training_heat", "temperature: 0 takes the likeliest, 1 draws what it believes")
     with right:
         top_k = widgets.whole("training_top_k", "top-k: draw from the k likeliest, 0 is from all", high=20)
-    return Wish(trained.key, prompt, temperature, top_k, current_value("seed"))
+    return GenerationRequest(trained.key, prompt, temperature, top_k, current_value("seed"))
 
 
-def _read(trained: TrainedNetwork, prompt: str) -> list[int]:
-    """The prompt's ids, with a sentence on what is none of its characters."""
+def _tokenize_prompt(trained: TrainedNetwork, prompt: str) -> list[int]:
+    """The prompt's ids; a caption names the characters that the network does not know."""
     batch = trained.tokenizer.encode_batch([prompt])
     places = zip(batch.offsets[0], batch.unknown[0], strict=True)
     unknown = dict.fromkeys(prompt[begin:end] for (begin, end), is_unknown in places if is_unknown)
@@ -94,36 +94,38 @@ def _read(trained: TrainedNetwork, prompt: str) -> list[int]:
 
 def _network(trained: TrainedNetwork) -> Tagger:
     if not isinstance(trained.network, Tagger):
-        raise TypeError("a decoder says what is next in another way")
+        raise TypeError("a decoder generates in another way")
     return trained.network
 
 
-def _write(trained: TrainedNetwork, made: Data, ids: list[int], wish: Wish, page: DeltaGenerator) -> list[int]:
-    """Write on, in sight; a few characters take a turn to compute, so that other visitors get theirs in between."""
+def _generate(
+    trained: TrainedNetwork, data: Data, ids: list[int], request: GenerationRequest, page: DeltaGenerator
+) -> list[int]:
+    """The ids with the generated ones, shown on the way; every few take a turn, so that other visitors get theirs."""
     characters = generate(
         _network(trained),
         ids,
         LENGTH,
-        temperature=wish.temperature,
-        top_k=wish.top_k,
-        generator=generator(wish.seed, "writing"),
+        temperature=request.temperature,
+        top_k=request.top_k,
+        generator=generator(request.seed, "writing"),
         window=trained.recipe.length,
     )
-    for _ in range(0, LENGTH, TOGETHER):
+    for _ in range(0, LENGTH, CHUNK):
         with caches.TURNS.take():
-            ids = [*ids, *islice(characters, TOGETHER)]
-        page.code(made.text(ids), language=None, wrap_lines=True)
+            ids = [*ids, *islice(characters, CHUNK)]
+        page.code(data.text(ids), language=None, wrap_lines=True)
     return ids
 
 
-def _what_next(trained: TrainedNetwork, made: Data, ids: list[int], wish: Wish) -> None:
-    """What the next character would be drawn from."""
+def _next_character(trained: TrainedNetwork, data: Data, ids: list[int], request: GenerationRequest) -> None:
+    """Draw the probabilities of the next character."""
     window = torch.tensor([ids[-trained.recipe.length :]])
     with caches.TURNS.take(), torch.inference_mode():
         logits = _network(trained)(window, causal_mask(window.shape[1], window.device))[0, -1]
-    tokens, probabilities = next_token_probabilities(logits, wish.temperature, wish.top_k)
-    names = [made.labels[i] for i in tokens[:BEST].tolist()]
-    shares = probabilities[:BEST].numpy().astype(np.float32)
+    tokens, probabilities = next_token_probabilities(logits, request.temperature, request.top_k)
+    names = [data.labels[i] for i in tokens[:N_BARS].tolist()]
+    shares = probabilities[:N_BARS].numpy().astype(np.float32)
     panels.chart(
         "training_next",
         next_tokens(names, shares),

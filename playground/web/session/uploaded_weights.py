@@ -1,0 +1,63 @@
+"""The weights file that a visitor opened: kept in that session alone, and freed with it."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+from torch import Tensor
+
+from playground.runs.budget import check_budget
+from playground.web.server.settings import settings
+from playground.web.session import memory_budget
+from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise
+from playground.weights.recognise import Recognised
+
+UPLOAD = "_uploaded_weights"
+"""Session key of the `UploadedWeights`."""
+
+
+@dataclass(frozen=True, eq=False)
+class UploadedWeights:
+    """The weights of a visitor's own file.
+
+    Attributes:
+        file: its name.
+        sha256: of its bytes; what caches know the weights by.
+        tensors: by the file's own names.
+        recognised: their architecture, as far as they tell it.
+        not_finite: the first tensor that holds NaN or an infinite number.
+    """
+
+    file: str
+    sha256: str
+    tensors: Mapping[str, Tensor]
+    recognised: Recognised
+    not_finite: str | None
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the tensors, and again of the encoder that is built from them."""
+        return 2 * sum(tensor.nbytes for tensor in self.tensors.values())
+
+
+def current_upload() -> UploadedWeights | None:
+    """The file that this session has open."""
+    upload: UploadedWeights | None = st.session_state.get(UPLOAD)
+    return upload
+
+
+def read_upload(file: str, data: bytes) -> UploadedWeights:
+    """Read a file's bytes; the encoder is built once, so that whatever does not fit is found now.
+
+    Raises:
+        InputError, WeightsError, TooLargeError: the file or its model can't be used here, in one sentence.
+    """
+    tensors = encoder_half(read_tensors(data))
+    recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
+    config = recognised.config()
+    check_budget(config, settings().max_parameters)
+    upload = UploadedWeights(file, hashlib.sha256(data).hexdigest(), tensors, recognised, first_not_finite(tensors))
+    memory_budget.reserve(upload)
+    build_encoder(tensors, recognised, config)
+    return upload

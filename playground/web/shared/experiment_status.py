@@ -1,0 +1,57 @@
+"""Sentences on an experiment, the same on every page that has one."""
+
+from typing import Any
+
+from playground.config import ModelConfig
+from playground.training.recipe import Recipe
+from playground.training.tasks.catalogue import TASKS
+from playground.web.session.experiments import Experiment
+
+
+def pending_sentence(experiment: Experiment[Any]) -> str:
+    """The status while the computation has nothing to say of it: it waits, starts or ends; else empty."""
+    status, begun = experiment.job.status, experiment.computation is not None
+    if status == "waiting":
+        continues = "continues" if begun else "starts"
+        place = ordinal(experiment.job.position)
+        return f"Waiting for a seat: {place} in the queue. It {continues} by itself, on any page."
+    if experiment.cancelling:
+        return "Cancelling after the current step …"
+    if begun or status == "failed":
+        return ""
+    if status == "cancelled":
+        return f"{cancelled_clause(experiment)} before the first step."
+    return "Paused before the first step." if status == "paused" else "Getting ready."
+
+
+def cancelled_clause(experiment: Experiment[Any]) -> str:
+    """How a sentence on a cancelled experiment begins."""
+    return "The connection to your browser broke, and the run was cancelled" if experiment.disconnected else "Cancelled"
+
+
+def ordinal(position: int) -> str:
+    """A place in the queue: `next`, `2nd`, `3rd`, `4th` …."""
+    if position == 1:
+        return "next"
+    ending = "th" if position % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(position % 10, "th")
+    return f"{position}{ending}"
+
+
+def run_differences(before: tuple[ModelConfig, Recipe], now: tuple[ModelConfig, Recipe]) -> list[str]:
+    """The settings in which two runs differ, as `lr 0.002 → 0.01`."""
+    differences = []
+    for old, new in zip(before, now, strict=True):
+        for name, was in vars(old).items():
+            value = getattr(new, name)
+            if value != was and name == "task":
+                differences.append(f"task {TASKS[was].title} → {TASKS[value].title}")
+            elif value != was and name not in ("vocab_size", "text"):
+                differences.append(f"{name} {was} → {value}")
+    if before[1].text != now[1].text:
+        differences.append("another text")
+    return differences
+
+
+def list_shortly(differences: list[str]) -> str:
+    """The first six differences, and a sign that there are more."""
+    return f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"

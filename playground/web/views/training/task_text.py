@@ -1,0 +1,16 @@
+"""Sequences of a task as text."""
+
+from collections.abc import Sequence
+
+from playground.text.pieces import visible
+from playground.training.tasks import Task
+
+
+def join_answer(answer: Sequence[str], task: Task) -> str:
+    """An answer as text: characters in one piece, other classes with blanks between them."""
+    return task.join(answer)
+
+
+def show_blanks(sequence: str, task: Task) -> str:
+    """A sequence as a network reads it, with visible blanks where they are characters, as in an answer's labels."""
+    return sequence.replace(" ", visible(" ")) if task.reads_text else sequence
