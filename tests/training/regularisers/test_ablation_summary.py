@@ -71,9 +71,9 @@ def test_the_table_has_a_row_for_every_run() -> None:
     assert row(found, "Early stopping")["ending"] == "stopped at 200, kept 75"
     now = row(found, "Gradient clipping")
     assert (now["training"], now["validation"], now["ending"]) == (70, 20, "at step 123")
-    assert all(math.isnan(now[name]) for name in ("in use", "more", "loss", "change"))
+    assert all(math.isnan(now[name]) for name in ("accuracy", "accuracy_change", "loss", "loss_change"))
     to_come = row(found, "all of these")
-    assert to_come.pop("ended") == "still to come"
+    assert to_come.pop("ending") == "still to come"
     assert all(math.isnan(value) for value in to_come.values())
 
 
@@ -143,7 +143,7 @@ def test_without_a_gap_there_is_nothing_to_mend() -> None:
 
 
 def test_a_missing_padding_mask_is_seen_when_sequences_come_alone() -> None:
-    for used, word in ((0.7, "less"), (0.99, "about as much"), (1.0, "more")):
+    for used, word in ((0.7, "less"), (0.99, "about as much"), (1.0, "accuracy_change")):
         batches = 0.99 if used <= 0.99 else 0.8
         without = result("mask_padding", 1.0, batches, 0.02, unbatched=Measure(1.0, used))
         (told,) = [s for s in summarise_ablation([NONE, without], N) if s.startswith("**Without the padding mask**")]
