@@ -143,7 +143,7 @@ def test_without_a_gap_there_is_nothing_to_mend() -> None:
 
 
 def test_a_missing_padding_mask_is_seen_when_sequences_come_alone() -> None:
-    for used, word in ((0.7, "less"), (0.99, "about as much"), (1.0, "accuracy_change")):
+    for used, word in ((0.7, "less"), (0.99, "about as much"), (1.0, "more")):
         batches = 0.99 if used <= 0.99 else 0.8
         without = result("mask_padding", 1.0, batches, 0.02, unbatched=Measure(1.0, used))
         (told,) = [s for s in summarise_ablation([NONE, without], N) if s.startswith("**Without the padding mask**")]
