@@ -71,9 +71,9 @@ def test_the_table_has_a_row_for_every_run() -> None:
     assert row(found, "Early stopping")["ending"] == "stopped at 200, kept 75"
     now = row(found, "Gradient clipping")
     assert (now["training"], now["validation"], now["ending"]) == (70, 20, "at step 123")
-    assert all(math.isnan(now[name]) for name in ("in use", "more", "loss", "change"))
+    assert all(math.isnan(now[name]) for name in ("accuracy", "accuracy_change", "loss", "loss_change"))
     to_come = row(found, "all of these")
-    assert to_come.pop("ended") == "still to come"
+    assert to_come.pop("ending") == "still to come"
     assert all(math.isnan(value) for value in to_come.values())
 
 
