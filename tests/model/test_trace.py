@@ -20,12 +20,12 @@ def documented_shapes(case: Case) -> dict[str, tuple[int, ...]]:
     config = case.config
     (B, T), H = case.ids.shape, config.n_heads  # noqa: N806
     stream, heads = (B, T, config.d_model), (B, H, T, config.d_head)
-    normed = {"normalized": stream, "out": stream}
+    normed = dict.fromkeys(("in", "normalized", "out"), stream)
     block = {
         **{f"attn.{name}": heads for name in ("q", "k", "v", "z")},
         **{f"attn.{name}": (B, H, T, T) for name in ("scores", "pattern")},
         **{f"ffn.{name}": (B, T, config.d_ff) for name in ("up", "hidden")},
-        **dict.fromkeys(("attn.out", "ffn.out", "resid_mid", "resid_post", "out"), stream),
+        **dict.fromkeys(("attn.in", "attn.out", "ffn.in", "ffn.out", "resid_mid", "resid_post", "out"), stream),
         **{f"{norm}.{name}": shape for norm in ("norm1", "norm2") for name, shape in normed.items()},
     }
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("embed.tokens", "embed.sum", "embed.out", "final"), stream)
