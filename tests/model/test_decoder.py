@@ -117,6 +117,9 @@ def test_each_sublayer_is_added_to_the_stream_post_norm(residual: bool) -> None:
     points = [("resid_mid", x, "self_attn"), ("resid_cross", trace["norm1.out"], "cross_attn")]
     for point, stream, sublayer in [*points, ("resid_post", trace["norm2.out"], "ffn")]:
         assert torch.equal(trace[point], trace[f"{sublayer}.out"] + (stream if residual else 0))
+    inputs = {"self_attn": x, "norm1": trace["resid_mid"], "cross_attn": trace["norm1.out"]}
+    inputs |= {"norm2": trace["resid_cross"], "ffn": trace["norm2.out"], "norm3": trace["resid_post"]}
+    assert all(trace[f"{name}.in"] is tensor for name, tensor in inputs.items())
     assert torch.equal(trace["out"], trace["norm3.out"])
     assert torch.equal(out, trace["out"])
 
@@ -127,6 +130,9 @@ def test_each_sublayer_is_added_to_the_stream_pre_norm(residual: bool) -> None:
     points = [("resid_mid", x, "self_attn"), ("resid_cross", trace["resid_mid"], "cross_attn")]
     for point, stream, sublayer in [*points, ("resid_post", trace["resid_cross"], "ffn")]:
         assert torch.equal(trace[point], trace[f"{sublayer}.out"] + (stream if residual else 0))
+    inputs = {"norm1": x, "self_attn": trace["norm1.out"], "norm2": trace["resid_mid"]}
+    inputs |= {"cross_attn": trace["norm2.out"], "norm3": trace["resid_cross"], "ffn": trace["norm3.out"]}
+    assert all(trace[f"{name}.in"] is tensor for name, tensor in inputs.items())
     assert torch.equal(trace["out"], trace["resid_post"])
     assert torch.equal(out, trace["out"])
 

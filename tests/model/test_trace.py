@@ -115,3 +115,20 @@ def test_the_model_keeps_nothing_of_a_pass() -> None:
     del trace
     gc.collect()
     assert [reference() for reference in left if reference() is not None] == []
+
+
+def test_a_pass_in_train_mode_names_both_sides_of_every_dropout() -> None:
+    model, evaluated, trained = Encoder(CONFIG), Trace(), Trace()
+    model(IDS, trace=evaluated)
+    model.train()(IDS, trace=trained)
+    sides = {
+        "embed.dropout": ("embed.sum", "embed.out"),
+        "layers.1.attn.weight_dropout": ("layers.1.attn.pattern", None),
+        "layers.1.attn.dropout": (None, "layers.1.attn.out"),
+        "layers.1.ffn.hidden_dropout": ("layers.1.ffn.hidden", None),
+        "layers.1.ffn.dropout": (None, "layers.1.ffn.out"),
+    }
+    assert len(set(trained) - set(evaluated)) == 2 * (1 + 4 * CONFIG.n_layers)
+    for name, points in sides.items():
+        for end, point in zip(("in", "out"), points, strict=True):
+            assert point is None or trained[f"{name}.{end}"] is trained[point]
