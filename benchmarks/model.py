@@ -1,5 +1,6 @@
 """The model beside torch's own: the same weights, the same numbers, how much slower."""
 
+import importlib
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -20,10 +21,14 @@ CONFIG = ModelConfig(vocab_size=0, d_model=512, n_heads=8, d_ff=2048, n_layers=6
 SIZES = ((1, 32, 100), (1, 128, 60), (8, 128, 20))
 """Sentences, tokens in each, rounds."""
 
+TRACE_LENGTHS = {16: 60, 32: 60, 64: 40, 128: 30, 256: 20}
+"""Tokens of the one sentence that is traced, and rounds."""
+
 
 def measure() -> Iterator[Result]:
     """Forward passes, and making a model."""
     yield from passes()
+    yield from full_traces()
     yield large_batch()
     yield construction()
 
@@ -42,8 +47,8 @@ def passes() -> Iterator[Result]:
             {
                 "torch": partial(reference, x),
                 "untraced": partial(encoder.encode, x),
-                "app": partial(traced, encoder, x, encoder_run.on_every_page),
-                "full": partial(traced, encoder, x, everything),
+                "app": partial(traced, partial(encoder.encode, x), encoder_run.on_every_page),
+                "full": partial(traced, partial(encoder.encode, x), everything),
             },
             rounds,
         )
@@ -51,6 +56,34 @@ def passes() -> Iterator[Result]:
         yield compare(f"{size}: untraced pass / torch.nn.TransformerEncoder", times["untraced"], times["torch"], 1.05)
         yield compare(f"{size}: pass with the app's trace / untraced", times["app"], times["untraced"], 1.15)
         yield compare(f"{size}: pass with the full trace / untraced", times["full"], times["untraced"], 1.15)
+
+
+@torch.inference_mode()
+def full_traces() -> Iterator[Result]:
+    """The full trace over Hugging Face's eager BertModel with attentions: the same weights, in MiniLM's shape."""
+    config = PRESETS["minilm-l6"].config
+    transformers = importlib.import_module("transformers")  # of requirements-bench.txt alone
+    shape = transformers.BertConfig(
+        vocab_size=config.vocab_size,
+        hidden_size=config.d_model,
+        num_hidden_layers=config.n_layers,
+        num_attention_heads=config.n_heads,
+        intermediate_size=config.d_ff,
+        max_position_embeddings=config.max_len,
+        attn_implementation="eager",
+    )
+    bert = transformers.BertModel(shape, add_pooling_layer=False).eval()
+    encoder = Encoder(config, seed=None)
+    load_weights(encoder, bert.state_dict(), "bert")
+    for n_tokens, rounds in TRACE_LENGTHS.items():
+        ids = torch.randint(config.vocab_size, (1, n_tokens), generator=torch.Generator().manual_seed(0))
+        mask = torch.ones_like(ids)
+        theirs = partial(bert, ids, mask, output_attentions=True)
+        torch.testing.assert_close(encoder(ids, mask.bool()), theirs().last_hidden_state, atol=1e-4, rtol=0)
+        ours = partial(traced, partial(encoder, ids, mask.bool()), everything)
+        times = interleaved({"theirs": theirs, "ours": ours}, rounds)
+        what = f"MiniLM's shape, {n_tokens} tokens: pass with the full trace / BertModel with attentions"
+        yield compare(what, times["ours"], times["theirs"], 1.0)
 
 
 @torch.inference_mode()
@@ -64,9 +97,9 @@ def large_batch() -> Result:
     return compare("tutorial C, 30 × 200 tokens / torch.nn.TransformerEncoder", times["ours"], times["torch"], 1.0)
 
 
-def traced(encoder: Encoder, x: Tensor, keep: Callable[[str], bool]) -> None:
+def traced(forward: Callable[..., Tensor], keep: Callable[[str], bool]) -> None:
     """One pass whose trace is dropped at the end."""
-    encoder.encode(x, trace=Trace(keep))
+    forward(trace=Trace(keep))
 
 
 def everything(name: str) -> bool:

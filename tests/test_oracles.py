@@ -17,6 +17,7 @@ from playground.errors import WeightsError
 from playground.model import causal_mask
 from playground.model.attention import Attention
 from playground.model.feedforward import FeedForward
+from playground.model.masks import AttentionMask
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids
 from playground.presets import PRESETS
@@ -119,10 +120,10 @@ def test_the_additive_causal_mask_is_the_boolean_one() -> None:
     mask = causal_mask(oracle.sizes["seq_len"])
     added = torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)
     assert torch.equal(added[0], oracle.arrays["mask"])
-    out = attention(oracle.arrays["x"], mask[:, None], trace)
+    out = attention(oracle.arrays["x"], AttentionMask(mask[:, None]), trace)
     assert_close(trace["pattern"], oracle.arrays["attention"][0], ON_ATTENTION)
     assert_close(out, oracle.arrays["output"], ON_OUTPUTS)
-    assert_close(attention(oracle.arrays["x"], mask[:, None]), oracle.arrays["output"], ON_OUTPUTS)
+    assert_close(attention(oracle.arrays["x"], AttentionMask(mask[:, None])), oracle.arrays["output"], ON_OUTPUTS)
 
 
 KINDS = ("weight", "bias")

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float32]
+from playground.runs.arrays import Array
 
 
 def entropy(patterns: Array) -> Array:

@@ -17,6 +17,7 @@ from playground.errors import InputError
 from playground.model import Encoder, causal_mask
 from playground.model.blocks import EncoderBlock
 from playground.model.init import Embedding
+from playground.model.masks import UNMASKED, AttentionMask
 
 Array = NDArray[np.float64]
 
@@ -70,7 +71,7 @@ def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, caus
     Raises:
         InputError: the encoder has no token table, or the sentence is longer than its position table.
     """
-    mask = causal_mask(len(ids), ids.device)[:, None] if causal else None  # (1, 1, T, T)
+    mask = AttentionMask(causal_mask(len(ids), ids.device)[:, None]) if causal else UNMASKED  # (1, 1, T, T)
     x = embedded = encoder.embed(ids[None])  # (1, T, D)
     blocks: list[tuple[EncoderBlock, Tensor, Tensor]] = []
     for block in encoder.layers[:n_layers]:

@@ -3,21 +3,20 @@
 Legend: T real tokens, D = d_model; padding never counts.
 """
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.analysis.tex import factor, number
 from playground.config import ModelConfig
 from playground.errors import InputError
+from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-
-Array = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -37,21 +36,9 @@ class NormPoint:
 
 def norm_points(run: Run) -> list[NormPoint]:
     """Every norm, in the order of the computation."""
-    inputs = {"embed.norm": "embed.sum"} if run.config.embedding_norm else {}
-    block_input = "embed.out"
-    for i in range(run.config.n_layers):
-        layer = f"layers.{i}"
-        if run.config.norm_placement == "pre":
-            inputs[f"{layer}.norm1"], inputs[f"{layer}.norm2"] = block_input, f"{layer}.resid_mid"
-        else:
-            inputs[f"{layer}.norm1"], inputs[f"{layer}.norm2"] = f"{layer}.resid_mid", f"{layer}.resid_post"
-        block_input = f"{layer}.out"
-    if run.config.final_norm:
-        inputs["final_norm"] = block_input
-    real = ~run.padding
-    return [
-        NormPoint(name, run.arrays[before][real], run.arrays[f"{name}.out"][real]) for name, before in inputs.items()
-    ]
+    real, arrays = ~run.padding, run.arrays
+    names = [name.removesuffix(".in") for name in arrays if re.search(r"norm\d?\.in$", name)]
+    return [NormPoint(name, arrays[f"{name}.in"][real], arrays[f"{name}.out"][real]) for name in names]
 
 
 def norm_statistics(points: list[NormPoint]) -> pd.DataFrame:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 
 from playground.analysis.streams import l2
 from playground.analysis.tex import factor, number
@@ -16,9 +15,8 @@ from playground.config import ModelConfig, Positions
 from playground.errors import InputError
 from playground.model import Encoder, causal_and_padding
 from playground.model.positions import frequencies, sinusoids
+from playground.runs.arrays import Array
 from playground.text import Batch
-
-Array = NDArray[np.float32]
 
 ROUNDING = 1e-5
 """A difference up to this share of the output's largest number is taken for rounding."""

@@ -66,7 +66,7 @@ def _embedding(walk: Walk) -> Step:
 
 
 def _projections(walk: Walk) -> Step:
-    learned, x = walk.layer.learned, walk.attention_input
+    learned, x = walk.layer.learned, walk.layer["attn.in"]
     lines, results, traced = [], [], []
     for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j"), ("v", walk.key, "j")):
         weight, bias = learned[f"{name}.weight"][walk.head], learned[f"{name}.bias"][walk.head]
@@ -142,7 +142,7 @@ def _first_residual(walk: Walk) -> Step:
 
 
 def _second_residual(walk: Walk) -> Step:
-    base = "x'_t" if walk.pre_norm else "y_t"
+    base = "x'_t" if walk.config.norm_placement == "pre" else "y_t"
     return _residual(walk, r"x''_t", (base, "f_t"), walk.second_sum, "resid_post")
 
 
@@ -165,7 +165,7 @@ def _second_norm(walk: Walk) -> Step:
 
 
 def _norm(walk: Walk, name: str) -> Step:
-    out, formulas, lines = _normalise(walk, name, walk.norm_input(name))
+    out, formulas, lines = _normalise(walk, name, walk.of_query(f"{name}.in"))
     return Step(formulas, lines, out, walk.of_query(f"{name}.out"))
 
 
@@ -184,7 +184,7 @@ def _normalise(walk: Walk, name: str, x: Array) -> tuple[Array, tuple[str, ...],
 
 
 def _feed_forward(walk: Walk) -> Step:
-    learned, x, hidden = walk.layer.learned, walk.feed_forward_input[walk.query], walk.of_query("ffn.hidden")
+    learned, x, hidden = walk.layer.learned, walk.of_query("ffn.in"), walk.of_query("ffn.hidden")
     definition, activate = _ACTIVATIONS[walk.config.activation]
     w1, b1, w2, b2 = (learned[name] for name in ("up.weight", "up.bias", "down.weight", "down.bias"))
     up = float(w1[0].astype(np.float64) @ x + b1[0])

@@ -8,12 +8,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from playground.config import ModelConfig
+from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-
-Array = NDArray[np.float32]
 
 
 def l2(vectors: Array) -> Array:

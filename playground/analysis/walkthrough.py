@@ -48,11 +48,6 @@ class Walk:
         return self.layer.run.config
 
     @property
-    def pre_norm(self) -> bool:
-        """Whether norms stand before the sublayers."""
-        return self.config.norm_placement == "pre"
-
-    @property
     def allowed(self) -> NDArray[np.bool_]:
         """(T,) bool: the keys that the query may attend to."""
         keys: NDArray[np.bool_] = self.layer.run.allowed[self.query]
@@ -70,16 +65,6 @@ class Walk:
         return row
 
     @property
-    def attention_input(self) -> Array:
-        """What queries, keys and values are made of: (T, D)."""
-        return self.layer["norm1.out"] if self.pre_norm else self.layer.block_input
-
-    @property
-    def feed_forward_input(self) -> Array:
-        """(T, D)."""
-        return self.layer["norm2.out"] if self.pre_norm else self.layer["norm1.out"]
-
-    @property
     def first_sum(self) -> tuple[Array, Array]:
         """The two vectors (D,) that the first residual connection adds."""
         return self.layer.block_input[self.query], self.of_query("attn.out")
@@ -87,13 +72,7 @@ class Walk:
     @property
     def second_sum(self) -> tuple[Array, Array]:
         """The two vectors (D,) that the second residual connection adds."""
-        return self.of_query("resid_mid" if self.pre_norm else "norm1.out"), self.of_query("ffn.out")
-
-    def norm_input(self, name: str) -> Array:
-        """The vector (D,) that `norm1` or `norm2` is given."""
-        if self.pre_norm:
-            return self.layer.block_input[self.query] if name == "norm1" else self.of_query("resid_mid")
-        return self.of_query("resid_mid" if name == "norm1" else "resid_post")
+        return self.layer.second_stream[self.query], self.of_query("ffn.out")
 
     def dot_products(self) -> Array:
         """The query with every key, (T,), before scale and mask."""

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from playground.config import ModelConfig
 from playground.model.dropout import Dropout
 from playground.model.init import Linear
+from playground.model.masks import UNMASKED, AttentionMask
 from playground.model.trace import UNTRACED, Trace
 
 
@@ -18,7 +19,7 @@ def attend(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    mask: Tensor | None = None,
+    mask: AttentionMask = UNMASKED,
     dropout: Dropout | None = None,
     trace: Trace = UNTRACED,
 ) -> Tensor:
@@ -26,7 +27,7 @@ def attend(
 
     Args:
         q: (B, H, Tq, d_head). k, v: (B, H, Tk, d_head).
-        mask: bool, broadcast to (B, H, Tq, Tk), True = may attend. A query that may attend to nothing gets zeros.
+        mask: who may attend to whom. A query that may attend to nothing gets zeros.
         dropout: what zeroes weights of the pattern.
         trace: notes `scores` and `pattern`; where neither it nor dropout does anything, torch's fused kernel computes
             the same.
@@ -36,16 +37,16 @@ def attend(
     """
     dropping = dropout is not None and dropout.drops
     if not (trace.recording or dropping):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.allowed)
     scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (B, H, Tq, Tk)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
+    if mask.hidden is not None:
+        scores = scores.masked_fill_(mask.hidden, -math.inf)
     pattern = trace.record("scores", scores).softmax(dim=-1)  # (B, H, Tq, Tk)
-    if mask is not None:
+    if mask.empty_queries is not None:
         # A row of −inf alone has no softmax; its weights, and their gradients, are zero.
-        pattern = pattern.masked_fill(~mask, 0.0)
+        pattern = pattern.masked_fill(mask.empty_queries, 0.0)
     trace.record("pattern", pattern)
-    return (pattern if dropout is None else dropout(pattern)) @ v
+    return (pattern if dropout is None else dropout(pattern, trace, "weight_dropout")) @ v
 
 
 class Attention(nn.Module):
@@ -66,15 +67,15 @@ class Attention(nn.Module):
         self.dropout = Dropout(config.dropout, "residual")
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, trace: Trace = UNTRACED, memory: Tensor | None = None
+        self, x: Tensor, mask: AttentionMask = UNMASKED, trace: Trace = UNTRACED, memory: Tensor | None = None
     ) -> Tensor:
         """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or itself → (B, Tq, d_model); mask as in `attend`."""
-        q, k, v = self.project(x, memory)
+        q, k, v = self.project(trace.record("in", x), memory)
         trace.record("q", q)
         trace.record("k", k)
         trace.record("v", v)
         z = trace.record("z", attend(q, k, v, mask, self.weight_dropout, trace))
-        return trace.record("out", self.dropout(self.o(self.merge(z))))
+        return trace.record("out", self.dropout(self.o(self.merge(z)), trace))
 
     def project(self, x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """x (B, Tq, d_model) → q (B, H, Tq, d_head); memory (B, Tk, d_model), x if None → k, v (B, H, Tk, d_head)."""

@@ -6,11 +6,13 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
+from playground.model.trace import UNTRACED, Trace
+
 Point = Literal["positions", "attention", "feed-forward", "residual"]
 """Where a model drops: the embedded tokens, once positions are added; attention weights; the feed-forward's hidden
 layer; what each sublayer adds to the residual stream."""
 
-POINTS: tuple[Point, ...] = get_args(Point)
+DROPOUT_POINTS: tuple[Point, ...] = get_args(Point)
 
 
 class Dropout(nn.Module):
@@ -34,11 +36,14 @@ class Dropout(nn.Module):
         """Whether anything is dropped now."""
         return self.training and self.p > 0
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x, of any shape, with its zeros."""
-        if not self.drops:
+    def forward(self, x: Tensor, trace: Trace = UNTRACED, name: str = "dropout") -> Tensor:
+        """x, of any shape, with its zeros; in train mode a trace notes both as `name`.in and `name`.out."""
+        if not self.training:
             return x
-        return x * torch.empty_like(x).bernoulli_(1 - self.p, generator=self.generator).div_(1 - self.p)
+        trace.record(f"{name}.in", x)
+        if self.p > 0:
+            x = x * torch.empty_like(x).bernoulli_(1 - self.p, generator=self.generator).div_(1 - self.p)
+        return trace.record(f"{name}.out", x)
 
 
 def set_dropout(

@@ -11,7 +11,7 @@ from playground.model.dropout import Dropout
 from playground.model.init import Embedding
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids
-from playground.model.trace import UNTRACED, Trace
+from playground.model.trace import UNTRACED, Trace, or_untraced
 
 
 class Embeddings(nn.Module):
@@ -34,7 +34,7 @@ class Embeddings(nn.Module):
         self.norm = build_norm(config) if config.embedding_norm else None
         self.dropout = Dropout(config.dropout, "positions")
 
-    def forward(self, ids: Tensor, trace: Trace | None = None) -> Tensor:
+    def forward(self, ids: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
         """Embed ids (B, T) int64 → (B, T, d_model).
 
         Raises:
@@ -49,9 +49,9 @@ class Embeddings(nn.Module):
             x = x * math.sqrt(self.config.d_model)
         return self.place(x, trace)
 
-    def place(self, x: Tensor, trace: Trace | None = None) -> Tensor:
+    def place(self, x: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
         """Add positions and segments to vectors (B, T, d_model), then norm and dropout where the config has them."""
-        trace = UNTRACED if trace is None else trace
+        trace = or_untraced(trace)
         trace.record("tokens", x)
         if self.config.positions != "none":
             x = x + self.position_vectors(x.shape[1])
@@ -60,7 +60,7 @@ class Embeddings(nn.Module):
         x = trace.record("sum", x)
         if self.norm is not None:
             x = self.norm(x, trace.scope("norm"))
-        return trace.record("out", self.dropout(x))
+        return trace.record("out", self.dropout(x, trace))
 
     def position_vectors(self, n_tokens: int) -> Tensor:
         """Return the first T rows of the position table: (T, d_model).

@@ -9,9 +9,9 @@ from playground.config import ModelConfig
 from playground.model.blocks import EncoderBlock
 from playground.model.embedding import Embeddings, check_vectors
 from playground.model.init import initialise
-from playground.model.masks import over_heads
+from playground.model.masks import AttentionMask, over_heads
 from playground.model.norms import build_norm
-from playground.model.trace import UNTRACED, Trace
+from playground.model.trace import UNTRACED, Trace, or_untraced
 
 
 class Encoder(nn.Module):
@@ -36,7 +36,7 @@ class Encoder(nn.Module):
             initialise(self, seed)
         self.eval()
 
-    def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = None) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """Encode token ids.
 
         Args:
@@ -50,21 +50,21 @@ class Encoder(nn.Module):
         Raises:
             InputError: ids or mask have another shape, or the sentence is longer than the config's max_len.
         """
-        trace = UNTRACED if trace is None else trace
+        trace = or_untraced(trace)
         return self.encode(self.embed(ids, trace.scope("embed")), mask, trace)
 
-    def embed_vectors(self, x: Tensor, trace: Trace | None = None) -> Tensor:
+    def embed_vectors(self, x: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
         """Place raw vectors (B, T, d_model) as `embed` places rows of its table (tutorials B and C)."""
         check_vectors(x, self.config.d_model)
-        return self.embed.place(x, None if trace is None else trace.scope("embed"))
+        return self.embed.place(x, or_untraced(trace).scope("embed"))
 
-    def encode(self, x: Tensor, mask: Tensor | None = None, trace: Trace | None = None) -> Tensor:
+    def encode(self, x: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """Run embedded vectors (B, T, d_model) through the blocks; mask and trace as in `forward`."""
         check_vectors(x, self.config.d_model)
-        trace = UNTRACED if trace is None else trace
-        mask = over_heads(mask, x.shape[0], x.shape[1], x.shape[1])
+        trace = or_untraced(trace)
+        prepared = AttentionMask(over_heads(mask, x.shape[0], x.shape[1], x.shape[1]))
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, trace.scope(f"layers.{i}"))
+            x = layer(x, prepared, trace.scope(f"layers.{i}"))
         if self.final_norm is not None:
             x = self.final_norm(x, trace.scope("final_norm"))
         return trace.record("final", x)

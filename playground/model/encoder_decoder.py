@@ -10,7 +10,7 @@ from playground.errors import ConfigError
 from playground.model.decoder import Decoder
 from playground.model.encoder import Encoder
 from playground.model.init import Linear, initialise
-from playground.model.trace import UNTRACED, Trace
+from playground.model.trace import UNTRACED, Trace, or_untraced
 
 
 class EncoderDecoder(nn.Module):
@@ -47,7 +47,7 @@ class EncoderDecoder(nn.Module):
         tgt_ids: Tensor,
         src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None,
-        trace: Trace | None = None,
+        trace: Trace | None = UNTRACED,
     ) -> Tensor:
         """Score every target word as the one after each target token.
 
@@ -67,9 +67,9 @@ class EncoderDecoder(nn.Module):
         """
         return self.decode(tgt_ids, self.encode(src_ids, src_mask, trace), src_mask, tgt_mask, trace)
 
-    def encode(self, src_ids: Tensor, src_mask: Tensor | None = None, trace: Trace | None = None) -> Tensor:
+    def encode(self, src_ids: Tensor, src_mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """Read the source once: (B, Ts) → memory (B, Ts, d_model); arguments as in `forward`."""
-        trace = UNTRACED if trace is None else trace
+        trace = or_untraced(trace)
         return self.encoder(src_ids, src_mask, trace.scope("encoder"))  # type: ignore[no-any-return]
 
     def decode(
@@ -78,9 +78,9 @@ class EncoderDecoder(nn.Module):
         memory: Tensor,
         src_mask: Tensor | None = None,
         tgt_mask: Tensor | None = None,
-        trace: Trace | None = None,
+        trace: Trace | None = UNTRACED,
     ) -> Tensor:
         """Score the words after the target, beside the memory from `encode` → logits (B, Tt, tgt_vocab_size)."""
-        trace = UNTRACED if trace is None else trace
+        trace = or_untraced(trace)
         x = self.decoder(tgt_ids, memory, src_mask, tgt_mask, trace.scope("decoder"))  # (B, Tt, d_model)
         return trace.record("logits", self.fc(x))

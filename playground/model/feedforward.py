@@ -32,5 +32,6 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
         """x (B, T, d_model) → (B, T, d_model)."""
         activation = self.activation if trace.recording else self.unwatched
-        hidden = trace.record("hidden", activation(trace.record("up", self.up(x))))  # (B, T, d_ff)
-        return trace.record("out", self.dropout(self.down(self.hidden_dropout(hidden))))
+        up = trace.record("up", self.up(trace.record("in", x)))  # (B, T, d_ff)
+        hidden = self.hidden_dropout(trace.record("hidden", activation(up)), trace, "hidden_dropout")
+        return trace.record("out", self.dropout(self.down(hidden), trace))

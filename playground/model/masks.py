@@ -1,9 +1,39 @@
 """Boolean masks: True = may attend. Built once per pass, then only broadcast."""
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
 from playground.errors import InputError
+
+
+class AttentionMask:
+    """A mask as every layer of one pass reads it; what is derived from it is computed at most once.
+
+    Args:
+        allowed: bool, broadcast to (B, H, Tq, Tk), True = may attend; None hides nothing.
+    """
+
+    def __init__(self, allowed: Tensor | None = None) -> None:
+        self.allowed = allowed
+
+    @cached_property
+    def hidden(self) -> Tensor | None:
+        """The mask inverted, or None where it hides nothing."""
+        return None if self.allowed is None or bool(self.allowed.all()) else ~self.allowed
+
+    @cached_property
+    def empty_queries(self) -> Tensor | None:
+        """(B or 1, 1, Tq or 1, 1), True = a query that may attend to nothing; None where there is no such query."""
+        if self.hidden is None:
+            return None
+        empty = self.hidden.all(dim=-1, keepdim=True)
+        return empty if bool(empty.any()) else None
+
+
+UNMASKED = AttentionMask()
+"""Hides nothing: the default of every layer."""
 
 
 def causal_mask(n_tokens: int, device: torch.device | None = None) -> Tensor:

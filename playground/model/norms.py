@@ -21,7 +21,7 @@ class LayerNorm(nn.Module):
         """gain · (x − mean) / √(variance + eps) + bias; torch computes it, in one step if unwatched."""
         if not trace.recording:
             return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.eps)
-        normalized = trace.record("normalized", F.layer_norm(x, self.gain.shape, eps=self.eps))
+        normalized = trace.record("normalized", F.layer_norm(trace.record("in", x), self.gain.shape, eps=self.eps))
         return trace.record("out", torch.addcmul(self.bias, self.gain, normalized))
 
 
@@ -36,7 +36,7 @@ class ScalarNorm(nn.Module):
 
     def forward(self, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
         """Normalise by mean and standard deviation, divided by d_model − 1."""
-        deviation, mean = torch.std_mean(x, dim=-1, correction=1, keepdim=True)
+        deviation, mean = torch.std_mean(trace.record("in", x), dim=-1, correction=1, keepdim=True)
         normalized = trace.record("normalized", (x - mean) / (deviation + self.eps))
         return trace.record("out", torch.addcmul(self.bias, self.gain, normalized))
 
@@ -51,7 +51,7 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
         """Normalise by the root of the mean square."""
-        rms = torch.sqrt(x.square().mean(dim=-1, keepdim=True) + self.eps)
+        rms = torch.sqrt(trace.record("in", x).square().mean(dim=-1, keepdim=True) + self.eps)
         normalized = trace.record("normalized", x / rms)
         return trace.record("out", self.gain * normalized)
 
@@ -60,8 +60,8 @@ class NoNorm(nn.Module):
     """Hand the input on unchanged."""
 
     def forward(self, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
-        """Record the same tensor at both points, so that a trace has the same names for every norm."""
-        return trace.record("out", trace.record("normalized", x))
+        """Record the same tensor at all three points, so that a trace has the same names for every norm."""
+        return trace.record("out", trace.record("normalized", trace.record("in", x)))
 
 
 def build_norm(config: ModelConfig) -> nn.Module:

@@ -15,19 +15,30 @@ class Trace(Mapping[str, Tensor]):
     | `embed.tokens` | (B, T, D) | rows of the token table, times √D where the config says so |
     | `embed.sum` | (B, T, D) | with positions and segments, before any norm |
     | `embed.out` | (B, T, D) | what enters the first block |
+    | `layers.i.attn.in`, `layers.i.ffn.in` | (B, T, D) | what the sublayer reads |
     | `layers.i.attn.q`, `.k`, `.v` | (B, H, T, d_head) | projections, cut into heads |
     | `layers.i.attn.scores` | (B, H, Tq, Tk) | q·k / √d_head, −inf where masked |
     | `layers.i.attn.pattern` | (B, H, Tq, Tk) | softmax of the scores, before dropout |
     | `layers.i.attn.z` | (B, H, T, d_head) | each head's weighted sum of values |
     | `layers.i.attn.out`, `layers.i.ffn.out` | (B, T, D) | what the sublayer hands to the residual stream |
     | `layers.i.ffn.up`, `.hidden` | (B, T, d_ff) | before and after the activation |
+    | `layers.i.norm1.in`, `norm2.…` | (B, T, D) | what the norm reads |
     | `layers.i.norm1.normalized`, `norm2.…` | (B, T, D) | after dividing, before gain and bias |
     | `layers.i.norm1.out`, `norm2.…` | (B, T, D) | after gain and bias |
     | `layers.i.resid_mid` | (B, T, D) | block input + attn.out, before any post-norm |
     | `layers.i.resid_post` | (B, T, D) | the feed-forward's input stream + ffn.out, before any post-norm |
     | `layers.i.out` | (B, T, D) | what leaves the block |
-    | `embed.norm.…`, `final_norm.…` | (B, T, D) | the same two points of these norms, where the config has them |
+    | `embed.norm.…`, `final_norm.…` | (B, T, D) | the same three points of these norms, where the config has them |
     | `final` | (B, T, D) | what leaves the encoder |
+
+    In train mode, every dropout notes what it reads and what it hands on, `….in` and `….out`:
+
+    | name | shape | what drops |
+    |-|-|-|
+    | `embed.dropout.…` | (B, T, D) | embedded tokens |
+    | `layers.i.attn.weight_dropout.…` | (B, H, Tq, Tk) | attention weights |
+    | `layers.i.attn.dropout.…`, `layers.i.ffn.dropout.…` | (B, T, D) | what the sublayer adds to the stream |
+    | `layers.i.ffn.hidden_dropout.…` | (B, T, d_ff) | the feed-forward's hidden layer |
     """
 
     recording = True
@@ -62,7 +73,7 @@ class Trace(Mapping[str, Tensor]):
 
 
 class _Untraced(Trace):
-    """Records nothing: the default, so that no line of a forward pass asks whether it is watched."""
+    """Records nothing, so that no line of a forward pass asks whether it is watched."""
 
     recording = False
 
@@ -74,3 +85,9 @@ class _Untraced(Trace):
 
 
 UNTRACED = _Untraced()
+"""The default of every forward pass."""
+
+
+def or_untraced(trace: Trace | None) -> Trace:
+    """The trace, or `UNTRACED` for a caller of a whole model who passes None."""
+    return UNTRACED if trace is None else trace

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_and_padding
+from playground.runs.arrays import Array, first_sentence, freeze
 from playground.runs.budget import check_kept
 from playground.text import Batch
-
-Array = NDArray[np.float32]
 
 _LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
 """Intermediates that no page needs of every layer at once; the rest of the trace is kept."""
@@ -54,7 +53,7 @@ class Run:
 
 def on_every_page(name: str) -> bool:
     """Whether a point of the trace is among those that are kept of every layer."""
-    return not name.endswith(_LEFT_OUT)
+    return not name.endswith(_LEFT_OUT) and "dropout." not in name
 
 
 def run(
@@ -92,20 +91,18 @@ def run(
             torch.cuda.synchronize(device)
     seconds = time.perf_counter() - started
 
-    arrays = {name: tensor[0].cpu().numpy() for name, tensor in trace.items()}
     padding = ~batch.mask[sentence].numpy()
     n_padding = int(padding.sum())
     special = np.array([*batch.special[sentence], *[True] * n_padding])
     allowed = np.broadcast_to(mask[0].cpu().numpy(), (n_tokens, n_tokens))
-    for array in (*arrays.values(), padding, special):
-        array.flags.writeable = False
+    freeze(padding, special)
     return Run(
         config=encoder.config,
         tokens=(*batch.tokens[sentence], *["[PAD]"] * n_padding),
         special=special,
         padding=padding,
         allowed=allowed,
-        arrays=arrays,
+        arrays=first_sentence(trace),
         device=device.type,
         seconds=seconds,
     )

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
-from playground.runs.encoder_run import Array, Run, run
+from playground.runs.arrays import Array, to_array
+from playground.runs.encoder_run import Run, run
 from playground.text import Batch
 
 
@@ -42,18 +43,23 @@ class LayerRun:
         """What enters the block: (T, D)."""
         return self.run.arrays[f"layers.{self.layer - 1}.out" if self.layer else "embed.out"]
 
+    @property
+    def second_stream(self) -> Array:
+        """What the second residual connection adds to the feed-forward's output: (T, D)."""
+        return self["resid_mid" if self.run.config.norm_placement == "pre" else "norm1.out"]
+
 
 def trace_layer(encoder: Encoder, batch: Batch, sentence: int, layer: int, *, causal: bool = False) -> LayerRun:
-    """Run one sentence and keep all of one layer; arguments and errors as in `engine.run`."""
-    result = run(encoder, batch, sentence, causal=causal, keep=lambda name: belongs(name, layer))
+    """Run one sentence and keep all of one layer; arguments and errors as in `encoder_run.run`."""
+    result = run(encoder, batch, sentence, causal=causal, keep=lambda name: is_of_layer(name, layer))
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])
-    merged = _frozen(block.attn.merge(z[None])[0])
+    merged = to_array(block.attn.merge(z[None])[0], copy=True)
     learned = _embedding_numbers(encoder, len(result.tokens)) | _block_numbers(block)
-    return LayerRun(result, layer, merged, {name: _frozen(tensor) for name, tensor in learned.items()})
+    return LayerRun(result, layer, merged, {name: to_array(tensor, copy=True) for name, tensor in learned.items()})
 
 
-def belongs(name: str, layer: int) -> bool:
+def is_of_layer(name: str, layer: int) -> bool:
     """Whether a point of the trace is the embeddings', this layer's, or what enters it."""
     return name.startswith(("embed.", f"layers.{layer}.")) or name == f"layers.{layer - 1}.out"
 
@@ -87,10 +93,3 @@ def _block_numbers(block: EncoderBlock) -> dict[str, Tensor]:
 
 def _norm_numbers(name: str, norm: nn.Module) -> dict[str, Tensor]:
     return {f"{name}.{part}": tensor for part, tensor in norm.named_parameters()}
-
-
-def _frozen(tensor: Tensor) -> Array:
-    """A copy, so that no more of the weights stays in memory than is shown."""
-    array: Array = tensor.detach().cpu().numpy().copy()
-    array.flags.writeable = False
-    return array

@@ -15,13 +15,13 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.model import EncoderDecoder, Trace, causal_mask
 from playground.model.masks import no_peek
+from playground.runs.arrays import Array, freeze, stack_layers, to_array
 from playground.runs.budget import check_pair_patterns
-from playground.runs.encoder_run import Array
 from playground.text import Batch
 
 Mask = NDArray[np.bool_]
 
-POINTS = {
+ATTENTION_POINTS = {
     "encoder self": "encoder.layers.{}.attn.pattern",
     "decoder self": "decoder.layers.{}.self_attn.pattern",
     "cross": "decoder.layers.{}.cross_attn.pattern",
@@ -58,7 +58,7 @@ class PairRun:
         source: what the encoder read.
         target: what the decoder was given.
         masks: (T…, T…) bool, True = may attend, by name; see `build_masks`.
-        patterns: (L, H, Tq, Tk), attention by the names of `POINTS`.
+        patterns: (L, H, Tq, Tk), attention by the names of `ATTENTION_POINTS`.
         logits: (Tt, V), a score for each target word as the one after each target token.
         device: where it ran.
         seconds: how long the forward pass took.
@@ -134,31 +134,24 @@ def run_pair(model: EncoderDecoder, source: Batch, target: Batch, sentence: int 
             torch.cuda.synchronize(device)
     seconds = time.perf_counter() - started
 
-    patterns = {attention: stacked(trace, point, config.n_layers) for attention, point in POINTS.items()}
-    run = PairRun(
+    patterns = {
+        attention: stack_layers(trace, point, range(config.n_layers)) for attention, point in ATTENTION_POINTS.items()
+    }
+    mask_arrays = {name: mask[0].cpu().numpy() for name, mask in masks.items()}
+    freeze(*mask_arrays.values())
+    return PairRun(
         config=config,
         source=_side(source, sentence),
         target=_side(target, line),
-        masks={name: mask[0].cpu().numpy() for name, mask in masks.items()},
+        masks=mask_arrays,
         patterns=patterns,
-        logits=logits[0].cpu().numpy(),
+        logits=to_array(logits[0]),
         device=device.type,
         seconds=seconds,
     )
-    for array in (*run.masks.values(), run.logits):
-        array.flags.writeable = False
-    return run
-
-
-def stacked(trace: Mapping[str, Tensor], point: str, n_layers: int) -> Array:
-    """One point of every layer, of a trace's first sentence: (L, …), read-only; `{}` in the point is the layer."""
-    array: Array = np.stack([trace[point.format(i)][0].cpu().numpy() for i in range(n_layers)])
-    array.flags.writeable = False
-    return array
 
 
 def _side(batch: Batch, sentence: int) -> Side:
     padding, ids = ~batch.mask[sentence].numpy(), batch.ids[sentence].numpy().copy()
-    for array in (padding, ids):
-        array.flags.writeable = False
+    freeze(padding, ids)
     return Side((*batch.tokens[sentence], *["[PAD]"] * int(padding.sum())), ids, padding)

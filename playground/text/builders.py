@@ -28,7 +28,9 @@ def wordpiece(path: str | PathLike[str]) -> Tokenizer:
     """
     try:
         backend = tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
+    except Exception as error:
+        if type(error) is not Exception:  # which is all that tokenizers raises for a text or a file
+            raise
         raise InputError(f"no tokenizer can be read from {path}: {error}") from error
     return Tokenizer("wordpiece", backend)
 

@@ -75,7 +75,9 @@ class Tokenizer:
             raise InputError(f"max_tokens={max_tokens} leaves no room for the sentence's own tokens")
         try:
             encoding = self._backend.encode(text, add_special_tokens=False)
-        except Exception as error:  # the library raises nothing narrower
+        except Exception as error:
+            if type(error) is not Exception:  # which is all that tokenizers raises for a text or a file
+                raise
             raise InputError(f"the {self.name} tokenizer can't encode {text[:40]!r}: {error}") from error
         cut = max(0, len(encoding.ids) - room)
         encoding.truncate(room)

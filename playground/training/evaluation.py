@@ -8,7 +8,8 @@ from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.model import EncoderDecoder, Trace, causal_and_padding, causal_mask
-from playground.runs.pair_run import POINTS, stacked
+from playground.runs.arrays import stack_layers
+from playground.runs.pair_run import ATTENTION_POINTS
 from playground.training.history import Measure, Snapshot
 from playground.training.network import Network, Tagger
 from playground.training.recipe import Recipe
@@ -108,5 +109,6 @@ def take_snapshot(network: Network, data: Data, recipe: Recipe, step: int, devic
     trace = Trace(keep=lambda name: name.endswith(".pattern"))
     with torch.inference_mode():
         scores(network, data.validation[slice(0, 1)].to(device), recipe, trace)
-    points = {"self": "encoder.layers.{}.attn.pattern"} if isinstance(network, Tagger) else POINTS
-    return Snapshot(step, {name: stacked(trace, point, network.config.n_layers) for name, point in points.items()})
+    points = {"self": "encoder.layers.{}.attn.pattern"} if isinstance(network, Tagger) else ATTENTION_POINTS
+    layers = range(network.config.n_layers)
+    return Snapshot(step, {name: stack_layers(trace, point, layers) for name, point in points.items()})

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.model.dropout import POINTS, set_dropout
+from playground.model.dropout import DROPOUT_POINTS, set_dropout
 from playground.training.architecture import architecture, teacher_config
 from playground.training.augment import augment
 from playground.training.best_weights import BestWeights
@@ -83,7 +83,7 @@ class Trainer:
                 "feed-forward": recipe.dropout_feedforward,
                 "residual": recipe.dropout_residual,
             },
-            {point: generator(recipe.seed, f"dropout {point}", self.device) for point in POINTS},
+            {point: generator(recipe.seed, f"dropout {point}", self.device) for point in DROPOUT_POINTS},
         )
         self.optimizer = build_optimizer(self.network, recipe)
         self._parameters = list(self.network.parameters())

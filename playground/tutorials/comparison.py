@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
 from playground.presets import PRESETS, differences
+from playground.runs.arrays import Array
 from playground.tutorials.table import NAMES
-
-Array = NDArray[np.float32]
 
 SIZES: dict[str, Any] = {"vocab_size": 5, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 64, "max_len": 5}
 """Of the small models that are compared: tutorial B's width, tutorial A's five words."""
 
 _VARIANTS = tuple(name for name in ModelConfig.__dataclass_fields__ if name not in {*SIZES, "dropout"})
 
-POINTS = ("attn.pattern", "attn.z", "attn.out", "resid_mid", "ffn.out", "resid_post", "out")
+COMPARED_POINTS = ("attn.pattern", "attn.z", "attn.out", "resid_mid", "ffn.out", "resid_post", "out")
 """Of a block, in order: what means the same wherever the norms stand."""
 
 APART = 1e-9
@@ -62,7 +60,7 @@ def trace_of(config: ModelConfig, seed: int) -> Trace:
 
 def point_names() -> list[str]:
     """The points at which two variants are compared, in the order of computation."""
-    blocks = [f"layers.{i}.{point}" for i in range(SIZES["n_layers"]) for point in POINTS]
+    blocks = [f"layers.{i}.{point}" for i in range(SIZES["n_layers"]) for point in COMPARED_POINTS]
     return ["embed.out", *blocks, "final"]
 
 

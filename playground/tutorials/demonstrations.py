@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_mask
 from playground.model.attention import attend
+from playground.model.masks import AttentionMask
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids, wavelengths
 
@@ -139,7 +140,7 @@ def minus_a_billion() -> str:
     nothing = torch.zeros(1, 1, 3, 3, dtype=torch.bool)
     filled = (q @ k.transpose(-2, -1)).masked_fill(~nothing, -1e9).softmax(-1)[0, 0, 0]
     trace = Trace()
-    attend(q, k, k, nothing, trace=trace)
+    attend(q, k, k, AttentionMask(nothing), trace=trace)
     rows = [", ".join(f"{weight:.3f}" for weight in row) for row in (filled, trace["pattern"][0, 0, 0])]
     return f"Three keys, all masked: −1e9 attends to ({rows[0]}), this playground to ({rows[1]})."
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import safetensors.torch
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 
 from playground.errors import WeightsError
@@ -45,7 +46,7 @@ def read_tensors(source: bytes | Path) -> dict[str, Tensor]:
     names = _checked_names(data)
     try:
         tensors = safetensors.torch.load(data)
-    except Exception as error:  # the library raises nothing narrower
+    except (SafetensorError, RuntimeError) as error:  # the second is torch's, for shapes that no tensor can have
         raise WeightsError("The file's header does not describe what follows it: the file is damaged.") from error
     return {name: tensors[name].float() if tensors[name].is_floating_point() else tensors[name] for name in names}
 

@@ -87,7 +87,8 @@ def test_every_shape_is_that_of_a_real_pass(config: ModelConfig, n_sentences: in
     mask = causal_and_padding(keys) if causal else keys
     model(ids, mask, trace)
     told = shapes(config, n_sentences, n_tokens, causal)
-    assert [(name, shape) for name, shape in told if name in trace] == [(n, shape_of(t)) for n, t in trace.items()]
+    computed = {name: shape_of(tensor) for name, tensor in trace.items() if not name.endswith(".in")}  # inputs repeat
+    assert [(name, shape) for name, shape in told if name in trace] == list(computed.items())
     others = {name: shape for name, shape in told if name not in trace}
     assert others == between_the_traced_points(model, ids, mask)
     assert len(dict(told)) == len(told)

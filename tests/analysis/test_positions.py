@@ -16,6 +16,7 @@ from playground.analysis import positions
 from playground.analysis.tex import number
 from playground.config import Positions
 from playground.model.positions import sinusoids
+from playground.runs.arrays import Array
 from playground.text import words
 from tests.model.reference import scramble
 from tests.model.strategies import MAX_LEN, configs, modest
@@ -64,7 +65,7 @@ def test_offsets_gather_the_pairs_that_are_as_far_apart() -> None:
 
 @pytest.mark.parametrize("measure", [positions.dot_products, positions.distances])
 def test_sinusoids_of_an_even_width_depend_on_the_offset_alone(
-    measure: Callable[[positions.Array], positions.Array],
+    measure: Callable[[Array], Array],
 ) -> None:
     for doubled in (False, True):
         table = positions.by_offset(measure(sinusoids(40, 16, doubled=doubled).numpy()))

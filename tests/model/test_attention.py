@@ -10,7 +10,7 @@ from playground.config import HeadMerge
 from playground.model.attention import Attention, attend
 from playground.model.dropout import Dropout
 from playground.model.init import initialise
-from playground.model.masks import causal_mask, over_heads
+from playground.model.masks import AttentionMask, causal_mask, over_heads
 from playground.model.trace import UNTRACED
 from tests.model.reference import attention_float64, float64, scramble, vectors
 
@@ -36,8 +36,8 @@ def test_attention_is_the_formulas(mask: Tensor | None, fused: bool, merge: Head
     attention, x, trace = new(fused=fused, merge=merge, n_heads=n_heads), vectors(B, T, 12), Trace()
     mask = over_heads(mask, B, T, T)
     out, pattern = attention_float64(attention, float64(x), np.ones(1, bool) if mask is None else mask.numpy())
-    np.testing.assert_allclose(float64(attention(x, mask)), out, atol=1e-5, rtol=0)
-    np.testing.assert_allclose(float64(attention(x, mask, trace)), out, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(float64(attention(x, AttentionMask(mask))), out, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(float64(attention(x, AttentionMask(mask), trace)), out, atol=1e-5, rtol=0)
     np.testing.assert_allclose(float64(trace["pattern"]), pattern, atol=1e-6, rtol=0)
 
 
@@ -54,7 +54,8 @@ def test_fused_and_separate_projections_agree() -> None:
 
 def test_queries_and_keys_may_differ_in_number() -> None:
     q, k, v = vectors(2, 3, 4, 5, seed=1), vectors(2, 3, 7, 5, seed=2), vectors(2, 3, 7, 6, seed=3)
-    mask, trace = torch.rand(2, 1, 4, 7, generator=torch.Generator().manual_seed(4)) < 0.5, Trace()
+    allowed = torch.rand(2, 1, 4, 7, generator=torch.Generator().manual_seed(4)) < 0.5
+    mask, trace = AttentionMask(allowed), Trace()
     torch.testing.assert_close(attend(q, k, v, mask, trace=trace), attend(q, k, v, mask))
     assert trace["pattern"].shape == (2, 3, 4, 7)
 
@@ -82,7 +83,7 @@ def test_huge_scores_do_not_overflow() -> None:
 def test_the_pattern_is_noted_before_dropout() -> None:
     attention, trace = new().train(), Trace()
     attention.weight_dropout.p = 0.5
-    attention(vectors(B, T, 12), None, trace)
+    attention(vectors(B, T, 12), trace=trace)
     torch.testing.assert_close(trace["pattern"].sum(-1), torch.ones(B, 4, T))
     expected = trace["pattern"] @ trace["v"]
     assert not torch.allclose(trace["z"], expected, atol=1e-2)

@@ -12,7 +12,7 @@ from playground.model import causal_and_padding, causal_mask
 from playground.model.attention import Attention
 from playground.model.decoder import Decoder, DecoderBlock
 from playground.model.init import initialise
-from playground.model.masks import no_peek
+from playground.model.masks import AttentionMask, no_peek
 from tests.model.reference import scramble, torch_decoder_layer, vectors
 
 B, T_SOURCE, T_TARGET, D_MODEL = 3, 7, 5, 24
@@ -55,8 +55,12 @@ def test_a_block_is_torchs_layer(norm_placement: NormPlacement, activation: Acti
     x, memory = vectors(B, T_TARGET, D_MODEL), vectors(B, T_SOURCE, D_MODEL, seed=3)
     (mask, memory_mask), theirs = MASKS[masks]
     expected = torch_decoder_layer(config, block.state_dict())(x, memory, **theirs)
-    torch.testing.assert_close(block(x, memory, mask, memory_mask), expected, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(block(x, memory, mask, memory_mask, Trace()), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        block(x, memory, AttentionMask(mask), AttentionMask(memory_mask)), expected, atol=1e-5, rtol=1e-5
+    )
+    torch.testing.assert_close(
+        block(x, memory, AttentionMask(mask), AttentionMask(memory_mask), Trace()), expected, atol=1e-5, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("norm_placement", ["post", "pre"])
@@ -69,7 +73,9 @@ def test_gradients_reach_target_and_memory_as_torchs_do(norm_placement: NormPlac
     weighting = vectors(B, T_TARGET, D_MODEL, seed=4)
     x.requires_grad_()
     memory.requires_grad_()
-    ours = torch.autograd.grad((block(x, memory, mask, memory_mask) * weighting).sum(), (x, memory))
+    ours = torch.autograd.grad(
+        (block(x, memory, AttentionMask(mask), AttentionMask(memory_mask)) * weighting).sum(), (x, memory)
+    )
     expected = torch.autograd.grad((layer(x, memory, **theirs) * weighting).sum(), (x, memory))
     torch.testing.assert_close(ours, expected, atol=1e-4, rtol=1e-4)
 
@@ -85,7 +91,9 @@ def test_fused_cross_attention_takes_queries_from_the_target_alone(merge: HeadMe
             getattr(fused.qkv, kind).copy_(torch.stack(heads, dim=1).flatten(0, 2))
             getattr(fused.o, kind).copy_(getattr(separate.o, kind))
     x, memory = vectors(B, T_TARGET, D_MODEL), vectors(B, T_SOURCE, D_MODEL, seed=3)
-    outputs = [attention.eval()(x, SOURCE[:, None, None], memory=memory) for attention in (separate, fused)]
+    outputs = [
+        attention.eval()(x, AttentionMask(SOURCE[:, None, None]), memory=memory) for attention in (separate, fused)
+    ]
     torch.testing.assert_close(outputs[0], outputs[1])
 
 
@@ -98,7 +106,8 @@ def test_attending_to_oneself_is_self_attention() -> None:
 def traced(config: ModelConfig) -> tuple[Tensor, Tensor, Trace]:
     """The input and output of a block, and its trace."""
     trace, x, memory = Trace(), vectors(B, T_TARGET, D_MODEL), vectors(B, T_SOURCE, D_MODEL, seed=3)
-    out = block_of(config)(x, memory, causal_mask(T_TARGET)[:, None], SOURCE[:, None, None], trace)
+    mask, memory_mask = AttentionMask(causal_mask(T_TARGET)[:, None]), AttentionMask(SOURCE[:, None, None])
+    out = block_of(config)(x, memory, mask, memory_mask, trace)
     return x, out, trace
 
 
@@ -108,6 +117,9 @@ def test_each_sublayer_is_added_to_the_stream_post_norm(residual: bool) -> None:
     points = [("resid_mid", x, "self_attn"), ("resid_cross", trace["norm1.out"], "cross_attn")]
     for point, stream, sublayer in [*points, ("resid_post", trace["norm2.out"], "ffn")]:
         assert torch.equal(trace[point], trace[f"{sublayer}.out"] + (stream if residual else 0))
+    inputs = {"self_attn": x, "norm1": trace["resid_mid"], "cross_attn": trace["norm1.out"]}
+    inputs |= {"norm2": trace["resid_cross"], "ffn": trace["norm2.out"], "norm3": trace["resid_post"]}
+    assert all(trace[f"{name}.in"] is tensor for name, tensor in inputs.items())
     assert torch.equal(trace["out"], trace["norm3.out"])
     assert torch.equal(out, trace["out"])
 
@@ -118,6 +130,9 @@ def test_each_sublayer_is_added_to_the_stream_pre_norm(residual: bool) -> None:
     points = [("resid_mid", x, "self_attn"), ("resid_cross", trace["resid_mid"], "cross_attn")]
     for point, stream, sublayer in [*points, ("resid_post", trace["resid_cross"], "ffn")]:
         assert torch.equal(trace[point], trace[f"{sublayer}.out"] + (stream if residual else 0))
+    inputs = {"norm1": x, "self_attn": trace["norm1.out"], "norm2": trace["resid_mid"]}
+    inputs |= {"cross_attn": trace["norm2.out"], "norm3": trace["resid_cross"], "ffn": trace["norm3.out"]}
+    assert all(trace[f"{name}.in"] is tensor for name, tensor in inputs.items())
     assert torch.equal(trace["out"], trace["resid_post"])
     assert torch.equal(out, trace["out"])
 
@@ -132,9 +147,9 @@ def test_a_trace_has_these_names_and_shapes(norm_placement: NormPlacement) -> No
         **dict.fromkeys(("cross_attn.k", "cross_attn.v"), source),
         **{f"self_attn.{name}": (B, 3, T_TARGET, T_TARGET) for name in ("scores", "pattern")},
         **{f"cross_attn.{name}": (B, 3, T_TARGET, T_SOURCE) for name in ("scores", "pattern")},
-        **{f"{sublayer}.out": stream for sublayer in ("self_attn", "cross_attn", "ffn")},
+        **{f"{sublayer}.{end}": stream for sublayer in ("self_attn", "cross_attn", "ffn") for end in ("in", "out")},
         **{f"ffn.{name}": (B, T_TARGET, 40) for name in ("up", "hidden")},
-        **{f"norm{n}.{name}": stream for n in (1, 2, 3) for name in ("normalized", "out")},
+        **{f"norm{n}.{name}": stream for n in (1, 2, 3) for name in ("in", "normalized", "out")},
         **dict.fromkeys(("resid_mid", "resid_cross", "resid_post", "out"), stream),
     }
     assert {name: tuple(tensor.shape) for name, tensor in trace.items()} == shapes

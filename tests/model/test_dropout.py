@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from playground import Encoder, EncoderDecoder, ModelConfig
-from playground.model.dropout import POINTS, Dropout, Point, set_dropout
+from playground.model.dropout import DROPOUT_POINTS, Dropout, Point, set_dropout
 
 CONFIG = ModelConfig(vocab_size=9, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=12, dropout=0.0)
 IDS = torch.arange(9)[None]
@@ -47,13 +47,13 @@ def test_in_use_nothing_is_dropped() -> None:
     assert Dropout(0.0, "residual")(x) is x
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", DROPOUT_POINTS)
 @pytest.mark.parametrize("pair", [False, True], ids=["encoder", "encoder-decoder"])
 def test_each_place_is_set_alone(point: Point, pair: bool) -> None:
     model = EncoderDecoder(CONFIG, tgt_vocab_size=9) if pair else Encoder(CONFIG)
     set_dropout(model, {point: 0.5}, {point: torch.Generator().manual_seed(1)})
     places = [module for module in model.modules() if isinstance(module, Dropout)]
-    assert {module.point for module in places} == set(POINTS)
+    assert {module.point for module in places} == set(DROPOUT_POINTS)
     assert all(module.p == (0.5 if module.point == point else 0) for module in places)
     ids = (IDS, IDS) if pair else (IDS,)
     usual = model(*ids)
@@ -64,19 +64,19 @@ def test_each_place_is_set_alone(point: Point, pair: bool) -> None:
 
 def test_what_is_not_named_stays() -> None:
     model = Encoder(CONFIG)
-    set_dropout(model, dict.fromkeys(POINTS, 0.2))
+    set_dropout(model, dict.fromkeys(DROPOUT_POINTS, 0.2))
     set_dropout(model, {"positions": 0.0})
     assert {module.p for module in model.modules() if isinstance(module, Dropout)} == {0.0, 0.2}
     assert model.embed.dropout.p == 0
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", DROPOUT_POINTS)
 def test_whether_one_place_drops_leaves_the_others_their_zeros(point: Point) -> None:
     zeros = []
     for p in (0.0, 0.5):
         model = Encoder(CONFIG).train()
-        generators = {place: torch.Generator().manual_seed(i) for i, place in enumerate(POINTS)}
-        set_dropout(model, dict.fromkeys(POINTS, 0.5) | {point: p}, generators)
+        generators = {place: torch.Generator().manual_seed(i) for i, place in enumerate(DROPOUT_POINTS)}
+        set_dropout(model, dict.fromkeys(DROPOUT_POINTS, 0.5) | {point: p}, generators)
         places = [module for module in model.modules() if isinstance(module, Dropout)]
         drawn = [(module.point, module(torch.ones(40)) == 0) for module in places]
         zeros.append([found for place, found in drawn if place != point])

@@ -7,7 +7,7 @@ from torch import Tensor
 from playground import Encoder, ModelConfig, Trace
 from playground.model import causal_and_padding, causal_mask
 from playground.model.attention import attend
-from playground.model.masks import over_heads
+from playground.model.masks import AttentionMask, over_heads
 from playground.model.trace import UNTRACED
 from tests.model.reference import scramble, vectors
 
@@ -68,7 +68,7 @@ def hidden() -> Tensor:
 def attended(hidden: Tensor, trace: Trace) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The attention of random q, k and v, and a loss's gradients at each of them."""
     q, k, v = (vectors(2, 3, 4, 5, seed=seed).requires_grad_() for seed in range(3))
-    z = attend(q, k, v, hidden, trace=trace)
+    z = attend(q, k, v, AttentionMask(hidden), trace=trace)
     at_q, at_k, at_v = torch.autograd.grad(z.square().sum(), (q, k, v))
     return z, at_q, at_k, at_v
 

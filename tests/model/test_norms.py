@@ -72,7 +72,7 @@ def test_gain_and_bias_come_after_normalized(kind: str) -> None:
     bias = 0.0 if isinstance(norm, RMSNorm) else norm.bias
     torch.testing.assert_close(trace["out"], trace["normalized"] * norm.gain + bias)
     assert trace["out"] is out
-    assert list(trace) == ["normalized", "out"]
+    assert list(trace) == ["in", "normalized", "out"]
 
 
 @pytest.mark.parametrize("kind", get_args(Norm))

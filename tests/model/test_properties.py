@@ -58,9 +58,19 @@ def test_residual_identities(case: Case) -> None:
         stream = mid if config.norm_placement == "pre" else trace[f"{layer}.norm1.out"]
         assert torch.equal(mid, entering + added if config.residual else added)
         assert torch.equal(post, stream + fed if config.residual else fed)
+        pre = config.norm_placement == "pre"
+        inputs = {
+            "attn.in": trace[f"{layer}.norm1.out"] if pre else entering,
+            "norm1.in": entering if pre else mid,
+            "ffn.in": trace[f"{layer}.norm2.out"] if pre else stream,
+            "norm2.in": mid if pre else post,
+        }
+        assert all(trace[f"{layer}.{name}"] is tensor for name, tensor in inputs.items())
         leaving = post if config.norm_placement == "pre" else trace[f"{layer}.norm2.out"]
         entering = trace[f"{layer}.out"]
         assert torch.equal(entering, leaving)
+    for norm, source in (("embed.norm.in", trace["embed.sum"]), ("final_norm.in", entering)):
+        assert norm not in trace or trace[norm] is source
     assert torch.equal(trace["final"], trace["final_norm.out"] if config.final_norm else entering)
 
 

@@ -20,12 +20,12 @@ def documented_shapes(case: Case) -> dict[str, tuple[int, ...]]:
     config = case.config
     (B, T), H = case.ids.shape, config.n_heads  # noqa: N806
     stream, heads = (B, T, config.d_model), (B, H, T, config.d_head)
-    normed = {"normalized": stream, "out": stream}
+    normed = dict.fromkeys(("in", "normalized", "out"), stream)
     block = {
         **{f"attn.{name}": heads for name in ("q", "k", "v", "z")},
         **{f"attn.{name}": (B, H, T, T) for name in ("scores", "pattern")},
         **{f"ffn.{name}": (B, T, config.d_ff) for name in ("up", "hidden")},
-        **dict.fromkeys(("attn.out", "ffn.out", "resid_mid", "resid_post", "out"), stream),
+        **dict.fromkeys(("attn.in", "attn.out", "ffn.in", "ffn.out", "resid_mid", "resid_post", "out"), stream),
         **{f"{norm}.{name}": shape for norm in ("norm1", "norm2") for name, shape in normed.items()},
     }
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("embed.tokens", "embed.sum", "embed.out", "final"), stream)
@@ -115,3 +115,20 @@ def test_the_model_keeps_nothing_of_a_pass() -> None:
     del trace
     gc.collect()
     assert [reference() for reference in left if reference() is not None] == []
+
+
+def test_a_pass_in_train_mode_names_both_sides_of_every_dropout() -> None:
+    model, evaluated, trained = Encoder(CONFIG), Trace(), Trace()
+    model(IDS, trace=evaluated)
+    model.train()(IDS, trace=trained)
+    sides = {
+        "embed.dropout": ("embed.sum", "embed.out"),
+        "layers.1.attn.weight_dropout": ("layers.1.attn.pattern", None),
+        "layers.1.attn.dropout": (None, "layers.1.attn.out"),
+        "layers.1.ffn.hidden_dropout": ("layers.1.ffn.hidden", None),
+        "layers.1.ffn.dropout": (None, "layers.1.ffn.out"),
+    }
+    assert len(set(trained) - set(evaluated)) == 2 * (1 + 4 * CONFIG.n_layers)
+    for name, points in sides.items():
+        for end, point in zip(("in", "out"), points, strict=True):
+            assert point is None or trained[f"{name}.{end}"] is trained[point]

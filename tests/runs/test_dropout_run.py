@@ -8,7 +8,7 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.presets import PRESETS
-from playground.runs.dropout_run import POINTS, TUTORIALS, DroppedRun, run_with_dropout
+from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIALS, DroppedRun, run_with_dropout
 from playground.text import Batch, characters
 
 CONFIG = ModelConfig(
@@ -34,7 +34,7 @@ def same(one: DroppedRun, other: DroppedRun) -> bool:
 @pytest.mark.parametrize("layer", [0, 2])
 def test_every_drop_is_a_zero_or_a_division(model: Encoder, batch: Batch, layer: int) -> None:
     result = run_with_dropout(model, batch, 0, layer, seed=5)
-    assert tuple(result.drops) == POINTS
+    assert list(result.drops) == list(DROPOUT_PLACES)
     shapes = [drop.before.shape for drop in result.drops.values()]
     assert shapes == [(10, 16), (4, 10, 10), (10, 16), (10, 40), (10, 16)]
     for drop in result.drops.values():
@@ -90,8 +90,8 @@ def test_without_a_probability_nothing_is_dropped(batch: Batch) -> None:
 
 
 def test_where_the_tutorials_drop() -> None:
-    assert TUTORIALS["A"] == TUTORIALS["D"] == POINTS
+    assert TUTORIALS["A"] == TUTORIALS["D"] == tuple(DROPOUT_PLACES)
     assert TUTORIALS["B"] == ()
     assert PRESETS["tutorial-b"].config.dropout == 0
-    assert set(TUTORIALS["C"]) == set(POINTS) - {"after positions", "attention weights"}
-    assert set(TUTORIALS["E"]) == set(POINTS) - {"attention weights"}
+    assert set(TUTORIALS["C"]) == set(DROPOUT_PLACES) - {"after positions", "attention weights"}
+    assert set(TUTORIALS["E"]) == set(DROPOUT_PLACES) - {"attention weights"}

@@ -8,7 +8,7 @@ from playground import EncoderDecoder, ModelConfig, Trace
 from playground.accounting import count_encoder_decoder
 from playground.errors import TooLargeError
 from playground.runs.budget import MAX_KEPT, check_pair_budget, check_pair_patterns
-from playground.runs.pair_run import POINTS, run_pair
+from playground.runs.pair_run import ATTENTION_POINTS, run_pair
 from playground.text import bpe, characters
 
 CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=16)
@@ -26,7 +26,7 @@ def test_the_arrays_are_what_the_model_computes(sentence: int, line: int) -> Non
         )  # the model builds the no-peek mask itself here
     run = run_pair(MODEL, SOURCE, TARGET, sentence, line)
     assert np.array_equal(run.logits, logits[0].numpy())
-    for attention, point in POINTS.items():
+    for attention, point in ATTENTION_POINTS.items():
         for layer in range(3):
             assert np.array_equal(run.patterns[attention][layer], trace[point.format(layer)][0].numpy()), attention
     assert run.config == CONFIG
@@ -40,8 +40,8 @@ def test_both_sides_know_their_tokens_and_padding() -> None:
     assert (run.source.n_real, run.target.n_real) == (5, len(TARGET.tokens[1]))
     assert run.target.ids.tolist() == TARGET.ids[1].tolist()
     assert run.target.padding.tolist() == (~TARGET.mask[1]).tolist()
-    assert [sides[0] is run.source for sides in map(run.sides, POINTS)] == [True, False, False]
-    assert [sides[1] is run.source for sides in map(run.sides, POINTS)] == [True, False, True]
+    assert [sides[0] is run.source for sides in map(run.sides, ATTENTION_POINTS)] == [True, False, False]
+    assert [sides[1] is run.source for sides in map(run.sides, ATTENTION_POINTS)] == [True, False, True]
 
 
 @pytest.mark.parametrize("line", [0, 1, 2])
@@ -56,7 +56,7 @@ def test_the_masks_are_written_out_and_the_combined_one_is_both(line: int) -> No
     assert run.masks["source padding"].shape == (n_target, n_source)
 
 
-@pytest.mark.parametrize("attention", POINTS)
+@pytest.mark.parametrize("attention", ATTENTION_POINTS)
 def test_weight_lies_where_the_masks_allow_it_and_nowhere_else(attention: str) -> None:
     run = run_pair(MODEL, SOURCE, TARGET, 0, 1)
     allowed, patterns = run.allowed(attention), run.patterns[attention]
@@ -86,7 +86,7 @@ def test_next_words_are_the_softmax_of_one_positions_logits() -> None:
 def test_a_run_cannot_be_changed() -> None:
     run = run_pair(MODEL, SOURCE, TARGET)
     sides = [array for side in (run.source, run.target) for array in (side.ids, side.padding)]
-    for array in (*run.masks.values(), *run.patterns.values(), run.logits, *sides, *map(run.allowed, POINTS)):
+    for array in (*run.masks.values(), *run.patterns.values(), run.logits, *sides, *map(run.allowed, ATTENTION_POINTS)):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
     assert TARGET.ids.add(0).sum() > 0  # the batch itself is left as it was

@@ -12,7 +12,7 @@ from playground import ModelConfig
 from playground.presets import PRESETS
 from playground.tutorials.comparison import (
     APART,
-    POINTS,
+    COMPARED_POINTS,
     SIZES,
     Cause,
     apart_by,
@@ -74,7 +74,7 @@ def test_the_points_are_those_of_a_trace_in_order() -> None:
         places = [list(TRACES[letter]).index(name) for name in point_names()]
         assert places == sorted(places)
     assert set(point_names()) <= set(TRACES["A"])
-    assert len(point_names()) == 2 + SIZES["n_layers"] * len(POINTS)
+    assert len(point_names()) == 2 + SIZES["n_layers"] * len(COMPARED_POINTS)
 
 
 @pytest.mark.parametrize("against", NAMES)

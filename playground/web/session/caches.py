@@ -18,6 +18,7 @@ from playground.errors import InputError, PretrainedError
 from playground.figures import attention
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
+from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_kept
 from playground.runs.device import choose_device
 from playground.runs.dropout_run import DroppedRun, run_with_dropout
@@ -183,7 +184,7 @@ def head_grid(text: TextKey, sentence: int, weights: str, config: ModelConfig, s
 
 
 @by_weights(max_entries=6)
-def position_rows(weights: str, config: ModelConfig, seed: int) -> positions.Array:
+def position_rows(weights: str, config: ModelConfig, seed: int) -> Array:
     """The position table's first rows, for the longest sentence there may be, as `positions.first_rows` gives them."""
     with turn(weights, config, seed, n_tokens=0) as model:
         return positions.first_rows(model, MAX_TOKENS)

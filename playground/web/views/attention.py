@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
 from playground.figures import attention as figures
 from playground.figures.theme import token_names
-from playground.runs.encoder_run import Array, Run
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.components.head_lines import draw_head_lines, head_lines, strongest_keys
 from playground.web.shared import panels

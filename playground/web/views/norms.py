@@ -7,13 +7,14 @@ import streamlit as st
 from playground.analysis import norms, streams
 from playground.figures import norms as figures
 from playground.figures.theme import token_names
+from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_token
 
 
-def look_closer(run: Run, lengths: dict[str, streams.Array]) -> None:
+def look_closer(run: Run, lengths: dict[str, Array]) -> None:
     """One of the page's other views."""
     tokens = [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
     view = widgets.choice("norms_view", "Look closer")
@@ -27,7 +28,7 @@ def look_closer(run: Run, lengths: dict[str, streams.Array]) -> None:
         show_by_hand(run, tokens)
 
 
-def show_tokens(lengths: dict[str, streams.Array], tokens: list[str]) -> None:
+def show_tokens(lengths: dict[str, Array], tokens: list[str]) -> None:
     """One part's lengths, token by token."""
     part = widgets.choice("norms_part", "Length of")
     chosen, first = lengths[part], 0 if part == "residual" else 1

@@ -7,6 +7,7 @@ import streamlit as st
 from playground.analysis import positions
 from playground.figures import positions as figures
 from playground.figures.theme import token_names
+from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
@@ -24,14 +25,14 @@ KINDS = {
 }
 
 
-def current_rows() -> positions.Array:
+def current_rows() -> Array:
     """The table's first rows, the standard one's where the encoder has none; ends the page where it can't be had."""
     setup = current_setup()
     with panels.explain_errors():
         return caches.position_rows(setup.weights, setup.config, setup["seed"])
 
 
-def table(run: Run, rows: positions.Array) -> None:
+def table(run: Run, rows: Array) -> None:
     """The table that the model uses."""
     random = run.config.positions == "learned" and current_setup().is_random
     caution = " These are random: nothing was learned yet." if random else ""
@@ -104,7 +105,7 @@ def show_swap(run: Run) -> None:
     panels.numbers("swap_differences", lambda: pd.DataFrame(columns, index=token_names(run.tokens[:n_tokens])))
 
 
-def show_addition(run: Run, rows: positions.Array) -> None:
+def show_addition(run: Run, rows: Array) -> None:
     """What the table adds to this sentence's embeddings."""
     real = ~run.padding
     n_tokens, config = int(real.sum()), run.config
@@ -129,16 +130,16 @@ def show_addition(run: Run, rows: positions.Array) -> None:
     panels.numbers("addition_lengths", lambda: added.set_axis(token_names(run.tokens[:n_tokens])))
 
 
-def _shown(rows: positions.Array) -> positions.Array:
+def _shown(rows: Array) -> Array:
     return rows[: figures.MAX_POSITIONS, : figures.MAX_DIMENSIONS]
 
 
-def _drawn(run: Run, rows: positions.Array) -> str:
+def _drawn(run: Run, rows: Array) -> str:
     n, d = _shown(rows).shape
     return f"Shown: positions 0 to {n - 1} of {run.config.max_len}, dimensions 0 to {d - 1} of {rows.shape[1]}."
 
 
-def _row_lengths(rows: positions.Array) -> str:
+def _row_lengths(rows: Array) -> str:
     lengths = np.linalg.norm(rows[: figures.MAX_POSITIONS], axis=1)
     longest = int(lengths.argmax())
     if lengths.max() - lengths.min() < 0.01 * lengths.max():

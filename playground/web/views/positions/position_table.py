@@ -9,12 +9,13 @@ import streamlit as st
 from playground.analysis import positions
 from playground.figures import positions as figures
 from playground.model.positions import sinusoids, wavelengths
+from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.shared import panels
 
 
-def show_curves(run: Run, rows: positions.Array) -> None:
+def show_curves(run: Run, rows: Array) -> None:
     """Three dimensions along the positions."""
     kind, last = run.config.positions, rows.shape[1] - 1
     with st.container(horizontal=True):
@@ -42,7 +43,7 @@ def show_curves(run: Run, rows: positions.Array) -> None:
     )
 
 
-def show_similarity(run: Run, rows: positions.Array) -> None:
+def show_similarity(run: Run, rows: Array) -> None:
     """Which positions are alike."""
     measure = widgets.choice("positions_measure", "Measure")
     drawn = rows[: figures.MAX_POSITIONS]

@@ -8,7 +8,7 @@ from playground.analysis.streams import l2
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
 from playground.figures.theme import Array
-from playground.runs.dropout_run import POINTS, TUTORIALS, DroppedRun
+from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIALS, DroppedRun
 from playground.web.shared import panels
 
 
@@ -30,9 +30,12 @@ def show(walk: Walk, dropped: DroppedRun, seed: int) -> None:
     )
     zeroed = [f"{_zeroed(before, after):,} of {before.size:,}" for before, after in rows.values()]
     table = {"zeroed here": zeroed} | {
-        f"tutorial {name}": ["✓" if point in points else "–" for point in POINTS] for name, points in TUTORIALS.items()
+        f"tutorial {name}": ["✓" if point in points else "–" for point in DROPOUT_PLACES]
+        for name, points in TUTORIALS.items()
     }
-    st.dataframe(pd.DataFrame(table, POINTS).rename_axis("dropout"), key="step_drops_where", height="content")
+    st.dataframe(
+        pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout"), key="step_drops_where", height="content"
+    )
 
 
 def _zeroed(before: Array, after: Array) -> int:

@@ -103,7 +103,7 @@ def _second_norm(walk: Walk) -> None:
 
 
 def _norm(walk: Walk, key: str, name: str) -> None:
-    before, after = walk.norm_input(name), walk.of_query(f"{name}.out")
+    before, after = walk.of_query(f"{name}.in"), walk.of_query(f"{name}.out")
     reading = (
         f"The standard deviation of the {before.size:,} numbers goes from {before.std():.3g} to {after.std():.3g}."
     )
@@ -117,7 +117,7 @@ def _feed_forward(walk: Walk) -> None:
     hidden = walk.of_query("ffn.hidden")
     quiet = int((np.abs(hidden) < 0.01).sum())
     rows = {
-        "input y": walk.feed_forward_input[walk.query],
+        "input y": walk.of_query("ffn.in"),
         "u, before activation": walk.of_query("ffn.up"),
         "h, after activation": hidden,
         "output f": walk.of_query("ffn.out"),
