@@ -21,8 +21,8 @@ GLOSSARY = {
     "feed-forward": "A small network in each block that works on each token by itself: a linear map to d_ff features, "
     "an activation, a linear map back.",
     "FLOP": "A floating-point operation: one addition or one multiplication of two numbers.",
-    "gradient": "How strongly the loss changes with a parameter or a vector, and in which direction. Training follows it "
-    "downhill.",
+    "gradient": "How strongly the loss changes with a parameter or a vector, and in which direction. Training follows "
+    "it downhill.",
     "head": "One of several attention computations that run side by side in a layer, each with its own queries, keys "
     "and values.",
     "learning rate": "How far a training step moves the parameters. A large one can overshoot, a small one takes long.",
