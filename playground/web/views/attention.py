@@ -146,8 +146,8 @@ def _draw_entropies(run: Run, layer: int, head: int) -> None:
         "attention_entropy",
         figures.entropy_grid(bits, (layer, head)),
         caption=r"How spread out is each head? Its entropy is $-\sum p \log_2 p$ over keys, averaged over queries. It "
-        f"is 0 bits if every query attends to one token, and {highest:.2f} if every query attends evenly to all that "
-        f"it may. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits.",
+        f"is 0 bits if every query attends to one token, and {highest:.2f} if every query spreads evenly over all keys "
+        f"that it may attend to. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits.",
         alt="Mean entropy of every head, in bits.",
     )
     panels.numbers("attention_entropy", lambda: pd.DataFrame(bits).rename_axis("layer").rename_axis("head", axis=1))

@@ -46,8 +46,9 @@ def draw_stages(run: Run) -> None:
     config, n_tokens = run.config, len(run.tokens)
     data_flow(stages(config, n_tokens), config.n_layers, _remember_opened_page)
     st.caption(
-        "Each box is a step, with the shape of its result: (tokens, features) for vectors, heads × (tokens, tokens) "
-        f"for attention. In all: **{count_parameters(config).total:,} parameters** (numbers that training adjusts), "
+        "Each box is a step with a shape: (tokens, features) of its vectors, heads × (tokens, tokens) of attention's "
+        "weights. The feed-forward shows its hidden layer. In all: "
+        f"**{count_parameters(config).total:,} parameters** (numbers that training adjusts), "
         f"**{count_flops(config, n_tokens).total / 1e6:,.1f} million floating-point operations** (a multiplication or "
         f"an addition each), **{1000 * run.seconds:.0f} ms**. Press a box to open its page."
     )
