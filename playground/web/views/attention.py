@@ -1,4 +1,4 @@
-"""What can be read off one attention pattern: the views below the large heatmap."""
+"""The attention page: every head as a thumbnail, one pattern large, and four views of it."""
 
 import numpy as np
 import pandas as pd
@@ -11,70 +11,169 @@ from playground.figures.theme import token_names
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
 from playground.web.components.head_lines import draw_head_lines, head_lines, strongest_keys
+from playground.web.session import caches
 from playground.web.shared import panels
+from playground.web.shared.head_grid import head_picker
 from playground.web.shared.markdown import quote_token
+from playground.web.shared.page_end import fragment
+
+Mask = NDArray[np.bool_]
+
+HELP = {
+    "show": "A head is one of the attention computations that run side by side in a layer.",
+    "hide": "Leaves out padding and the tokens that the tokenizer added, such as [CLS] and [SEP].",
+    "stretch": "Ends the colour scale at the largest weight instead of at 1. A difference is always drawn so.",
+    "view": "lines: every query's strongest keys. ranking: one query's keys, the strongest first. "
+    "entropy: how spread out each head is. rollout: attention traced back to the input.",
+}
 
 
-def lines(run: Run, pattern: Array, shown: NDArray[np.bool_] | None) -> None:
-    """Every query's strongest keys, as lines."""
-    query, name = _pick_query(run)
-    most = strongest_keys(len(run.tokens))
+@fragment
+def explore_heads() -> None:
+    """The choice of a layer and its heads, and every chart that depends on it."""
+    run = panels.shown_run()
+    show = widgets.choice("attention_show", "Show", help_text=HELP["show"])
+    average, difference = show == "average of heads", show == "difference of two heads"
+    last_head = run.config.n_heads - 1
+    columns = st.columns(3)
+    with columns[0]:
+        layer = widgets.whole("attention_layer", "layer", high=run.config.n_layers - 1)
+    with columns[1]:
+        head = 0 if average else widgets.whole("attention_head", "head", high=last_head)
+    with columns[2]:
+        other = widgets.whole("attention_other", "minus head", high=last_head) if difference else None
+    with st.container(horizontal=True):
+        hide = widgets.switch("attention_hide", "hide special tokens", help_text=HELP["hide"])
+        stretch = widgets.switch("attention_stretch", "stretch colours", help_text=HELP["stretch"])
+
+    visible = ~run.special if hide else np.full(len(run.tokens), True)
+    heads = run.pattern(layer)
+    pattern = heads.mean(axis=0) if average else heads[head]
+    name = f"layer {layer}, {'average of heads' if average else f'head {head}'}"
+    grid, large = st.columns(2, gap="medium")
+    with large:
+        if other is None:
+            sums = "add up to 1" if visible.all() else "add up to 1 or less, as tokens are hidden"
+            reading = (
+                f"A row is a query, the token that asks; a column is a key, the token asked. A row's weights {sums}."
+            )
+            _draw_pattern(run, pattern, visible, name, reading, stretch=stretch)
+        else:
+            reading = f"Violet: head {head} gives more weight. Orange: head {other} gives more."
+            _draw_pattern(run, pattern - heads[other], visible, f"{name} minus head {other}", reading, signed=True)
+    with grid:
+        _draw_grid(run, layer, head)
+
+    view = widgets.choice("attention_view", "Look closer", help_text=HELP["view"])
+    if view == "lines":
+        _draw_lines(run, pattern, name, visible)
+    elif view == "ranking":
+        _draw_ranking(run, pattern, name)
+    elif view == "entropy":
+        _draw_entropies(run, layer, head)
+    else:
+        _draw_rollout(run, layer, visible)
+
+
+def _draw_pattern(
+    run: Run, pattern: Array, visible: Mask, name: str, reading: str, *, stretch: bool = False, signed: bool = False
+) -> None:
+    """One pattern, or a difference of two, as a large heatmap."""
+    allowed = run.allowed & ~run.padding[:, None]
+    if not allowed[np.ix_(visible, visible)].all():
+        reading += " Grey cells are masked: padding, or tokens that a causal mask hides."
+    panels.chart(
+        "attention_pattern",
+        figures.head_heatmap(pattern, run.tokens, allowed, shown=visible, stretch=stretch, signed=signed),
+        caption=f"**{name}.** {reading}",
+        alt=f"Attention of {name}: queries in rows, keys in columns.",
+    )
+    labels = token_names(run.tokens)
+    panels.numbers("attention_pattern", lambda: pd.DataFrame(pattern, index=labels, columns=labels))
+
+
+def _draw_grid(run: Run, layer: int, head: int) -> None:
+    """Every head as a thumbnail that moves the sliders."""
+    n_layers, n_heads = run.config.n_layers, run.config.n_heads
+    with panels.explain_errors():
+        thumbnails = caches.head_grid(*current_setup().run_key)
+    head_picker(
+        "attention_grid",
+        thumbnails,
+        (n_layers, n_heads),
+        (layer, head),
+        caption="Every head, small: a row is a layer, a column is a head. A stronger colour means more weight; it "
+        "follows the square root of the weight, so that faint attention shows too. Click a head to open it.",
+        alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",
+    )
+    panels.numbers("attention_grid", lambda: _largest_weights(run))
+
+
+def _draw_lines(run: Run, pattern: Array, name: str, visible: Mask) -> None:
+    """Each query's strongest keys, as lines."""
+    query, query_name = _pick_query(run)
+    visible = visible & ~run.padding
+    n_keys = strongest_keys(max(1, int(visible.sum())))
+    colour = f"In colour: {query_name}." if visible[query] else f"{query_name} is hidden."
     draw_head_lines(
         "attention_lines",
-        head_lines(pattern, run.tokens, query, shown=~run.padding if shown is None else shown),
-        caption=f"Each query's strongest keys, {most} at most: the thicker, the more weight. Coloured: {name}.",
+        head_lines(pattern, run.tokens, query, shown=visible),
+        caption=f"**{name}.** Lines join each query (left) to its strongest keys (right), at most {n_keys}. "
+        f"A thicker line means more weight; weights under 0.02 are left out. {colour}",
         alt=f"Lines from each query to the keys it attends to most, query {query} in colour.",
     )
-    panels.numbers("attention_lines", lambda: _weights(run, pattern[query]))
+    panels.numbers("attention_lines", lambda: _query_weights(run, pattern[query]))
 
 
-def ranking(run: Run, pattern: Array) -> None:
-    """What one query attends to, strongest first."""
-    query, name = _pick_query(run)
+def _draw_ranking(run: Run, pattern: Array, name: str) -> None:
+    """The keys that one query attends to, the strongest first."""
+    query, query_name = _pick_query(run)
     panels.chart(
         "attention_ranking",
         figures.query_ranking(pattern[query], run.tokens, run.allowed[query]),
-        caption=f"What {name} attends to, strongest first.",
+        caption=f"**{name}.** What {query_name} attends to, the strongest key first.",
         alt=f"Bars: attention weights of query {query}.",
     )
-    panels.numbers("attention_ranking", lambda: _weights(run, pattern[query]))
+    panels.numbers("attention_ranking", lambda: _query_weights(run, pattern[query]))
 
 
-def entropies(run: Run, layer: int, head: int) -> None:
-    """How spread out every head is."""
+def _draw_entropies(run: Run, layer: int, head: int) -> None:
+    """How spread out every head's attention is, in bits."""
     real = ~run.padding
-    bits, most = mean_entropy(run.patterns(), real), highest_entropy(run.allowed, real)
+    bits, highest = mean_entropy(run.patterns(), real), highest_entropy(run.allowed, real)
     panels.chart(
         "attention_entropy",
         figures.entropy_grid(bits, (layer, head)),
-        caption=r"How spread out each head is, $-\sum p \log_2 p$ averaged over queries: 0 bits if each attends to one "
-        f"token, {most:.2f} if each attends to all that it may, evenly. "
-        f"Layer {layer}, head {head}: {bits[layer, head]:.2f} bits.",
+        caption=r"How spread out is each head? Its entropy is $-\sum p \log_2 p$ over keys, averaged over queries. It "
+        f"is 0 bits if every query attends to one token, and {highest:.2f} if every query spreads evenly over all keys "
+        f"that it may attend to. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits.",
         alt="Mean entropy of every head, in bits.",
     )
     panels.numbers("attention_entropy", lambda: pd.DataFrame(bits).rename_axis("layer").rename_axis("head", axis=1))
 
 
-def rolled_out(run: Run, layer: int, shown: NDArray[np.bool_] | None) -> None:
+def _draw_rollout(run: Run, layer: int, visible: Mask) -> None:
     """Attention traced back to the input."""
     shares = rollout(run.patterns(), residual=run.config.residual)[layer]
     real = ~run.padding
-    stays = "half of each token staying where it is, " if run.config.residual else ""
-    axes = ("place in the layer", "input token")
+    residual = "keeps half of each token in place, as the residual connection does, " if run.config.residual else ""
+    axes = ("position in the layer", "input token")
     panels.chart(
         "attention_rollout",
-        figures.head_heatmap(shares, run.tokens, real & real[:, None], shown=shown, stretch=True, axes=axes),
-        caption=f"Attention rollout (Abnar & Zuidema 2020) up to layer {layer}: heads averaged, {stays}"
-        "layers multiplied. A row says what share of each input token has reached that place.",
+        figures.head_heatmap(shares, run.tokens, real & real[:, None], shown=visible, stretch=True, axes=axes),
+        caption=f"Where does layer {layer} get its information from? Attention rollout (Abnar & Zuidema 2020) "
+        f"estimates it: it averages the heads, {residual}and multiplies the layers. A row shows the share of each "
+        "input token in that position.",
         alt=f"Attention rollout from the input to layer {layer}.",
     )
     labels = token_names(run.tokens)
     panels.numbers("attention_rollout", lambda: pd.DataFrame(shares, index=labels, columns=labels))
 
 
-def strongest(run: Run) -> pd.DataFrame:
-    """Every head's largest weight, and between which tokens it lies."""
+def _largest_weights(run: Run) -> pd.DataFrame:
+    """Every head's largest weight, with its query and its key."""
     patterns = run.patterns()
     n_layers, n_heads, n_tokens, _ = patterns.shape
     query, key = np.divmod(patterns.reshape(n_layers * n_heads, -1).argmax(axis=1), n_tokens)
@@ -90,13 +189,15 @@ def strongest(run: Run) -> pd.DataFrame:
     )
 
 
-def _weights(run: Run, row: Array) -> pd.DataFrame:
+def _query_weights(run: Run, row: Array) -> pd.DataFrame:
+    """One query's weights (T,), the largest first."""
     table = pd.DataFrame({"key": token_names(run.tokens), "weight": row})
     return table.sort_values("weight", ascending=False, ignore_index=True)
 
 
 def _pick_query(run: Run) -> tuple[int, str]:
-    query = widgets.whole("attention_query", "query token, by its position", high=int((~run.padding).sum()) - 1)
+    """The chosen query's position, and its token and position in words."""
+    query = widgets.whole("attention_query", "query, by its position", high=int((~run.padding).sum()) - 1)
     name = f"{quote_token(run.tokens[query])} at position {query}"
     st.markdown(f"Query: {name}")
     return query, name

@@ -1,4 +1,6 @@
-"""The norms page's closer looks: token by token, before and after each norm, directions, and one norm by hand."""
+"""The norms page: lengths by depth, and four views: by token, around each norm, directions, one norm by hand."""
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -13,76 +15,111 @@ from playground.web.choices import widgets
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_token
 
+Lengths = Mapping[str, Array]
+"""Of the residual stream, attention and feed-forward: (depths, T), as `streams.lengths` returns them."""
 
-def look_closer(run: Run, lengths: dict[str, Array]) -> None:
-    """One of the page's other views."""
+HELP = {
+    "view": "tokens: lengths token by token. statistics: mean and standard deviation around every norm. "
+    "cosines: where the vectors point. by hand: one norm computed with its numbers.",
+    "part": "residual: the residual stream, the vectors between the blocks. attention, feed-forward: the outputs of "
+    "these two parts of a block.",
+}
+
+
+def draw_lengths(run: Run, lengths: Lengths) -> None:
+    """Mean lengths by depth, and what the place of the norms does to them."""
+    means = {part: np.nanmean(values) for part, values in lengths.items()}
+    panels.chart(
+        "norms_by_layer",
+        figures.norms_by_layer(lengths),
+        caption=r"The length of a vector is its L2 norm, $\lVert x \rVert_2 = \sqrt{\sum_i x_i^2}$. A line is the mean "
+        "over tokens, a band holds their middle 80 %. Where a line leaves its band, a few tokens are far longer or "
+        "shorter than the rest. The residual stream, the vectors that pass from block to block, has a mean length of "
+        f"{means['residual']:.3g}; attention's outputs have {means['attention']:.3g}, the feed-forward's "
+        f"{means['feed-forward']:.3g} (at most {np.nanmax(lengths['feed-forward']):.3g}).",
+        alt="Mean L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
+    )
+    st.markdown(streams.describe_growth(run.config, lengths, streams.l2(run.arrays["final"][~run.padding])))
+    panels.numbers("norms_by_layer", lambda: streams.summary(lengths))
+
+
+def draw_details(run: Run, lengths: Lengths) -> None:
+    """The view that the visitor chooses."""
     tokens = [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
-    view = widgets.choice("norms_view", "Look closer")
+    view = widgets.choice("norms_view", "Look closer", help_text=HELP["view"])
     if view == "tokens":
-        show_tokens(lengths, tokens)
+        _draw_tokens(lengths, tokens)
     elif view == "statistics":
-        show_statistics(run)
+        _draw_statistics(run)
     elif view == "cosines":
-        show_cosines(run, tokens)
+        _draw_cosines(run, tokens)
     else:
-        show_by_hand(run, tokens)
+        _draw_one_norm(run, tokens)
 
 
-def show_tokens(lengths: dict[str, Array], tokens: list[str]) -> None:
+def _draw_tokens(lengths: Lengths, tokens: list[str]) -> None:
     """One part's lengths, token by token."""
-    part = widgets.choice("norms_part", "Length of")
-    chosen, first = lengths[part], 0 if part == "residual" else 1
+    part = widgets.choice("norms_part", "Length of", help_text=HELP["part"])
+    values, first_depth = lengths[part], 0 if part == "residual" else 1
     panels.chart(
         "norms_by_token",
-        figures.norms_by_token(chosen, tokens, first_depth=first),
-        caption="A column is a token, a row a depth; the darker (on a dark page, the brighter), the longer. "
-        f"The shortest vector has length {np.nanmin(chosen):.3g}, the longest {np.nanmax(chosen):.3g}.",
+        figures.norms_by_token(values, tokens, first_depth=first_depth),
+        caption="A column is a token. A row is a depth: the number of blocks that the token has passed. A stronger "
+        f"colour means a longer vector. The shortest has length {np.nanmin(values):.3g}, the longest "
+        f"{np.nanmax(values):.3g}.",
         alt=f"Heatmap of the L2 norm of each token's vector by depth: {figures.PARTS[part][0]}",
     )
-    depths = [f"depth {depth}" for depth in range(first, first + len(chosen))]
-    panels.numbers("norms_by_token", lambda: pd.DataFrame(chosen.T, token_names(tokens), depths))
+    depths = [f"depth {depth}" for depth in range(first_depth, first_depth + len(values))]
+    panels.numbers("norms_by_token", lambda: pd.DataFrame(values.T, token_names(tokens), depths))
 
 
-def show_statistics(run: Run) -> None:
-    """Mean and standard deviation before and after each norm."""
+def _draw_statistics(run: Run) -> None:
+    """Mean and standard deviation of the features, before and after each norm."""
     statistics = norms.norm_statistics(norms.norm_points(run))
     before, after = statistics["std before"], statistics["std after"]
-    told = "With norm = none, nothing happens here: before is after. " if run.config.norm == "none" else ""
     panels.chart(
         "norm_statistics",
         figures.norm_statistics(statistics),
-        caption=f"Over one token's {run.config.d_model} features, then averaged over tokens. {told}What the norms are "
-        f"given has a standard deviation of {before.min():.3g} to {before.max():.3g}; "
-        f"what they hand out, {after.min():.3g} to {after.max():.3g}.",
+        caption="What does a norm change? Mean and standard deviation (std) are taken over a token's "
+        f"{run.config.d_model} features, then averaged over tokens. Inputs of the norms have a std of "
+        f"{before.min():.3g} to {before.max():.3g}, outputs {after.min():.3g} to {after.max():.3g}."
+        + (" With norm = none, every output equals its input." if run.config.norm == "none" else ""),
         alt="Standard deviation and mean of the features before and after every norm",
     )
     panels.numbers("norm_statistics", lambda: statistics)
 
 
-def show_cosines(run: Run, tokens: list[str]) -> None:
-    """Where the vectors point: from depth to depth, and token against token."""
+def _draw_cosines(run: Run, tokens: list[str]) -> None:
+    """Directions of the vectors: depth against depth, and token against token."""
     stream = streams.residual_stream(run)
-    depth = widgets.whole("norms_layer", "Tokens after how many blocks (0 = embeddings)", high=run.config.n_layers)
+    depth = widgets.whole("norms_layer", "Depth: blocks passed (0 = embeddings)", high=run.config.n_layers)
+    st.caption(
+        "The cosine of two vectors compares their directions: 1 means the same, 0 a right angle, −1 the opposite."
+    )
     left, right = st.columns(2)
     with left:
         between = streams.cosine_between_layers(stream)
         panels.chart(
             "cosines_between_layers",
             figures.cosines_between_layers(between),
-            caption="A token's vector against itself at another depth, averaged over tokens: 1 is the same direction, "
-            f"0 at right angles. Embeddings and last block: {between[0, -1]:.2f}.",
+            caption="Do the blocks turn a token's vector? Each cell compares two depths, averaged over tokens. "
+            f"Embeddings and last block: {between[0, -1]:.2f}.",
             alt="Heatmap of cosines between depths",
         )
         panels.numbers("cosines_between_layers", lambda: pd.DataFrame(between).rename_axis("blocks passed"))
     with right:
         cosines = streams.cosine_between_tokens(stream[depth])
-        means = [streams.mean_of_pairs(streams.cosine_between_tokens(stream[d])) for d in (depth, 0, -1)]
-        told = "two different ones have a mean cosine of {:.2f}; at the embeddings {:.2f}, after the last block {:.2f}."
+        here, first, last = (streams.mean_of_pairs(streams.cosine_between_tokens(stream[at])) for at in (depth, 0, -1))
         panels.chart(
             "cosines_between_tokens",
             figures.cosines_between_tokens(cosines, tokens),
-            caption=f"Token against token at depth {depth}; "
-            + (told.format(*means) if len(tokens) > 1 else "there is only one."),
+            caption=f"Do the tokens point the same way? Each cell compares two tokens at depth {depth}. "
+            + (
+                f"The mean over all pairs is {here:.2f}; at the embeddings {first:.2f}, after the last block "
+                f"{last:.2f}."
+                if len(tokens) > 1
+                else "This sentence has only one."
+            ),
             alt=f"Heatmap of cosines between tokens at depth {depth}",
         )
         panels.numbers(
@@ -90,26 +127,27 @@ def show_cosines(run: Run, tokens: list[str]) -> None:
         )
 
 
-def show_by_hand(run: Run, tokens: list[str]) -> None:
-    """One norm of one token, with its numbers."""
+def _draw_one_norm(run: Run, tokens: list[str]) -> None:
+    """One norm of one token, by its formula with the token's numbers."""
     if run.config.norm == "none":
-        st.info("With norm = none there is nothing to work out: every norm hands its input on.")
+        st.info("With norm = none there is nothing to compute: every output equals its input.")
         return
     points = norms.norm_points(run)
     left, right = st.columns(2)
     with left:
-        point = points[widgets.whole("norms_norm", "Norm, in the order of the computation", high=len(points) - 1)]
+        number = widgets.whole("norms_norm", "Norm, in the order of the computation", high=len(points) - 1)
     with right:
-        token = widgets.whole("norms_token", "Token", high=len(tokens) - 1)
+        token = widgets.whole("norms_token", "Token, by its position", high=len(tokens) - 1)
+    point = points[number]
     x, out = point.before[token], point.after[token]
     hand = norms.normalise_by_hand(x, run.config)
     st.markdown(f"`{point.name}` of {quote_token(tokens[token])} at position {token}")
     st.latex(norms.formula(run.config))
     st.latex(norms.formula_with_numbers(x, hand, run.config))
-    learned = "gain" if run.config.norm == "rms" else "gain and bias"
+    scaling = "gain" if run.config.norm == "rms" else "gain and bias"
     st.caption(
-        f"This by hand and by torch: the largest difference over {x.size} features is {hand.off:.1e}. "
-        f"The norm's {learned} then make out₀ = {out[0]:.4g} of it."
+        f"Is the formula what PyTorch computes? Over {x.size} features, the two differ by at most {hand.off:.1e}. "
+        f"After it, the norm applies its {scaling}: out₀ = {out[0]:.4g}."
     )
-    table = {"x": x, "normalised by hand": hand.normalized, f"after {learned}": out}
+    table = {"x": x, "normalised by hand": hand.normalized, f"after {scaling}": out}
     panels.numbers("norm_by_hand", lambda: pd.DataFrame(table).rename_axis("feature"))

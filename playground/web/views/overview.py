@@ -1,48 +1,138 @@
-"""The overview's parts: the sentence as chips, the doors of its boxes, and the shape of every intermediate."""
+"""The overview's parts: tokens as chips, stages as boxes, the shape of every intermediate, previews of other pages."""
 
 import math
 
 import pandas as pd
 import streamlit as st
 
+from playground.accounting import count_flops, count_parameters
 from playground.accounting.shapes import shapes, symbolic_shapes
+from playground.accounting.stages import stages
+from playground.analysis import streams
 from playground.config import ModelConfig
+from playground.figures import attention, norms, parameters
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
+from playground.web.components.data_flow import draw_data_flow
+from playground.web.components.token_chips import draw_token_chips
+from playground.web.shared import panels
+from playground.web.shared.navigation import pages
 
 TUTORIAL_C_BATCH = (30, 200)
+"""Sentences and tokens of the batch whose shapes tutorial C prints."""
+
+NEXT_PAGE = "_next_page"
+"""Session key of the page whose box was pressed."""
 
 
-def every_shape(config: ModelConfig) -> None:
-    """Every intermediate's shape in order, as tutorial C prints it, made only when it is opened."""
+def follow_opened_stage() -> None:
+    """Go to the page of the box that was pressed, if one was."""
+    page = st.session_state.pop(NEXT_PAGE, None)
+    if page:
+        st.switch_page(pages()[page], query_params={})
+
+
+def draw_tokens(run: Run) -> None:
+    """The sentence's tokens as chips, with their ids."""
+    draw_token_chips(_chips(run))
+    st.caption(
+        "Each chip is a token: a piece of text that the model reads as one unit. Below it stands its id, its number in "
+        "the vocabulary. A dashed frame marks what was added: special tokens and padding. A red frame marks text that "
+        "the vocabulary lacks."
+    )
+
+
+def draw_stages(run: Run) -> None:
+    """The stages of the forward pass as boxes that open pages, and the whole pass in three numbers."""
+    config, n_tokens = run.config, len(run.tokens)
+    draw_data_flow(stages(config, n_tokens), config.n_layers, _remember_opened_page)
+    st.caption(
+        "Each box is a step with a shape: (tokens, features) of its vectors, heads × (tokens, tokens) of attention's "
+        "weights. The feed-forward shows its hidden layer. In all: "
+        f"**{count_parameters(config).total:,} parameters** (numbers that training adjusts), "
+        f"**{count_flops(config, n_tokens).total / 1e6:,.1f} million floating-point operations** (a multiplication or "
+        f"an addition each), **{1000 * run.seconds:.0f} ms**. Press a box to open its page."
+    )
+
+
+def draw_shape_table(config: ModelConfig) -> None:
+    """An expander with every intermediate's shape, as tutorial C prints them; computed only when it is open."""
     panel = st.expander(
         "Every shape, in order", icon=":material/data_array:", key="overview_shapes", bind="query-params"
     )
     if panel.open:
         with panel:
-            _shapes(config)
+            _draw_shapes(config)
 
 
-def _shapes(config: ModelConfig) -> None:
+def draw_previews(run: Run) -> None:
+    """One small chart each of the pages on attention, norms and parameters, with a link to the page."""
+    previews = {
+        "attention": (
+            attention.head_grid(run.patterns(), labels=False),
+            "Attention of every head: a row is a layer, a column is a head.",
+            "Attention of every head as thumbnails.",
+        ),
+        "norms": (
+            norms.norms_by_layer(streams.lengths(run)),
+            "Mean length of the tokens' vectors, block by block.",
+            "Mean L2 norm by depth.",
+        ),
+        "parameters": (
+            parameters.breakdown_bar(count_parameters(run.config), "parameters"),
+            "Parameters of each component of the model.",
+            "Parameters by component.",
+        ),
+    }
+    columns = st.columns(3, gap="medium")
+    for column, (page, (figure, caption, alt)) in zip(columns, previews.items(), strict=True):
+        with column:
+            panels.chart(f"overview_{page}", figure.update_layout(height=300), caption=caption, alt=alt)
+            st.page_link(pages()[page], label=f"Open {page}", icon=":material/arrow_forward:")
+
+
+def _chips(run: Run) -> list[tuple[str, str, str, str]]:
+    """The sentence's tokens and its padding: (piece, id, kind, explanation) of each."""
+    setup = current_setup()
+    batch, row = setup.batch, setup.sentence
+    sentence = batch.sentences[row]
+    chips = []
+    for i, piece in enumerate(batch.tokens[row]):
+        start, end = batch.offsets[row][i]
+        kind, reason = "plain", f"characters {start} to {end}: “{sentence[start:end]}”"
+        if batch.special[row][i]:
+            kind, reason = "special", "added by the tokenizer"
+        elif batch.unknown[row][i]:
+            kind, reason = "unknown", f"not in the vocabulary: “{sentence[start:end]}”"
+        token_id = int(batch.ids[row, i])
+        chips.append((piece, str(token_id), kind, f"position {i}, id {token_id}, {reason}"))
+    n_padding = int(run.padding.sum())
+    return chips + [("[PAD]", str(int(batch.ids[row, -1])), "padding", "padding, masked")] * n_padding
+
+
+def _remember_opened_page() -> None:
+    st.session_state[NEXT_PAGE] = st.session_state["data_flow"].open
+
+
+def _draw_shapes(config: ModelConfig) -> None:
     setup = current_setup()
     n_sentences, n_tokens = setup.batch.ids.shape
-    if widgets.choice("overview_batch", "Batch") != "this text":
+    batch = widgets.choice("overview_batch", "Batch", help_text="The sentences that are computed together.")
+    if batch != "this text":
         n_sentences, n_tokens = TUTORIAL_C_BATCH
     if config.positions != "none" and n_tokens > config.max_len:
-        st.caption(f"{n_tokens} tokens are cut to the {config.max_len} rows of the position table, max_len.")
+        st.caption(f"The position table has {config.max_len} rows (max_len): the {n_tokens} tokens are cut to as many.")
         n_tokens = config.max_len
-    causal = setup["causal"]
-    steps = shapes(config, n_sentences, n_tokens, causal)
-    letters = [symbols for _, symbols in symbolic_shapes(config, causal)]
-    counts = [math.prod(shape) for _, shape in steps]
+    steps = shapes(config, n_sentences, n_tokens, setup["causal"])
+    sizes = [math.prod(shape) for _, shape in steps]
     st.dataframe(
         pd.DataFrame(
             {
                 "intermediate": [name for name, _ in steps],
-                "shape": [_written(shape) for _, shape in steps],
-                "in letters": [_written(symbols) for symbols in letters],
-                "numbers": counts,
+                "shape": [_as_tuple(shape) for _, shape in steps],
+                "in letters": [_as_tuple(symbols) for _, symbols in symbolic_shapes(config, setup["causal"])],
+                "numbers": sizes,
             }
         ),
         key="overview_shapes_table",
@@ -50,35 +140,13 @@ def _shapes(config: ModelConfig) -> None:
         column_config={"numbers": st.column_config.NumberColumn(format="localized")},
     )
     st.caption(
-        f"B = {n_sentences} sentences, T = {n_tokens} tokens, H = {config.n_heads} heads: {len(steps)} steps, "
-        f"{sum(counts):,} numbers in all. The same as text, to copy:"
+        f"Sentences: B = {n_sentences}. Tokens: T = {n_tokens}. Heads: H = {config.n_heads}. The {len(steps)} steps "
+        f"hold {sum(sizes):,} numbers in all. The same table as text, to copy:"
     )
     width = max(len(name) for name, _ in steps)
-    st.code("\n".join(f"{name:{width}}  {_written(shape)}" for name, shape in steps), language=None, height=160)
+    st.code("\n".join(f"{name:{width}}  {_as_tuple(shape)}" for name, shape in steps), language=None, height=160)
 
 
-def _written(shape: tuple[object, ...]) -> str:
+def _as_tuple(shape: tuple[object, ...]) -> str:
+    """A shape or its letters as Python writes a tuple, without quotation marks."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-
-
-def chips(run: Run) -> list[tuple[str, str, str, str]]:
-    """The sentence's tokens, and the batch's padding, with what there is to know of each."""
-    setup = current_setup()
-    batch, row = setup.batch, setup.sentence
-    sentence = batch.sentences[row]
-    result = []
-    for i, piece in enumerate(batch.tokens[row]):
-        start, end = batch.offsets[row][i]
-        kind, why = "plain", f"characters {start} to {end}: “{sentence[start:end]}”"
-        if batch.special[row][i]:
-            kind, why = "special", "added by the tokenizer"
-        elif batch.unknown[row][i]:
-            kind, why = "unknown", f"not in the vocabulary: “{sentence[start:end]}”"
-        result.append((piece, str(int(batch.ids[row, i])), kind, f"position {i}, id {int(batch.ids[row, i])}, {why}"))
-    n_padding = int(run.padding.sum())
-    return result + [("[PAD]", str(int(batch.ids[row, -1])), "padding", "padding, masked")] * n_padding
-
-
-def open_stage() -> None:
-    """A box was pressed: remember its page, to go there in this run."""
-    st.session_state["_door"] = st.session_state["data_flow"].open

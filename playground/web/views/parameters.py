@@ -1,4 +1,4 @@
-"""What follows from an architecture's counts: heads that cost nothing, the work, the memory, and models with a name."""
+"""The parameters page: a model's size, its parts, the work and memory of one sentence, and models to compare with."""
 
 from dataclasses import replace
 
@@ -7,11 +7,49 @@ import pandas as pd
 import streamlit as st
 
 from playground import accounting
-from playground.accounting.readable import breakdown_table, listed, memory_table, substitute, times
+from playground.accounting.readable import (
+    breakdown_table,
+    in_millions,
+    in_units,
+    listed,
+    memory_table,
+    share,
+    substitute,
+    times,
+)
 from playground.config import ModelConfig, nearest_divisors
 from playground.figures import parameters as figures
+from playground.model import Encoder
 from playground.presets import PRESETS
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
+from playground.web.shared.page_end import fragment
+
+EXAMPLE_TOKENS = 16
+"""The length to count with where there is no sentence."""
+
+VIEWS = {
+    "components": (
+        figures.breakdown_bar,
+        "Each bar is a component. Its pieces are weights with their biases, summed over all layers.",
+    ),
+    "treemap": (
+        figures.breakdown_treemap,
+        "Areas are numbers of parameters. Click a part to see its layers, and the line above it to go back.",
+    ),
+    "layers": (
+        figures.breakdown_layers,
+        "Each numbered bar is a block; embed stands for what comes before the blocks, final for what comes after.",
+    ),
+}
+COLUMNS = {
+    "part": st.column_config.TextColumn(width=120),
+    "each": st.column_config.NumberColumn(format="localized"),
+    "times": st.column_config.NumberColumn(format="× %d"),
+    "total": st.column_config.NumberColumn(format="localized"),
+    "share, %": st.column_config.ProgressColumn(format="%.2g", max_value=100),
+}
 
 
 def skeleton(config: ModelConfig) -> ModelConfig:
@@ -19,29 +57,104 @@ def skeleton(config: ModelConfig) -> ModelConfig:
     return config if config.positions == "learned" else replace(config, max_len=1)
 
 
-def heads(config: ModelConfig) -> None:
-    """Why n_heads leaves the count alone, counted."""
+def choose_model() -> tuple[str, ModelConfig]:
+    """The model to count, with its name on this page: the sidebar's, or a preset."""
+    chosen = st.selectbox(
+        "Model to count",
+        ("sidebar", *PRESETS),
+        key="parameters_model",
+        bind="query-params",
+        width=280,
+        help="sidebar: the model that you set there. The others are models of the tutorials and of papers.",
+    )
+    if chosen == "sidebar":
+        return "this model", current_setup().config
+    preset = PRESETS[chosen]
+    st.caption(f"**{preset.title}**: {preset.source}.")
+    return chosen, preset.config
+
+
+def draw_totals(config: ModelConfig) -> None:
+    """The model's size in three numbers, and whether the formulas agree with the built model."""
+    total = accounting.count_parameters(config).total
+    bert = accounting.count_parameters(PRESETS["bert-base"].config).total
+    built = sum(parameter.numel() for parameter in Encoder(skeleton(config), seed=None).parameters())
+    n_tokens, _ = _sentence_length(config)
+    flops = accounting.count_flops(config, n_tokens).total
+    with st.container(horizontal=True, gap="medium"):
+        st.metric("Parameters", f"{total:,}", width="content", help="The numbers that training adjusts.")
+        st.metric("Compared with BERT base", times(total / bert), width="content")
+        st.metric(
+            f"Forward pass, {n_tokens} tokens",
+            in_units(flops, "FLOPs"),
+            width="content",
+            help="FLOPs are floating-point operations: one multiplication or one addition each.",
+        )
+    if built != total:
+        st.error(f"The formulas add up to {total:,} parameters, but the built model holds {built:,}: please report it.")
+        return
+    st.caption(
+        f":material/check: The formulas below add up to {total:,}. The model itself, built as shapes without memory, "
+        f"has as many: its `numel()` is {built:,}."
+    )
+    if config == PRESETS["minilm-l6"].config:
+        pooler = config.d_model**2 + config.d_model
+        st.caption(
+            f"Why do others write {in_millions(total + pooler)}? They count the pooler, a layer on top that no page "
+            f"here needs: d_model² + d_model = {substitute('d_model² + d_model', config)} = {pooler:,}."
+        )
+
+
+@fragment
+def draw_breakdown(config: ModelConfig) -> None:
+    """Parameters by component, and every formula with its numbers."""
+    count = accounting.count_parameters(config)
+    figure, reading = VIEWS[widgets.choice("parameters_view", "Show as")]
+    sums = count.by(lambda term: term.component)
+    largest = max(sums, key=sums.__getitem__)
+    block = sum(term.count for term in count if term.layer == 0)
+    panels.chart(
+        "parameter_breakdown",
+        figure(count, "parameters"),
+        caption=f"{reading} The largest share: {accounting.LABELS[largest]}, {share(sums[largest], count.total)}. "
+        f"Blocks: {config.n_layers} × {block:,} parameters.",
+        alt=f"Parameters by component: {listed(sums.items())}.",
+    )
+    st.dataframe(
+        breakdown_table(count, config),
+        key="parameter_formulas",
+        hide_index=True,
+        column_config=COLUMNS,
+        height="content",
+    )
+
+
+def explain_heads(config: ModelConfig) -> None:
+    """Why n_heads leaves the count alone, with counts for several n_heads."""
     d, h = config.d_model, config.n_heads
     choices = sorted({h, *nearest_divisors(d, h)})
     counts = {accounting.count_parameters(replace(config, n_heads=n)).total for n in choices}
     st.markdown(
-        f"**More heads cost no parameters.** A head works on d_head = d_model / n_heads = {d:,} / {h} = "
-        f"{config.d_head:,} features, so the heads together are n_heads · d_head = {h} · {config.d_head:,} = {d:,} "
-        f"wide: n_heads cancels, and Q, K, V and O stay {d:,} × {d:,}. With {', '.join(map(str, choices))} heads: "
-        f"{', '.join(f'{n:,}' for n in sorted(counts))} parameters each time."
+        f"**Do more heads cost parameters?** No. A head works on d_head = d_model / n_heads = {d:,} / {h} = "
+        f"{config.d_head:,} features. All heads together are n_heads · d_head = {h} · {config.d_head:,} = {d:,} "
+        f"features wide: n_heads cancels. So the weights Q, K, V and O (query, key, value and output) stay {d:,} × "
+        f"{d:,}. With {', '.join(map(str, choices))} heads: {', '.join(f'{n:,}' for n in sorted(counts))} parameters "
+        "each time."
     )
 
 
-def cost(config: ModelConfig, n_tokens: int, origin: str) -> None:
-    """Arithmetic for one sentence, how it grows with length, and memory."""
+def draw_cost(config: ModelConfig) -> None:
+    """The work for one sentence, how it grows with the sentence's length, and the memory."""
+    st.subheader("What does a sentence cost?")
+    n_tokens, origin = _sentence_length(config)
     flops, overtakes = accounting.count_flops(config, n_tokens), accounting.attention_overtakes(config)
     sums = flops.by(lambda term: term.component)
     panels.chart(
         "flops_breakdown",
         figures.breakdown_bar(flops, "FLOPs"),
-        caption=f"One forward pass at T = {n_tokens} tokens ({origin}), 2 FLOPs a multiply-add. Scores and weighted "
-        "sum grow with T², all else with T. "
-        f"Feed-forward over attention: {times(sums['feed_forward'] / sums['attention'])}.",
+        caption=f"The work of one forward pass over T = {n_tokens} tokens ({origin}); a multiply-add is 2 FLOPs. "
+        "Scores and weighted sum grow with T², everything else with T. "
+        f"The feed-forward takes {times(sums['feed_forward'] / sums['attention'])} the work of attention.",
         alt=f"FLOPs by component: {listed(sums.items())}.",
     )
     panels.numbers("flops_breakdown", lambda: breakdown_table(flops, config, B=1, T=n_tokens))
@@ -50,27 +163,39 @@ def cost(config: ModelConfig, n_tokens: int, origin: str) -> None:
     panels.chart(
         "flops_by_length",
         figures.flops_by_length(lengths, by_length, n_tokens, overtakes),
-        caption="Work for each token as the sentence grows: the feed-forward's stays, attention's rises, since each "
-        f"token meets T others. It is ahead above d_ff − 2 · d_model = {substitute('d_ff − 2 · d_model', config)} = "
-        f"{config.d_ff - 2 * config.d_model:,} tokens: from T = {overtakes:,}.",
+        caption="How does the work for one token grow with the sentence? The feed-forward's stays the same. "
+        "Attention's rises, since each token meets all T tokens. Attention costs more above d_ff − 2 · d_model = "
+        f"{substitute('d_ff − 2 · d_model', config)} = {config.d_ff - 2 * config.d_model:,} tokens: "
+        f"from T = {overtakes:,} on.",
         alt=f"FLOPs a token by length; attention costs more than the feed-forward from {overtakes:,} tokens.",
     )
     panels.numbers("flops_by_length", lambda: pd.DataFrame(by_length, index=pd.Index(lengths, name="T")))
     st.dataframe(memory_table(config, n_tokens), key="parameter_memory", hide_index=True, height="content")
 
 
-def named(config: ModelConfig, this: str) -> None:
-    """The same count of models that have a name."""
-    models = {this: config, **{name: preset.config for name, preset in PRESETS.items()}}
-    counts = {name: accounting.count_parameters(model) for name, model in models.items()}
-    sizes = {name: count.total for name, count in counts.items()}
-    ratios = {name: sizes[this] / size for name, size in sizes.items()}
+def compare_models(config: ModelConfig, name: str) -> None:
+    """The same count of every preset, beside the model `name`."""
+    st.subheader("How large are other models?")
+    models = {name: config, **{preset_name: preset.config for preset_name, preset in PRESETS.items()}}
+    counts = {model_name: accounting.count_parameters(model) for model_name, model in models.items()}
+    sizes = {model_name: count.total for model_name, count in counts.items()}
+    ratios = {model_name: sizes[name] / size for model_name, size in sizes.items()}
     panels.chart(
         "named_models",
-        figures.named_models(counts, this),
-        caption="Each bar is a whole model, the smallest on top; beside it its size, and how many of it this one is: "
-        f"{times(ratios['bert-base'])} BERT base, {times(ratios['gpt-3'])} GPT-3. "
+        figures.named_models(counts, name),
+        caption="Each bar is a whole model, the smallest on top. Beside it stand its size and how many times as large "
+        f"{name} is. BERT base: {times(ratios['bert-base'])}. GPT-3: {times(ratios['gpt-3'])}. "
         "GPT-2's and GPT-3's blocks are counted as an encoder's; poolers are left out.",
         alt=f"Parameters of named models: {listed(sizes.items())}.",
     )
     panels.numbers("named_models", lambda: pd.DataFrame({"parameters": sizes, "this one over it": ratios}))
+
+
+def _sentence_length(config: ModelConfig) -> tuple[int, str]:
+    """The number of tokens to count with, and where it comes from."""
+    setup = current_setup()
+    n_tokens = setup.batch.ids.shape[1] if setup.text.sentences else EXAMPLE_TOKENS
+    origin = "this sentence, with its padding" if setup.text.sentences else "an example, as there is no sentence"
+    if n_tokens > config.max_len:
+        origin += f", cut from {n_tokens} at max_len"
+    return min(n_tokens, config.max_len), origin

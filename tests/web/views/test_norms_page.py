@@ -1,8 +1,5 @@
 """The Norms page, its numbers against ones computed here."""
 
-import base64
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,57 +10,42 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace
 from playground.text import characters
-from playground.web.choices.params import DEFAULT_TEXT
+from playground.web.choices.params import DEFAULT_TEXT, write
 from playground.weights import checkpoint
+from tests.web import app_test
+from tests.web.app_test import array, charts, sentences
 
-SMALL = {
-    "weights": "random",
-    "tokenizer": "char",
-    "d_model": 16,
-    "n_heads": 4,
-    "n_layers": 2,
-    "d_ff": 32,
-    "positions": "sinusoidal",
-}
+SMALL = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32,
+         "positions": "sinusoidal"}  # fmt: skip
 CONFIG: dict[str, Any] = {
-    "vocab_size": characters().vocab_size,
-    "d_model": 16,
-    "n_heads": 4,
-    "n_layers": 2,
-    "d_ff": 32,
-    "norm_eps": 1e-12,
-    "activation": "gelu",
-    "scale_embeddings": False,
-    "embedding_norm": True,
-    "n_segments": 2,
+    "vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32,
+    "norm_eps": 1e-12, "activation": "gelu", "scale_embeddings": False, "embedding_norm": True, "n_segments": 2,
+}  # fmt: skip
+VIEWS = {
+    "tokens": ["norms_by_token"],
+    "statistics": ["norm_statistics"],
+    "cosines": ["cosines_between_layers", "cosines_between_tokens"],
+    "by hand": [],
 }
-ROOT = Path(__file__).resolve().parents[3]
-PAGE = "../../pages/norms.py"
-VIEWS = ["tokens", "statistics", "cosines", "by hand"]
 
 
 def open_page(**query: object) -> AppTest:
-    app = AppTest.from_file(ROOT / "playground" / "web" / "app.py", default_timeout=60)
-    for key, value in query.items():
-        app.query_params[key] = str(value).lower() if isinstance(value, bool) else str(value)
-    app.switch_page(PAGE).run()
+    app = app_test.open_page("norms", **{key: write(value) for key, value in query.items()})
     assert not app.exception
     assert not app.error
     return app
 
 
-def traces(app: AppTest, chart: int = 0) -> list[Any]:
-    return list(json.loads(app.get("plotly_chart")[chart].proto.spec)["data"])
-
-
-def numbers(array: Any) -> NDArray[np.float64]:
-    """An array of a chart, which travels as base64."""
-    shape = [int(n) for n in str(array.get("shape", "-1")).split(",")]
-    return np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).astype(np.float64).reshape(shape)
-
-
-def words_of(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     return "\n".join(element.value for element in (*app.caption, *app.markdown))
+
+
+def trace_of(text: str, seed: int = 0, **changes: Any) -> Trace:
+    """What the model behind SMALL computes from a sentence, without the app."""
+    trace = Trace()
+    with torch.inference_mode():
+        Encoder(ModelConfig(**CONFIG | changes), seed=seed)(characters().encode_batch([text]).ids, None, trace)
+    return trace
 
 
 def stream_lengths(trace: Trace, n_layers: int) -> NDArray[np.float64]:
@@ -80,13 +62,10 @@ def test_the_trained_models_stream_is_drawn_and_described() -> None:
     expected = stream_lengths(trace, 6)
 
     app = open_page()
-    assert app.title[0].value == "How large do the vectors grow?"
-    np.testing.assert_allclose(numbers(traces(app)[1]["y"]), expected, rtol=1e-4)
-    text = words_of(app)
-    assert f"stays between {expected[1:].min():.3g} and {expected[1:].max():.3g}." in text
-    assert "√384 = 19.6" in text
+    np.testing.assert_allclose(array(charts(app)["norms_by_layer"], 1, "y"), expected, rtol=1e-4)
     longest = max(float(torch.linalg.vector_norm(trace[f"layers.{i}.ffn.out"], dim=-1).max()) for i in range(6))
-    assert f"(at most {longest:.3g})" in text
+    for number in (f"{expected[1:].min():.3g}", f"{expected[1:].max():.3g}", "√384 = 19.6", f"(at most {longest:.3g})"):
+        assert number in page_text(app)
 
 
 @pytest.mark.parametrize(
@@ -101,17 +80,11 @@ def test_the_trained_models_stream_is_drawn_and_described() -> None:
     ids=str,
 )
 def test_random_weights_are_drawn_as_they_are(changes: dict[str, Any]) -> None:
-    text = "0123456789"
-    config = ModelConfig(**CONFIG | changes)
-    trace = Trace()
-    with torch.inference_mode():
-        Encoder(config, seed=3)(characters().encode_batch([text]).ids, None, trace)
-    expected = stream_lengths(trace, config.n_layers)
-
-    app = open_page(**SMALL | changes, text=text, seed=3)
-    np.testing.assert_allclose(numbers(traces(app)[1]["y"]), expected, rtol=1e-4)
-    if config.norm == "none" or config.norm_placement == "pre":
-        assert f"from {expected[0]:.3g} to {expected[-1]:.3g}" in words_of(app)
+    expected = stream_lengths(trace_of("0123456789", seed=3, **changes), changes.get("n_layers", 2))
+    app = open_page(**SMALL | changes, text="0123456789", seed=3)
+    np.testing.assert_allclose(array(charts(app)["norms_by_layer"], 1, "y"), expected, rtol=1e-4)
+    if changes.get("norm") == "none" or changes.get("norm_placement") == "pre":
+        assert f"from {expected[0]:.3g} to {expected[-1]:.3g}" in page_text(app)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -127,102 +100,88 @@ def test_random_weights_are_drawn_as_they_are(changes: dict[str, Any]) -> None:
 )
 def test_every_view_opens_on_several_odd_sentences(view: str, changes: dict[str, Any]) -> None:
     app = open_page(**SMALL | changes, norms_view=view, text="one\n<script>€ \u202e عربى 🧭</script>\nx")
-    charts = {"tokens": 2, "statistics": 2, "cosines": 3, "by hand": 1}
-    assert len(app.get("plotly_chart")) == charts[view]
-    assert ("there is only one." in words_of(app)) is (view == "cosines" and changes.get("sentence") == 3)
+    assert list(charts(app)) == ["norms_by_layer", *VIEWS[view]]
+    assert "nan" not in page_text(app)  # such as the mean over the pairs of the third sentence's one token
     assert bool(app.latex) is (view == "by hand" and changes.get("norm") != "none")
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_opens_where_numbers_overflow(view: str) -> None:
     app = open_page(**SMALL | {"d_model": 64, "n_layers": 96, "norm": "none", "residual": True}, norms_view=view)
-    assert "**Overflow**" in words_of(app)
+    assert "**Overflow**" in page_text(app)
 
 
 def test_padding_is_left_out() -> None:
-    alone = open_page(**SMALL, text="abc")
-    beside = open_page(**SMALL, text="abc\na much longer sentence")
-    assert "3 tokens + 19 padding" in words_of(beside)
-    for one, other in zip(traces(alone), traces(beside), strict=True):
-        np.testing.assert_allclose(numbers(one["y"]), numbers(other["y"]), rtol=1e-5)
-    assert traces(beside, 1)[0]["x"] == ["a₀", "b₁", "c₂"]
+    alone, beside = (charts(open_page(**SMALL, text=text)) for text in ("abc", "abc\na much longer sentence"))
+    for one, other in zip(alone["norms_by_layer"], beside["norms_by_layer"], strict=True):
+        np.testing.assert_allclose(array([one], name="y"), array([other], name="y"), rtol=1e-5)
+    assert beside["norms_by_token"][0]["x"] == ["a₀", "b₁", "c₂"]
 
 
 @pytest.mark.parametrize(("part", "shape"), [("residual", (3, 3)), ("attention", (2, 3)), ("feed-forward", (2, 3))])
 def test_each_parts_lengths_are_shown_by_token(part: str, shape: tuple[int, int]) -> None:
     app = open_page(**SMALL, text="abc", norms_part=part)
-    lengths = numbers(traces(app, 1)[0]["z"])
+    lengths = array(charts(app)["norms_by_token"])
     assert lengths.shape == shape
-    assert f"The shortest vector has length {lengths.min():.3g}, the longest {lengths.max():.3g}." in words_of(app)
+    assert f"{lengths.min():.3g}" in page_text(app)
+    assert f"{lengths.max():.3g}" in page_text(app)
 
 
 def test_cosines_are_those_of_the_chosen_depth() -> None:
-    at_0, at_2 = (open_page(**SMALL, text="abcab", norms_view="cosines", norms_layer=depth) for depth in (0, 2))
-    first, last = (numbers(traces(app, 2)[0]["z"]) for app in (at_0, at_2))
-    pairs = ~np.eye(5, dtype=bool)
-    assert f"two different ones have a mean cosine of {first[pairs].mean():.2f}" in words_of(at_0)
-    assert f"after the last block {last[pairs].mean():.2f}" in words_of(at_0)
-    assert f"two different ones have a mean cosine of {last[pairs].mean():.2f}" in words_of(at_2)
-    assert np.abs(first - last).max() > 0.01
+    pages = [open_page(**SMALL, text="abcab", norms_view="cosines", norms_layer=depth) for depth in (0, 2)]
+    first, last = cosines = [array(charts(app)["cosines_between_tokens"]) for app in pages]
+    trace = trace_of("abcab")
+    for name, found in zip(("embed.out", "layers.1.out"), cosines, strict=True):
+        unit = torch.nn.functional.normalize(trace[name][0], dim=-1)
+        np.testing.assert_allclose(found, unit @ unit.T, atol=1e-5)
+    means = [f"{found[~np.eye(5, dtype=bool)].mean():.2f}" for found in (first, last)]
+    for app, here in zip(pages, means, strict=True):
+        assert f"is {here}; at the embeddings {means[0]}, after the last block {means[1]}" in page_text(app)
 
 
-def test_one_norm_is_worked_out_by_hand() -> None:
-    app = open_page(**SMALL, text="abc", norms_view="by hand", norms_norm=4, norms_token=2)
-    assert "`layers.1.norm2` of `c` at position 2" in words_of(app)
-    assert app.latex[0].value.strip("$\n").startswith(r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}")
-    trace = Trace()
-    with torch.inference_mode():
-        Encoder(ModelConfig(**CONFIG), seed=0)(characters().encode_batch(["abc"]).ids, None, trace)
-    result = float(trace["layers.1.norm2.normalized"][0, 2, 0])
-    assert app.latex[1].value.strip("$\n").endswith(f"= {result:.4g}")
-    assert f"make out₀ = {float(trace['layers.1.norm2.out'][0, 2, 0]):.4g} of it" in words_of(app)
+@pytest.mark.parametrize(
+    ("number", "name", "token"), [(0, "embed.norm", 1), (4, "layers.1.norm2", 2)], ids=["first", "last"]
+)
+def test_one_norm_is_worked_out_by_hand(number: int, name: str, token: int) -> None:
+    app = open_page(**SMALL, text="abc", norms_view="by hand", norms_norm=number, norms_token=token)
+    assert f"`{name}` of `{'abc'[token]}` at position {token}" in page_text(app)
+    general, worked_out = (formula.value.strip("$\n") for formula in app.latex)
+    assert general.startswith(r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}")
+    trace = trace_of("abc")
+    assert worked_out.endswith(f"= {float(trace[f'{name}.normalized'][0, token, 0]):.4g}")
+    assert f"out₀ = {float(trace[f'{name}.out'][0, token, 0]):.4g}." in page_text(app)
 
 
-def test_the_embeddings_norm_is_the_first() -> None:
-    app = open_page(**SMALL, text="abc", norms_view="by hand", norms_token=1)
-    assert "`embed.norm` of `b` at position 1" in words_of(app)
-    trace = Trace()
-    with torch.inference_mode():
-        Encoder(ModelConfig(**CONFIG), seed=0)(characters().encode_batch(["abc"]).ids, None, trace)
-    assert app.latex[1].value.strip("$\n").endswith(f"= {float(trace['embed.norm.normalized'][0, 1, 0]):.4g}")
-    drawn = traces(open_page(**SMALL, text="abc", norms_view="statistics"), 1)[0]
-    assert drawn["x"][0] == "embed.norm"
-    expected = float(trace["embed.sum"][0].std(dim=-1, correction=0).mean())
-    assert numbers(drawn["y"])[0] == pytest.approx(expected, rel=1e-4)
+def test_statistics_begin_with_the_embeddings_norm() -> None:
+    drawn = charts(open_page(**SMALL, text="abc", norms_view="statistics"))["norm_statistics"]
+    assert drawn[0]["x"][0] == "embed.norm"
+    expected = float(trace_of("abc")["embed.sum"][0].std(dim=-1, correction=0).mean())
+    assert array(drawn, name="y")[0] == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_depth_that_is_not_there_becomes_the_last() -> None:
     app = open_page(**SMALL, norms_view="cosines", norms_layer=50)
-    assert "at depth 2" in words_of(app)
-    assert [info.value for info in app.info] == ["The link's norms_layer=50 is moved to the last, 2."]
+    assert app.slider(key="norms_layer").value == 2
+    assert "norms_layer=50" in sentences(app)
 
 
 def test_fewer_layers_move_the_depth_along() -> None:
     app = open_page(**SMALL | {"n_layers": 4}, norms_view="cosines", norms_layer=4)
-    assert "at depth 4" in words_of(app)
+    assert app.slider(key="norms_layer").value == 4
     app.select_slider(key="n_layers").set_value(3).run()
     assert not app.exception
     assert not app.error
-    assert "at depth 3" in words_of(app)
+    assert app.slider(key="norms_layer").value == 3
 
 
-@pytest.mark.parametrize(
-    ("view", "tables"),
-    [
-        ("tokens", ["norms_by_layer", "norms_by_token"]),
-        ("statistics", ["norms_by_layer", "norm_statistics"]),
-        ("cosines", ["norms_by_layer", "cosines_between_layers", "cosines_between_tokens"]),
-        ("by hand", ["norms_by_layer", "norm_by_hand"]),
-    ],
-)
-def test_tables_and_code_open(view: str, tables: list[str]) -> None:
+@pytest.mark.parametrize("view", VIEWS)
+def test_tables_and_code_open(view: str) -> None:
+    tables = ["norms_by_layer", *(VIEWS[view] or ["norm_by_hand"])]
     app = open_page(norms_view=view)  # its sentence has the same word twice
-    for table in tables:
-        app.session_state[f"{table}_open"] = True
-    app.session_state["norms_code"] = True
+    for key in (*(f"{table}_open" for table in tables), "norms_code"):
+        app.session_state[key] = True
     app.run()
     assert not app.exception
-    assert not app.error
     assert len(app.dataframe) == len(tables)
     assert list(app.dataframe[0].value.index) == list(range(7))
     assert "def lengths(run: Run)" in app.code[0].value

@@ -1,4 +1,4 @@
-"""The overview's table of shapes: those of the batch that is looked at, or of tutorial C's."""
+"""The overview's table of shapes: of the visitor's batch, or of tutorial C's."""
 
 import math
 
@@ -62,12 +62,9 @@ def test_the_mask_is_the_sidebars(causal: str, mask: str) -> None:
     assert shown.loc["layers.0.attn.mask", "shape"] == mask
 
 
-def test_a_batch_longer_than_the_position_table_is_cut_and_told() -> None:
-    query = {"weights": "random", "overview_shapes": "true", "overview_batch": C_BATCH, "max_len": "64"}
-    app = open_page(**query)
+@pytest.mark.parametrize(("positions", "ids"), [("learned", "(30, 64)"), ("none", "(30, 200)")])
+def test_a_batch_longer_than_the_position_table_is_cut_with_a_notice(positions: str, ids: str) -> None:
+    app = open_page(weights="random", overview_shapes="true", overview_batch=C_BATCH, max_len="64", positions=positions)
     assert not app.exception
-    assert "200 tokens are cut to the 64 rows" in captions(app)
-    assert app.dataframe[0].value.set_index("intermediate").loc["ids", "shape"] == "(30, 64)"
-    without = open_page(**query, positions="none")
-    assert "are cut to" not in captions(without)
-    assert without.dataframe[0].value.set_index("intermediate").loc["ids", "shape"] == "(30, 200)"
+    assert ("(max_len)" in captions(app)) == (positions == "learned")
+    assert app.dataframe[0].value.set_index("intermediate").loc["ids", "shape"] == ids
