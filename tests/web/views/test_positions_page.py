@@ -13,14 +13,9 @@ from playground.weights import checkpoint
 from tests.web.app_test import array, captions, charts, open_page, sentences
 
 SMALL = {
-    "weights": "random",
-    "tokenizer": "char",
-    "d_model": "16",
-    "n_heads": "4",
-    "n_layers": "2",
-    "d_ff": "32",
+    "weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "2", "d_ff": "32",
     "positions": "sinusoidal",
-}
+}  # fmt: skip
 CHARTS = {
     "swap two words": {"swap_differences"},
     "this sentence": {"addition_lengths"},
@@ -230,7 +225,7 @@ def test_both_exponents_stand_side_by_side() -> None:
 )
 def test_every_view_opens_on_odd_sentences_and_architectures(changes: dict[str, str]) -> None:
     app = page(**SMALL | changes, text="one\n<script>€ $x$ \u202e عربى 🧭</script>\nx")
-    alone = {"swap two words": set()} if changes.get("sentence") == "3" else {}
+    alone: dict[str, set[str]] = {"swap two words": set()} if changes.get("sentence") == "3" else {}
     for view, expected in (CHARTS | alone).items():
         app.segmented_control(key="positions_view").set_value(view).run()
         assert not app.exception

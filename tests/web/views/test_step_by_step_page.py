@@ -21,16 +21,9 @@ SMALL = {
     "positions": "sinusoidal", "norm_eps": "1e-05", "seed": "3",
 }  # fmt: skip
 CONFIG: dict[str, Any] = {
-    "vocab_size": characters().vocab_size,
-    "d_model": 16,
-    "n_heads": 4,
-    "n_layers": 2,
-    "d_ff": 32,
-    "activation": "gelu",
-    "scale_embeddings": False,
-    "embedding_norm": True,
-    "n_segments": 2,
-}
+    "vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32,
+    "activation": "gelu", "scale_embeddings": False, "embedding_norm": True, "n_segments": 2,
+}  # fmt: skip
 CHARTS = {stage: {f"step_{stage.replace(' ', '_').replace('-', '_')}"} for stage in STAGES} | {
     "dot products": {"step_products", "step_dot_products"},
     "softmax": {"step_softmax", "step_pattern"},
