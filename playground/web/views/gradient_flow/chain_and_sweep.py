@@ -50,7 +50,7 @@ def show_sweep(key: ComparisonKey, part: str) -> None:
         for variant in reading.of_part(flows_by_depth[n_layers], part)
     }
     depths = list(flows_by_depth)
-    changes = ", ".join(
+    changes = "; ".join(
         f"{variant.name} {reading.times(reading.first_over_last(norms[::-1]))}"
         for variant, norms in norms_by_depth.items()
     )
