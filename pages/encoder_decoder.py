@@ -1,4 +1,4 @@
-"""An encoder and a decoder on one pair of sentences: their masks, their three attentions, and the next word."""
+"""An encoder and a decoder on one pair of sentences: their masks, their three attentions, and the next token."""
 
 import streamlit as st
 
@@ -6,37 +6,26 @@ from playground import accounting
 from playground.model import EncoderDecoder, masks
 from playground.model.decoder import DecoderBlock
 from playground.runs import pair_run
-from playground.web.choices.setup import current_setup
-from playground.web.session import caches, pair_cache
 from playground.web.shared import panels
-from playground.web.views.encoder_decoder import pair_counts, pair_views
-from playground.web.views.encoder_decoder.pair_input import current_pair
+from playground.web.views.encoder_decoder import (
+    next_token_table,
+    pair_attention,
+    pair_input,
+    pair_masks,
+    pair_parameters,
+)
 
 panels.heading("How does a decoder read what the encoder wrote?")
-st.markdown(
-    "The encoder reads the source once. Every decoder layer then looks twice: at the target so far, without peeking "
-    "ahead, and across, at what the encoder made of the source. The last vectors become a score for every next word."
-)
-setup = current_setup()
-pair = current_pair(setup)
-with panels.explain_errors():
-    run = pair_cache.run(*pair)
-pair_views.run_line(run, pair, setup.weights, setup["seed"])
-if setup["causal"]:
-    st.caption("The sidebar's causal switch changes nothing here: this encoder sees its whole source.")
+pair_input.show_introduction()
+pair = pair_input.choose_pair()
+pair_input.show_run_line(pair)
 st.subheader("Who may look at whom?")
-pair_views.masks(run)
+pair_masks.show_masks(pair)
 st.subheader("Who does?")
-pair_views.attentions(pair)
+pair_attention.show_attention(pair)
 st.subheader("What comes next?")
-pair_views.next_words(pair)
+next_token_table.show_next_tokens(pair)
 st.subheader("What do two halves cost?")
-pair_counts.halves(run.config, caches.tokenizer(pair[2]).vocab_size)
-panels.code_behind(
-    "encoder_decoder",
-    masks.no_peek,
-    pair_run.build_masks,
-    DecoderBlock,
-    EncoderDecoder,
-    accounting.count_encoder_decoder,
-)
+pair_parameters.show_parameters(pair)
+sources = masks.no_peek, pair_run.build_masks, DecoderBlock, EncoderDecoder, accounting.count_encoder_decoder
+panels.code_behind("encoder_decoder", *sources)

@@ -4,11 +4,11 @@ from playground.analysis import positions
 from playground.model import positions as model_positions
 from playground.model.embedding import Embeddings
 from playground.web.shared import panels
-from playground.web.views.positions import explorer
+from playground.web.views.positions import position_effects, position_table
 
 panels.heading("How does the encoder know the order of the words?")
 run = panels.current_run()
 panels.run_line(run)
-explorer.table(run, explorer.current_rows())
-explorer.look_closer()
+position_table.show_table(run)
+position_effects.show_chosen_view()
 panels.code_behind("positions", model_positions.sinusoids, Embeddings.place, positions.swap_words)

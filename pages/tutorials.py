@@ -8,10 +8,10 @@ from playground.web.views import tutorials
 
 panels.heading("Which of the five tutorials would give me different numbers?")
 seed = current_setup()["seed"]
-tutorials.answer(seed)
+tutorials.show_answer(seed)
 st.subheader("What they do")
-tutorials.side_by_side()
+tutorials.show_properties()
 st.subheader("Where the numbers part, and why")
-tutorials.parting(seed)
+tutorials.show_differences(seed)
 st.subheader("One by one")
-tutorials.one_by_one()
+tutorials.show_tutorial()

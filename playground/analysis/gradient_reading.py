@@ -28,12 +28,12 @@ _CHAIN = {
 }
 
 _OPENINGS: dict[Verdict, str] = {
-    "steady": "**It reaches {first}** with",
-    "vanishing": "**It vanishes** on the way with",
-    "exploding": "**It explodes** on the way with",
-    "zero": "**There is none at all**, 0 in every layer, with",
-    "infinite": "**It grows beyond 32-bit floats**, to infinity, with",
-    "not a number": "**It is lost**, as numbers on the way leave 32-bit floats, with",
+    "steady": "**Steady**:",
+    "vanishing": "**Vanishing**:",
+    "exploding": "**Exploding**:",
+    "zero": "**Zero** in every layer:",
+    "infinite": "**Infinite**, beyond 32-bit floats:",
+    "not a number": "**Not a number**, as numbers on the way leave 32-bit floats:",
 }
 
 
@@ -76,13 +76,13 @@ def describe(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> str:
     for verdict, opening in _OPENINGS.items():
         names = [_named(variant, gradients[variant]) for variant in gradients if verdicts[variant] == verdict]
         if names:
-            sentences.append(f"{opening.format(first=first)} {'; '.join(names)}.")
+            sentences.append(f"{opening} {'; '.join(names)}.")
     if part != "stream" and n_layers == 1:
-        return f"One layer is first and last at once: move the slider to see a way. {' '.join(sentences)}"
+        return f"One layer is first and last at once. With more layers, the gradient has a way. {' '.join(sentences)}"
     steady = sum(verdict == "steady" for verdict in verdicts.values())
     return (
-        f"**In {steady or 'none'} of {len(gradients)}**, if reaching means staying within a factor of {LIMIT:,} of the "
-        f"gradient at {last}. {' '.join(sentences)}"
+        f"**The gradient reaches {first} in {steady or 'none'} of {len(gradients)} encoders.** *Reaching* means: from "
+        f"{last} to {first}, it changes by a factor of at most {LIMIT:,}, either way. {' '.join(sentences)}"
     )
 
 

@@ -57,7 +57,7 @@ TUTORIALS: dict[str, Tutorial] = {
     "A": Tutorial(
         "An encoder, one component after another, and then a sentence of five words sent through it.",
         (
-            Lesson("The whole way of “this is an example sentence”, to a result of shape (1, 5, 512).", "overview"),
+            Lesson("How “this is an example sentence” becomes a result of shape (1, 5, 512).", "overview"),
             Lesson("Sinusoidal positions, computed once and added to every sentence.", "positions"),
             Lesson("A norm with one gain α and one bias for all features, in front of each sublayer.", "norms"),
             Lesson("Where an encoder drops numbers while it learns.", "step-by-step"),
@@ -90,7 +90,7 @@ TUTORIALS: dict[str, Tutorial] = {
             Mistake(
                 "positions",
                 "10000^(2i/d_model), where i already counts 0, 2, 4 …",
-                "Each frequency is the square of the standard one, and wavelengths grow twice as fast; nothing fails.",
+                "Each frequency is the square of the standard one. Wavelengths grow twice as fast; nothing fails.",
                 show.doubled_exponent,
             ),
         ),
@@ -98,9 +98,9 @@ TUTORIALS: dict[str, Tutorial] = {
     "C": Tutorial(
         "An encoder that prints the shape of every intermediate while 30 sentences of 200 tokens pass through it.",
         (
-            Lesson("Every shape, in order; its own batch of 30 × 200 is one of the choices.", "overview"),
+            Lesson("Every shape, in order. Its own batch of 30 × 200 is one of the choices.", "overview"),
             Lesson("One projection for queries, keys and values, and where its rows end up.", "step-by-step"),
-            Lesson("Masking as a regulariser: with causal on, no token looks ahead.", "attention"),
+            Lesson("Masking as a regulariser: with a causal mask, no token looks ahead.", "attention"),
             Lesson("Layer normalisation by mean and deviation, as a regulariser.", "norms"),
             Lesson("Dropout in the feed-forward and on residual connections.", "step-by-step"),
             Lesson(
@@ -113,13 +113,13 @@ TUTORIALS: dict[str, Tutorial] = {
             Mistake(
                 "merging heads",
                 "values (B, H, T, d_head) reshaped to (B, T, d_model) at once",
-                "Heads and positions are mixed, and the future leaks through a causal mask; nothing fails.",
+                "Heads and positions are mixed. The future leaks through a causal mask; nothing fails.",
                 show.leaking_merge,
             ),
             Mistake(
                 "scores",
                 "the mask is added in place",
-                "Whoever still holds the scores finds them changed.",
+                "Any other code that holds the scores finds them changed.",
                 show.mask_in_place,
             ),
             Mistake(
@@ -144,13 +144,13 @@ TUTORIALS: dict[str, Tutorial] = {
             Mistake(
                 "text",
                 "“we used pre-norm”",
-                "The block is post-norm, and the norm after the last block meets vectors that just were normalised.",
+                "The block is post-norm. The norm after the last block gets vectors that are normalised already.",
                 show.post_norm_called_pre,
             ),
             Mistake(
                 "text",
                 "“attention is permutation invariant”",
-                "It is equivariant: outputs move along with their tokens.",
+                "It is *equivariant*: outputs move along with their tokens.",
                 show.permuted_tokens,
             ),
             _MINUS_A_BILLION,
@@ -205,7 +205,7 @@ TUTORIALS: dict[str, Tutorial] = {
             Mistake(
                 "target mask",
                 "padding masks rows, the queries, instead of columns, the keys",
-                "Padded queries attend to nothing, while padded keys stay visible to whatever comes later.",
+                "Padded queries attend to nothing. Padded keys stay visible to all later tokens.",
                 show.queries_masked_for_keys,
             ),
             _MINUS_A_BILLION,

@@ -54,24 +54,28 @@ def made(**ends: tuple[float, float]) -> dict[Variant, Flow]:
 def test_the_sentence_tells_every_fate() -> None:
     flows = made(a=(2.0, 4.0), b=(1e5, 1.0), c=(NAN, 1.0), d=(1e-9, 1.0), e=(0.0, 0.0), f=(INF, 1.0))
     assert reading.describe(flows, "whole layer", 2) == (
-        "**In 1 of 6**, if reaching means staying within a factor of 1,000 of the gradient at layer 1. "
-        "**It reaches layer 0** with *post-norm* (× 0.5). "
-        r"**It vanishes** on the way with *post-norm, no residual* ($\times\,10^{-9}$). "
-        r"**It explodes** on the way with *pre-norm* ($\times\,10^{5}$). "
-        "**There is none at all**, 0 in every layer, with *pre-norm, no residual*. "
-        "**It grows beyond 32-bit floats**, to infinity, with *no norm, no residual*. "
-        "**It is lost**, as numbers on the way leave 32-bit floats, with *no norm*."
+        "**The gradient reaches layer 0 in 1 of 6 encoders.** "
+        "*Reaching* means: from layer 1 to layer 0, it changes by a factor of at most 1,000, either way. "
+        "**Steady**: *post-norm* (× 0.5). "
+        r"**Vanishing**: *post-norm, no residual* ($\times\,10^{-9}$). "
+        r"**Exploding**: *pre-norm* ($\times\,10^{5}$). "
+        "**Zero** in every layer: *pre-norm, no residual*. "
+        "**Infinite**, beyond 32-bit floats: *no norm, no residual*. "
+        "**Not a number**, as numbers on the way leave 32-bit floats: *no norm*."
     )
 
 
 def test_the_sentence_says_so_where_none_gets_through_and_where_there_is_no_way() -> None:
-    assert reading.describe(made(a=(0.0, 4.0)), "whole layer", 2).startswith("**In none of 1**, ")
+    assert reading.describe(made(a=(0.0, 4.0)), "whole layer", 2).startswith(
+        "**The gradient reaches layer 0 in none of 1 "
+    )
     stream = reading.describe(made(a=(2.0, 4.0)), "stream", 2)
-    assert "**It reaches the embeddings** with *post-norm* (× 0.5)." in stream
-    assert "of the gradient at the last block's output" in stream
+    assert stream.startswith("**The gradient reaches the embeddings in 1 of 1 ")
+    assert "**Steady**: *post-norm* (× 0.5)." in stream
+    assert "from the last block's output to the embeddings" in stream
     one = reading.describe(made(a=(2.0, 2.0)), "whole layer", 1)
     assert one.startswith("One layer is first and last at once")
-    assert "**In " not in one
+    assert "**The gradient reaches" not in one
 
 
 def test_what_has_no_norms_is_left_out_of_their_gradients() -> None:
@@ -79,7 +83,7 @@ def test_what_has_no_norms_is_left_out_of_their_gradients() -> None:
     flows = compare(config, 0, torch.tensor([1, 2, 3]), (2,)).flows[2]
     norms = reading.of_part(flows, "norms")
     assert [variant.norm for variant in norms] == ["post", "pre", "post", "pre"]
-    assert "of 4**" in reading.describe(flows, "norms", 2)
+    assert "of 4 encoders.**" in reading.describe(flows, "norms", 2)
     for part in set(reading.PARTS) - {"norms"}:
         found = reading.of_part(flows, part)
         assert tuple(found) == VARIANTS

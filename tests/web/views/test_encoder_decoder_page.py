@@ -67,8 +67,8 @@ def test_the_heatmap_is_the_chosen_head_of_the_chosen_attention(attention: str, 
     assert (trace["y"], trace["x"]) == (token_labels(queries.tokens), token_labels(keys.tokens))
     weights, n_real = run.patterns[attention][2, 3], queries.n_real
     n_choices = run.allowed(attention)[n_real - 1].sum()
-    assert f"may look at {n_choices} keys: spread evenly, {1 / n_choices:.3f} each" in captions(app)
-    assert f"its largest weight is {weights[n_real - 1].max():.3f}" in captions(app)
+    assert f"may look at {n_choices} keys. Spread evenly, each would get {1 / n_choices:.3f}" in captions(app)
+    assert f"largest weight is {weights[n_real - 1].max():.3f}" in captions(app)
 
 
 @pytest.mark.parametrize("sentence", [0, 1])
@@ -81,8 +81,8 @@ def test_the_pictures_are_the_masks(sentence: int) -> None:
 def test_tutorial_es_rows_are_counted_where_there_is_padding() -> None:
     n_padding = int(computed(0).target.padding.sum())
     assert n_padding > 0
-    assert f"its {n_padding} padded queries would attend to nothing" in captions(small())
-    assert "no different here, as this line has no padding" in captions(small(sentence="2"))
+    assert f"padded queries, {n_padding} of them" in captions(small())
+    assert "this line has no padding" in captions(small(sentence="2"))
 
 
 @pytest.mark.parametrize("position", [0, 3, 6])
@@ -96,7 +96,7 @@ def test_the_table_is_the_softmax_of_the_logits_best_first(position: int) -> Non
     np.testing.assert_allclose(table["probability, %"], 100 * probabilities[best], rtol=1e-6)
     np.testing.assert_array_equal(table["logit"], run.logits[position, best])
     np.testing.assert_allclose(table["times an even guess"], VOCABULARY * probabilities[best], rtol=1e-6)
-    assert ":orange-badge[untrained: random weights] The softmax" in captions(app)
+    assert captions(app).count(":orange-badge[untrained: random weights]") == 2
     texts = [text.value for text in app.text]
     assert f"So far: {' '.join(run.target.tokens[: position + 1])}" in texts
     goes_on = [text for text in texts if text.startswith("Your target goes on with")]
@@ -127,32 +127,33 @@ def test_parameters_of_both_halves_add_up_to_the_model() -> None:
     assert (table.drop("total").sum() == table.loc["total"]).all()
     assert list(table.loc["cross-attention"]) == [0, 3 * 4 * (16 * 16 + 16), 0, 3 * 4 * (16 * 16 + 16)]
     assert f"formulas: {sum(halves):,} = the model's `numel()`" in captions(app)
-    assert f"Decoder less encoder is {halves[1] - halves[0]:,}:" in captions(app)
+    assert f"Decoder less encoder is {halves[1] - halves[0]:,}." in captions(app)
 
 
 def test_a_count_that_disagrees_with_the_model_is_confessed(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(config: ModelConfig, tgt_vocab_size: int) -> Any:
         return count_encoder_decoder(ModelConfig(**{**vars(config), "d_ff": 64}), tgt_vocab_size)
 
-    monkeypatch.setattr("playground.web.views.encoder_decoder.pair_counts.count_encoder_decoder", wrong)
-    assert "report it" in sentences(small())
-    assert "= the model's `numel()`" not in captions(small())
+    monkeypatch.setattr("playground.web.views.encoder_decoder.pair_parameters.count_encoder_decoder", wrong)
+    app = small()
+    assert app.error
+    assert "= the model's `numel()`" not in captions(app)
 
 
 def test_first_sight_says_that_nothing_is_trained() -> None:
     app = page()
-    assert "A trained decoder to go with the sidebar's weights does not exist" in captions(app)
-    assert "drawn from its seed 0" in captions(app)
+    assert "no trained decoder" in captions(app)
+    assert "seed 0" in captions(app)
     assert "16 source tokens · 9 target tokens + 7 padding · 6 layers × 12 heads" in captions(app)
     assert "untrained: random weights" in captions(app)
     assert sentences(app) == ""
-    assert "does not exist" not in captions(small())
+    assert "no trained decoder" not in captions(small())
 
 
 def test_the_sidebars_causal_switch_leaves_the_encoder_alone() -> None:
     app = small(causal="true", encdec_attention="encoder self")
     np.testing.assert_array_equal(array(charts(app)["encdec_pattern"]), seen(computed(), "encoder self", 0, 0))
-    assert "causal switch changes nothing here" in captions(app)
+    assert "causal switch" in captions(app)
     assert "causal" not in captions(small())
 
 
@@ -161,14 +162,14 @@ def test_the_sidebars_causal_switch_leaves_the_encoder_alone() -> None:
 
 def test_a_missing_line_is_stood_in_for_by_the_last() -> None:
     app = small(sentence="2", encdec_target="een kat")
-    assert "Sentence 2 has no target line of its own: line 1, the last, stands in for it." in captions(app)
+    assert "Sentence 2 has no target line of its own" in captions(app)
     expected = computed(1, 0, target="een kat")
     np.testing.assert_array_equal(array(charts(app)["encdec_pattern"]), seen(expected, "cross", 0, 0))
 
 
 def test_a_line_without_a_sentence_counts_for_padding_only() -> None:
     app = small(encdec_target="een kat\neen kat\n\neen langere kat")
-    assert "Your text has 2 sentences, the target 3 lines" in captions(app)
+    assert "2 sentences, the target 3 lines" in captions(app)
     expected = computed(target="een kat\neen kat\neen langere kat")
     assert expected.target.padding.sum() == 8
     np.testing.assert_array_equal(array(charts(app)["encdec_pattern"]), seen(expected, "cross", 0, 0))
@@ -178,10 +179,10 @@ def test_a_line_without_a_sentence_counts_for_padding_only() -> None:
 # --- what cannot be
 
 
-@pytest.mark.parametrize("blank", ["", " \n ", "\x00"])
+@pytest.mark.parametrize("blank", ["", " \n\x00"])
 def test_a_blank_target_is_asked_for(blank: str) -> None:
     app = small(encdec_target=blank)
-    assert "Type a target: the decoder needs at least one token" in sentences(app)
+    assert app.info
     assert not charts(app)
     app.text_area(key="encdec_target").set_value("kat").run()
     assert charts(app)
@@ -189,40 +190,41 @@ def test_a_blank_target_is_asked_for(blank: str) -> None:
 
 def test_a_blank_source_leaves_the_target_where_it_is() -> None:
     app = small(text="")
-    assert "Type a sentence in the sidebar: it is the source" in sentences(app)
+    assert not charts(app)
     assert app.text_area(key="encdec_target").value == TARGET
     app.text_area(key="text").set_value("a cat").run()
     assert not app.exception
     assert app.text_area(key="encdec_target").value == TARGET
 
 
-def test_a_target_longer_than_max_len_is_cut_with_a_sentence() -> None:
-    app = small(max_len="16", text="a cat", encdec_target="een langere kat zat")
-    assert "The target has 19 tokens, more than max_len = 16: it is cut after 16." in sentences(app)
-    assert array(charts(app)["encdec_mask_combined"]).shape == (16, 16)
-
-
-def test_a_source_longer_than_max_len_is_cut_with_a_sentence() -> None:
-    app = small(max_len="8", text="a cat sat", encdec_target="kat")
-    assert "The source has 9 tokens, more than max_len = 8: it is cut after 8." in sentences(app)
-
-
-def test_a_target_longer_than_this_server_takes_is_cut_with_a_sentence() -> None:
-    app = small(text="a cat", encdec_target="x" * 300)
-    assert "The target has 300 tokens, more than the 256 that this server takes: it is cut after 256." in sentences(app)
+@pytest.mark.parametrize(
+    ("query", "sentence", "shape"),
+    [
+        ({"max_len": "16", "text": "a cat", "encdec_target": "een langere kat zat"},
+         "The target has 19 tokens, more than max_len = 16: it is cut after 16.", (16, 16)),
+        ({"max_len": "8", "text": "a cat sat", "encdec_target": "kat"},
+         "The source has 9 tokens, more than max_len = 8: it is cut after 8.", (3, 3)),
+        ({"text": "a cat", "encdec_target": "x" * 300},
+         "The target has 300 tokens, more than the 256 that this server takes: it is cut after 256.", (256, 256)),
+    ],
+    ids=["target", "source", "server"],
+)  # fmt: skip
+def test_what_is_too_long_is_cut_with_a_sentence(query: dict[str, str], sentence: str, shape: tuple[int, int]) -> None:
+    app = small(**query)
+    assert sentences(app) == sentence
+    assert array(charts(app)["encdec_mask_combined"]).shape == shape
 
 
 def test_a_link_with_too_long_a_target_keeps_its_start() -> None:
     app = small(encdec_target="kat " * 200, text="a cat")
-    assert "The target has 800 characters; only the first 500 are kept." in sentences(app)
+    assert "800 characters" in sentences(app)
     assert app.text_area(key="encdec_target").value == ("kat " * 200)[:500]
 
 
 def test_too_large_a_model_is_refused_in_one_sentence() -> None:
     app = page(weights="random", d_model="1024", n_heads="16", d_ff="4096", n_layers="6")
     (error,) = app.error
-    assert "Both halves in this shape have" in error.value
-    assert "this server runs at most 120,000,000" in error.value
+    assert "120,000,000" in error.value
     assert not charts(app)
 
 
@@ -232,7 +234,7 @@ def test_too_many_attention_weights_are_refused_in_one_sentence() -> None:
         text="many words " * 30, encdec_target="veel woorden " * 30,
     )  # fmt: skip
     (error,) = app.error
-    assert "attention weights, and this server keeps at most" in error.value
+    assert "attention weights" in error.value
 
 
 # --- whatever is typed and set
@@ -260,11 +262,11 @@ def test_every_text_and_every_architecture_is_drawn(query: dict[str, str]) -> No
     assert charts(app).keys() == {"encdec_grid", "encdec_pattern", *(f"encdec_mask_{name}" for name in names)}
 
 
-@pytest.mark.parametrize(("key", "last"), [("encdec_layer", 2), ("encdec_head", 3), ("encdec_position", 6)])
-def test_a_number_past_the_last_is_moved_there_with_a_sentence(key: str, last: int) -> None:
-    app = small(**{key: "50"})
-    assert app.slider(key=key).value == last
-    assert f"{key}=50" in sentences(app)
+def test_a_number_past_the_last_is_moved_there_with_a_sentence() -> None:
+    last = {"encdec_layer": 2, "encdec_head": 3, "encdec_position": 6}
+    app = small(**dict.fromkeys(last, "50"))
+    assert {key: app.slider(key=key).value for key in last} == last
+    assert all(f"{key}=50" in sentences(app) for key in last)
 
 
 def test_the_default_target_fits_its_own_box() -> None:

@@ -1,7 +1,5 @@
 """The Positions page, its numbers against ones computed here."""
 
-import re
-
 import numpy as np
 import pytest
 import torch
@@ -15,14 +13,9 @@ from playground.weights import checkpoint
 from tests.web.app_test import array, captions, charts, open_page, sentences
 
 SMALL = {
-    "weights": "random",
-    "tokenizer": "char",
-    "d_model": "16",
-    "n_heads": "4",
-    "n_layers": "2",
-    "d_ff": "32",
+    "weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "2", "d_ff": "32",
     "positions": "sinusoidal",
-}
+}  # fmt: skip
 CHARTS = {
     "swap two words": {"swap_differences"},
     "this sentence": {"addition_lengths"},
@@ -30,7 +23,6 @@ CHARTS = {
     "similarity": {"between_positions", "by_offset"},
     "doubled exponent": {"table_standard", "table_doubled", "wavelengths"},
 }
-VIEWS = list(CHARTS)
 
 
 def page(**query: str) -> AppTest:
@@ -69,34 +61,30 @@ def test_the_trained_models_own_table_is_drawn() -> None:
     encoder, _ = checkpoint.load("minilm")
     table = encoder.embed.position_vectors(128).numpy()
     app = page()
-    assert app.title[0].value == "How does the encoder know the order of the words?"
     np.testing.assert_array_equal(array(charts(app)["position_table"]), table[:, :256])
-    assert "Shown: positions 0 to 127 of 512, dimensions 0 to 255 of 384." in captions(app)
+    assert "positions 0 to 127 of 512, dimensions 0 to 255 of 384" in captions(app)
     lengths = np.linalg.norm(table, axis=1)
-    assert f"The longest row is 0's, {lengths[0]:.3g}; their mean length is {lengths.mean():.3g}." in captions(app)
-    assert "**A learned table**" in words_of(app)
+    assert f"position 0, with a length (L2 norm) of {lengths[0]:.3g}" in captions(app)
+    assert f"mean length is {lengths.mean():.3g}" in captions(app)
+    assert "**This table is learned.**" in words_of(app)
     assert "random" not in words_of(app)
 
 
-@pytest.mark.parametrize(
-    ("positions", "doubled"), [("sinusoidal", False), ("sinusoidal-doubled", True), ("none", False)]
-)
-@pytest.mark.parametrize("d_model", [15, 16])
-def test_sinusoids_are_drawn_at_the_sidebars_width(positions: str, doubled: bool, d_model: int) -> None:
+@pytest.mark.parametrize(("positions", "d_model"), [("sinusoidal", 15), ("sinusoidal-doubled", 16), ("none", 16)])
+def test_sinusoids_are_drawn_at_the_sidebars_width(positions: str, d_model: int) -> None:
     app = page(**SMALL | {"positions": positions, "d_model": str(d_model), "n_heads": "1", "max_len": "32"}, text="abc")
-    expected = sinusoids(32, d_model, doubled=doubled).numpy()
+    expected = sinusoids(32, d_model, doubled=positions == "sinusoidal-doubled").numpy()
     np.testing.assert_array_equal(array(charts(app)["position_table"]), expected)
     assert f"positions 0 to 31 of 32, dimensions 0 to {d_model - 1} of {d_model}." in captions(app)
     assert ("**This encoder adds no positions**" in words_of(app)) is (positions == "none")
-    if d_model == 16:
-        assert f"Every row has a length of about {8**0.5:.3g}." in captions(app)
+    assert (f"about {8**0.5:.3g}." in captions(app)) is (d_model == 16)
 
 
 def test_a_random_learned_table_is_said_to_be_random() -> None:
     app = page(**SMALL | {"positions": "learned"})
     expected = small_encoder("learned").embed.position_vectors(128).detach().numpy()
     np.testing.assert_array_equal(array(charts(app)["position_table"]), expected)
-    assert "These are random: nothing was learned yet." in words_of(app)
+    assert "random: nothing is trained yet" in words_of(app)
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
@@ -117,7 +105,7 @@ def test_two_words_are_swapped_with_positions_and_without(positions: str) -> Non
     assert array(bars, 1, "y").max() <= 1e-5
     assert list(array(bars, 0, "x")) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
     assert "**Without positions the order is lost**" in captions(app)
-    assert f"With positions, outputs change by up to {expected.max():.2g}: the order counts." in captions(app)
+    assert f"With positions, outputs change by up to {expected.max():.2g}" in captions(app)
 
 
 def test_the_trained_model_is_equivariant_without_its_table() -> None:
@@ -160,7 +148,7 @@ def test_two_tokens_can_be_swapped_and_one_cannot() -> None:
     app = page(**SMALL, text="ab")
     assert list(array(charts(app)["swap_differences"], 0, "x")) == ["a₀", "b₁"]
     alone = page(**SMALL, text="a")
-    assert "One token alone has nothing to change places with." in sentences(alone)
+    assert "only one token" in sentences(alone)
     assert set(charts(alone)) == {"position_table"}
 
 
@@ -175,9 +163,9 @@ def test_what_is_added_is_measured(scaled: str, factor: int) -> None:
     for trace_index, vectors in enumerate((tokens, rows, tokens + rows)):
         np.testing.assert_allclose(array(bars, trace_index, "y"), np.linalg.norm(vectors, axis=1), rtol=1e-5)
     relative = np.linalg.norm(rows, axis=1) / np.linalg.norm(tokens, axis=1)
-    assert f"The row is {relative.min():.3g} to {relative.max():.3g} times as long" in captions(app)
+    assert f"{relative.min():.3g} to {relative.max():.3g} times as long" in captions(app)
     assert ("multiplied by √16 = 4" in captions(app)) is (scaled == "true")
-    assert "Then row 0 of 2 segments and a norm follow." in captions(app)
+    assert "the vector of segment 0 is added and a norm rescales the sum" in captions(app)
     result = f"{tokens[1, 0]:.4g} + {rows[1, 0]:.4g} = {tokens[1, 0] + rows[1, 0]:.4g}"
     assert latex(app)[1] == rf"x_{{1,\,0}} = {result}"
 
@@ -221,11 +209,11 @@ def test_both_exponents_stand_side_by_side() -> None:
         np.testing.assert_allclose(array(charts(app)["wavelengths"], i, "y"), expected)
     assert f"from {waves[0][0]:.3g} to {waves[0][-1]:,.0f} (standard) or {waves[1][-1]:,.0f} (doubled" in captions(app)
     turning = [int((lengths <= 64).sum()) for lengths in waves]
-    assert f"Of 8 pairs, {turning[0]} turn fully within max_len, doubled {turning[1]};" in captions(app)
+    assert f"Of 8 pairs, {turning[0]} complete a turn" in captions(app)
+    assert f"with the doubled exponent {turning[1]} do" in captions(app)
     assert f"differ by up to {np.abs(tables[0] - tables[1]).max():.4g}." in captions(app)
 
 
-@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -235,16 +223,22 @@ def test_both_exponents_stand_side_by_side() -> None:
     ],
     ids=str,
 )
-def test_every_view_opens_on_several_odd_sentences(view: str, changes: dict[str, str]) -> None:
-    app = page(**SMALL | changes, positions_view=view, text="one\n<script>€ $x$ \u202e عربى 🧭</script>\nx")
-    expected = set() if view == "swap two words" and changes.get("sentence") == "3" else CHARTS[view]
-    assert set(charts(app)) == {"position_table"} | expected
+def test_every_view_opens_on_odd_sentences_and_architectures(changes: dict[str, str]) -> None:
+    app = page(**SMALL | changes, text="one\n<script>€ $x$ \u202e عربى 🧭</script>\nx")
+    alone: dict[str, set[str]] = {"swap two words": set()} if changes.get("sentence") == "3" else {}
+    for view, expected in (CHARTS | alone).items():
+        app.segmented_control(key="positions_view").set_value(view).run()
+        assert not app.exception
+        assert not app.error
+        assert set(charts(app)) == {"position_table"} | expected
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_opens_where_numbers_overflow(view: str) -> None:
-    app = page(**SMALL | {"d_model": "64", "n_layers": "96", "norm": "none"}, positions_view=view)
-    assert ("**Overflow**" in captions(app)) is (view == "swap two words")
+def test_every_view_opens_where_numbers_overflow() -> None:
+    app = page(**SMALL | {"d_model": "64", "n_layers": "96", "norm": "none"})
+    for view in CHARTS:
+        app.segmented_control(key="positions_view").set_value(view).run()
+        assert not app.exception
+        assert ("**Overflow**" in captions(app)) is (view == "swap two words")
 
 
 def test_padding_takes_no_part() -> None:
@@ -260,11 +254,11 @@ def test_padding_takes_no_part() -> None:
 def test_a_model_too_large_to_run_is_refused_in_a_sentence() -> None:
     app = open_page("positions", **SMALL | {"d_model": "12288", "d_ff": "49152"})
     assert not app.exception
-    assert re.search("This model has .* parameters", sentences(app))
+    assert app.error
     assert not charts(app)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", CHARTS)
 def test_tables_and_code_open(view: str) -> None:
     app = page(positions_view=view)  # its sentence has the same word twice
     tables = ["position_table", *sorted(CHARTS[view] - {"table_standard", "table_doubled"})]

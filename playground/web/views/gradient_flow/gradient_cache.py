@@ -1,4 +1,4 @@
-"""The gradient page's six encoders: run, measured and let go of; only the norms of their gradients are kept."""
+"""Caches of the comparison of six encoders; they keep the norms of the gradients, never a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,20 +12,20 @@ from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.caches import TextKey
 
-STOPS = (1, 2, 4, 8, 16, 32)
-"""Numbers of layers that the sweep over depth tries, below the one that the page shows."""
+SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
+"""Numbers of layers that the depth sweep tries, below the one that the page shows."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the page's numbers depend on; hashable, so that caches can be keyed by it.
+class ComparisonKey:
+    """Everything that the page's numbers depend on; hashable, as the key of the caches.
 
     Attributes:
         text: the visitor's text, its sentences cut after `LONGEST` tokens.
-        sentence: which of them, from 0.
+        sentence: index of the sentence, from 0.
         config: what the six encoders share.
         seed: of their random weights.
-        scale: of their linear maps.
+        scale: factor on the random weights of their linear maps.
         causal: whether later tokens are hidden.
     """
 
@@ -37,15 +37,15 @@ class Asked:
     causal: bool
 
 
-def asked(setup: Setup, n_layers: int, scale: float) -> Asked:
-    """The sidebar's choices and the page's own; there has to be a sentence."""
+def build_key(setup: Setup, n_layers: int, scale: float) -> ComparisonKey:
+    """The key of the sidebar's choices and the page's own; there has to be a sentence."""
     text = replace(setup.text_key, max_tokens=min(setup.text_key.max_tokens, LONGEST))
     config = replace(setup.config, vocab_size=caches.tokenizer(text).vocab_size)
-    return Asked(text, setup.sentence, common_config(config, n_layers), setup["seed"], scale, setup["causal"])
+    return ComparisonKey(text, setup.sentence, common_config(config, n_layers), setup["seed"], scale, setup["causal"])
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
-def flows(key: Asked) -> Comparison:
+def compare_variants(key: ComparisonKey) -> Comparison:
     """The six encoders at their full depth.
 
     Raises:
@@ -57,17 +57,17 @@ def flows(key: Asked) -> Comparison:
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
-def sweep(key: Asked) -> Comparison:
-    """The first layers of the six, a few depths up to the full one; raises as `flows`."""
-    full = flows(key)
-    depths = [depth for depth in STOPS if depth < key.config.n_layers]
+def compare_depths(key: ComparisonKey) -> Comparison:
+    """The six encoders at `SWEEP_DEPTHS` and at their full depth; raises as `compare_variants`."""
+    full = compare_variants(key)
+    depths = [depth for depth in SWEEP_DEPTHS if depth < key.config.n_layers]
     if not depths:
         return full
     shallow = _compare(replace(key, config=replace(key.config, n_layers=depths[-1])), depths)
     return replace(full, flows={**shallow.flows, **full.flows}, seconds=shallow.seconds)
 
 
-def _compare(key: Asked, depths: Sequence[int]) -> Comparison:
+def _compare(key: ComparisonKey, depths: Sequence[int]) -> Comparison:
     check_layers(key.config, settings().max_parameters)
     batch = caches.tokenize(key.text)
     ids = batch.ids[key.sentence][batch.mask[key.sentence]]

@@ -1,4 +1,4 @@
-"""How the step-by-step page shows vectors, bars and matrices: each with its caption and its numbers."""
+"""Vectors, bars and matrices of a walk through a layer, each as a chart with its caption and its numbers."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from playground.figures.theme import token_names
 from playground.web.shared import panels
 
 
-def vectors(key: str, rows: Mapping[str, Array], reading: str) -> None:
+def draw_vectors(key: str, rows: Mapping[str, Array], reading: str) -> None:
     """Vectors below one another; `key` is the chart's name after `step_`."""
     longest = max(len(vector) for vector in rows.values())
     drawn = "" if longest <= figures.SHOWN else f" Drawn: the first {figures.SHOWN} of up to {longest:,} numbers."
@@ -22,20 +22,19 @@ def vectors(key: str, rows: Mapping[str, Array], reading: str) -> None:
     panels.numbers(f"step_{key}", lambda: pd.DataFrame(table).rename_axis("number"), "All the numbers")
 
 
-def keys(walk: Walk, key: str, values: Array, title: str, reading: str, *, masked: bool = True) -> None:
+def draw_keys(walk: Walk, key: str, values: Array, title: str, reading: str, *, masked: bool = True) -> None:
     """One number a key, as bars; without those of masked keys, unless the mask is still to come."""
     tokens, allowed = walk.layer.run.tokens, walk.allowed
-    shown = allowed if masked else np.ones_like(allowed)
     panels.chart(
         f"step_{key}",
-        figures.keys(values, tokens, shown, walk.key, title=title),
+        figures.keys(values, tokens, allowed if masked else np.ones_like(allowed), walk.key, title=title),
         caption=reading,
         alt=f"Bars: {title} of one query with every key",
     )
     panels.numbers(f"step_{key}", lambda: pd.DataFrame({title: values}, token_names(tokens)).rename_axis("key"))
 
 
-def matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, signed: bool) -> None:
+def draw_matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, signed: bool) -> None:
     """An array of the head with a row a query and a column a key, by its name in the layer."""
     run, values = walk.layer.run, walk.layer[name][walk.head]
     panels.chart(

@@ -1,21 +1,20 @@
-"""What an encoder–decoder's two halves hold, counted by formula beside the built model."""
+"""The parameters of an encoder–decoder's two halves, counted by formula beside the built model."""
 
 import pandas as pd
 import streamlit as st
 
 from playground.accounting import LABELS, Term, count_encoder_decoder
-from playground.config import ModelConfig
-from playground.model import EncoderDecoder
-from playground.web.views.parameters import skeleton
+from playground.web.session import caches
+from playground.web.shared.built_parameters import count_built_parameters
+from playground.web.views.encoder_decoder.pair_input import PairKey, load_run
 
 COMPONENTS = ("embeddings", "self-attention", "cross-attention", "feed-forward", "norms", "output map")
 
 
-def halves(config: ModelConfig, tgt_vocab_size: int) -> None:
-    """Parameters of both halves, and the line in which formulas and built model have to agree."""
-    count = count_encoder_decoder(config, tgt_vocab_size)
-    shapes = EncoderDecoder(skeleton(config), tgt_vocab_size, seed=None)
-    built = sum(parameter.numel() for parameter in shapes.parameters())
+def show_parameters(pair: PairKey) -> None:
+    """Parameters of both halves by component, and whether formulas and built model agree."""
+    config, tgt_vocab_size = load_run(pair).config, caches.tokenizer(pair[2]).vocab_size
+    count, built = count_encoder_decoder(config, tgt_vocab_size), count_built_parameters(config, tgt_vocab_size)
     totals = count.by(_half)
     sums = count.by(lambda term: (_component(term), _half(term)))
     table = pd.DataFrame(
@@ -33,13 +32,14 @@ def halves(config: ModelConfig, tgt_vocab_size: int) -> None:
     if built != count.total:
         st.error(f"The formulas add up to {count.total:,} parameters, but the built model holds {built:,}: report it.")
         return
-    tables = "" if tgt_vocab_size == config.vocab_size else f" instead of {config.vocab_size:,}"
+    third_norm = "" if config.norm == "none" else " and a third norm"
+    source = "" if tgt_vocab_size == config.vocab_size else f" instead of {config.vocab_size:,}"
     st.caption(
         f":material/check: formulas: {count.total:,} = the model's `numel()`, built as shapes without memory: "
-        f"{built:,}. Decoder less encoder is {totals['decoder'] - totals['encoder']:,}: a second attention and a third "
-        f"norm in each of its {config.n_layers} blocks, and a table of {tgt_vocab_size:,} words{tables}. "
-        "The output map scores every target word; the paper shares its matrix with "
-        "the embeddings, here it has its own."
+        f"{built:,}. Decoder less encoder is {totals['decoder'] - totals['encoder']:,}. Each of the decoder's "
+        f"{config.n_layers} blocks has a second attention{third_norm}; its table has {tgt_vocab_size:,} "
+        f"tokens{source}. The *output map* turns a vector into a score for every target token. The paper shares its "
+        "matrix with the embeddings; here it has its own."
     )
 
 

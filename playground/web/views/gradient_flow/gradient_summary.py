@@ -1,0 +1,65 @@
+"""The six encoders in one table, and the loss behind their gradients."""
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from playground.analysis import gradient_reading as reading
+from playground.analysis.gradient_variants import Comparison, Variant
+from playground.analysis.gradients import Flow
+from playground.analysis.tex import number
+from playground.web.choices.setup import Setup
+
+BADGES: dict[reading.Verdict, str] = {
+    "steady": ":green-badge[steady]",
+    "vanishing": ":blue-badge[vanishing]",
+    "exploding": ":red-badge[exploding]",
+    "zero": ":gray-badge[zero]",
+    "infinite": ":red-badge[infinite]",
+    "not a number": ":red-badge[not a number]",
+}
+
+
+def show_table(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> None:
+    """Both ends of each line, their ratio, and the verdict on it."""
+    first, last = reading.first_and_last(part, n_layers)
+    rows = {}
+    for variant, flow in flows.items():
+        norms = flow.gradients.get(part)
+        ends = ["–"] * 4
+        if norms is not None:
+            numbers = (reading.first_over_last(norms), norms[0], norms[-1])
+            ends = [BADGES[reading.judge(norms)], *map(_format_number, numbers)]
+        alike = "–" if math.isnan(flow.alike) else f"{flow.alike:.4f}"
+        rows[f"**{variant.name}**"] = [*ends, _format_number(flow.embeddings), _format_number(flow.loss), alike]
+    columns = ["verdict", "first / last", "first", "last", "tables", "loss", "tokens alike"]
+    with st.container(key="gradient_summary"):
+        st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns))
+    st.caption(
+        f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{reading.LIMIT:,} "
+        f"counts as vanishing, one above {reading.LIMIT:,} as exploding. *Tables*: the gradient norm of the "
+        "embeddings' parameters. *Tokens alike*: the mean cosine between two tokens after the last block. A steady "
+        "gradient is not everything: at a cosine of 1, all tokens point the same way. Attention without residual "
+        "connections leads there (Dong et al. 2021)."
+    )
+
+
+def show_loss(comparison: Comparison, setup: Setup) -> None:
+    """The loss as a formula with this run's numbers, and what the six encoders share."""
+    vocab, d_model = comparison.config.vocab_size, comparison.config.d_model
+    st.latex(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
+    norm = f"`{comparison.config.norm}`" + (", as the sidebar's norm is none" if setup["norm"] == "none" else "")
+    st.caption(
+        f"**The loss:** each of the T = {comparison.n_tokens} last vectors $h_t$ names the next token $w_{{t+1}}$; the "
+        f"last vector names the first token. Names come from the token table $E$ ({vocab:,} × {d_model:,}), which is "
+        f"held fixed. An even guess costs ln {vocab:,} = {math.log(vocab):.3g}. The mean of all outputs would be no "
+        "loss to learn from: a layer norm makes it 0, whatever the weights. **The six share** the sidebar's text, seed "
+        f"and shape. n_layers, norm_placement and residual are set on this page instead. Their norms are {norm}. There "
+        "is no dropout."
+    )
+
+
+def _format_number(x: float) -> str:
+    return "NaN" if math.isnan(x) else f"${number(x, 3)}$"

@@ -1,0 +1,100 @@
+"""What positions do to this sentence: two words swapped, and the table added to the embeddings."""
+
+import pandas as pd
+import streamlit as st
+
+from playground.analysis import positions
+from playground.figures import positions as figures
+from playground.figures.theme import token_names
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
+from playground.web.components.token_chips import draw_token_chips
+from playground.web.session import caches
+from playground.web.shared import panels
+from playground.web.shared.page_end import fragment
+from playground.web.views.positions import table_properties
+from playground.web.views.positions.position_table import load_rows
+
+
+@fragment
+def show_chosen_view() -> None:
+    """The view of the page that the visitor has chosen."""
+    run, rows = panels.shown_run(), load_rows()
+    view = widgets.choice("positions_view", "Look closer")
+    if view == "swap two words":
+        show_swap(run)
+    elif view == "this sentence":
+        show_addition(run, rows)
+    elif view == "curves":
+        table_properties.show_curves(run, rows)
+    elif view == "similarity":
+        table_properties.show_similarity(run, rows)
+    else:
+        table_properties.show_exponents(run, len(rows))
+
+
+def show_swap(run: Run) -> None:
+    """How far each word's output moves when two words change places, with positions and without."""
+    n_tokens = int((~run.padding).sum())
+    if n_tokens < 2:
+        st.info("This sentence has only one token: there is nothing to swap it with.")
+        return
+    left, right = st.columns(2)
+    with left:
+        first = widgets.whole("positions_first", "Swap the token at position", high=n_tokens - 2)
+    with right:
+        second = widgets.whole("positions_second", "with the token at position", high=n_tokens - 1)
+    if first == second:
+        st.info("Both sliders name the same token. Choose two different positions to swap.")
+        return
+    setup = current_setup()
+    with panels.explain_errors():
+        swap = caches.swap_words(*setup.run_key, first, second)
+    order = list(range(n_tokens))
+    order[first], order[second] = second, first
+    draw_token_chips(
+        [
+            (run.tokens[old], str(old), "padding" if old == new else "plain", f"position {new}, before: {old}")
+            for new, old in enumerate(order)
+        ]
+    )
+    st.caption("The sentence after the swap. Each number is a token's old position; faded tokens did not move.")
+    table = "the sinusoidal table" if run.config.positions == "none" else "its position table"
+    panels.chart(
+        "swap_differences",
+        figures.swap_differences(swap.placed, swap.bare, run.tokens[:n_tokens]),
+        caption=f"{positions.describe_swap(run.config, swap, causal=setup['causal'])} A bar is the largest change "
+        "among the numbers of one word's output vector. Each word is compared with itself, wherever it stands after "
+        f"the swap. Both colours use the same weights: the encoder with {table}, and without it.",
+        alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
+    )
+    columns = {"with positions": swap.placed, "without positions": swap.bare}
+    panels.numbers("swap_differences", lambda: pd.DataFrame(columns, index=token_names(run.tokens[:n_tokens])))
+
+
+def show_addition(run: Run, rows: Array) -> None:
+    """How long this sentence's embeddings, their position rows and the sums of both are."""
+    real = ~run.padding
+    n_tokens, config = int(real.sum()), run.config
+    tokens = run.arrays["embed.tokens"][real]
+    added = positions.addition(tokens, rows[:n_tokens])
+    scale = r"\sqrt{D}\, " if config.scale_embeddings else ""
+    st.latex(rf"x_t = {scale}E_{{\text{{id}}_t}} + P_t")
+    st.latex(positions.sum_with_numbers(tokens, rows, min(1, n_tokens - 1)))
+    is_added = "would be" if config.positions == "none" else "is"
+    scaled = f"multiplied by √{config.d_model} = {config.d_model**0.5:.3g}" if config.scale_embeddings else "not scaled"
+    later = ["the vector of segment 0 is added"] * (config.n_segments > 0)
+    later += ["a norm rescales the sum"] * config.embedding_norm
+    after = f" After that, {' and '.join(later)}." if later else ""
+    panels.chart(
+        "addition_lengths",
+        figures.addition_lengths(added, run.tokens[:n_tokens]),
+        caption=f"Bars are lengths (L2 norms) of three vectors: a token's embedding ({scaled}), its position's row, "
+        f"and their sum. The row {is_added} {added['relative'].min():.3g} to {added['relative'].max():.3g} times as "
+        f"long as the embedding. The mean cosine between embedding and sum is {added['cosine'].mean():.3g}; 1 means "
+        f"the same direction.{after}",
+        alt="Bars: L2 norm of each token's embedding, its position's row, and their sum.",
+    )
+    panels.numbers("addition_lengths", lambda: added.set_axis(token_names(run.tokens[:n_tokens])))

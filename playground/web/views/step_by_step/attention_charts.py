@@ -1,0 +1,122 @@
+"""Charts of the stages inside attention."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from playground.analysis.walkthrough import Walk
+from playground.figures import step_by_step as figures
+from playground.figures.theme import token_labels
+from playground.web.shared import panels
+from playground.web.shared.markdown import quote_token
+from playground.web.views.step_by_step.walk_charts import draw_keys, draw_matrix, draw_vectors
+
+
+def show_projections(walk: Walk) -> None:
+    """Queries, keys and values of every token, the chosen query and key framed."""
+    layer, head, d_head = walk.layer, walk.head, walk.config.d_head
+    matrices = {name.upper(): layer[f"attn.{name}"][head] for name in "qkv"}
+    query, key = _quote_tokens(walk)
+    drawn = "" if d_head <= figures.SHOWN else f"; the first {figures.SHOWN} are drawn"
+    panels.chart(
+        "step_projections",
+        figures.projections(matrices, layer.run.tokens, walk.query, walk.key),
+        caption=f"The queries, keys and values of head {head}. A row is a token; a column is one of d_head = {d_head} "
+        f"numbers{drawn}. Frames mark q of {query}, k and v of {key}.",
+        alt="Heatmaps of the head's queries, keys and values",
+    )
+    framed = {"q": matrices["Q"][walk.query], "k": matrices["K"][walk.key], "v": matrices["V"][walk.key]}
+    panels.numbers("step_projections", lambda: pd.DataFrame(framed).rename_axis("number"))
+
+
+def show_dot_products(walk: Walk) -> None:
+    """Query times key, number by number, and the dot product with every key."""
+    query, key = _quote_tokens(walk)
+    q, k = walk.of_query("attn.q"), walk.layer["attn.k"][walk.head, walk.key]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        reading = f"The query of {query} and the key of {key}. The last row adds up to their *dot product*."
+        draw_vectors("products", {"q": q, "k": k, "q × k": q * k}, reading)
+    with right:
+        reading = f"The dot product of {query}'s query with every key. The bar of {key} has another colour."
+        draw_keys(walk, "dot_products", walk.dot_products(), "q · k", reading, masked=False)
+
+
+def show_scale(walk: Walk) -> None:
+    """The dot products divided by √d_head."""
+    before, after = walk.dot_products().std(), walk.scaled().std()
+    reading = (
+        f"The dot products, divided by √{walk.config.d_head} = {walk.config.d_head**0.5:.4g}. "
+        f"Their standard deviation goes from {before:.3g} to {after:.3g}."
+    )
+    draw_keys(walk, "scale", walk.scaled(), "q · k / √d_head", reading, masked=False)
+
+
+def show_mask(walk: Walk) -> None:
+    """Every query's scores, with what the mask hides."""
+    later, padding = walk.hidden()
+    reasons = [f"{later} later in the sentence (the mask is causal)"] * (later > 0)
+    reasons += [f"{padding} of padding (which is no word)"] * (padding > 0)
+    query, _ = _quote_tokens(walk)
+    hidden = f"Keys hidden from {query}: {', '.join(reasons)}." if reasons else f"No key is hidden from {query}."
+    reading = f"The scores of every query with every key. The frame marks {query}; grey is −∞. {hidden}"
+    draw_matrix(walk, "mask", "attn.scores", "score", reading, signed=True)
+
+
+def show_softmax(walk: Walk) -> None:
+    """The query's weights, and every other query's beside them."""
+    query, _ = _quote_tokens(walk)
+    weights = walk.of_query("attn.pattern")
+    heaviest = quote_token(walk.layer.run.tokens[int(weights.argmax())])
+    left, right = st.columns(2, gap="medium")
+    with left:
+        reading = (
+            f"{query} attends most to {heaviest}, with weight {weights.max():.3f}. "
+            f"All its weights add up to {weights.sum():.4f}."
+        )
+        draw_keys(walk, "softmax", weights, "attention weight", reading)
+    with right:
+        reading = f"The weights of every query: the *pattern* of head {walk.head}. Each row adds up to 1."
+        draw_matrix(walk, "pattern", "attn.pattern", "weight", reading, signed=False)
+
+
+def show_weighted_sum(walk: Walk) -> None:
+    """What each key's value adds to the head's result."""
+    weights, values = walk.of_query("attn.pattern"), walk.layer["attn.v"][walk.head]
+    labels = token_labels(walk.layer.run.tokens)
+    by_weight = np.argsort(weights)[::-1]
+    drawn, others = by_weight[: figures.MOST_ROWS - 2], by_weight[figures.MOST_ROWS - 2 :]
+    rows = {f"{weights[i]:.3f} × {labels[i]}": weights[i] * values[i] for i in drawn}
+    if others.size:
+        rows[f"the {others.size} others"] = weights[others] @ values[others]
+    rows["z, their sum"] = walk.of_query("attn.z")
+    reading = "Each row is one key's value times its weight, the heaviest first. The last row is their sum."
+    draw_vectors("weighted_sum", rows, reading)
+
+
+def show_merge(walk: Walk) -> None:
+    """The pieces that the merged vector is made of."""
+    labels, z = token_labels(walk.layer.run.tokens), walk.layer["attn.z"]
+    pieces = walk.pieces()
+    reading = f"{len(pieces)} pieces of {walk.config.d_head} numbers. Read row after row, they are the merged vector."
+    if walk.config.head_merge == "reshape":
+        strangers = sum(token != walk.query for _, token in pieces)
+        reading += (
+            " **Heads and positions are scrambled**: the reshape does not move the head axis back (tutorial C). "
+            f"{strangers} of {len(pieces)} pieces here come from other tokens, and no mask stops them."
+        )
+    if len(pieces) > figures.MOST_ROWS:
+        reading += f" The first {figures.MOST_ROWS} pieces are drawn."
+    draw_vectors("merge", {f"head {head}, {labels[token]}": z[head, token] for head, token in pieces}, reading)
+
+
+def show_output_projection(walk: Walk) -> None:
+    """The merged vector before and after W_O."""
+    rows = {"merged heads": walk.layer.merged[walk.query], "attention's output": walk.of_query("attn.out")}
+    draw_vectors("output_projection", rows, "Every number of the output depends on all numbers of the merged heads.")
+
+
+def _quote_tokens(walk: Walk) -> tuple[str, str]:
+    """The query's and the key's token, as code."""
+    tokens = walk.layer.run.tokens
+    return quote_token(tokens[walk.query]), quote_token(tokens[walk.key])

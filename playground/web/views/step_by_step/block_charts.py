@@ -1,0 +1,90 @@
+"""Charts of the stages around attention: embedding, residual connections, norms, feed-forward."""
+
+import numpy as np
+
+from playground.analysis.streams import l2
+from playground.analysis.walkthrough import Array, Walk
+from playground.web.views.step_by_step.walk_charts import draw_vectors
+
+NORM_OUTPUTS = {
+    "layer": "after gain and bias",
+    "scalar": "after gain and bias",
+    "rms": "after gain",
+    "none": "after",
+}
+"""What the output of each kind of norm is called."""
+
+
+def show_embedding(walk: Walk) -> None:
+    """The vectors that add up to the embedding, and what enters a later layer."""
+    layer, arrays = walk.layer, walk.layer.run.arrays
+    rows = {"token": arrays["embed.tokens"][walk.query]}
+    if "embed.positions" in layer.learned:
+        rows["position"] = layer.learned["embed.positions"][walk.query]
+    if "embed.segments" in layer.learned:
+        rows["segment"] = layer.learned["embed.segments"]
+    reading = "These rows add up to the embedding" if len(rows) > 1 else "Nothing is added to the token's vector"
+    reading += "; a norm then rescales it." if walk.config.embedding_norm else "."
+    if "position" in rows and (length := l2(rows["token"])) > 0:
+        reading += f" The position's vector is {l2(rows['position']) / length:.3g} times as long as the token's."
+    rows["embedding"] = arrays["embed.out"][walk.query]
+    if layer.layer:
+        rows[f"enters layer {layer.layer}"] = layer.block_input[walk.query]
+        before = "layer 0" if layer.layer == 1 else f"layers 0 to {layer.layer - 1}"
+        reading += f" The last row is what enters layer {layer.layer}: the vector after {before}."
+    draw_vectors("embedding", rows, reading)
+
+
+def show_first_residual(walk: Walk) -> None:
+    """Attention's output, and what it is added to."""
+    stream, added = walk.first_sum
+    _show_residual(walk, "first_residual", {"into the block": stream, "attention's output": added}, "resid_mid")
+
+
+def show_second_residual(walk: Walk) -> None:
+    """The feed-forward's output, and what it is added to."""
+    stream, added = walk.second_sum
+    _show_residual(walk, "second_residual", {"stream": stream, "feed-forward's output": added}, "resid_post")
+
+
+def _show_residual(walk: Walk, key: str, rows: dict[str, Array], result: str) -> None:
+    stream, added = (l2(vector) for vector in rows.values())
+    action = "They are added, number by number." if walk.config.residual else "Only the second goes on."
+    reading = f"The first vector has length {stream:.3g}, the second {added:.3g}. {action}"
+    draw_vectors(key, rows | {"goes on": walk.of_query(result)}, reading)
+
+
+def show_first_norm(walk: Walk) -> None:
+    """The vector before and after the block's first norm."""
+    _show_norm(walk, "first_norm", "norm1")
+
+
+def show_second_norm(walk: Walk) -> None:
+    """The vector before and after the block's second norm."""
+    _show_norm(walk, "second_norm", "norm2")
+
+
+def _show_norm(walk: Walk, key: str, name: str) -> None:
+    before, after = walk.of_query(f"{name}.in"), walk.of_query(f"{name}.out")
+    rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), NORM_OUTPUTS[walk.config.norm]: after}
+    reading = (
+        f"The standard deviation of the {before.size:,} numbers is {before.std():.3g} before, {after.std():.3g} after."
+    )
+    draw_vectors(key, rows, reading)
+
+
+def show_feed_forward(walk: Walk) -> None:
+    """The feed-forward's input, its hidden features before and after the activation, and its output."""
+    hidden = walk.of_query("ffn.hidden")
+    quiet = int((np.abs(hidden) < 0.01).sum())
+    rows = {
+        "input y": walk.of_query("ffn.in"),
+        "u, before activation": walk.of_query("ffn.up"),
+        "h, after activation": hidden,
+        "output f": walk.of_query("ffn.out"),
+    }
+    reading = (
+        f"After {walk.config.activation}, {quiet:,} of the {hidden.size:,} hidden numbers are almost silent: "
+        "they lie within ±0.01."
+    )
+    draw_vectors("feed_forward", rows, reading)

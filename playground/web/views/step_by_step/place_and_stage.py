@@ -1,0 +1,74 @@
+"""The page's sliders: the place in the model, and the stage on one of two paths."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from playground.analysis.walkthrough import Chapter, order, tutorial_b
+from playground.config import ModelConfig
+from playground.runs.encoder_run import Run
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_value
+from playground.web.shared.markdown import quote_token
+
+
+def choose_place(run: Run) -> tuple[int, int, int, int]:
+    """Layer, head, query and key."""
+    last_token = int((~run.padding).sum()) - 1
+    sliders = {
+        "layer": ("layer", run.config.n_layers - 1),
+        "head": ("head", run.config.n_heads - 1),
+        "query": ("query: the token that asks", last_token),
+        "key": ("key: a token that is asked", len(run.tokens) - 1),
+    }
+    chosen = []
+    for column, (name, (label, high)) in zip(st.columns(4), sliders.items(), strict=True):
+        with column:
+            chosen.append(widgets.whole(f"step_{name}", label, high=high))
+            if name in ("query", "key"):
+                st.caption(f"{quote_token(run.tokens[chosen[-1]])} at position {chosen[-1]}")
+    layer, head, query, key = chosen
+    return layer, head, query, key
+
+
+def choose_stage(run: Run) -> str:
+    """A stage, by a slider or step by step, in the order of the chosen path."""
+    widgets.choice("step_path", "Go through it", on_change=partial(_open_first_stage, run.config))
+    chapters, stages = _list_stages(run.config)
+    stage = widgets.stage("step_stage", "Stage", stages)
+    at = stages.index(stage)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for label, by, end in (("Back", -1, 0), ("Next", 1, len(stages) - 1)):
+            st.button(
+                label,
+                icon=f":material/arrow_{'back' if by < 0 else 'forward'}:",
+                key=f"stage_{label.lower()}",
+                disabled=at == end,
+                on_click=_move_stage,
+                args=(stages, by),
+            )
+        st.caption(f"{at + 1} of {len(stages)}")
+    for number, chapter in enumerate(chapters, start=1):
+        if stage in chapter.stages:
+            st.markdown(f"**Chapter {number} of {len(chapters)}: {chapter.title}.** {chapter.idea}")
+    st.subheader(f"{stage[0].upper()}{stage[1:]}")
+    return stage
+
+
+def _list_stages(config: ModelConfig) -> tuple[tuple[Chapter, ...], tuple[str, ...]]:
+    """The chapters of the chosen path, where it has any, and all its stages."""
+    if current_value("step_path") == "as the data moves":
+        return (), order(config)
+    chapters = tutorial_b(config)
+    return chapters, tuple(stage for chapter in chapters for stage in chapter.stages)
+
+
+def _open_first_stage(config: ModelConfig) -> None:
+    st.session_state["step_stage"] = _list_stages(config)[1][0]
+
+
+def _move_stage(stages: Sequence[str], by: int) -> None:
+    """One stage on or back; a second click before the page has followed the first stops at either end."""
+    at = stages.index(st.session_state["step_stage"]) + by
+    st.session_state["step_stage"] = stages[min(max(at, 0), len(stages) - 1)]
