@@ -131,9 +131,9 @@ def test_the_parameters_are_those_of_its_encoder() -> None:
 def test_a_table_from_before_training_is_called_random() -> None:
     one = trained_network.from_trainer(trainer(ModelConfig(**{**vars(CONFIG), "positions": "learned"})))
     app = opened(one, "positions")
-    assert "nothing was learned yet" not in prose(app)
+    assert "random: nothing is trained yet" not in prose(app)
     switch(app)
-    assert "These are random: nothing was learned yet." in prose(app)
+    assert "random: nothing is trained yet" in prose(app)
 
 
 # --- the sidebar
@@ -323,7 +323,6 @@ def test_what_begins_with_the_beginning_needs_no_second_one() -> None:
 def test_an_encoder_alone_has_no_decoder(task: str) -> None:
     app = opened(trained(task), "encoder_decoder")
     assert ":orange-badge[untrained: random weights]" in captions(app)
-    assert "A trained decoder to go with the sidebar's weights does not exist" in captions(app)
     assert "trained here:" not in captions(app)
 
 

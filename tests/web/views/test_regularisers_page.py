@@ -250,7 +250,7 @@ def test_it_is_drawn_while_it_runs_and_can_pause_go_on_and_be_cancelled(monkeypa
     until(lambda: "step 2" in status_text(app.run()))
     assert "Training: run 1 of 2: none of them" in status_text(app)
     (shown,) = (frame.value for frame in app.dataframe if COLUMNS["gap"] in frame.value)
-    assert list(shown[COLUMNS["ended"]])[1] == "still to come"
+    assert list(shown[COLUMNS["ending"]])[1] == "still to come"
     app = press(app, "regularisers_pause")
     assert "Paused: run 1 of 2" in status_text(app)
     at = status_text(app)
@@ -363,7 +363,7 @@ def test_a_link_with_junk_keeps_what_is_good_and_says_what_is_not() -> None:
     app = page("Weight decay", "<b>x</b>", "Weight decay", regularisers_patience="99", regularisers_clip="nan")
     assert app.session_state["regularisers_chosen"] == ["Weight decay"]
     told = sentences(app)
-    assert "regularisers_chosen=“bxb” is not an option there; Weight decay is used instead." in told
+    assert "regularisers_chosen=“bx/b” is not an option there; Weight decay is used instead." in told
     assert "regularisers_patience=“99”" in told
     assert "regularisers_clip=“nan” is not a number; 1.0 is used instead." in told
     assert "2 runs" in captions(app)

@@ -86,7 +86,7 @@ def test_where_a_network_can_not_be_asked_a_file_can_still_be_opened(monkeypatch
         raise InputError("Nothing can be asked.")
 
     app = page()
-    monkeypatch.setattr("playground.web.views.training.after_training.trials", refuse)
+    monkeypatch.setattr("playground.web.views.training.after_training.answer_samples", refuse)
     train(app)
     assert sentences(app) == "Nothing can be asked."
     assert uploader(app, "training_file").value is None
@@ -245,7 +245,9 @@ def test_a_steps_sequences_are_those_that_a_short_text_has() -> None:
 
 def test_a_step_that_was_not_saved_is_told_from_one_that_was_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     n = make_data(Recipe(length=8, n_symbols=5, n_train=64)).validation[slice(0, 1)].ids.shape[1]
-    monkeypatch.setattr(evaluation, "MAX_KEPT", 2 * 2 * n * n)  # of two heads: the first look and the last
+    monkeypatch.setattr(
+        evaluation, "MAX_SNAPSHOT_NUMBERS", 2 * 2 * n * n
+    )  # of two heads: the first evaluation and the last
     app = page()
     train(app)
     working(app.slider(key="training_moment").set_value(12).run())
@@ -265,7 +267,7 @@ def test_a_step_that_was_not_reached_is_said() -> None:
 
 
 def test_attention_that_is_too_large_to_keep_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "MAX_KEPT", 1)
+    monkeypatch.setattr(evaluation, "MAX_SNAPSHOT_NUMBERS", 1)
     app = page()
     train(app)
     assert "too large to be kept while it learns" in captions(app)
