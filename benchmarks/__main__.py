@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,7 +12,13 @@ from benchmarks import crowd, environment, model, pages, sharing, training
 from benchmarks.results import Result, table
 from playground.web.server.settings import settings
 
-PARTS = {"model": model, "training": training, "pages": pages, "sharing": sharing, "crowd": crowd}
+PARTS: dict[str, Callable[[], Iterable[Result]]] = {
+    "model": model.measure,
+    "training": training.measure,
+    "pages": pages.measure,
+    "sharing": sharing.measure,
+    "crowd": crowd.measure,
+}
 
 
 def main() -> None:
@@ -23,9 +30,9 @@ def main() -> None:
     environment.enter()
     torch.set_num_threads(settings().threads)
     results: list[Result] = []
-    for name, part in PARTS.items():
+    for name, measure in PARTS.items():
         if arguments.only in (None, name):
-            results += part.measure()
+            results += measure()
     print(environment.describe())
     print(table(results))
     if arguments.json:

@@ -48,7 +48,7 @@ class Plain(nn.Module):
         return self.head(self.encoder(x, src_key_padding_mask=padding))  # type: ignore[no-any-return]
 
 
-def evaluate() -> Iterator[Result]:
+def measure() -> Iterator[Result]:
     """A step, and watching."""
     data = make_data(RECIPE)
     trainer = Trainer(CONFIG, RECIPE, data=data, watch=False)
