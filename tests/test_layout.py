@@ -187,6 +187,17 @@ def test_a_cycle_is_found() -> None:
         longest_chain({"a": ["b"], "b": ["a"]})
 
 
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "deploy/README.md"])
+def test_documents_name_only_what_is_there(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:playground|pages|tests|benchmarks|deploy|docs)/[\w/.-]*)`", text))
+    named |= set(re.findall(r"\]\(([\w/.-]+)\)", text))
+    invented = {name for name in named if "my_page" in name or "my_task" in name}
+    folder = (ROOT / document).parent
+    missing = [name for name in named - invented if not (ROOT / name).exists() and not (folder / name).exists()]
+    assert not missing
+
+
 def test_readme_begins_with_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"^(?: {4}|`{3}\w*\n)(\S.*)\n\s*(\S.*)$", readme, re.MULTILINE)
