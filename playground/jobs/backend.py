@@ -9,7 +9,7 @@ Work = Callable[[], Generator[object]]
 """Called where the job runs. Every item that it yields is a step; the items themselves are dropped."""
 
 OnEnd = Callable[[JobStatus], None]
-"""Called where the job ran, with the status that it is about to have."""
+"""Called once where the job ran, with its final status, before it counts as ended and makes room for others."""
 
 
 class JobHandle(Protocol):
@@ -29,7 +29,7 @@ class JobHandle(Protocol):
 
     @property
     def seconds(self) -> float:
-        """How long the job has run, without waiting and pauses."""
+        """How long its steps have taken, without waiting and pauses."""
 
     @property
     def error(self) -> str:
@@ -49,10 +49,4 @@ class JobBackend(Protocol):
     """Runs a bounded number of jobs at once; the others wait, first come, first served."""
 
     def submit(self, work: Work, on_end: OnEnd | None = None, owner: object | None = None) -> JobHandle:
-        """Queue a job.
-
-        Args:
-            work: what is to be done.
-            on_end: called once, before the job counts as ended and while it still keeps others waiting.
-            owner: the job is cancelled once this object is garbage, so neither `work` nor `on_end` may refer to it.
-        """
+        """Queue a job; it is cancelled once `owner` is garbage, so neither `work` nor `on_end` may refer to that."""

@@ -8,44 +8,36 @@ from torch import Tensor
 
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
-from playground.training.tasks.examples import MASK_ID, SPECIALS
+from playground.training.tasks.examples import MASK_ID, PAD_ID, SPECIALS
 
 
-def augment(ids: Tensor, mask: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
+def augment(ids: Tensor, recipe: Recipe, generator: torch.Generator) -> Tensor:
     """Swap neighbours, then mask single tokens, then mask a span, each as far as the recipe says: (B, T) → (B, T).
 
     Padding and special tokens are never touched. Where the next token is asked, none is swapped: the answer is what
-    stands one place further on, which a swap would show. All three draw from the generator whether they are on or not,
-    so that switching one on leaves to the others the draws that they had.
-
-    Args:
-        ids: (B, T) int64.
-        mask: (B, T) bool, True = a token.
-        recipe: `token_swapping`, `token_masking`, `span_masking`, and its task.
-        generator: on the CPU, of nothing but augmentation.
+    stands one place further on, which a swap would show. All three draw from the generator, which is on the CPU and of
+    nothing else, whether they are on or not: switching one on leaves to the others the draws that they had.
     """
     shift, start = torch.rand(2, len(ids), 1, generator=generator).to(ids.device)
     swap, single = torch.rand(2, *ids.shape, generator=generator).to(ids.device)
     if recipe.token_swapping > 0 and not TASKS[recipe.task].predicts_next:
-        movable = ordinary_tokens(ids, mask)
-        ids = swap_neighbours(ids, movable, (shift < 0.5).to(torch.int64), swap < recipe.token_swapping)
+        ids = swap_neighbours(ids, shift < 0.5, swap < recipe.token_swapping)
     hidden = single < recipe.token_masking
     if recipe.span_masking > 0:
-        hidden |= draw_span(mask, recipe.span_masking, start)
-    return ids.masked_fill(hidden & ordinary_tokens(ids, mask), MASK_ID)
+        hidden |= draw_span(ids != PAD_ID, recipe.span_masking, start)
+    return ids.masked_fill(hidden & _is_ordinary(ids), MASK_ID)
 
 
-def swap_neighbours(ids: Tensor, movable: Tensor, shift: Tensor, chosen: Tensor) -> Tensor:
-    """Exchange the tokens of chosen pairs: of positions 0 and 1, 2 and 3, …, or with shift 1 of 1 and 2, 3 and 4, ….
+def swap_neighbours(ids: Tensor, from_odd: Tensor, chosen: Tensor) -> Tensor:
+    """Exchange the tokens of chosen pairs: of positions 0 and 1, 2 and 3, …, or of 1 and 2, 3 and 4, ….
 
     Args:
-        ids: (B, T).
-        movable: (B, T) bool, tokens that may be moved.
-        shift: (B, 1), 0 or 1.
+        ids: (B, T); special tokens stay in place.
+        from_odd: (B, 1) bool, whether a sequence's pairs begin at odd positions.
         chosen: (B, T) bool, read at the first position of each pair.
     """
-    places = torch.arange(ids.shape[1], device=ids.device)
-    begins = (places % 2 == shift) & chosen & movable & (places < ids.shape[1] - 1)  # (B, T)
+    places, movable = torch.arange(ids.shape[1], device=ids.device), _is_ordinary(ids)
+    begins = (places % 2 == from_odd) & chosen & movable & (places < ids.shape[1] - 1)  # (B, T)
     begins &= movable.roll(-1, 1)
     move = begins.to(torch.int64) - begins.roll(1, 1).to(torch.int64)  # the last position never begins a pair
     return ids.gather(1, places + move)
@@ -66,6 +58,6 @@ def draw_span(mask: Tensor, share: float, start: Tensor) -> Tensor:
     return mask & (rank >= first) & (rank < first + size)
 
 
-def ordinary_tokens(ids: Tensor, mask: Tensor) -> Tensor:
+def _is_ordinary(ids: Tensor) -> Tensor:
     """Where a symbol or a character stands; the specials of a decoder never occur in what an encoder reads."""
-    return mask & (ids >= len(SPECIALS))
+    return ids >= len(SPECIALS)

@@ -9,13 +9,9 @@ class BestWeights:
     """A copy of a network's weights, to begin with the untrained ones.
 
     With patience it is of the best weights so far: those with the lowest validation loss. Without, it is of the last
-    good ones: those with no higher validation loss than the untrained network, or than guessing if that is worse.
-
-    Args:
-        network: before its first step.
-        patience: evaluations without a lower validation loss until it is time to stop (early stopping, Prechelt 1998);
-            0 waits for ever.
-        guess_loss: the loss of guessing, ln(classes), in nats.
+    good ones: those with no higher validation loss than the untrained network, or than guessing, which costs
+    ln(classes) nats, if that is worse. Patience is how many evaluations without a lower validation loss it takes until
+    it is time to stop (early stopping, Prechelt 1998); 0 waits for ever.
     """
 
     def __init__(self, network: nn.Module, patience: int, guess_loss: float) -> None:

@@ -46,15 +46,13 @@ class Speed:
 
     def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
         """How long a run takes, its teacher's included."""
-        own = self._seconds(config, recipe)
-        return own + (self._seconds(teacher_config(config), recipe) if recipe.distill > 0 else 0.0)
-
-    def _seconds(self, config: ModelConfig, recipe: Recipe) -> float:
+        teacher = self.seconds(teacher_config(config), replace(recipe, distill=0.0)) if recipe.distill > 0 else 0.0
         size = min(recipe.batch_size, recipe.n_train)
         evaluated = N_EVALUATIONS * (recipe.n_validation + min(recipe.n_train, recipe.n_validation))
         layers = config.n_layers + 2  # the embeddings with the head, and all that is done around the network
         work = (recipe.steps + evaluated / size / _BACKWARD) * _work(config, size, recipe.length)
-        return _n_encoders(recipe) * (recipe.steps * layers * self.layer + work * self.operation)
+        own = _n_encoders(recipe) * (recipe.steps * layers * self.layer + work * self.operation)
+        return own + teacher
 
 
 def measure_speed(device: torch.device) -> Speed:
@@ -87,10 +85,11 @@ def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds
     if seconds > max_seconds:
         one = speed.seconds(config, replace(recipe, steps=1))  # measuring included, which costs the same at any length
         steps = math.floor(1 + (max_seconds - one) * (recipe.steps - 1) / (seconds - one)) if one < max_seconds else 0
-        advice = f"{steps:,} steps would fit, or a" if steps > 0 else "A"
+        smaller = "smaller d_model, length or batch"
+        advice = f"{steps:,} steps would fit, or a {smaller}." if steps > 0 else f"A {smaller} would fit."
         raise TooLargeError(
             f"This would train for about {duration(seconds)} here, and this server trains for at most "
-            f"{duration(max_seconds)}. {advice} smaller d_model, length or batch{'' if steps > 0 else ' would fit'}."
+            f"{duration(max_seconds)}. {advice}"
         )
     return seconds
 
@@ -108,11 +107,8 @@ def _activations(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
 def _work(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
     """What one training step of an encoder computes, in floating-point operations."""
     products = _BACKWARD * count_flops(config, n_tokens, n_sequences).total
-    return (
-        products
-        + _PER_ACTIVATION * _activations(config, n_sequences, n_tokens)
-        + _PER_PARAMETER * count_parameters(config).total
-    )
+    activations = _PER_ACTIVATION * _activations(config, n_sequences, n_tokens)
+    return products + activations + _PER_PARAMETER * count_parameters(config).total
 
 
 def _n_encoders(recipe: Recipe) -> float:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.model import EncoderDecoder, Trace, causal_and_padding, causal_mask
+from playground.model.trace import UNTRACED
 from playground.runs.arrays import stack_layers
 from playground.runs.pair_run import ATTENTION_POINTS
 from playground.training.history import Measure, Snapshot
@@ -26,7 +27,7 @@ _TOKENS = 8_192
 """Of one pass while evaluating."""
 
 
-def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace | None = None) -> Tensor:
+def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace = UNTRACED) -> Tensor:
     """The network's logits for a batch, (B, T', C), with the masks that the recipe leaves on."""
     if isinstance(network, EncoderDecoder):
         target_mask = batch.decoder_mask if recipe.mask_padding else None
@@ -67,13 +68,8 @@ def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch
 def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
     """Loss and accuracy with every sequence on its own, so without padding, and with later characters hidden.
 
-    With both masks that is what any batch measures; without one of them, it is what such a measurement hides.
-
-    Args:
-        network: in eval mode.
-        examples: N sequences.
-        recipe: what the network was trained with.
-        device: where the network is.
+    With both masks that is what any batch measures; without one of them, it is what such a measurement hides. The
+    network is in eval mode.
     """
     masked = replace(recipe, causal=True, mask_padding=True)
     lengths, loss, right, n = examples.mask.sum(1), 0.0, 0.0, 0
@@ -96,7 +92,7 @@ def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int
     """
     sequence = data.validation[slice(0, 1)]
     n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
-    pairs = n**2 if sequence.decoder_ids is None else n**2 + n_target**2 + n_target * n
+    pairs = n**2 + n_target**2 + n_target * n if data.task.has_decoder else n**2
     candidates = sorted(evaluation_steps(steps))
     n_saved = min(len(candidates), MAX_SNAPSHOT_NUMBERS // (config.n_layers * config.n_heads * pairs))
     if n_saved < 2:

@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from playground.runs.arrays import Array
 
-Array = NDArray[np.float32]
 Measured = Literal["accuracy", "loss"]
 
 
@@ -59,9 +57,9 @@ class History:
     """Grows while training goes on: lists are appended to, never changed, so that another thread may copy them.
 
     Attributes:
-        loss: the training loss of every step's batch, with everything that the recipe adds to it; nats.
+        loss: of every step's batch, with everything that the recipe adds to it; nats.
         lr: the learning rate of every step.
-        grad_norm: the norm of every step's whole gradient, before it is clipped.
+        grad_norm: of every step's whole gradient, before it is clipped.
         evaluations: at evenly spaced steps, the first before any.
         snapshots: at the same steps, at fewer where attention is large, or at none where two would be too large.
     """
@@ -79,11 +77,11 @@ class History:
     def series(self, measured: Measured) -> tuple[list[int], list[float], list[float]]:
         """Steps of all evaluations, and what was measured there on the training and on the validation set."""
         evaluations = list(self.evaluations)
-        train, validation = (
-            [getattr(getattr(evaluation, name), measured) for evaluation in evaluations]
-            for name in ("train", "validation")
+        return (
+            [evaluation.step for evaluation in evaluations],
+            [getattr(evaluation.train, measured) for evaluation in evaluations],
+            [getattr(evaluation.validation, measured) for evaluation in evaluations],
         )
-        return [evaluation.step for evaluation in evaluations], train, validation
 
     def copy(self) -> "History":
         """All of it as of now."""

@@ -9,7 +9,7 @@ from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.model import Encoder, EncoderDecoder, Trace
 from playground.model.init import Linear, initialise
-from playground.model.trace import UNTRACED
+from playground.model.trace import UNTRACED, or_untraced
 from playground.training.tasks import Task
 
 
@@ -34,9 +34,9 @@ class Tagger(nn.Module):
             initialise(self, seed)  # one stream of draws, the encoder's first
         self.eval()
 
-    def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = None) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """ids (B, T), mask and trace as of an encoder → logits (B, T, C); a trace notes `encoder.…` and `logits`."""
-        trace = UNTRACED if trace is None else trace
+        trace = or_untraced(trace)
         x = self.encoder(ids, mask, trace.scope("encoder"))  # (B, T, d_model)
         return trace.record("logits", self.head(x))
 

@@ -71,16 +71,16 @@ class Recipe(DataRecipe):
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            _check(field.name, getattr(self, field.name))
+            _check(field.name, getattr(self, field.name), type(field.default))
 
 
+_MAX_TEXT = 20_000
 _CHOICES: dict[str, tuple[object, ...]] = {
     "task": tuple(TASKS),
     "optimizer": get_args(OptimizerName),
     "schedule": get_args(ScheduleName),
 }
-_TEXT = {"text": 20_000}
-_WHOLE = {
+_RANGES: dict[str, tuple[float, float]] = {
     "length": (2, 256),
     "n_symbols": (2, 26),
     "n_train": (1, 100_000),
@@ -88,17 +88,15 @@ _WHOLE = {
     "seed": (0, 2**31 - 1),
     "steps": (1, 100_000),
     "batch_size": (1, 512),
-    "warmup": (1, 100_000),
-    "patience": (0, 1_000),
-}
-_REAL = {
     "lr": (1e-8, 1e4),
+    "warmup": (1, 100_000),
     "dropout_attention": (0, 0.95),
     "dropout_feedforward": (0, 0.95),
     "dropout_residual": (0, 0.95),
     "dropout_positions": (0, 0.95),
     "weight_decay": (0, 10),
     "label_smoothing": (0, 0.95),
+    "patience": (0, 1_000),
     "token_masking": (0, 0.95),
     "token_swapping": (0, 1),
     "span_masking": (0, 0.95),
@@ -109,26 +107,23 @@ _REAL = {
 """Lowest and highest value of each number, both allowed."""
 
 
-def _check(name: str, value: Any) -> None:
+def _check(name: str, value: Any, kind: type) -> None:
+    """RecipeError unless the value is one for a field whose default is of this type."""
     if name in _CHOICES:
         if value not in _CHOICES[name]:
             raise RecipeError(name, value, "is not a choice", _CHOICES[name])
-    elif name in _TEXT:
+    elif kind is str:
         if not isinstance(value, str):
             raise RecipeError(name, value, "is not text", ("'some text'",))
-        if len(value) > _TEXT[name]:
-            works = f"{_TEXT[name]:,} characters"
+        if len(value) > _MAX_TEXT:
+            works = f"{_MAX_TEXT:,} characters"
             raise RecipeError(name, f"{value[:20]}…", f"has {len(value):,} characters", (works,))
-    elif name in _WHOLE:
-        _check_number(name, value, *_WHOLE[name], whole=True)
-    elif name in _REAL:
-        _check_number(name, value, *_REAL[name], whole=False)
-    elif not isinstance(value, bool):
-        raise RecipeError(name, value, "is not a switch", (True, False))
-
-
-def _check_number(name: str, value: Any, low: float, high: float, *, whole: bool) -> None:
-    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise RecipeError(name, value, "is not a whole number" if whole else "is not a number", (low,))
-    if not low <= value <= high:  # nor is NaN
-        raise RecipeError(name, value, f"is not between {low:g} and {high:g}", (high if value > high else low,))
+    elif kind is bool:
+        if not isinstance(value, bool):
+            raise RecipeError(name, value, "is not a switch", (True, False))
+    else:
+        low, high = _RANGES[name]
+        if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
+            raise RecipeError(name, value, "is not a whole number" if kind is int else "is not a number", (low,))
+        if not low <= value <= high:  # nor is NaN
+            raise RecipeError(name, value, f"is not between {low:g} and {high:g}", (high if value > high else low,))

@@ -51,10 +51,9 @@ class Trainer:
 
     Attributes:
         config: the architecture that is trained.
-        network: the network, in train mode while it is learning and in eval mode afterwards.
+        network: in train mode while it is learning and in eval mode afterwards.
         teacher: the run that trains the teacher first, where the recipe distils.
         step: optimisation steps done.
-        history: losses, evaluations and attention so far.
         outcome: how it ended; empty before.
         kept_step: the step after which the network had the weights that it has: at the end, perhaps an earlier one.
 
@@ -125,28 +124,26 @@ class Trainer:
 
     def message(self) -> str:
         """One sentence on how the run ended, and one on its teacher's end if that was a bad one; empty before."""
-        return self._describe_end() + self._describe_teacher_end() if self.outcome else ""
-
-    def _describe_end(self) -> str:
+        if not self.outcome:
+            return ""
         if self.outcome == "diverged":
-            return (
+            end = (
                 f"The loss ran away at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
                 f"step {self.kept_step:,} are kept. A smaller learning rate, a longer warm-up or clipping would help."
             )
-        if self.outcome == "stopped early":
-            return (
+        elif self.outcome == "stopped early":
+            end = (
                 f"The validation loss had not fallen for {self.recipe.patience} evaluations at step {self.step:,}; "
                 f"the weights of step {self.kept_step:,}, the best, are back."
             )
-        kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
-        return f"All {self.step:,} steps are done.{kept}"
-
-    def _describe_teacher_end(self) -> str:
+        else:
+            kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
+            end = f"All {self.step:,} steps are done.{kept}"
         if self.teacher is None or self.teacher.outcome != "diverged":
-            return ""
+            return end
         return (
-            f" The loss of its teacher had run away at step {self.teacher.step:,}: it taught with the weights of step "
-            f"{self.teacher.kept_step:,}."
+            f"{end} The loss of its teacher had run away at step {self.teacher.step:,}: it taught with the weights of "
+            f"step {self.teacher.kept_step:,}."
         )
 
     def _batches(self) -> Iterator[Tensor]:
@@ -163,7 +160,7 @@ class Trainer:
     def _learn(self, batch: Examples) -> bool:
         """Take one step downhill; False, and no step, where the loss has run away."""
         started = time.perf_counter()
-        seen = replace(batch, ids=augment(batch.ids, batch.mask, self.recipe, self._augmenting))
+        seen = replace(batch, ids=augment(batch.ids, self.recipe, self._augmenting))
         loss = self._loss(seen.to(self.device))
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from playground.errors import OUT_OF_MEMORY, UNEXPECTED, ConfigError
-from playground.jobs import JobBackend, JobQueue, JobStatus, local
+from playground.jobs import JobQueue, JobStatus, local
 from playground.jobs.local import Job
 from tests.waiting import job_threads, until
 
@@ -69,10 +69,11 @@ def endless(queue: JobQueue) -> Job:
     return submit(queue, Steps(free=True))
 
 
-def test_the_queue_is_a_backend() -> None:
-    backend: JobBackend = JobQueue(1)  # for mypy: another backend has to offer the same
-    job = backend.submit(Steps(2, free=True))
-    until(lambda: job.status == "finished")
+def assert_free(queue: JobQueue) -> None:
+    """The queue runs a new job at once."""
+    job = endless(queue)
+    assert job.status == "running"
+    job.cancel()
 
 
 # --- the queue
@@ -141,19 +142,6 @@ def test_a_pause_lets_another_run_and_resuming_queues_again() -> None:
     assert works[0].n_done == 4
 
 
-def test_a_pause_waits_for_the_current_step_but_not_for_ever() -> None:
-    work = Steps()
-    job = submit(JobQueue(1), work)
-    before = time.monotonic()
-    job.pause(timeout=0.02)
-    assert 0.02 <= time.monotonic() - before < 2
-    assert job.status == "running"
-    work.allow()
-    until(lambda: job.status == "paused")
-    assert work.n_done == 1
-    job.cancel()
-
-
 def test_a_pause_that_is_taken_back_in_time_changes_nothing() -> None:
     queue, work = JobQueue(1), Steps()
     job, other = submit(queue, work), endless(queue)
@@ -172,10 +160,14 @@ def test_presses_that_make_no_sense_have_no_effect() -> None:
     job = submit(JobQueue(1), work)
     job.resume()
     assert (job.status, len(job_threads())) == ("running", 1)
-    job.pause(timeout=0)
-    job.pause(timeout=0)
+    for _ in range(2):
+        before = time.monotonic()
+        job.pause(timeout=0.02)  # waits for the current step, but not for ever
+        assert 0.02 <= time.monotonic() - before < 2
+        assert job.status == "running"
     work.allow()
     until(lambda: job.status == "paused")
+    assert work.n_done == 1
     job.pause()
     job.resume()
     job.resume()
@@ -268,6 +260,12 @@ def test_any_order_of_presses_ends_with_a_free_queue_and_no_thread() -> None:
 # --- the end
 
 
+def torch_without_memory() -> RuntimeError:
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(10**14)
+    return caught.value.with_traceback(None)
+
+
 def fail(error: BaseException) -> Generator[None]:
     yield
     raise error
@@ -302,6 +300,7 @@ def test_on_end_is_called_once_in_the_thread_while_the_job_still_counts() -> Non
         (ConfigError("n_heads", 3, "does not divide d_model=8", (2, 4)), "n_heads=3 does not divide d_model=8; 2 or 4"),
         (MemoryError(), OUT_OF_MEMORY),
         (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."), OUT_OF_MEMORY),
+        (torch_without_memory(), OUT_OF_MEMORY),
         (RuntimeError("index out of range in self\n at Foo.cpp:12"), UNEXPECTED),
         (SystemExit(3), UNEXPECTED),
     ],
@@ -319,18 +318,7 @@ def test_a_failure_is_one_sentence_and_a_traceback_and_lets_others_run(
     assert caplog.records[-1].exc_info[1] is error
     assert caplog.records[-1].levelno == (logging.WARNING if isinstance(error, ConfigError) else logging.ERROR)
     caplog.clear()  # the record keeps the frames alive
-    after = submit(queue, Steps(1, free=True))
-    until(lambda: after.status == "finished")
-
-
-def test_what_torch_says_without_memory_is_recognised() -> None:
-    def allocate() -> Generator[None]:
-        torch.empty(10**14)
-        yield
-
-    job = submit(JobQueue(1), allocate)
-    until(lambda: job.status == "failed")
-    assert job.error == OUT_OF_MEMORY
+    assert_free(queue)
 
 
 def test_an_exception_in_on_end_is_a_failure() -> None:
@@ -341,9 +329,7 @@ def test_an_exception_in_on_end_is_a_failure() -> None:
     job = queue.submit(Steps(1, free=True), on_end)
     until(lambda: job.status == "failed")
     assert job.error == UNEXPECTED
-    after = endless(queue)
-    assert after.status == "running"
-    after.cancel()
+    assert_free(queue)
 
 
 def test_where_no_thread_can_be_had_the_job_fails_and_leaves_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,9 +342,7 @@ def test_where_no_thread_can_be_had_the_job_fails_and_leaves_the_queue(monkeypat
         job = queue.submit(Steps())
     assert (job.status, job.error, job.position) == ("failed", UNEXPECTED, 0)
     job.cancel()
-    after = endless(queue)
-    assert after.status == "running"
-    after.cancel()
+    assert_free(queue)
 
 
 @pytest.mark.parametrize("end", ["finished", "cancelled", "failed", "cancelled while it waits"])
@@ -409,10 +393,9 @@ def test_a_job_whose_owner_is_gone_is_cancelled(state: str) -> None:
     gc.collect()
     until(lambda: job.ended)
     assert job.status == "cancelled"
-    after = endless(queue)
-    for each in (running, after):
-        if each is not None:
-            each.cancel()
+    if running is not None:
+        running.cancel()
+    assert_free(queue)
 
 
 def test_an_owner_may_be_collected_anywhere() -> None:

@@ -25,10 +25,10 @@ class Results:
     Attributes:
         outcome: one of `OUTCOMES`.
         steps: optimisation steps done.
-        kept_step: the step after which the network had the weights that were kept.
+        kept_step: the step after which the network had the weights that were kept, which are those measured.
         baseline: share of validation targets that the task's simple rule gets right.
-        validation_loss: of these weights, in nats.
-        validation_accuracy: of these weights.
+        validation_loss: in nats.
+        validation_accuracy: share of validation targets that the network gets right.
     """
 
     outcome: str
@@ -40,12 +40,10 @@ class Results:
 
     def __post_init__(self) -> None:
         whole, shares = (self.steps, self.kept_step), (self.baseline, self.validation_accuracy)
-        if (
-            self.outcome not in OUTCOMES
-            or not all(type(n) is int and 0 <= n <= 10**9 for n in whole)
-            or not all(_is_number(share) and 0 <= share <= 1 for share in shares)
-            or not (_is_number(self.validation_loss) and self.validation_loss >= 0)
-        ):
+        are_whole = all(type(n) is int and 0 <= n <= 10**9 for n in whole)
+        are_shares = all(_is_number(share) and 0 <= share <= 1 for share in shares)
+        is_loss = _is_number(self.validation_loss) and self.validation_loss >= 0
+        if not (self.outcome in OUTCOMES and are_whole and are_shares and is_loss):
             raise InputError("Steps are whole numbers, shares lie between 0 and 1, a loss is not below 0.")
 
 
@@ -72,23 +70,14 @@ def read(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
             f"this version of the playground reads {FORMAT}."
         )
     return (
-        _build(Recipe, _part(metadata, "recipe", Recipe), "recipe"),
-        _build(ModelConfig, _part(metadata, "config", ModelConfig), "architecture"),
-        _build(Results, _part(metadata, "results", Results), "results"),
+        _read_part(metadata, "recipe", Recipe),
+        _read_part(metadata, "config", ModelConfig),
+        _read_part(metadata, "results", Results),
     )
 
 
-def _build(kind: Any, values: dict[str, Any], name: str) -> Any:
-    try:
-        return kind(**values)
-    except ConfigError as error:
-        raise WeightsError(f"The file's {name} makes no sense: {error}") from error
-    except InputError as error:
-        raise WeightsError(f"The file's {name} make no sense. {error}") from error
-
-
-def _part(metadata: Mapping[str, str], name: str, kind: Any) -> dict[str, Any]:
-    """One part as a dictionary of exactly its fields, none of them larger or deeper than a setting can be."""
+def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
+    """One part: exactly its fields, none of them larger or deeper than a setting can be."""
     try:
         values = json.loads(metadata[name])
         json.dumps(values, ensure_ascii=False).encode()
@@ -96,21 +85,27 @@ def _part(metadata: Mapping[str, str], name: str, kind: Any) -> dict[str, Any]:
         raise WeightsError(f"The file's description has no {name}: the file is damaged.") from None
     except UnicodeEncodeError as error:  # JSON can name half of a surrogate pair, which no text may hold
         raise WeightsError(f"The file's {name} holds half a character: the file is damaged.") from error
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not JSONDecodeError alone: `int` refuses a number of 4,301 digits
         raise WeightsError(f"The file's {name} is not valid JSON: the file is damaged.") from error
     if not isinstance(values, dict):
         raise WeightsError(f"The file's {name} is not a list of settings: the file is damaged.")
     known = [field.name for field in fields(kind)]
-    strange = next((key for key in values if key not in known), None)
-    if strange is not None:
-        raise WeightsError(f"The file's {name} has a setting {quote_text(strange)}, which is not known here.")
+    for key, value in values.items():
+        if key not in known:
+            raise WeightsError(f"The file's {name} has a setting {quote_text(key)}, which is not known here.")
+        if not _is_setting(key, value):
+            shown = quote_text(str(value)[:100])
+            raise WeightsError(f"The file's {name} says {key}={shown}, which is no setting.")
     missing = next((key for key in known if key not in values), None)
     if missing is not None:
         raise WeightsError(f"The file's {name} does not say {missing}.")
-    odd = next((key for key, value in values.items() if not _is_setting(key, value)), None)
-    if odd is not None:
-        raise WeightsError(f"The file's {name} says {odd}={quote_text(str(values[odd])[:100])}, which is no setting.")
-    return values
+    try:
+        return kind(**values)
+    except ConfigError as error:
+        part = "architecture" if kind is ModelConfig else name
+        raise WeightsError(f"The file's {part} makes no sense: {error}") from error
+    except InputError as error:
+        raise WeightsError(f"The file's {name} make no sense. {error}") from error
 
 
 def _is_setting(key: str, value: Any) -> bool:

@@ -40,12 +40,6 @@ def generate(
     Raises:
         InputError: the prompt is empty, or a number is out of range; later, the network's scores are not finite.
     """
-    _check(ids, n, temperature, top_k, window)
-    longest = tagger.config.max_len
-    return _write(tagger, list(ids), n, temperature, top_k, generator, min(window or longest, longest))
-
-
-def _check(ids: list[int], n: int, temperature: float, top_k: int, window: int | None) -> None:
     if not ids:
         raise InputError("The network says what comes next, so that it needs something to start from: one character.")
     if not 0 <= temperature < float("inf"):
@@ -53,18 +47,18 @@ def _check(ids: list[int], n: int, temperature: float, top_k: int, window: int |
     for name, value, lowest in (("n", n, 0), ("top_k", top_k, 0), ("window", 1 if window is None else window, 1)):
         if value < lowest:
             raise InputError(f"{name}={value} is below {lowest}.")
+    device, longest = next(tagger.parameters()).device, tagger.config.max_len
+    width = min(window or longest, longest)
 
+    def write(read: list[int]) -> Iterator[int]:
+        for _ in range(n):
+            read = read[-width:]
+            with torch.inference_mode():  # left before each yield: it would hold for whoever takes the token
+                logits = tagger(torch.tensor([read], device=device), causal_mask(len(read), device))[0, -1]  # (C,)
+            read.append(draw_token(logits.cpu(), temperature, top_k, generator))
+            yield read[-1]
 
-def _write(
-    tagger: Tagger, ids: list[int], n: int, temperature: float, top_k: int, generator: torch.Generator, window: int
-) -> Iterator[int]:
-    device = next(tagger.parameters()).device
-    for _ in range(n):
-        ids = ids[-window:]
-        with torch.inference_mode():  # left before each yield: it would hold for whoever takes the token
-            logits = tagger(torch.tensor([ids], device=device), causal_mask(len(ids), device))[0, -1]  # (C,)
-        ids.append(draw_token(logits.cpu(), temperature, top_k, generator))
-        yield ids[-1]
+    return write(list(ids))
 
 
 def draw_token(logits: Tensor, temperature: float, top_k: int, generator: torch.Generator) -> int:
@@ -77,13 +71,7 @@ def draw_token(logits: Tensor, temperature: float, top_k: int, generator: torch.
 def next_token_probabilities(logits: Tensor, temperature: float, top_k: int) -> tuple[Tensor, Tensor]:
     """The tokens that may be drawn, likeliest first, and their probabilities, which add up to 1: (K,), (K,) float64.
 
-    Args:
-        logits: (C,), of all tokens; special ones are left out.
-        temperature: as of `generate`.
-        top_k: as of `generate`.
-
-    Raises:
-        InputError: the logits are not finite.
+    The logits, (C,), are of all tokens; special ones are left out. InputError where they are not finite.
     """
     ordinary = logits[len(SPECIALS) :].to(torch.float64)
     if not ordinary.isfinite().all():
@@ -111,7 +99,7 @@ def decode_greedily(
         (B, Tt) int64, 0 after a row's [EOS]; Tt is the longest target's length.
 
     Raises:
-        InputError: as of `EncoderDecoder`.
+        InputError: `longest` is longer than the position table.
     """
     target = torch.full((len(src_ids), 1), bos, device=src_ids.device)
     ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)

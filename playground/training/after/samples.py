@@ -36,13 +36,9 @@ class Sample:
 
 
 def answer_samples(network: Network, data: Data, recipe: Recipe, n: int = 8) -> list[Sample]:
-    """The network's answers to the first `n` validation sequences; a decoder takes the likeliest token at every step.
+    """The answers of a network in eval mode to the first `n` validation sequences, behind the recipe's masks.
 
-    Args:
-        network: in eval mode.
-        data: the recipe's.
-        recipe: the masks that it leaves on.
-        n: how many.
+    A decoder takes the likeliest token at every step.
     """
     examples = data.validation[slice(0, n)]
     batch = examples.to(next(network.parameters()).device)

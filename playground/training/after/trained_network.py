@@ -121,9 +121,10 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
     check_budget(config, max_parameters)
     data = make_data(replace(recipe, n_train=1))  # the vocabulary and the validation set are the same with all of them
     if architecture(config, recipe, data) != config:
+        norms = "" if recipe.layer_norm else " and no norms"
         raise WeightsError(
-            f"The file's recipe makes a vocabulary of {data.tokenizer.vocab_size} tokens{_and_norms(recipe)}; its "
-            f"architecture has {config.vocab_size:,}, and the norms “{config.norm}”."
+            f"The file's recipe makes a vocabulary of {data.tokenizer.vocab_size} tokens{norms}; its architecture has "
+            f"{config.vocab_size:,}, and the norms “{config.norm}”."
         )
     n_classes, n_in_file = len(data.labels), sum(tensor.numel() for tensor in tensors.values())
     if data.task.has_decoder:
@@ -134,10 +135,6 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
     network = build_network(config, data.task, n_classes, None)
     _fill(network, tensors)
     return _trained_network(recipe, config, network, data, results)
-
-
-def _and_norms(recipe: Recipe) -> str:
-    return "" if recipe.layer_norm else " and no norms"
 
 
 def _fill(network: Network, tensors: Mapping[str, Tensor]) -> None:
@@ -163,20 +160,9 @@ def _fill(network: Network, tensors: Mapping[str, Tensor]) -> None:
 def _trained_network(
     recipe: Recipe, config: ModelConfig, network: Network, data: Data, results: Results
 ) -> TrainedNetwork:
-    return TrainedNetwork(
-        recipe=recipe,
-        config=config,
-        network=network,
-        tokenizer=data.tokenizer,
-        labels=data.labels,
-        example=data.example,
-        results=results,
-        key=f"trained-{_hash(recipe, config, network.state_dict())}",
-    )
-
-
-def _hash(recipe: Recipe, config: ModelConfig, tensors: Mapping[str, Tensor]) -> str:
+    tensors = network.state_dict()
     digest = hashlib.sha256(json.dumps([asdict(recipe), asdict(config), list(tensors)], sort_keys=True).encode())
     for tensor in tensors.values():
         digest.update(tensor.contiguous().numpy().tobytes())
-    return digest.hexdigest()
+    key = f"trained-{digest.hexdigest()}"
+    return TrainedNetwork(recipe, config, network, data.tokenizer, data.labels, data.example, results, key)

@@ -20,23 +20,16 @@ class AblationRun:
     """One run of an ablation.
 
     Attributes:
+        name: the regulariser's field, or `none` for the baseline, or `all` for the run with all of them.
         title: what it has that the baseline has not, or lacks.
         recipe: all of it.
         regulariser: the switch that was turned; None for the baseline, and for the run with all of them.
-        has_all: whether it is the run with all of them.
     """
 
+    name: str
     title: str
     recipe: Recipe
     regulariser: Regulariser | None = None
-    has_all: bool = False
-
-    @property
-    def name(self) -> str:
-        """The regulariser's field, or `none` for the baseline, or `all`."""
-        if self.regulariser is None:
-            return "all" if self.has_all else "none"
-        return self.regulariser.field
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +37,6 @@ class AblationResult:
     """How a run went: its history so far, how it ended, and what it measures at the end.
 
     Attributes:
-        run: recipe and title.
         history: as of now or of its end, without attention.
         outcome: empty while it trains.
         evaluation: of the weights that it ended with; while it trains, the last one.
@@ -71,10 +63,7 @@ def ablation_runs(recipe: Recipe, chosen: Sequence[str]) -> tuple[AblationRun, .
 
     Args:
         recipe: the task, and the strengths.
-        chosen: fields of regularisers, in any order.
-
-    Raises:
-        KeyError: there is no such regulariser.
+        chosen: fields of regularisers, in any order; KeyError where there is no such regulariser.
     """
     baseline = without_regularisers(recipe)
     wanted = [REGULARISERS[field] for field in chosen]
@@ -84,17 +73,15 @@ def ablation_runs(recipe: Recipe, chosen: Sequence[str]) -> tuple[AblationRun, .
         strength = regulariser.strength(recipe) or None
         return regulariser.switched(recipe_so_far, not regulariser.on_by_default, strength)
 
-    runs = [AblationRun("none of them", baseline)]
-    runs += [AblationRun(_title(regulariser), turn(baseline, regulariser), regulariser) for regulariser in turned]
+    runs = [AblationRun("none", "none of them", baseline)]
+    for regulariser in turned:
+        title = f"without {lower_first(regulariser.title)}" if regulariser.on_by_default else regulariser.title
+        runs.append(AblationRun(regulariser.field, title, turn(baseline, regulariser), regulariser))
     added = [regulariser for regulariser in turned if not regulariser.on_by_default]
     if len(added) > 1:
         title = "all of these" if added == turned else "all that can be added"
-        runs.append(AblationRun(title, reduce(turn, added, baseline), has_all=True))
+        runs.append(AblationRun("all", title, reduce(turn, added, baseline)))
     return tuple(runs)
-
-
-def _title(regulariser: Regulariser) -> str:
-    return f"without {lower_first(regulariser.title)}" if regulariser.on_by_default else regulariser.title
 
 
 def lower_first(title: str) -> str:
@@ -112,7 +99,6 @@ class Ablation:
         data: their data, if it is there already.
 
     Attributes:
-        runs: the same.
         n_answers: how many answers the validation set asks for.
 
     Raises:

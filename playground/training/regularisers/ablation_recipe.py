@@ -15,16 +15,10 @@ PLENTY = 4096
 
 
 def ablation_recipe(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
-    """The run that is varied; what differs between the amounts is the number of sequences to learn from alone.
+    """The run that is varied, with these strengths of the regularisers, by the recipe's fields.
 
-    Args:
-        task: what is to be learnt.
-        amount: `small`, where the validation set falls far behind the training set, or `plenty`.
-        seed: of everything random.
-        strengths: of the regularisers, by the recipe's fields.
-
-    Raises:
-        RecipeError: a strength is out of range.
+    The amounts differ in the number of sequences to learn from alone: with a `small` one, the validation set falls far
+    behind the training set. RecipeError where a strength is out of range.
     """
     return Recipe(
         task=task,

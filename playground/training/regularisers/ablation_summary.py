@@ -18,12 +18,7 @@ def difference_noise(share: float, n_answers: int) -> float:
 
 
 def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> list[str]:
-    """Sentences (markdown) on the runs that have ended by now.
-
-    Args:
-        results: as of `Ablation.results`.
-        n_answers: what the validation set asks for.
-    """
+    """Sentences (markdown) on the runs that have ended by now; `n_answers` is what the validation set asks for."""
     ended = [result for result in results if result.unbatched is not None]
     if not ended or ended[0].unbatched is None or ended[0].evaluation is None:
         return []
@@ -36,7 +31,9 @@ def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> lis
         for result in others:
             if result.unbatched is not None and result.evaluation is not None:
                 sentences += _describe_missing_mask(result, result.unbatched, result.evaluation, noise)
-                sentences += _describe_divergence(result, result.evaluation)
+                if result.outcome == "diverged":
+                    away = f"ran away: what is measured are its weights of step {result.evaluation.step}."
+                    sentences.append(f"**{result.run.title}** {away}")
         sentences.append("One seed is one draw: with another one, from the sidebar, close ones may change places.")
     return sentences
 
@@ -61,11 +58,11 @@ def _describe_accuracy(effects: list[Effect], noise: float, n_answers: int) -> l
     more = [effect for effect in ordered if effect.accuracy_change > noise]
     less = [effect for effect in reversed(ordered) if effect.accuracy_change < -noise]
     same = [lower_first(effect.title) for effect in ordered if abs(effect.accuracy_change) <= noise]
-    sentences = []
-    if more:
-        sentences.append(f"In use, more of the validation set is right {_list_effects(more)}.")
-    if less:
-        sentences.append(f"In use, less of the validation set is right {_list_effects(less)}.")
+    sentences = [
+        f"In use, {word} of the validation set is right {_list_effects(group)}."
+        for word, group in (("more", more), ("less", less))
+        if group
+    ]
     if same:
         sentences.append(
             f"About as much is right with {', '.join(same)}: within ±{_points(noise)}, {n_answers:,} answers can't "
@@ -110,12 +107,6 @@ def _describe_missing_mask(
         f"**Without the padding mask** a sequence gets other answers beside longer ones: {measured} is right in "
         f"batches as they come, and {compared}, {unbatched.accuracy:.1%}, when every sequence comes alone."
     ]
-
-
-def _describe_divergence(result: AblationResult, evaluation: Evaluation) -> list[str]:
-    if result.outcome != "diverged":
-        return []
-    return [f"**{result.run.title}** ran away: what is measured are its weights of step {evaluation.step}."]
 
 
 def _list_effects(effects: list[Effect]) -> str:

@@ -29,8 +29,7 @@ class Effect:
     Attributes:
         title: the run's.
         accuracy_change: right answers more, as a share of all.
-        loss: nats.
-        loss_change: nats; below 0 the loss is lower.
+        loss: nats; also `loss_change`, which is below 0 where the loss is lower.
     """
 
     title: str
@@ -48,11 +47,9 @@ def compare_to_baseline(result: AblationResult, baseline: AblationResult) -> Eff
 
 
 def ablation_table(results: Sequence[AblationResult], titles: Sequence[str]) -> pd.DataFrame:
-    """A row for each run, those to come included; numbers of the weights that it ended with, or has by now.
+    """A row for each title, runs to come included; numbers of the weights that a run ended with, or has by now.
 
-    Args:
-        results: of the runs that have begun, the baseline first.
-        titles: of all runs.
+    The results are those of the runs that have begun, the baseline first.
     """
     rows = [_row(result, results[0]) for result in results]
     rows += [{"ending": "still to come"}] * (len(titles) - len(results))
@@ -64,12 +61,8 @@ def _row(result: AblationResult, baseline: AblationResult) -> dict[str, object]:
     evaluation, effect = result.evaluation, compare_to_baseline(result, baseline)
     if evaluation is None:
         return {"ending": "has just begun"}
-    row: dict[str, object] = {
-        "training": 100 * evaluation.train.accuracy,
-        "validation": 100 * evaluation.validation.accuracy,
-        "gap": 100 * evaluation.gap,
-        "ending": _ending(result, evaluation),
-    }
+    row: dict[str, object] = {"ending": _ending(result, evaluation), "gap": 100 * evaluation.gap}
+    row |= {"training": 100 * evaluation.train.accuracy, "validation": 100 * evaluation.validation.accuracy}
     if result.unbatched is not None:
         row |= {"accuracy": 100 * result.unbatched.accuracy, "loss": result.unbatched.loss}
     if effect is not None:

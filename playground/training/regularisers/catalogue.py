@@ -29,8 +29,6 @@ class Regulariser:
     Attributes:
         field: the recipe's field that holds its strength; also its key.
         number: its place among the ten.
-        title: for people.
-        explanation: what it does, in a sentence or a few.
         where: where it acts, in a few words.
         scale: what its strength is, in a few words; empty for a switch without a strength.
         usual: a strength to begin with, which shows in a small run; True for what a transformer has by nature.

@@ -8,7 +8,7 @@ from playground.training.tasks.task import Data, DataRecipe, Task
 from playground.training.tasks.text_tasks import MaskedCharacters, NextCharacter
 
 MAX_TRAIN_TOKENS = 4_000_000
-"""Of all training sequences together: they are held at once, and with their targets each takes up to 26 bytes."""
+"""Of all training sequences together: they are held at once, and with their targets each takes 16 bytes."""
 
 _TASKS: tuple[Task, ...] = (
     Copy(),

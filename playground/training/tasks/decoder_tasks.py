@@ -5,10 +5,10 @@ Legend: N sequences, T tokens in the longest of them.
 
 from typing import ClassVar
 
-import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from playground.training.tasks.examples import BOS, BOS_ID, EOS, EOS_ID, IGNORE, SPECIALS, Examples
+from playground.training.tasks.examples import BOS, EOS, EOS_ID, IGNORE, PAD_ID, SPECIALS, Examples
 from playground.training.tasks.made_up import MadeUpTask
 from playground.training.tasks.symbol_tasks import reversed_within
 
@@ -31,13 +31,10 @@ class DecoderCopy(MadeUpTask):
         return ids
 
     def examples(self, ids: Tensor, length: int) -> Examples:
-        """The decoder reads [BOS] and the answer; its targets are the answer and [EOS]: (N, T) → (N, T + 1)."""
-        mask, answer = ids > 0, self.answers(ids, length)
-        lengths, begin = mask.sum(1, keepdim=True), torch.full((len(ids), 1), BOS_ID)
-        decoder_ids = torch.cat([begin, answer], 1)  # (N, T + 1)
-        decoder_mask = torch.arange(decoder_ids.shape[1]) <= lengths
-        targets = torch.cat([answer.masked_fill(~mask, IGNORE), torch.full_like(begin, IGNORE)], 1)
-        return Examples(ids, mask, targets.scatter(1, lengths, EOS_ID), decoder_ids, decoder_mask)
+        """The targets are the answer and [EOS]: (N, T) → (N, T + 1)."""
+        answers = self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE)
+        lengths = (ids != PAD_ID).sum(1, keepdim=True)
+        return Examples(ids, F.pad(answers, (0, 1), value=IGNORE).scatter(1, lengths, EOS_ID))
 
 
 class DecoderReverse(DecoderCopy):

@@ -6,6 +6,7 @@ Legend: N sequences, T tokens, T' targets of the longest of them.
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from playground.text.tokenizer import PAD, UNKNOWN
@@ -26,36 +27,42 @@ class Examples:
 
     Attributes:
         ids: (N, T) int64, what the encoder reads; 0 after the end.
-        mask: (N, T) bool, True = a token.
-        targets: (N, T') int64, a class for each token, or `IGNORE` where nothing is asked. T' is T without a decoder.
-        decoder_ids: (N, T') int64, what the decoder reads: [BOS], and the target shifted right.
-        decoder_mask: (N, T') bool, True = a token.
+        targets: (N, T') int64, a class for each token, or `IGNORE` where nothing is asked. T' is T without a decoder;
+            with one it is T + 1, as [EOS] is asked, too.
     """
 
     ids: Tensor
-    mask: Tensor
     targets: Tensor
-    decoder_ids: Tensor | None = None
-    decoder_mask: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitem__(self, rows: Tensor | slice) -> "Examples":
         """Some of the sequences, cut off where the longest of them ends."""
-        mask = self.mask[rows]
-        mask = mask[:, : _longest(mask)]
-        ids, targets = self.ids[rows, : mask.shape[1]], self.targets[rows]
-        if self.decoder_ids is None or self.decoder_mask is None:
-            return Examples(ids, mask, targets[:, : mask.shape[1]])
-        decoder_mask = self.decoder_mask[rows]
-        width = _longest(decoder_mask)
-        return Examples(ids, mask, targets[:, :width], self.decoder_ids[rows, :width], decoder_mask[:, :width])
+        n_tokens = (self.ids[rows] != PAD_ID).sum(1)
+        width = int(n_tokens.max()) if len(n_tokens) else 0
+        extra = self.targets.shape[1] - self.ids.shape[1]
+        return Examples(self.ids[rows, :width], self.targets[rows, : width + extra])
 
     def to(self, device: torch.device) -> "Examples":
         """The same on another device."""
-        decoder = (None if part is None else part.to(device) for part in (self.decoder_ids, self.decoder_mask))
-        return Examples(self.ids.to(device), self.mask.to(device), self.targets.to(device), *decoder)
+        return Examples(self.ids.to(device), self.targets.to(device))
+
+    @property
+    def mask(self) -> Tensor:
+        """Where the encoder reads a token: (N, T) bool."""
+        return self.ids != PAD_ID
+
+    @property
+    def decoder_mask(self) -> Tensor:
+        """Where a decoder reads a token, which is where one is asked: (N, T') bool."""
+        return self.targets != IGNORE
+
+    @property
+    def decoder_ids(self) -> Tensor:
+        """What a decoder reads, [BOS] and the target shifted right: (N, T') int64, 0 after the end."""
+        shifted = F.pad(self.targets[:, :-1], (1, 0), value=BOS_ID)
+        return shifted.masked_fill(~self.decoder_mask, PAD_ID)
 
     @property
     def n_answers(self) -> int:
@@ -73,7 +80,3 @@ def commonest_answer_share(train: Examples, validation: Examples) -> float:
     """The share of validation targets that equal the commonest target of the training set."""
     answer = train.targets[train.targets != IGNORE].bincount().argmax()
     return share_right(answer, validation.targets)
-
-
-def _longest(mask: Tensor) -> int:
-    return int(mask.sum(1).max()) if len(mask) else 0

@@ -17,7 +17,7 @@ from torch import Tensor
 from playground.errors import RecipeError
 from playground.text.builders import trained
 from playground.training.seeding import generator
-from playground.training.tasks.examples import IGNORE, SPECIALS, Examples, commonest_answer_share
+from playground.training.tasks.examples import IGNORE, PAD_ID, SPECIALS, Examples, commonest_answer_share
 from playground.training.tasks.task import Data, DataRecipe, Task
 
 _ROUND = 1_024
@@ -68,8 +68,7 @@ class MadeUpTask(Task):
 
     def examples(self, ids: Tensor, length: int) -> Examples:
         """What is asked about sequences (N, T), and the right answers."""
-        mask = ids > 0
-        return Examples(ids, mask, self.answers(ids, length).masked_fill(~mask, IGNORE))
+        return Examples(ids, self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE))
 
     @property
     def first_id(self) -> int:

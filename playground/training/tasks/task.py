@@ -40,8 +40,7 @@ class Task(ABC):
         defaults: what a recipe for this task starts from, by field, where that is not the recipe's own default.
         ablation_sizes: sizes of the data in an ablation, by the recipe's fields.
         ablation_small: how many training sequences are so few that a network learns them by heart.
-        has_decoder: whether an encoder–decoder learns it, which gives the target token by token; else an encoder with
-            a head gives a class for every token at once.
+        has_decoder: whether an encoder–decoder learns it, token by token; else an encoder with a head, all at once.
         predicts_next: whether the token that comes next is asked: later tokens have to be hidden then.
         reads_text: whether its sequences are windows of the recipe's `text`, a token a character.
         counts_symbols: whether the recipe's `n_symbols` counts.
@@ -74,11 +73,6 @@ class Task(ABC):
             "token_swapping": "the answer is the next character, which a swap would show" if self.predicts_next else "",
         }
         return {field: reason for field, reason in reasons.items() if reason}
-
-    @property
-    def longest_extra(self) -> int:
-        """Tokens that a network reads beyond the recipe's `length`: a decoder's [BOS]."""
-        return int(self.has_decoder)
 
     def join(self, tokens: Iterable[str]) -> str:
         """Tokens as text: characters in one piece, symbols with blanks between them."""

@@ -14,8 +14,6 @@ from playground.training.tasks.examples import (
     IGNORE,
     MASK,
     MASK_ID,
-    SPECIALS,
-    UNKNOWN_ID,
     Examples,
     commonest_answer_share,
     share_right,
@@ -39,11 +37,9 @@ class MaskedCharacters(Task):
 
     def make_data(self, recipe: DataRecipe) -> Data:
         """Windows with gaps; RecipeError where the text can't be learnt from."""
-        windows = cut_windows(recipe, recipe.length, SPECIALS, UNKNOWN_ID)
-        train, validation = (
-            with_gaps(ids, generator(recipe.seed, purpose))
-            for ids, purpose in ((windows.train, "training gaps"), (windows.validation, "validation gaps"))
-        )
+        windows = cut_windows(recipe, recipe.length)
+        train = with_gaps(windows.train, generator(recipe.seed, "training gaps"))
+        validation = with_gaps(windows.validation, generator(recipe.seed, "validation gaps"))
         hidden = (validation.targets[0] != IGNORE).tolist()
         example = "".join(MASK if gap else character for gap, character in zip(hidden, windows.first, strict=True))
         return _data(self, windows, (train, validation), commonest_answer_share(train, validation), example)
@@ -62,7 +58,7 @@ class NextCharacter(Task):
 
     def make_data(self, recipe: DataRecipe) -> Data:
         """Windows and what follows each character; RecipeError where the text can't be learnt from."""
-        windows = cut_windows(recipe, recipe.length + 1, SPECIALS, UNKNOWN_ID)
+        windows = cut_windows(recipe, recipe.length + 1)
         train, validation = _shifted(windows.train), _shifted(windows.validation)
         return _data(self, windows, (train, validation), _followers(windows.train_text, validation), windows.first)
 
@@ -75,13 +71,12 @@ def with_gaps(ids: Tensor, random: torch.Generator) -> Examples:
     n_hidden = max(1, round(HIDDEN * ids.shape[1]))
     places = torch.rand(ids.shape, generator=random).topk(n_hidden, dim=1).indices
     hidden = torch.zeros(ids.shape, dtype=torch.bool).scatter(1, places, True)
-    return Examples(ids.masked_fill(hidden, MASK_ID), torch.ones_like(hidden), ids.masked_fill(~hidden, IGNORE))
+    return Examples(ids.masked_fill(hidden, MASK_ID), ids.masked_fill(~hidden, IGNORE))
 
 
 def _shifted(ids: Tensor) -> Examples:
     """The next token is asked at every position: (N, T + 1) → T positions."""
-    read = ids[:, :-1].contiguous()
-    return Examples(read, torch.ones_like(read, dtype=torch.bool), ids[:, 1:].contiguous())
+    return Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
 
 
 def _followers(text: Tensor, validation: Examples) -> float:

@@ -17,7 +17,7 @@ from playground.errors import RecipeError
 from playground.text.corpus import english_texts
 from playground.text.sentences import CONTROL, replace_surrogates
 from playground.training.seeding import generator
-from playground.training.tasks.examples import MASK
+from playground.training.tasks.examples import MASK, SPECIALS, UNKNOWN_ID
 from playground.training.tasks.task import DataRecipe
 
 MAX_KINDS = 200
@@ -50,24 +50,18 @@ class Windows:
     first: str
 
 
-def cut_windows(recipe: DataRecipe, width: int, specials: tuple[str, ...], unknown: int) -> Windows:
-    """Windows of a recipe's text, cut at random places.
-
-    Args:
-        recipe: the text, and the sizes.
-        width: characters of a window; one more than the recipe's `length` where the next one is asked.
-        specials: tokens whose ids come first.
-        unknown: the id of a character that is no token.
+def cut_windows(recipe: DataRecipe, width: int) -> Windows:
+    """Windows of a recipe's text, `width` characters each, cut at random places.
 
     Raises:
         RecipeError: the text is blank, too short, one character again and again, or repeats itself throughout.
     """
     text = clean(recipe.text) if recipe.text else help_topics()
     kinds = _kinds(recipe, text) if recipe.text else PRINTABLE
-    held_back = len(text) // HELD_BACK
     _check_length(recipe, text, width)
+    held_back = len(text) // HELD_BACK
     seen, unseen = text[:-held_back], text[-held_back:]
-    ids = torch.from_numpy(_encode(text, kinds, len(specials), unknown))
+    ids = torch.from_numpy(_encode(text, kinds))
     validation = _starts(unseen, recipe.length, width, recipe.n_validation, generator(recipe.seed, "validation"), ())
     train = _starts(seen, recipe.length, width, recipe.n_train, generator(recipe.seed, "train"), validation)
     if not train:
@@ -76,7 +70,7 @@ def cut_windows(recipe: DataRecipe, width: int, specials: tuple[str, ...], unkno
     steps = torch.arange(width)
     train_starts, (first, *_) = torch.tensor([*train.values()]), validation
     return Windows(
-        vocabulary=(*specials, *kinds),
+        vocabulary=(*SPECIALS, *kinds),
         train=ids[train_starts[:, None] + steps],
         validation=ids[len(seen) + torch.tensor([*validation.values()])[:, None] + steps],
         train_text=ids[: len(seen)],
@@ -105,9 +99,8 @@ def _kinds(recipe: DataRecipe, text: str) -> tuple[str, ...]:
     if not kinds:
         raise _text_error(recipe, "is blank", "a text with letters")
     if len(kinds) == 1:
-        raise _text_error(
-            recipe, f"has one character only, {text[0]!r}: there is nothing to learn", "a sentence or two"
-        )
+        reason = f"has one character only, {text[0]!r}: there is nothing to learn"
+        raise _text_error(recipe, reason, "a sentence or two")
     return tuple(sorted(kind for kind, _ in kinds.most_common(MAX_KINDS)))
 
 
@@ -133,11 +126,11 @@ def _text_error(recipe: DataRecipe, reason: str, works: str) -> RecipeError:
     return RecipeError("text", shown, reason, (works,))
 
 
-def _encode(text: str, kinds: tuple[str, ...], first: int, unknown: int) -> NDArray[np.int64]:
+def _encode(text: str, kinds: tuple[str, ...]) -> NDArray[np.int64]:
     points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
     known = np.array([ord(kind) for kind in kinds], np.uint32)
     places = np.searchsorted(known, points).clip(max=len(known) - 1)
-    return np.where(known[places] == points, first + places, unknown)
+    return np.where(known[places] == points, len(SPECIALS) + places, UNKNOWN_ID)
 
 
 def _starts(

@@ -72,5 +72,5 @@ def training_bytes(config: ModelConfig, recipe: Recipe, data: Data) -> int:
     """
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
     parts = (part for examples in (data.train, data.validation) for part in vars(examples).values())
-    n_data: int = sum(part.nbytes for part in parts if part is not None)
+    n_data: int = sum(part.nbytes for part in parts)
     return _TRAINING_BYTES * sum(count_parameters(each, data) for each in networks) + n_data

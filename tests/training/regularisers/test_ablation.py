@@ -46,7 +46,8 @@ def test_every_arm_is_the_baseline_with_one_switch_turned_and_the_last_has_all()
         ("Dropout at residual connections", {"dropout_residual": 0.2}),
     ]
     assert together.title == "all that can be added"
-    assert [each.title for each in (baseline, *rest, together) if each.has_all] == [together.title]
+    names = [each.name for each in (baseline, *rest, together)]
+    assert names == ["none", "mask_padding", "patience", "clip", "dropout_residual", "all"]
     assert changed(together, baseline) == {"clip": 0.5, "dropout_residual": 0.2, "patience": 5}
 
 

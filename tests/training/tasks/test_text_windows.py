@@ -27,7 +27,7 @@ PROSE = (
 
 def cut(recipe: Recipe) -> Windows:
     width = recipe.length + TASKS[recipe.task].predicts_next
-    return cut_windows(recipe, width, SPECIALS, 1)
+    return cut_windows(recipe, width)
 
 
 def read(found: Windows, ids: torch.Tensor) -> list[str]:

@@ -58,7 +58,7 @@ def _pattern(run: TrainingRun, shown: Snapshot, name: str, layer_head: tuple[int
     layer, head = layer_head
     example = run.data.validation[slice(0, 1)]
     query_ids, key_ids = example.ids[0].tolist(), example.ids[0].tolist()
-    if example.decoder_ids is not None and name != "encoder self":
+    if run.data.task.has_decoder and name != "encoder self":
         query_ids = example.decoder_ids[0].tolist()
         key_ids = query_ids if name == "decoder self" else key_ids
     queries, keys = ([run.data.vocabulary[i] for i in ids] for ids in (query_ids, key_ids))
