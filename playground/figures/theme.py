@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
@@ -38,6 +39,11 @@ def token_names(tokens: Sequence[str]) -> list[str]:
 def token_labels(tokens: Sequence[str]) -> list[str]:
     """The same names as Plotly shows them, for the axes of figures."""
     return [html.escape(name, quote=False) for name in token_names(tokens)]
+
+
+def token_table(values: NDArray[Any], queries: Sequence[str], keys: Sequence[str] | None = None) -> pd.DataFrame:
+    """An array (Tq, Tk) as a table whose rows and columns are named by their tokens; both the same without `keys`."""
+    return pd.DataFrame(values, token_names(queries), token_names(queries if keys is None else keys))
 
 
 def style(figure: go.Figure, *, height: int, legend: bool = False, margin: dict[str, int] | None = None) -> go.Figure:

@@ -1,5 +1,7 @@
 """Charts of the stages around attention: embedding, residual connections, norms, feed-forward."""
 
+from typing import Literal
+
 import numpy as np
 
 from playground.analysis.streams import l2
@@ -54,23 +56,15 @@ def _show_residual(walk: Walk, key: str, rows: dict[str, Array], result: str) ->
     draw_vectors(key, rows | {"goes on": walk.of_query(result)}, reading)
 
 
-def show_first_norm(walk: Walk) -> None:
-    """The vector before and after the block's first norm."""
-    _show_norm(walk, "first_norm", "norm1")
-
-
-def show_second_norm(walk: Walk) -> None:
-    """The vector before and after the block's second norm."""
-    _show_norm(walk, "second_norm", "norm2")
-
-
-def _show_norm(walk: Walk, key: str, name: str) -> None:
+def show_norm(walk: Walk, number: Literal[1, 2]) -> None:
+    """The vector before and after the block's first or second norm."""
+    name = f"norm{number}"
     before, after = walk.of_query(f"{name}.in"), walk.of_query(f"{name}.out")
     rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), NORM_OUTPUTS[walk.config.norm]: after}
     reading = (
         f"The standard deviation of the {before.size:,} numbers is {before.std():.3g} before, {after.std():.3g} after."
     )
-    draw_vectors(key, rows, reading)
+    draw_vectors("first_norm" if number == 1 else "second_norm", rows, reading)
 
 
 def show_feed_forward(walk: Walk) -> None:

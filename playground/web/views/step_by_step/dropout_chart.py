@@ -7,7 +7,6 @@ import streamlit as st
 from playground.analysis.streams import l2
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
-from playground.figures.theme import Array
 from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIALS, DroppedRun
 from playground.web.shared import panels
 
@@ -30,7 +29,7 @@ def show_dropout(walk: Walk, dropped: DroppedRun, seed: int) -> None:
         "training.",
         alt="Heatmap: what each number was multiplied by at every dropout",
     )
-    zeroed = [f"{_count_zeroed(before, after):,} of {before.size:,}" for before, after in rows.values()]
+    zeroed = [f"{np.sum((after == 0) & (before != 0)):,} of {before.size:,}" for before, after in rows.values()]
     table = {"zeroed here": zeroed} | {
         f"tutorial {name}": ["✓" if point in points else "–" for point in DROPOUT_PLACES]
         for name, points in TUTORIALS.items()
@@ -38,7 +37,3 @@ def show_dropout(walk: Walk, dropped: DroppedRun, seed: int) -> None:
     st.dataframe(
         pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout"), key="step_drops_where", height="content"
     )
-
-
-def _count_zeroed(before: Array, after: Array) -> int:
-    return int(np.count_nonzero((after == 0) & (before != 0)))

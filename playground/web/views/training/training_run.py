@@ -128,13 +128,9 @@ def status_sentence(experiment: Experiment[TrainingRun]) -> str:
 
 def describe_run(config: ModelConfig, recipe: Recipe, data: Data) -> str:
     """Task, data, architecture, optimiser and seed of a run, in one line."""
-    return " · ".join(
-        (
-            TASKS[recipe.task].title,
-            f"{len(data.train):,} sequences of {recipe.length}",
-            f"n_layers {config.n_layers}, n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff}",
-            f"{count_parameters(config, data):,} parameters",
-            f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g}",
-            f"seed {recipe.seed}",
-        )
+    return (
+        f"{TASKS[recipe.task].title} · {len(data.train):,} sequences of {recipe.length} · n_layers {config.n_layers}, "
+        f"n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff} · "
+        f"{count_parameters(config, data):,} parameters · {recipe.optimizer}, {recipe.schedule} schedule, "
+        f"lr {recipe.lr:g} · seed {recipe.seed}"
     )
