@@ -13,7 +13,7 @@ from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
-from playground.web.views.step_by_step import attention_charts, block_charts, dropout_chart
+from playground.web.views.step_by_step import attention_charts, block_charts
 from playground.web.views.step_by_step.place_and_stage import choose_place, choose_stage
 
 STAGES: dict[str, tuple[str, Callable[[Walk], None]]] = {
@@ -89,7 +89,7 @@ def show_chosen_stage() -> None:
     if widgets.switch("step_dropout", "Show what dropout does during training"):
         with panels.explain_errors():
             dropped = caches.drop_layer(*layer_key)
-        dropout_chart.show_dropout(walk, dropped, setup["seed"])
+        block_charts.show_dropout(walk, dropped, setup["seed"])
 
 
 def show_stage(walk: Walk, stage: str) -> None:
