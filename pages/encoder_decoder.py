@@ -7,20 +7,14 @@ from playground.model import EncoderDecoder, masks
 from playground.model.decoder import DecoderBlock
 from playground.runs import pair_run
 from playground.web.shared import panels
-from playground.web.views.encoder_decoder import (
-    next_token_table,
-    pair_attention,
-    pair_input,
-    pair_masks,
-    pair_parameters,
-)
+from playground.web.views.encoder_decoder import next_token_table, pair_attention, pair_input, pair_parameters
 
 panels.heading("How does a decoder read what the encoder wrote?")
 pair_input.show_introduction()
 pair = pair_input.choose_pair()
 pair_input.show_run_line(pair)
 st.subheader("Who may look at whom?")
-pair_masks.show_masks(pair)
+pair_attention.show_masks(pair)
 st.subheader("Who does?")
 pair_attention.show_attention(pair)
 st.subheader("What comes next?")

@@ -25,8 +25,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     ),
     frozenset({"playground.runs", "playground.weights"}),
     frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
-    frozenset({"playground.analysis", "playground.training", "playground.tutorials"}),
-    frozenset({"playground.figures"}),
+    frozenset({"playground.analysis", "playground.figures", "playground.training", "playground.tutorials"}),
     frozenset({"playground.web.components", "playground.web.server"}),
     frozenset({"playground.web.session"}),
     frozenset({"playground.web.choices"}),
@@ -221,6 +220,7 @@ def test_readme_begins_with_the_two_commands() -> None:
         ("playground/runs/encoder_run.py", "from playground.weights import load_weights", ["playground.weights"]),
         ("playground/runs/encoder_run.py", "from playground.text.batch import Batch", []),
         ("playground/runs/device.py", "def f():\n from playground.web.start import prepare", ["playground.web.start"]),
+        ("playground/figures/norms.py", "from playground.analysis import streams", ["playground.analysis.streams"]),
         ("playground/__init__.py", "from playground.model import Encoder", []),
         ("playground/web/views/norms.py", "import pages.attention", ["pages.attention"]),
         ("pages/attention.py", "from playground import Encoder, web", []),
@@ -228,8 +228,8 @@ def test_readme_begins_with_the_two_commands() -> None:
 )  # fmt: skip
 def test_a_reverse_edge_is_found(path: str, source: str, found: list[str]) -> None:
     modules = {
-        "playground.figures.theme", "playground.model.masks", "playground.runs", "playground.web",
-        "playground.web.start", "pages.attention",
+        "playground.analysis.streams", "playground.figures.theme", "playground.model.masks", "playground.runs",
+        "playground.web", "playground.web.start", "pages.attention",
     }  # fmt: skip
     assert reverse_edges(Path(path), source, modules) == found
 

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from playground.figures import palette, training
-from playground.figures.theme import style
+from playground.figures import palette
+from playground.figures.theme import add_line, style
+from playground.figures.training import add_level, step_axis
 
 Measured = Literal["accuracy", "loss"]
 
@@ -47,14 +48,7 @@ LINES: Mapping[str, Line] = {
 
 @dataclass(frozen=True)
 class Curve:
-    """One run on one set: what is measured after some steps.
-
-    Attributes:
-        title: the run's.
-        line: of `LINES`.
-        steps: optimisation steps done.
-        values: shares of right answers, or nats.
-    """
+    """One run on one set: shares of right answers, or nats, after so many optimisation steps."""
 
     title: str
     line: Line
@@ -73,20 +67,16 @@ def curves(runs: Iterable[Curve], measured: Measured, *, steps: int, top: float,
         level: what can be had without learning, and how.
     """
     figure = go.Figure()
-    training.level(figure, steps, *level, colour=palette.NO_REGULARISER, width=1, dash="dot")
+    add_level(figure, steps, *level, width=1, dash="dot")
     number = "%{y:.1%}" if measured == "accuracy" else "%{y:.3f} nats"
     for run in runs:
-        figure.add_scatter(
-            x=np.array(run.steps, np.int32),
-            y=np.array(run.values, np.float32),
-            name=run.title,
-            mode="lines",
-            line={"color": run.line.colour, "dash": run.line.dash, "width": run.line.width},
-            hovertemplate=f"after step %{{x}}: {number}<extra>{run.title}</extra>",
-        )
+        hover = f"after step %{{x}}: {number}<extra>{run.title}</extra>"
+        steps_done, values = np.array(run.steps, np.int32), np.array(run.values, np.float32)
+        look = run.line
+        add_line(figure, steps_done, values, look.colour, hover, name=run.title, width=look.width, dash=look.dash)
     figure.layout.template.data = {}  # of no use to lines that say how they look, and sent anew at every update
     names = {"accuracy": "right answers", "loss": "loss, nats"}
-    figure.update_xaxes(title="step", range=[-0.01 * steps, 1.01 * steps], zeroline=False)
+    figure.update_xaxes(**step_axis(steps))
     figure.update_yaxes(title=names[measured], range=[0, top], tickformat=".0%" if measured == "accuracy" else None)
     return style(figure, height=300)
 
@@ -94,10 +84,7 @@ def curves(runs: Iterable[Curve], measured: Measured, *, steps: int, top: float,
 def axis_top(runs: Iterable[Curve], measured: Measured, n_classes: int) -> float:
     """Where the axes of both sets' charts end: above all that is drawn; a growing loss moves it in steps, so rarely.
 
-    Args:
-        runs: on both sets.
-        measured: what their values are.
-        n_classes: what is chosen from: guessing costs ln(n_classes).
+    Guessing among `n_classes` costs ln(n_classes).
     """
     if measured == "accuracy":
         return 1.04

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures.heatmap import add_frame, colour_bar, heatmap, signed_colours
-from playground.figures.theme import Array, style, text_width, token_labels
+from playground.figures.theme import Array, ranked_bars, style, text_width, token_labels
 
 THUMBNAIL = 22
 """Dots along a thumbnail's side, at most: more would be smaller than a pixel is wide."""
@@ -32,9 +32,7 @@ def head_grid(patterns: Array, *, labels: bool = True) -> go.Figure:
     One heatmap holds them all; over each lies an invisible marker, number layer · H + head, that can be clicked. All
     thumbnails have equal shares of the picture, so that a frame can be laid over one of them.
 
-    Args:
-        patterns: (L, H, Tq, Tk), weights in 0 … 1.
-        labels: whether to name heads, layers and weights beside the picture.
+    Patterns are (L, H, Tq, Tk), weights in 0 … 1; `labels` name heads, layers and weights beside the picture.
     """
     thumbnails = shrink(patterns)
     n_layers, n_heads, height, width = thumbnails.shape
@@ -44,45 +42,24 @@ def head_grid(patterns: Array, *, labels: bool = True) -> go.Figure:
     columns = np.arange(n_heads) * (width + 1) + (width - 1) / 2
     rows = np.arange(n_layers) * (height + 1) + (height - 1) / 2
     axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": labels}
+    weights = {"tickvals": [255 * math.sqrt(tick) for tick in _TICKS], "ticktext": [f"{tick:g}" for tick in _TICKS]}
+    bar = colour_bar("weight", **weights)
+    markers = go.Scatter(
+        x=np.tile(columns, n_layers),
+        y=np.repeat(rows, n_heads),
+        mode="markers",
+        marker={"symbol": "square", "size": 26},
+        opacity=0,
+        hoverinfo="none",
+        showlegend=False,
+    )
+    x_axis = {"title": "head", "tickvals": columns, "range": [-0.5, mosaic.shape[1] - 0.5]}
+    y_axis = {"title": "layer", "tickvals": rows, "range": [mosaic.shape[0] - 0.5, -0.5]}
     figure = go.Figure(
-        [
-            go.Heatmap(
-                z=mosaic,
-                zmin=0,
-                zmax=255,
-                hoverinfo="skip",
-                showscale=labels,
-                colorbar=colour_bar(
-                    "weight",
-                    tickvals=[255 * math.sqrt(tick) for tick in _TICKS],
-                    ticktext=[f"{tick:g}" for tick in _TICKS],
-                ),
-            ),
-            go.Scatter(
-                x=np.tile(columns, n_layers),
-                y=np.repeat(rows, n_heads),
-                mode="markers",
-                marker={"symbol": "square", "size": 26},
-                opacity=0,
-                hoverinfo="none",
-                showlegend=False,
-            ),
-        ],
+        [go.Heatmap(z=mosaic, zmin=0, zmax=255, hoverinfo="skip", showscale=labels, colorbar=bar), markers],
         {
-            "xaxis": {
-                **axis,
-                "title": "head",
-                "tickvals": columns,
-                "ticktext": [str(head) for head in range(n_heads)],
-                "range": [-0.5, mosaic.shape[1] - 0.5],
-            },
-            "yaxis": {
-                **axis,
-                "title": "layer",
-                "tickvals": rows,
-                "ticktext": [str(layer) for layer in range(n_layers)],
-                "range": [mosaic.shape[0] - 0.5, -0.5],
-            },
+            "xaxis": {**axis, **x_axis, "ticktext": [str(head) for head in range(n_heads)]},
+            "yaxis": {**axis, **y_axis, "ticktext": [str(layer) for layer in range(n_layers)]},
             "hovermode": "closest",
             "hoverdistance": -1,
             "clickmode": "event+select",
@@ -156,18 +133,15 @@ def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_],
     """What one token attends to, of the keys it may, from the heaviest weight down; at most `most` keys."""
     order = np.array([key for key in np.argsort(row)[::-1] if allowed[key]][:most])
     labels = token_labels(tokens)
-    figure = go.Figure(
-        go.Bar(
-            x=row[order],
-            y=[labels[key] for key in order],
-            orientation="h",
-            marker={"color": palette.ATTENTION},
-            hovertemplate="%{y}: %{x:.4f}<extra></extra>",
-        )
+    return ranked_bars(
+        [labels[key] for key in order],
+        row[order],
+        palette.ATTENTION,
+        ".4f",
+        x_axis={"title": "attention weight", "rangemode": "tozero"},
+        y_title="key",
+        margin={"l": text_width(labels) + 24, "b": 40},
     )
-    figure.update_xaxes(title="attention weight", rangemode="tozero")
-    figure.update_yaxes(title="key", type="category", autorange="reversed")
-    return style(figure, height=110 + 22 * len(order), margin={"l": text_width(labels) + 24, "b": 40})
 
 
 def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:

@@ -18,13 +18,9 @@ _TWO_COLOURS = [[0, palette.MUTED], [0.5, palette.MUTED], [0.5, palette.ATTENTIO
 def mask_heatmap(
     mask: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], axes: tuple[str, str]
 ) -> go.Figure:
-    """One mask, small: violet where the query (row) may look at the key (column), grey where it is hidden.
+    """One mask (Tq, Tk), small: violet where the query (row) may look at the key (column), grey where it is hidden.
 
-    Args:
-        mask: (Tq, Tk), True = may attend.
-        queries: Tq pieces.
-        keys: Tk pieces.
-        axes: what rows and columns stand for.
+    `axes` name what rows and columns stand for.
     """
     gap = 1 if max(mask.shape) <= _MOST_CELLS_WITH_GAPS else 0
     figure = heatmap(

@@ -5,14 +5,13 @@ A logarithmic axis has no place for 0, infinity or what is not a number: these a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import Array, style
+from playground.figures.theme import Array, add_line, style
 
 COLOURS = {"post": palette.POST_NORM, "pre": palette.PRE_NORM, "none": palette.NO_NORM}
 SYMBOLS = {"post": "circle", "pre": "square", "none": "diamond"}
@@ -30,17 +29,11 @@ _ROW = 0.07
 
 @dataclass(frozen=True)
 class Line:
-    """One encoder's numbers, and what decides how its line looks.
-
-    Attributes:
-        name: the encoder's.
-        norm: where its norms stand, as in `COLOURS` and `SYMBOLS`.
-        residual: without residual connections, the line is dashed.
-        values: a number for each point of the lower axis; 0, infinity and NaN are marked beyond the other axis.
-    """
+    """One encoder's numbers, one for each point of the lower axis, and what decides how its line looks."""
 
     name: str
     norm: str
+    """Where its norms stand: a key of `COLOURS` and `SYMBOLS`."""
     residual: bool
     values: Array
 
@@ -80,7 +73,19 @@ def _figure(lines: Sequence[Line], x: NDArray[np.int_], y_title: str) -> tuple[g
     figure = go.Figure()
     for line in lines:
         y = line.values
-        figure.add_scatter(x=x, y=_drawable(y), name=line.name, mode="lines+markers", **_style(line))
+        add_line(
+            figure,
+            x,
+            _drawable(y),
+            COLOURS[line.norm],
+            "%{y:.4g}",
+            name=line.name,
+            dash="solid" if line.residual else "dash",
+            marker=6,
+            symbol=SYMBOLS[line.norm] + ("" if line.residual else "-open"),
+            legendgroup=line.norm,  # with and without residual connections: the legend then fits into a line
+            showlegend=line.residual,
+        )
         above = np.isnan(y) | np.isinf(y)
         for beyond, side in ((above, 1), (y == 0, -1)):
             if beyond.any():
@@ -104,17 +109,6 @@ def _figure(lines: Sequence[Line], x: NDArray[np.int_], y_title: str) -> tuple[g
     )
     figure.update_layout(hovermode="x unified")
     return figure, 0.1 if any(trace.mode == "markers+text" for trace in figure.data) else 0.0
-
-
-def _style(line: Line) -> dict[str, Any]:
-    """With and without residual connections are one entry of the legend, which then fits into a line."""
-    return {
-        "line": {"color": COLOURS[line.norm], "width": 2, "dash": "solid" if line.residual else "dash"},
-        "marker": {"size": 6, "symbol": SYMBOLS[line.norm] + ("" if line.residual else "-open")},
-        "legendgroup": line.norm,
-        "showlegend": line.residual,
-        "hovertemplate": "%{y:.4g}",
-    }
 
 
 def _crosses(line: Line, x: NDArray[np.int_], y: Array, height: float) -> go.Scatter:

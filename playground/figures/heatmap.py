@@ -16,14 +16,13 @@ def heatmap(
     y_axis: Mapping[str, Any],
     **options: Any,
 ) -> go.Figure:
-    """Numbers as colours, on the theme's sequential scale where `options` name no other.
+    """Numbers (rows, columns) as colours, on the theme's sequential scale where `options` name no other; NaN is empty.
 
     Args:
-        z: (rows, columns); NaN stays empty.
+        z: the numbers.
         hover: what is read where the pointer is, in Plotly's template language.
         bar: the `colour_bar`, or None.
-        x_axis: its title, and what else it has.
-        y_axis: its title, and what else it has.
+        x_axis: its title, and what else it has; `y_axis` likewise.
         options: as of `go.Heatmap`.
     """
     plain = {"showgrid": False, "zeroline": False}
@@ -45,12 +44,8 @@ def colour_bar(title: str, **options: Any) -> dict[str, Any]:
 
 def signed_colours(limit: float) -> dict[str, Any]:
     """The options of a heatmap whose colours diverge from 0, and end at ±limit."""
-    return {"colorscale": diverging_scale(), "zmin": -limit, "zmax": limit}
-
-
-def diverging_scale() -> object:
-    """The theme's colour scale for signed values, its middle at zero."""
-    return go.Figure().layout.template.layout.colorscale.diverging
+    theme = go.Figure().layout.template.layout.colorscale
+    return {"colorscale": theme.diverging, "zmin": -limit, "zmax": limit}
 
 
 def add_frame(

@@ -1,6 +1,7 @@
 """The residual stream's sizes and angles as pictures. Legend: L layers, T tokens; a depth counts the blocks passed."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,12 +11,12 @@ from plotly.subplots import make_subplots
 
 from playground.figures import palette
 from playground.figures.heatmap import colour_bar, heatmap, signed_colours
-from playground.figures.theme import Array, add_band, style, token_labels
+from playground.figures.theme import Array, add_band, add_line, style, token_labels
 
 PARTS = {
     "residual": ("residual stream", palette.RESIDUAL),
-    "attention": ("attention adds", palette.ATTENTION),
-    "feed-forward": ("feed-forward adds", palette.FEED_FORWARD),
+    "attention": ("attention", palette.ATTENTION),
+    "feed-forward": ("feed-forward", palette.FEED_FORWARD),
 }
 """How the parts are called on a page, and their colours."""
 
@@ -28,8 +29,7 @@ _DEPTH = "blocks passed (0 = embeddings)"
 def norms_by_layer(lengths: Mapping[str, Array]) -> go.Figure:
     """Mean length over tokens by depth, a line a part, with a band from the 10th to the 90th percentile.
 
-    Args:
-        lengths: by part, (L + 1, T) for the residual stream and (L, T) for what the sublayers add.
+    Lengths are (L + 1, T) for the residual stream and (L, T) for the outputs of the sublayers.
     """
     figure = go.Figure()
     n_depths = len(lengths["residual"])
@@ -38,16 +38,9 @@ def norms_by_layer(lengths: Mapping[str, Array]) -> go.Figure:
         depths = np.arange(n_depths - len(values), n_depths)
         low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)
         add_band(figure, depths, low, high, _faint(colour))
-        figure.add_scatter(
-            x=depths,
-            y=values.mean(axis=1),
-            name=name,
-            mode="lines+markers",
-            line={"color": colour, "width": 2.5},
-            marker={"size": 6},
-            customdata=np.stack([low, high], axis=1),
-            hovertemplate="%{y:.4g} (80 % of tokens: %{customdata[0]:.4g} … %{customdata[1]:.4g})",
-        )
+        hover = "%{y:.4g} (80 % of tokens: %{customdata[0]:.4g} … %{customdata[1]:.4g})"
+        ends = np.stack([low, high], axis=1)
+        add_line(figure, depths, values.mean(axis=1), colour, hover, name=name, width=2.5, marker=6, customdata=ends)
     figure.update_xaxes(title=_DEPTH, **_whole_ticks(n_depths), zeroline=False)
     means = np.concatenate([values.mean(axis=1) for values in lengths.values()])
     figure.update_yaxes(**_length_axis(means, "mean L2 norm"))
@@ -56,12 +49,9 @@ def norms_by_layer(lengths: Mapping[str, Array]) -> go.Figure:
 
 
 def norms_by_token(lengths: Array, tokens: Sequence[str], *, first_depth: int) -> go.Figure:
-    """Each token's length by depth; colours follow the length, or its logarithm where lengths lie far apart.
+    """Lengths (depths, T) by token; colours follow the length, or its logarithm where lengths lie far apart.
 
-    Args:
-        lengths: (depths, T).
-        tokens: T pieces.
-        first_depth: of the first row: 0 with the embeddings, 1 without.
+    The depth of the first row is 0 with the embeddings, 1 without.
     """
     logarithmic = _is_logarithmic(lengths)
     logs = np.log10(lengths, where=lengths > 0, out=np.full_like(lengths, np.nan))
@@ -82,24 +72,16 @@ def norms_by_token(lengths: Array, tokens: Sequence[str], *, first_depth: int) -
 def norm_statistics(statistics: pd.DataFrame) -> go.Figure:
     """Standard deviation (above) and mean (below) of a token's features, before and after every norm.
 
-    Args:
-        statistics: a row a norm, in their order; columns `std before`, `std after`, `mean before`, `mean after`.
+    The table has a row a norm, in their order, and columns `std before`, `std after`, `mean before`, `mean after`.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.6, 0.4])
+    names = statistics.index.to_numpy()
     for row, statistic in ((1, "std"), (2, "mean")):
         for when, colour in (("before", palette.RESIDUAL), ("after", palette.NORMS)):
-            figure.add_scatter(
-                row=row,
-                col=1,
-                x=statistics.index.to_list(),
-                y=statistics[f"{statistic} {when}"].to_numpy(np.float32),
-                name=f"{when} the norm",
-                showlegend=row == 1,
-                mode="lines+markers",
-                line={"color": colour, "width": 2},
-                marker={"size": 6},
-                hovertemplate=f"%{{x}}<br>{statistic} {when}: %{{y:.4g}}<extra></extra>",
-            )
+            values = statistics[f"{statistic} {when}"].to_numpy(np.float32)
+            hover = f"%{{x}}<br>{statistic} {when}: %{{y:.4g}}<extra></extra>"
+            options: dict[str, Any] = {"row": row, "col": 1, "showlegend": row == 1}
+            add_line(figure, names, values, colour, hover, name=f"{when} the norm", marker=6, **options)
     spreads = statistics[["std before", "std after"]].to_numpy()
     figure.update_xaxes(type="category", tickangle=-55, showgrid=False)
     figure.update_xaxes(row=2, col=1, title="norm, in the order of the computation")

@@ -101,26 +101,20 @@ def breakdown_layers(count: Count, unit: str) -> go.Figure:
 def flops_by_length(
     lengths: list[int], flops: Mapping[Component, list[int]], n_tokens: int, overtakes: int
 ) -> go.Figure:
-    """FLOPs a token against the sentence's length by component; marked: this sentence, and where attention overtakes.
+    """FLOPs a token by component against the sentence's length.
 
     Args:
         lengths: of sentences, in tokens.
         flops: of a whole sentence, by component, one for each length.
-        n_tokens: this sentence's length.
-        overtakes: the first length at which attention costs more.
+        n_tokens: this sentence's length, which is marked.
+        overtakes: the first length at which attention costs more, marked too.
     """
     per_token = {name: np.array(costs, np.float64) / np.array(lengths) for name, costs in flops.items()}
     figure = go.Figure()
     for component, costs in per_token.items():
-        label = LABELS[component]
-        figure.add_scatter(
-            x=np.array(lengths, np.float64),
-            y=costs,
-            mode="lines",
-            name=label,
-            line={"color": palette.COMPONENTS[component], "width": 2.5},
-            hovertemplate=f"{label}<br>%{{x:,}} tokens: %{{y:.3s}}FLOPs a token<extra></extra>",
-        )
+        label, x = LABELS[component], np.array(lengths, np.float64)
+        hover = f"{label}<br>%{{x:,}} tokens: %{{y:.3s}}FLOPs a token<extra></extra>"
+        theme.add_line(figure, x, costs, palette.COMPONENTS[component], hover, name=label, width=2.5)
     middle = np.sqrt(lengths[0] * lengths[-1])
     for length, name, dash, y in (
         (n_tokens, "this sentence", "dot", 0.9),

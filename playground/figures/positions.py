@@ -1,6 +1,6 @@
 """The position table as pictures. Legend: N positions, T tokens, D dimensions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures.heatmap import colour_bar, heatmap, signed_colours
-from playground.figures.theme import Array, add_band, style, token_labels
+from playground.figures.theme import Array, add_band, add_line, style, token_labels
 
 MAX_POSITIONS = 128
 """Rows of the table that are drawn."""
@@ -19,8 +19,6 @@ MAX_DIMENSIONS = 256
 
 CURVES = (palette.EMBEDDINGS, palette.Q, palette.V)
 """Colours of the chosen dimensions."""
-
-STANDARD, DOUBLED = palette.EMBEDDINGS, palette.Q
 
 
 def colour_limit(values: Array) -> float:
@@ -47,15 +45,8 @@ def dimension_curves(rows: Array, dimensions: Sequence[int]) -> go.Figure:
     figure = go.Figure()
     drawn = rows[:MAX_POSITIONS]
     for dimension, colour in zip(dimensions, CURVES, strict=False):
-        figure.add_scatter(
-            x=np.arange(len(drawn)),
-            y=drawn[:, dimension],
-            name=f"dimension {dimension}",
-            mode="lines+markers",
-            line={"color": colour, "width": 2},
-            marker={"size": 4},
-            hovertemplate="%{y:.4g}",
-        )
+        values, name = drawn[:, dimension], f"dimension {dimension}"
+        add_line(figure, np.arange(len(drawn)), values, colour, "%{y:.4g}", name=name, marker=4)
     figure.update_xaxes(title="position")
     figure.update_yaxes(title="value")
     figure.update_layout(hovermode="x unified")
@@ -82,14 +73,9 @@ def by_offset(offsets: pd.DataFrame, measure: str) -> go.Figure:
     mean, low, high = (offsets[column].to_numpy(np.float32) for column in ("mean", "lowest", "highest"))
     figure = go.Figure()
     add_band(figure, apart, low, high, palette.MUTED)
-    figure.add_scatter(
-        x=apart,
-        y=mean,
-        mode="lines",
-        line={"color": palette.EMBEDDINGS, "width": 2.5},
-        customdata=np.stack([low, high], axis=1),
-        hovertemplate="%{x} apart: %{y:.4g} (%{customdata[0]:.4g} … %{customdata[1]:.4g})<extra></extra>",
-    )
+    hover = "%{x} apart: %{y:.4g} (%{customdata[0]:.4g} … %{customdata[1]:.4g})<extra></extra>"
+    ends = np.stack([low, high], axis=1)
+    add_line(figure, apart, mean, palette.EMBEDDINGS, hover, width=2.5, customdata=ends)
     figure.update_xaxes(title="how far apart, in positions")
     figure.update_yaxes(title=measure)
     return style(figure, height=420)
@@ -98,24 +84,12 @@ def by_offset(offsets: pd.DataFrame, measure: str) -> go.Figure:
 def wavelengths(standard: NDArray[np.float64], doubled: NDArray[np.float64], max_len: int) -> go.Figure:
     """Wavelength of each pair of dimensions, (⌈D / 2⌉,) each, in positions, and the table's length."""
     figure = go.Figure()
-    for name, values, colour in (("standard", standard, STANDARD), ("doubled exponent", doubled, DOUBLED)):
-        figure.add_scatter(
-            x=2 * np.arange(len(values)),
-            y=values,
-            name=name,
-            mode="lines+markers",
-            line={"color": colour, "width": 2},
-            marker={"size": 4},
-            hovertemplate="%{y:.4g} positions",
-        )
-    figure.add_scatter(
-        x=np.array([0, 2 * len(standard) - 2]),
-        y=np.array([max_len, max_len]),
-        name=f"max_len = {max_len}",
-        mode="lines",
-        line={"color": palette.RESIDUAL, "dash": "dot", "width": 1.5},
-        hoverinfo="skip",
-    )
+    dimensions = 2 * np.arange(len(standard))
+    for name, values, colour in (("standard", standard, palette.EMBEDDINGS), ("doubled exponent", doubled, palette.Q)):
+        add_line(figure, dimensions, values, colour, "%{y:.4g} positions", name=name, marker=4)
+    ends, level = np.array([0, 2 * len(standard) - 2]), np.array([max_len, max_len])
+    name = f"max_len = {max_len}"
+    add_line(figure, ends, level, palette.RESIDUAL, None, name=name, width=1.5, dash="dot", hoverinfo="skip")
     figure.update_xaxes(title="dimension, the sine of each pair")
     figure.update_yaxes(title="wavelength, in positions (log scale)", type="log", exponentformat="power", dtick=1)
     figure.update_layout(hovermode="x unified")
@@ -124,31 +98,22 @@ def wavelengths(standard: NDArray[np.float64], doubled: NDArray[np.float64], max
 
 def addition_lengths(added: pd.DataFrame, tokens: Sequence[str]) -> go.Figure:
     """Lengths of each token's embedding, of its position's row, and of their sum; see `analysis.positions.addition`."""
-    figure = go.Figure()
-    parts = (("token", palette.RESIDUAL), ("position", palette.EMBEDDINGS), ("sum", palette.NORMS))
-    for part, colour in parts:
-        figure.add_bar(
-            x=token_labels(tokens),
-            y=added[part].to_numpy(np.float32),
-            name=part,
-            marker={"color": colour},
-            hovertemplate="%{y:.4g}",
-        )
-    return _by_token(figure, "L2 norm")
+    colours = {"token": palette.RESIDUAL, "position": palette.EMBEDDINGS, "sum": palette.NORMS}
+    bars = [(part, added[part].to_numpy(np.float32), colour) for part, colour in colours.items()]
+    return _bars_by_token(bars, tokens, "L2 norm", "%{y:.4g}")
 
 
 def swap_differences(placed: Array, bare: Array, tokens: Sequence[str]) -> go.Figure:
     """Each word's largest difference (T,) between before and after a swap, with positions and without."""
+    bars = [("with positions", placed, palette.EMBEDDINGS), ("without positions", bare, palette.RESIDUAL)]
+    return _bars_by_token(bars, tokens, "largest |difference|", "%{y:.2g}")
+
+
+def _bars_by_token(bars: Iterable[tuple[str, Array, str]], tokens: Sequence[str], title: str, hover: str) -> go.Figure:
+    """Groups of bars, a group a token; each kind of bar has a name, its values (T,) and a colour."""
     figure = go.Figure()
-    for name, values, colour in (
-        ("with positions", placed, palette.EMBEDDINGS),
-        ("without positions", bare, palette.RESIDUAL),
-    ):
-        figure.add_bar(x=token_labels(tokens), y=values, name=name, marker={"color": colour}, hovertemplate="%{y:.2g}")
-    return _by_token(figure, "largest |difference|")
-
-
-def _by_token(figure: go.Figure, title: str) -> go.Figure:
+    for name, values, colour in bars:
+        figure.add_bar(x=token_labels(tokens), y=values, name=name, marker={"color": colour}, hovertemplate=hover)
     figure.update_xaxes(title="token", type="category", tickangle=-55)
     figure.update_yaxes(title=title, rangemode="tozero", exponentformat="power")
     figure.update_layout(barmode="group", hovermode="x unified")

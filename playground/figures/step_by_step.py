@@ -21,10 +21,9 @@ _CATEGORIES = {"type": "category", "fixedrange": True}
 
 
 def vectors(rows: Mapping[str, Array]) -> go.Figure:
-    """Vectors below one another, the first SHOWN numbers of each, written into their cells.
+    """At most MOST_ROWS vectors, of any lengths: the first SHOWN numbers of each, written into their cells.
 
-    Args:
-        rows: by name, in which any token is a label; at most MOST_ROWS are drawn, and they may differ in length.
+    Their names are drawn as they are: tokens in them have to be labels.
     """
     drawn = dict(list(rows.items())[:MOST_ROWS])
     n = min(SHOWN, max(len(vector) for vector in drawn.values()))
@@ -48,13 +47,9 @@ def vectors(rows: Mapping[str, Array]) -> go.Figure:
 
 
 def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int, key: int) -> go.Figure:
-    """One head's queries, keys and values beside one another, a row a token, with the vectors in question framed.
+    """One head's `Q`, `K` and `V`, each (T, d_head), their first SHOWN columns beside one another, a row a token.
 
-    Args:
-        matrices: `Q`, `K` and `V`, each (T, d_head); their first SHOWN columns are drawn.
-        tokens: T pieces.
-        query: the row to frame in Q.
-        key: the row to frame in K and V.
+    Frames mark the query's row in Q, and the key's in K and V.
     """
     figure = make_subplots(cols=len(matrices), shared_yaxes=True, horizontal_spacing=0.02)
     largest = _largest(np.abs(np.concatenate([matrix[:, :SHOWN].ravel() for matrix in matrices.values()])))
@@ -84,25 +79,11 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
 
 
 def keys(values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], key: int, *, title: str) -> go.Figure:
-    """One number a key, (T,), as bars; the key in question stands out, and a key that is masked has no bar.
-
-    Args:
-        values: (T,).
-        tokens: T pieces.
-        allowed: (T,), False for masked keys.
-        key: the one to stand out.
-        title: what the numbers are.
-    """
+    """One number a key, (T,), as bars; the key in question stands out, and a key that is not allowed has no bar."""
     colours = [palette.K if i == key else palette.ATTENTION for i in range(len(tokens))]
-    labels = token_labels(tokens)
-    figure = go.Figure(
-        go.Bar(
-            x=labels,
-            y=np.where(allowed, values, np.nan).astype(np.float32),
-            marker={"color": colours},
-            hovertemplate="%{x}: %{y:.4g}<extra></extra>",
-        )
-    )
+    heights = np.where(allowed, values, np.nan).astype(np.float32)
+    hover = "%{x}: %{y:.4g}<extra></extra>"
+    figure = go.Figure(go.Bar(x=token_labels(tokens), y=heights, marker={"color": colours}, hovertemplate=hover))
     for i in np.flatnonzero(~allowed):
         figure.add_vrect(x0=i - 0.5, x1=i + 0.5, fillcolor=palette.MUTED, line_width=0, layer="below")
     figure.update_xaxes(title="key", type="category", tickangle=-55, range=[-0.5, len(tokens) - 0.5], fixedrange=True)
@@ -113,15 +94,9 @@ def keys(values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], key: 
 def matrix(
     values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], query: int, *, title: str, signed: bool
 ) -> go.Figure:
-    """What every query makes of every key, (T, T), the query in question framed; masked cells stay grey.
+    """What every query (row) makes of every key, (T, T), the query in question framed; masked cells stay grey.
 
-    Args:
-        values: (T, T), rows are queries.
-        tokens: T pieces.
-        allowed: (T, T), False where a query may not look.
-        query: the row to frame.
-        title: what the numbers are.
-        signed: colours diverge from 0; otherwise they begin there.
+    Colours of `signed` values diverge from 0; others begin there.
     """
     z = np.where(allowed, values, np.nan).astype(np.float32)
     labels = token_labels(tokens)
@@ -141,12 +116,9 @@ def matrix(
 
 
 def drops(rows: Mapping[str, tuple[Array, Array]]) -> go.Figure:
-    """Vectors before and after dropout, the first 2 · SHOWN numbers of each: what they were multiplied by.
+    """Vectors (before, after) dropout, the first 2 · SHOWN numbers of each: what they were multiplied by.
 
     What was dropped stands out; what was 0 before stays empty.
-
-    Args:
-        rows: by name, (before, after), of any lengths.
     """
     n = min(2 * SHOWN, max(len(before) for before, _ in rows.values()))
     factors = np.full((len(rows), n), np.nan, dtype=np.float32)

@@ -6,10 +6,11 @@ Colours of the page, fonts and the colour scales of heatmaps come from the app's
 import html
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
@@ -40,6 +41,11 @@ def token_labels(tokens: Sequence[str]) -> list[str]:
     return [html.escape(name, quote=False) for name in token_names(tokens)]
 
 
+def token_table(values: NDArray[Any], queries: Sequence[str], keys: Sequence[str] | None = None) -> pd.DataFrame:
+    """An array (Tq, Tk) as a table whose rows and columns are named by their tokens; both the same without `keys`."""
+    return pd.DataFrame(values, token_names(queries), token_names(queries if keys is None else keys))
+
+
 def style(figure: go.Figure, *, height: int, legend: bool = False, margin: dict[str, int] | None = None) -> go.Figure:
     """Set a figure's height in pixels, its margins and its legend.
 
@@ -62,6 +68,49 @@ def style(figure: go.Figure, *, height: int, legend: bool = False, margin: dict[
 def text_width(labels: Sequence[str]) -> int:
     """About how many pixels the longest of an axis's labels takes, rather more than less."""
     return math.ceil(max((sum(map(_letter_width, html.unescape(text))) for text in labels), default=0))
+
+
+def add_line(
+    figure: go.Figure,
+    x: NDArray[Any],
+    y: NDArray[Any],
+    colour: str,
+    hover: str | None,
+    *,
+    name: str | None = None,
+    width: float = 2,
+    dash: str | None = None,
+    marker: int = 0,
+    symbol: str | None = None,
+    **options: Any,
+) -> None:
+    """Draw a curve in one colour, with a marker of so many pixels at every value; options as of `go.Scatter`."""
+    if marker:
+        options["marker"] = {"size": marker, "symbol": symbol}
+    look = {"mode": "lines+markers" if marker else "lines", "line": {"color": colour, "width": width, "dash": dash}}
+    figure.add_scatter(x=x, y=y, name=name, hovertemplate=hover, **look | options)
+
+
+def ranked_bars(
+    labels: Sequence[str],
+    values: Array,
+    colour: str,
+    number: str,
+    *,
+    x_axis: Mapping[str, Any],
+    y_title: str,
+    margin: dict[str, int] | None = None,
+) -> go.Figure:
+    """Horizontal bars, the first on top; `number` is the format of a value where the pointer is."""
+    bars = go.Bar(
+        x=values,
+        y=labels,
+        orientation="h",
+        marker={"color": colour},
+        hovertemplate=f"%{{y}}: %{{x:{number}}}<extra></extra>",
+    )
+    y_axis = {"title": y_title, "type": "category", "autorange": "reversed"}
+    return style(go.Figure(bars, {"xaxis": x_axis, "yaxis": y_axis}), height=110 + 22 * len(labels), margin=margin)
 
 
 def add_band(figure: go.Figure, x: NDArray[Any], low: Array, high: Array, colour: str) -> None:

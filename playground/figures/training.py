@@ -3,15 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import label, style
-
-Array = NDArray[np.float32]
+from playground.figures.theme import Array, add_line, label, ranked_bars, style
 
 MOST_POINTS = 100
 """Of a curve over all steps: more would not be seen, and are sent anew at every update."""
@@ -22,13 +20,7 @@ LOGARITHMIC_FROM = 4
 
 @dataclass(frozen=True)
 class Evaluations:
-    """Loss in nats, or the share of right answers, of both sets after some steps.
-
-    Attributes:
-        steps: optimisation steps done before each evaluation.
-        train: of the training set.
-        validation: of the validation set.
-    """
+    """Loss in nats, or the share of right answers, of both sets after so many optimisation steps."""
 
     steps: Sequence[int]
     train: Sequence[float]
@@ -52,7 +44,7 @@ def loss_curves(batches: Sequence[float], evaluations: Evaluations, steps: int, 
     _line(figure, *sampled(running_mean(losses, span)), f"mean of {span} batches", palette.RESIDUAL, width=2)
     _add_both_sets(figure, evaluations, "%{y:.4f} nats")
     guess = math.log(n_classes)
-    level(figure, steps, guess, f"guessing: ln {n_classes} = {guess:.2f}")
+    add_level(figure, steps, guess, f"guessing: ln {n_classes} = {guess:.2f}")
     drawn = [guess, *losses, *evaluations.validation]
     top = max((loss for loss in drawn if math.isfinite(loss)), default=guess)
     if top > LOGARITHMIC_FROM * guess:
@@ -63,16 +55,10 @@ def loss_curves(batches: Sequence[float], evaluations: Evaluations, steps: int, 
 
 
 def accuracy_curves(evaluations: Evaluations, steps: int, baseline: float) -> go.Figure:
-    """The share of right answers in both sets, beside the simple rule's.
-
-    Args:
-        evaluations: shares so far.
-        steps: of the whole run.
-        baseline: the rule's share on the validation set.
-    """
+    """The share of right answers in both sets so far, beside the simple rule's share on the validation set."""
     figure = go.Figure()
     _add_both_sets(figure, evaluations, "%{y:.2%}")
-    level(figure, steps, baseline, f"simple rule: {baseline:.0%}")
+    add_level(figure, steps, baseline, f"simple rule: {baseline:.0%}")
     figure.update_yaxes(title="right answers", range=[0, 1.04], tickformat=".0%")
     return _over_steps(figure, steps, height=250, legend=True)
 
@@ -99,25 +85,16 @@ def gradient_curve(norms: Sequence[float], steps: int, clip: float) -> go.Figure
     name = "gradient norm" if together == 1 else f"gradient norm, largest of each {together} steps"
     _line(figure, *peaks(values), name, palette.RESIDUAL, width=2)
     if clip:
-        level(figure, steps, clip, f"clipped to {clip:g}")
+        add_level(figure, steps, clip, f"clipped to {clip:g}")
     figure.update_yaxes(title="gradient norm (log scale)", type="log", exponentformat="power", dtick="D2")
     return _over_steps(figure, steps, height=190)
 
 
 def next_tokens(labels: Sequence[str], probabilities: Array) -> go.Figure:
     """What may come next, the likeliest first."""
-    figure = go.Figure(
-        go.Bar(
-            x=probabilities,
-            y=[label(name) for name in labels],
-            orientation="h",
-            marker={"color": palette.EMBEDDINGS},
-            hovertemplate="%{y}: %{x:.2%}<extra></extra>",
-        )
-    )
-    figure.update_xaxes(title="probability of being drawn next", range=[0, 1], tickformat=".0%")
-    figure.update_yaxes(title="character", type="category", autorange="reversed")
-    return style(figure, height=110 + 22 * len(labels))
+    x_axis = {"title": "probability of being drawn next", "range": [0, 1], "tickformat": ".0%"}
+    names = [label(name) for name in labels]
+    return ranked_bars(names, probabilities, palette.EMBEDDINGS, ".2%", x_axis=x_axis, y_title="character")
 
 
 def finite(values: Sequence[float]) -> Array:
@@ -170,9 +147,7 @@ def _picked(values: Array, indices: list[int]) -> tuple[Array, Array]:
 
 def _line(figure: go.Figure, at: Array, values: Array, name: str, colour: str, *, width: float) -> None:
     hover = f"step %{{x:.0f}}: %{{y:.4g}}<extra>{name}</extra>"
-    figure.add_scatter(
-        x=at, y=values, name=name, mode="lines", line={"color": colour, "width": width}, hovertemplate=hover
-    )
+    add_line(figure, at, values, colour, hover, name=name, width=width)
 
 
 def _add_both_sets(figure: go.Figure, evaluations: Evaluations, number: str) -> None:
@@ -180,40 +155,26 @@ def _add_both_sets(figure: go.Figure, evaluations: Evaluations, number: str) -> 
         (evaluations.train, "training set", palette.TRAINING, "circle"),
         (evaluations.validation, "validation set", palette.VALIDATION, "diamond"),
     ):
-        figure.add_scatter(
-            x=np.array(evaluations.steps, np.int32),
-            y=np.array(values, np.float32),
-            name=name,
-            mode="lines+markers",
-            line={"color": colour, "width": 2},
-            marker={"size": 6, "symbol": symbol},
-            hovertemplate=f"after step %{{x}}: {number}<extra>{name}</extra>",
-        )
+        steps, measured = np.array(evaluations.steps, np.int32), np.array(values, np.float32)
+        hover = f"after step %{{x}}: {number}<extra>{name}</extra>"
+        add_line(figure, steps, measured, colour, hover, name=name, marker=6, symbol=symbol)
 
 
-def level(
-    figure: go.Figure,
-    steps: int,
-    value: float,
-    text: str,
-    *,
-    colour: str = palette.RESIDUAL,
-    width: float = 1.5,
-    dash: str = "dash",
+def add_level(
+    figure: go.Figure, steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash"
 ) -> None:
     """Draw a line across all steps, with what it stands for at its right end."""
-    figure.add_scatter(
-        x=np.array([0, steps], np.int32),
-        y=np.array([value, value], np.float32),
-        text=["", text],
-        mode="lines+text",
-        textposition="top left",
-        line={"color": colour, "width": width, "dash": dash},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    ends, values = np.array([0, steps], np.int32), np.array([value, value], np.float32)
+    words: dict[str, Any] = {"mode": "lines+text", "text": ["", text], "textposition": "top left"}
+    words |= {"hoverinfo": "skip", "showlegend": False}
+    add_line(figure, ends, values, palette.RESIDUAL, None, width=width, dash=dash, **words)
+
+
+def step_axis(steps: int) -> dict[str, Any]:
+    """The axis below curves that grow: as long as the whole run."""
+    return {"title": "step", "range": [-0.01 * steps, 1.01 * steps], "zeroline": False}
 
 
 def _over_steps(figure: go.Figure, steps: int, *, height: int, legend: bool = False) -> go.Figure:
-    figure.update_xaxes(title="step", range=[-0.01 * steps, 1.01 * steps], zeroline=False)
+    figure.update_xaxes(**step_axis(steps))
     return style(figure, height=height, legend=legend)

@@ -10,22 +10,12 @@ from playground.figures.theme import Array, style
 
 
 def difference_matrix(differences: Array, letters: Sequence[str]) -> go.Figure:
-    """Each tutorial against each other, the numbers written into the cells.
-
-    Args:
-        differences: (n, n), symmetric, 0 on the diagonal.
-        letters: n names of tutorials.
-    """
+    """Differences (n, n) of each tutorial from each other, written into the cells."""
     return _differences(differences, letters, letters, "tutorial", texttemplate="%{z:.2f}")
 
 
 def differences_by_point(differences: Mapping[str, Array], points: Sequence[str]) -> go.Figure:
-    """A row a tutorial, a column a point of the forward pass, in the order of computation.
-
-    Args:
-        differences: by tutorial, (points,).
-        points: names of points.
-    """
+    """A row of differences (points,) a tutorial, a column a point of the forward pass, in the order of computation."""
     rows = np.stack(list(differences.values()))
     figure = _differences(rows, points, list(differences), "point of the forward pass")
     return figure.update_xaxes(

@@ -24,7 +24,7 @@ def lengths() -> dict[str, Array]:
 def test_norms_by_layer_has_a_line_and_a_band_a_part(lengths: dict[str, Array]) -> None:
     figure = figures.norms_by_layer(lengths)
     bands, lines = figure.data[::2], figure.data[1::2]
-    assert [line.name for line in lines] == ["residual stream", "attention adds", "feed-forward adds"]
+    assert [line.name for line in lines] == ["residual stream", "attention", "feed-forward"]
     assert [line.line.color for line in lines] == [palette.RESIDUAL, palette.ATTENTION, palette.FEED_FORWARD]
     for line, band, values in zip(lines, bands, lengths.values(), strict=True):
         np.testing.assert_allclose(line.y, values.mean(axis=1))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from playground.accounting import LABELS
 from playground.figures import attention, encoder_decoder, norms, palette, positions, step_by_step
-from playground.figures.heatmap import diverging_scale
+from playground.figures.heatmap import signed_colours
 from playground.figures.theme import label, style, token_labels, token_names
 
 
@@ -91,7 +91,7 @@ def test_style_sets_height_and_legend_and_hands_the_figure_back(legend: bool) ->
 
 
 def test_the_diverging_scale_can_be_drawn() -> None:
-    figure = go.Figure(go.Heatmap(z=np.eye(2, dtype=np.float32), colorscale=diverging_scale()))
+    figure = go.Figure(go.Heatmap(z=np.eye(2, dtype=np.float32), **signed_colours(1)))
     scale = figure.data[0].colorscale
     assert scale[0][0] == 0
     assert scale[-1][0] == 1

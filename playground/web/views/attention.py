@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
 from playground.figures import attention as figures
-from playground.figures.theme import token_names
+from playground.figures.theme import token_names, token_table
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
-from playground.web.components.head_lines import draw_head_lines, head_lines, strongest_keys
+from playground.web.components.head_lines import SMALLEST_WEIGHT, draw_head_lines, head_lines, strongest_keys
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
@@ -80,7 +80,6 @@ def explore_heads() -> None:
 def _draw_pattern(
     run: Run, pattern: Array, visible: Mask, name: str, reading: str, *, stretch: bool = False, signed: bool = False
 ) -> None:
-    """One pattern, or a difference of two, as a large heatmap."""
     allowed = run.allowed & ~run.padding[:, None]
     if not allowed[np.ix_(visible, visible)].all():
         reading += " Grey cells are masked: padding, or tokens that a causal mask hides."
@@ -90,12 +89,10 @@ def _draw_pattern(
         caption=f"**{name}.** {reading}",
         alt=f"Attention of {name}: queries in rows, keys in columns.",
     )
-    labels = token_names(run.tokens)
-    panels.numbers("attention_pattern", lambda: pd.DataFrame(pattern, index=labels, columns=labels))
+    panels.numbers("attention_pattern", lambda: token_table(pattern, run.tokens))
 
 
 def _draw_grid(run: Run, layer: int, head: int) -> None:
-    """Every head as a thumbnail that moves the sliders."""
     n_layers, n_heads = run.config.n_layers, run.config.n_heads
     with panels.explain_errors():
         thumbnails = caches.head_grid(*current_setup().run_key)
@@ -112,7 +109,6 @@ def _draw_grid(run: Run, layer: int, head: int) -> None:
 
 
 def _draw_lines(run: Run, pattern: Array, name: str, visible: Mask) -> None:
-    """Each query's strongest keys, as lines."""
     query, query_name = _pick_query(run)
     visible = visible & ~run.padding
     n_keys = strongest_keys(max(1, int(visible.sum())))
@@ -121,14 +117,13 @@ def _draw_lines(run: Run, pattern: Array, name: str, visible: Mask) -> None:
         "attention_lines",
         head_lines(pattern, run.tokens, query, shown=visible),
         caption=f"**{name}.** Lines join each query (left) to its strongest keys (right), at most {n_keys}. "
-        f"A thicker line means more weight; weights under 0.02 are left out. {colour}",
+        f"A thicker line means more weight; weights under {SMALLEST_WEIGHT} are left out. {colour}",
         alt=f"Lines from each query to the keys it attends to most, query {query} in colour.",
     )
     panels.numbers("attention_lines", lambda: _query_weights(run, pattern[query]))
 
 
 def _draw_ranking(run: Run, pattern: Array, name: str) -> None:
-    """The keys that one query attends to, the strongest first."""
     query, query_name = _pick_query(run)
     panels.chart(
         "attention_ranking",
@@ -140,7 +135,6 @@ def _draw_ranking(run: Run, pattern: Array, name: str) -> None:
 
 
 def _draw_entropies(run: Run, layer: int, head: int) -> None:
-    """How spread out every head's attention is, in bits."""
     real = ~run.padding
     bits, highest = mean_entropy(run.patterns(), real), highest_entropy(run.allowed, real)
     panels.chart(
@@ -155,7 +149,6 @@ def _draw_entropies(run: Run, layer: int, head: int) -> None:
 
 
 def _draw_rollout(run: Run, layer: int, visible: Mask) -> None:
-    """Attention traced back to the input."""
     shares = rollout(run.patterns(), residual=run.config.residual)[layer]
     real = ~run.padding
     residual = "keeps half of each token in place, as the residual connection does, " if run.config.residual else ""
@@ -168,8 +161,7 @@ def _draw_rollout(run: Run, layer: int, visible: Mask) -> None:
         "input token in that position.",
         alt=f"Attention rollout from the input to layer {layer}.",
     )
-    labels = token_names(run.tokens)
-    panels.numbers("attention_rollout", lambda: pd.DataFrame(shares, index=labels, columns=labels))
+    panels.numbers("attention_rollout", lambda: token_table(shares, run.tokens))
 
 
 def _largest_weights(run: Run) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.analysis import norms, streams
 from playground.figures import norms as figures
-from playground.figures.theme import token_names
+from playground.figures.theme import token_names, token_table
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
@@ -58,7 +58,6 @@ def draw_details(run: Run, lengths: Lengths) -> None:
 
 
 def _draw_tokens(lengths: Lengths, tokens: list[str]) -> None:
-    """One part's lengths, token by token."""
     part = widgets.choice("norms_part", "Length of", help_text=HELP["part"])
     values, first_depth = lengths[part], 0 if part == "residual" else 1
     panels.chart(
@@ -74,7 +73,6 @@ def _draw_tokens(lengths: Lengths, tokens: list[str]) -> None:
 
 
 def _draw_statistics(run: Run) -> None:
-    """Mean and standard deviation of the features, before and after each norm."""
     statistics = norms.norm_statistics(norms.norm_points(run))
     before, after = statistics["std before"], statistics["std after"]
     panels.chart(
@@ -90,7 +88,6 @@ def _draw_statistics(run: Run) -> None:
 
 
 def _draw_cosines(run: Run, tokens: list[str]) -> None:
-    """Directions of the vectors: depth against depth, and token against token."""
     stream = streams.residual_stream(run)
     depth = widgets.whole("norms_layer", "Depth: blocks passed (0 = embeddings)", high=run.config.n_layers)
     st.caption(
@@ -122,13 +119,10 @@ def _draw_cosines(run: Run, tokens: list[str]) -> None:
             ),
             alt=f"Heatmap of cosines between tokens at depth {depth}",
         )
-        panels.numbers(
-            "cosines_between_tokens", lambda: pd.DataFrame(cosines, token_names(tokens), token_names(tokens))
-        )
+        panels.numbers("cosines_between_tokens", lambda: token_table(cosines, tokens))
 
 
 def _draw_one_norm(run: Run, tokens: list[str]) -> None:
-    """One norm of one token, by its formula with the token's numbers."""
     if run.config.norm == "none":
         st.info("With norm = none there is nothing to compute: every output equals its input.")
         return

@@ -7,23 +7,15 @@ import pandas as pd
 import streamlit as st
 
 from playground import accounting
-from playground.accounting.readable import (
-    breakdown_table,
-    in_millions,
-    in_units,
-    listed,
-    memory_table,
-    share,
-    substitute,
-    times,
-)
+from playground.accounting import readable
+from playground.accounting.readable import in_millions, listed, share, substitute, times
 from playground.config import ModelConfig, nearest_divisors
 from playground.figures import parameters as figures
-from playground.model import Encoder
 from playground.presets import PRESETS
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
+from playground.web.shared.built_parameters import count_built_parameters
 from playground.web.shared.page_end import fragment
 
 EXAMPLE_TOKENS = 16
@@ -52,11 +44,6 @@ COLUMNS = {
 }
 
 
-def skeleton(config: ModelConfig) -> ModelConfig:
-    """The same parameters without a table of sines, which holds none but takes its memory even of a model of shapes."""
-    return config if config.positions == "learned" else replace(config, max_len=1)
-
-
 def choose_model() -> tuple[str, ModelConfig]:
     """The model to count, with its name on this page: the sidebar's, or a preset."""
     chosen = st.selectbox(
@@ -78,7 +65,7 @@ def draw_totals(config: ModelConfig) -> None:
     """The model's size in three numbers, and whether the formulas agree with the built model."""
     total = accounting.count_parameters(config).total
     bert = accounting.count_parameters(PRESETS["bert-base"].config).total
-    built = sum(parameter.numel() for parameter in Encoder(skeleton(config), seed=None).parameters())
+    built = count_built_parameters(config)
     n_tokens, _ = _sentence_length(config)
     flops = accounting.count_flops(config, n_tokens).total
     with st.container(horizontal=True, gap="medium"):
@@ -86,7 +73,7 @@ def draw_totals(config: ModelConfig) -> None:
         st.metric("Compared with BERT base", times(total / bert), width="content")
         st.metric(
             f"Forward pass, {n_tokens} tokens",
-            in_units(flops, "FLOPs"),
+            readable.in_units(flops, "FLOPs"),
             width="content",
             help="FLOPs are floating-point operations: one multiplication or one addition each.",
         )
@@ -120,13 +107,8 @@ def draw_breakdown(config: ModelConfig) -> None:
         f"Blocks: {config.n_layers} × {block:,} parameters.",
         alt=f"Parameters by component: {listed(sums.items())}.",
     )
-    st.dataframe(
-        breakdown_table(count, config),
-        key="parameter_formulas",
-        hide_index=True,
-        column_config=COLUMNS,
-        height="content",
-    )
+    table = readable.breakdown_table(count, config)
+    st.dataframe(table, key="parameter_formulas", hide_index=True, column_config=COLUMNS, height="content")
 
 
 def explain_heads(config: ModelConfig) -> None:
@@ -157,7 +139,7 @@ def draw_cost(config: ModelConfig) -> None:
         f"The feed-forward takes {times(sums['feed_forward'] / sums['attention'])} the work of attention.",
         alt=f"FLOPs by component: {listed(sums.items())}.",
     )
-    panels.numbers("flops_breakdown", lambda: breakdown_table(flops, config, B=1, T=n_tokens))
+    panels.numbers("flops_breakdown", lambda: readable.breakdown_table(flops, config, B=1, T=n_tokens))
     lengths = np.unique(np.geomspace(1, max(256, 4 * overtakes), 64).round().astype(int)).tolist()
     by_length = accounting.flops_by_length(config, lengths)
     panels.chart(
@@ -170,7 +152,7 @@ def draw_cost(config: ModelConfig) -> None:
         alt=f"FLOPs a token by length; attention costs more than the feed-forward from {overtakes:,} tokens.",
     )
     panels.numbers("flops_by_length", lambda: pd.DataFrame(by_length, index=pd.Index(lengths, name="T")))
-    st.dataframe(memory_table(config, n_tokens), key="parameter_memory", hide_index=True, height="content")
+    st.dataframe(readable.memory_table(config, n_tokens), key="parameter_memory", hide_index=True, height="content")
 
 
 def compare_models(config: ModelConfig, name: str) -> None:

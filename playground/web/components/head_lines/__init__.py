@@ -15,7 +15,10 @@ from playground.figures import palette
 from playground.figures.theme import Array, token_names
 from playground.web.components.load_component import load_component
 
-_WIDTHS = ((0.02, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
+SMALLEST_WEIGHT = 0.02
+"""Lighter weights have no line."""
+
+_WIDTHS = ((SMALLEST_WEIGHT, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
 """Widths in pixels, by the weight from which they are used."""
 
 _lines = load_component("head_lines", draws=True)
@@ -23,16 +26,11 @@ _lines = load_component("head_lines", draws=True)
 
 @dataclass(frozen=True)
 class Stroke:
-    """Lines that look alike.
-
-    Attributes:
-        colour: as CSS writes it.
-        width: in pixels.
-        edges: each line's ends, (row of its query, row of its key), from 0.
-    """
+    """Lines that look alike, each with its ends, (row of its query, row of its key), from 0."""
 
     colour: str
     width: int
+    """In pixels."""
     edges: list[tuple[int, int]]
 
 
@@ -45,14 +43,7 @@ class HeadLines:
 
 
 def draw_head_lines(key: str, lines: HeadLines, *, caption: str, alt: str) -> None:
-    """Draw a head's lines in a container of its name.
-
-    Args:
-        key: the container's.
-        lines: what to draw.
-        caption: how to read it.
-        alt: what it shows, for those who can't see it.
-    """
+    """Draw a head's lines in a container of its name, with one caption, as `panels.chart` does."""
     with st.container(key=key):
         _lines(key=f"{key}_drawing", data={**asdict(lines), "dots": palette.ATTENTION, "alt": alt})
         st.caption(caption)
@@ -61,13 +52,8 @@ def draw_head_lines(key: str, lines: HeadLines, *, caption: str, alt: str) -> No
 def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDArray[np.bool_]) -> HeadLines:
     """Lines from queries (left) to keys (right): the heavier the weight, the thicker the line.
 
-    Each query's `strongest_keys(T)` keys are drawn, above a weight of 0.02; the chosen query's lines stand out.
-
-    Args:
-        pattern: (T, T).
-        tokens: T pieces.
-        query: the query in colour.
-        shown: (T,) bool, the tokens to show.
+    Each query's `strongest_keys(T)` keys are drawn, from `SMALLEST_WEIGHT` on; the chosen query's lines stand out.
+    The pattern is (T, T); `shown` (T,) bool marks the tokens to draw.
     """
     rows = np.flatnonzero(shown)
     names = token_names(tokens)
@@ -89,7 +75,7 @@ def _edges(pattern: Array, chosen: NDArray[np.bool_]) -> dict[tuple[bool, int], 
     edges: dict[tuple[bool, int], list[tuple[int, int]]] = {}
     for query, row in enumerate(pattern):
         for key in np.argsort(row)[::-1][: strongest_keys(len(pattern))]:
-            if row[key] >= _WIDTHS[0][0]:
+            if row[key] >= SMALLEST_WEIGHT:
                 width = next(width for low, width in reversed(_WIDTHS) if row[key] >= low)
                 edges.setdefault((bool(chosen[query]), width), []).append((query, int(key)))
     return edges

@@ -1,22 +1,60 @@
-"""The three attentions of a pair: every head as a thumbnail, and one of them large."""
+"""Who may look at whom in a pair, and who does: its masks, its three attentions, and one head large."""
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from playground.figures import attention as figures
-from playground.figures.theme import token_names
+from playground.figures.encoder_decoder import mask_heatmap
+from playground.figures.theme import token_table
 from playground.web.choices import widgets
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
 from playground.web.views.encoder_decoder.pair_input import PairKey, load_run
 
+MASKS = {
+    "source padding": "**Source padding** hides [PAD], the filler of short lines. Encoder and cross-attention use it.",
+    "target padding": "**Target padding** hides the target's [PAD]: whole columns.",
+    "no peek": "**No peek** hides later tokens. A token sees itself and what came before it.",
+    "combined": "**Both together**: target padding *and* no peek. The decoder's self-attention uses this mask.",
+}
+
 ATTENTIONS = {
     "encoder self": "The encoder's self-attention: the source looks at itself, in both directions.",
     "decoder self": "The decoder's masked self-attention: the target looks at itself, and never ahead.",
     "cross": "Cross-attention: the target looks at the source. Keys and values come from the encoder's output.",
 }
+
+
+def show_masks(pair: PairKey) -> None:
+    """Which query may look at which key, mask by mask."""
+    run = load_run(pair)
+    st.caption(
+        "A row is a *query*, the token that looks. A column is a *key*, a token that is looked at. "
+        "**Violet is True: the query may attend to the key.** Grey is hidden."
+    )
+    for column, (name, caption) in zip(st.columns(len(MASKS)), MASKS.items(), strict=True):
+        keys, side = (run.source, "source") if name == "source padding" else (run.target, "target")
+        with column:
+            panels.chart(
+                f"encdec_mask_{name.replace(' ', '_')}",
+                mask_heatmap(run.masks[name], run.target.tokens, keys.tokens, ("target token", f"{side} token")),
+                caption=caption,
+                alt=f"Mask: {name}; {int(run.masks[name].sum())} of {run.masks[name].size} pairs may attend.",
+            )
+    n_padding = run.target.padding.size - run.target.n_real
+    st.caption(
+        "Tutorial E lets padding mask the query *rows* instead of the key columns. "
+        + (
+            f"Here its padded queries, {n_padding} of them, would attend to nothing. Only no peek would hide padded "
+            "keys. It hides them from every real query, as padding comes last. In a source, tokens look ahead: the "
+            "same mistake would let all of them read padding."
+            if n_padding
+            else "That changes nothing here, as this line has no padding. A second, longer target line makes some."
+        )
+    )
+    panels.numbers("encdec_masks", lambda: token_table(run.masks["combined"].astype(np.uint8), run.target.tokens))
 
 
 @fragment
@@ -52,8 +90,7 @@ def show_attention(pair: PairKey) -> None:
             f"largest weight is {pattern[last].max():.3f}. Grey is masked, or a padded query.",
             alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
         )
-        rows, columns = token_names(queries.tokens), token_names(keys.tokens)
-        panels.numbers("encdec_pattern", lambda: pd.DataFrame(pattern, rows, columns))
+        panels.numbers("encdec_pattern", lambda: token_table(pattern, queries.tokens, keys.tokens))
     with grid:
         head_picker(
             "encdec_grid",

@@ -1,7 +1,6 @@
 """The pair of sentences: the sidebar's source and a line of the target, or why there is no pair."""
 
 from dataclasses import replace
-from typing import NoReturn
 
 import streamlit as st
 
@@ -33,10 +32,14 @@ def show_introduction() -> None:
 def choose_pair() -> PairKey:
     """The visitor's sentence and its target line; ends the page where one is missing or cannot be run."""
     setup = current_setup()
-    lines = _type_target()
+    typed = split_sentences(widgets.text("encdec_target", "Target text, a line for each of your sentences", height=90))
+    for note in typed.notes:
+        st.info(f"Target: {note}", icon=":material/content_cut:")
+    lines = typed.sentences
     panels.require_text(setup, "Type a sentence in the sidebar: it is the source that the encoder reads.")
     if not lines:
-        _end_page("Type a target: the decoder needs at least one token to go on from.")
+        st.info("Type a target: the decoder needs at least one token to go on from.")
+        raise EndedError
     weights = setup.weights if setup.trained_network and setup.trained_network.task.has_decoder else "random"
     if weights != "random":
         lines = _fit_to_trained_decoder(setup, weights, lines)
@@ -100,14 +103,6 @@ def _fit_to_trained_decoder(setup: Setup, weights: str, lines: tuple[str, ...]) 
     return tuple(line if line.split()[:1] == [BOS] else f"{BOS} {line}" for line in lines)
 
 
-def _type_target() -> tuple[str, ...]:
-    """The target's lines, from a text area of their own."""
-    target = split_sentences(widgets.text("encdec_target", "Target text, a line for each of your sentences", height=90))
-    for note in target.notes:
-        st.info(f"Target: {note}", icon=":material/content_cut:")
-    return target.sentences
-
-
 def _explain_line_match(n_sentences: int, sentence: int, n_lines: int) -> None:
     """What happens where source and target have different numbers of lines."""
     if sentence >= n_lines:
@@ -128,8 +123,3 @@ def _explain_cut(name: str, n_cut: int, n_kept: int, max_len: int) -> None:
             f"The {name} has {n_kept + n_cut} tokens, more than {limit}: it is cut after {n_kept}.",
             icon=":material/content_cut:",
         )
-
-
-def _end_page(sentence: str) -> NoReturn:
-    st.info(sentence)
-    raise EndedError

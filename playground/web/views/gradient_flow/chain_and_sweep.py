@@ -12,7 +12,7 @@ from playground.analysis.gradients import Flow
 from playground.figures import gradient_flow as figures
 from playground.web.shared import panels
 from playground.web.views.gradient_flow.gradient_cache import ComparisonKey, compare_depths
-from playground.web.views.gradient_flow.gradient_charts import figure_lines
+from playground.web.views.gradient_flow.gradient_results import figure_lines
 
 
 def show_chain(flows: Mapping[Variant, Flow], n_layers: int) -> None:

@@ -18,22 +18,16 @@ SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class ComparisonKey:
-    """Everything that the page's numbers depend on; hashable, as the key of the caches.
-
-    Attributes:
-        text: the visitor's text, its sentences cut after `LONGEST` tokens.
-        sentence: index of the sentence, from 0.
-        config: what the six encoders share.
-        seed: of their random weights.
-        scale: factor on the random weights of their linear maps.
-        causal: whether later tokens are hidden.
-    """
+    """Everything that the page's numbers depend on; hashable, as the key of the caches."""
 
     text: TextKey
+    """Its sentences are cut after `LONGEST` tokens."""
     sentence: int
     config: ModelConfig
+    """What the six encoders share."""
     seed: int
     scale: float
+    """A factor on the random weights of the linear maps."""
     causal: bool
 
 

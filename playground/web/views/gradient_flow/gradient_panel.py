@@ -11,7 +11,7 @@ from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
-from playground.web.views.gradient_flow import chain_and_sweep, gradient_cache, gradient_charts, gradient_summary
+from playground.web.views.gradient_flow import chain_and_sweep, gradient_cache, gradient_results
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
 
@@ -61,11 +61,11 @@ def show_comparison() -> None:
     st.markdown(reading.describe(flows, part, n_layers))
     left, right = st.columns(2, gap="medium")
     with left:
-        gradient_charts.show_gradients(flows, part)
+        gradient_results.show_gradients(flows, part)
     with right:
-        gradient_charts.show_lengths(flows)
-    gradient_summary.show_table(flows, part, n_layers)
-    gradient_summary.show_loss(comparison, setup)
+        gradient_results.show_lengths(flows)
+    gradient_results.show_table(flows, part, n_layers)
+    gradient_results.show_loss(comparison, setup)
     if widgets.choice("gradient_view", "Look closer") == "chain rule":
         chain_and_sweep.show_chain(flows, n_layers)
     else:

@@ -14,25 +14,24 @@ from playground.web.components.token_chips import draw_token_chips
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
-from playground.web.views.positions import table_properties
-from playground.web.views.positions.position_table import load_rows
+from playground.web.views.positions import position_table
 
 
 @fragment
 def show_chosen_view() -> None:
     """The view of the page that the visitor has chosen."""
-    run, rows = panels.shown_run(), load_rows()
+    run, rows = panels.shown_run(), position_table.load_rows()
     view = widgets.choice("positions_view", "Look closer")
     if view == "swap two words":
         show_swap(run)
     elif view == "this sentence":
         show_addition(run, rows)
     elif view == "curves":
-        table_properties.show_curves(run, rows)
+        position_table.show_curves(run, rows)
     elif view == "similarity":
-        table_properties.show_similarity(run, rows)
+        position_table.show_similarity(run, rows)
     else:
-        table_properties.show_exponents(run, len(rows))
+        position_table.show_exponents(run, len(rows))
 
 
 def show_swap(run: Run) -> None:

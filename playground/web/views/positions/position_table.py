@@ -1,12 +1,17 @@
-"""The position table of this encoder as a heatmap."""
+"""The position table: as a heatmap, single dimensions, similarity of positions, the exponent once or twice."""
+
+from typing import SupportsFloat
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from playground.analysis import positions
 from playground.figures import positions as figures
+from playground.model.positions import sinusoids, wavelengths
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
+from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
@@ -61,3 +66,115 @@ def _describe_lengths(rows: Array) -> str:
         f"The longest row is that of position {longest}, with a length (L2 norm) of {lengths[longest]:.3g}. "
         f"The mean length is {lengths.mean():.3g}."
     )
+
+
+def show_curves(run: Run, rows: Array) -> None:
+    """Three dimensions of the table as curves over the positions."""
+    last = rows.shape[1] - 1
+    with st.container(horizontal=True):
+        chosen = [widgets.whole(f"positions_curve_{i}", f"dimension, curve {i}", high=last) for i in (1, 2, 3)]
+    dimensions = list(dict.fromkeys(chosen))
+    kind = "sinusoidal" if run.config.positions == "none" else run.config.positions
+    st.latex(positions.formula(kind))
+    st.latex(positions.formula_with_numbers(kind, rows, int((~run.padding).sum()) - 1, chosen[1]))
+    if kind == "learned":
+        reading = "A learned table has no wavelengths: only training can bring regularity into it."
+    else:
+        waves = wavelengths(rows.shape[1], doubled=kind == "sinusoidal-doubled")
+        lengths = ", ".join(
+            f"{_round_length(waves[dimension // 2])} (dimension {dimension})" for dimension in dimensions
+        )
+        reading = f"A curve repeats after its *wavelength*. Wavelengths here, in positions: {lengths}."
+    panels.chart(
+        "position_curves",
+        figures.dimension_curves(rows, dimensions),
+        caption=f"A curve is one dimension, that is one column of the table, position by position. {reading}",
+        alt="Lines: chosen dimensions of the position table by position.",
+    )
+    table = pd.DataFrame(rows[: figures.MAX_POSITIONS, dimensions], columns=dimensions)
+    panels.numbers("position_curves", lambda: table.rename_axis("position"))
+
+
+def show_similarity(run: Run, rows: Array) -> None:
+    """Dot products or distances between positions, by pair and by how far apart the two are."""
+    measure = widgets.choice("positions_measure", "Measure")
+    drawn = rows[: figures.MAX_POSITIONS]
+    matrix = positions.dot_products(drawn) if measure == "dot product" else positions.distances(drawn)
+    offsets = positions.by_offset(matrix)
+    spread = float((offsets["highest"] - offsets["lowest"]).max())
+    sinusoidal = run.config.positions != "learned"
+    if sinusoidal:
+        st.latex(
+            r"P_s \cdot P_t = \sum_i \cos\left(\omega_i (s - t)\right)"
+            if measure == "dot product"
+            else r"\lVert P_s - P_t \rVert^2 = 2 \sum_i \left(1 - \cos\left(\omega_i (s - t)\right)\right)"
+        )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        panels.chart(
+            "between_positions",
+            figures.between_positions(matrix, measure),
+            caption=f"The {measure} between every two of the first {len(drawn)} rows. Where stripes follow the "
+            "diagonal, only the *offset* counts: how far apart two positions are.",
+            alt=f"Heatmap of the {measure} between positions.",
+        )
+        panels.numbers("between_positions", lambda: pd.DataFrame(matrix).rename_axis("position"))
+    with right:
+        unpaired = (
+            " An odd d_model leaves the last sine without its cosine. The formula is then only nearly true."
+            if sinusoidal and rows.shape[1] % 2
+            else ""
+        )
+        panels.chart(
+            "by_offset",
+            figures.by_offset(offsets, measure),
+            caption="The same numbers by offset. The line is their mean; the band goes from the lowest to the highest. "
+            f"Pairs of equal offset differ by up to {spread:.2g}.{unpaired}",
+            alt=f"Line: mean {measure} by how far apart two positions are.",
+        )
+        panels.numbers("by_offset", lambda: offsets)
+
+
+def show_exponents(run: Run, n_rows: int) -> None:
+    """The paper's table beside tutorial B's, whose exponent is doubled, and the wavelengths of both."""
+    d_model, max_len = run.config.d_model, run.config.max_len
+    standard, doubled = (sinusoids(n_rows, d_model, doubled=twice).numpy() for twice in (False, True))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.latex(positions.formula("sinusoidal"))
+        panels.chart(
+            "table_standard",
+            figures.table_heatmap(standard, height=320),
+            caption=f"The standard table (Vaswani et al. 2017, section 3.5) at d_model {d_model}.",
+            alt="Heatmap of the standard position table.",
+        )
+    with right:
+        st.latex(positions.formula("sinusoidal-doubled"))
+        panels.chart(
+            "table_doubled",
+            figures.table_heatmap(doubled, height=320),
+            caption=f"Tutorial B's table at d_model {d_model}. Its exponent counts twice: each frequency is squared.",
+            alt="Heatmap of the position table with the doubled exponent.",
+        )
+    waves, waves_doubled = (wavelengths(d_model, doubled=twice).numpy() for twice in (False, True))
+    turning, turning_doubled = (int((lengths <= max_len).sum()) for lengths in (waves, waves_doubled))
+    apart = float(np.abs(standard - doubled)[: figures.MAX_POSITIONS].max())
+    panels.chart(
+        "wavelengths",
+        figures.wavelengths(waves, waves_doubled, max_len),
+        caption="A pair of dimensions, a sine and a cosine, repeats after its *wavelength* in positions. "
+        f"Wavelengths grow from {_round_length(waves[0])} to {_round_length(waves[-1])} (standard) or "
+        f"{_round_length(waves_doubled[-1])} (doubled exponent). Of {waves.size} pairs, {turning} complete a turn "
+        f"within max_len = {max_len:,}; with the doubled exponent {turning_doubled} do. Slower pairs hardly tell "
+        f"neighbouring positions apart. The first {min(n_rows, figures.MAX_POSITIONS)} rows of the tables differ by up "
+        f"to {apart:.4g}.",
+        alt="Lines: wavelength of each pair of dimensions, standard and doubled exponent, on a logarithmic axis.",
+    )
+    dimensions = pd.Index(2 * np.arange(waves.size), name="dimension")
+    table = pd.DataFrame({"standard": waves, "doubled exponent": waves_doubled}, dimensions)
+    panels.numbers("wavelengths", lambda: table)
+
+
+def _round_length(wavelength: SupportsFloat) -> str:
+    """A wavelength as a whole number from 100 on, with three digits below."""
+    return f"{float(wavelength):,.0f}" if float(wavelength) >= 100 else f"{float(wavelength):.3g}"

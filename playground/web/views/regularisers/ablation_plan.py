@@ -8,7 +8,6 @@ from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.training.architecture import architecture
-from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs
 from playground.training.regularisers.ablation_recipe import SIZES, ablation_recipe
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
@@ -30,19 +29,15 @@ AblationInputs = tuple[ModelConfig, tuple[AblationRun, ...]]
 
 @dataclass(frozen=True)
 class AblationPlan:
-    """An ablation that can be started.
-
-    Attributes:
-        config: the architecture of all its runs.
-        runs: the baseline and one for each regulariser; the baseline alone, if nothing that matters is chosen.
-        left_out: chosen regularisers that can change nothing here, with the reason.
-        seconds: how long all of it is likely to take here.
-    """
+    """An ablation that can be started."""
 
     config: ModelConfig
     runs: tuple[AblationRun, ...]
+    """The baseline and one for each regulariser; the baseline alone, if nothing that matters is chosen."""
     left_out: tuple[tuple[Regulariser, str], ...]
+    """Chosen regularisers that can change nothing here, with the reason."""
     seconds: float
+    """How long all of it is likely to take here."""
 
     @property
     def inputs(self) -> AblationInputs:
@@ -55,18 +50,6 @@ def value(name: str) -> Any:
     return current_value(f"{PAGE}_{name}")
 
 
-def chosen_regularisers() -> list[Regulariser]:
-    """The regularisers that are to be compared, in their own order."""
-    fields = {FIELDS[title] for title in value("chosen")}
-    return [regulariser for field, regulariser in REGULARISERS.items() if field in fields]
-
-
-def current_recipe() -> Recipe:
-    """The task and its data, with every regulariser that has a strength at the page's."""
-    strengths = {field: value(field) for field in COMPARED}
-    return ablation_recipe(TITLES[value("task")], value("data"), current_value("seed"), strengths)
-
-
 def make_plan() -> AblationPlan:
     """The ablation that the page's settings and the sidebar's architecture describe.
 
@@ -75,16 +58,14 @@ def make_plan() -> AblationPlan:
         TooLargeError: the runs would take more than this server gives.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    recipe = current_recipe()
+    strengths = {field: value(field) for field in COMPARED}
+    recipe = ablation_recipe(TITLES[value("task")], value("data"), current_value("seed"), strengths)
     config = link.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
-    reasons = {
-        regulariser.field: reason_without_effect(regulariser, recipe, config.norm)
-        for regulariser in chosen_regularisers()
-    }
-    runs = tuple(
-        replace(run, recipe=without_idle(run.recipe))
-        for run in ablation_runs(recipe, [field for field, reason in reasons.items() if not reason])
-    )
+    chosen = {FIELDS[title] for title in value("chosen")}
+    regularisers = [regulariser for field, regulariser in REGULARISERS.items() if field in chosen]
+    reasons = {each.field: reason_without_effect(each, recipe, config.norm) for each in regularisers}
+    compared = ablation_runs(recipe, [field for field, reason in reasons.items() if not reason])
+    runs = tuple(replace(run, recipe=without_idle(run.recipe)) for run in compared)
     config = architecture(config, recipe, training_data(recipe))
     speed = machine_speed()
     seconds = sum(speed.seconds(config, run.recipe) for run in runs)

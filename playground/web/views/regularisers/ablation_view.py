@@ -11,7 +11,7 @@ from playground.accounting.readable import duration
 from playground.errors import PlaygroundError
 from playground.figures import ablation as figures
 from playground.figures.ablation import LINES, Curve, Measured
-from playground.training.regularisers.ablation import Ablation, AblationResult, AblationRun
+from playground.training.regularisers.ablation import AblationResult, AblationRun
 from playground.training.regularisers.ablation_summary import summarise_ablation
 from playground.training.regularisers.ablation_table import COLUMNS, ablation_table
 from playground.training.tasks import TASKS, Task
@@ -19,7 +19,6 @@ from playground.web.choices import widgets
 from playground.web.components.curves import draw_curves
 from playground.web.components.legend import LegendEntry, draw_legend
 from playground.web.session.experiment_inputs import training_data
-from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.experiment_status import list_shortly, run_differences
 from playground.web.shared.markdown import escape_markdown
@@ -73,10 +72,12 @@ def ablation(plan: AblationPlan | None) -> None:
     # Here and not beside the curves: a whole run of the page ends by putting right what the address says.
     widgets.choice(f"{PAGE}_measure", "Curves of")
     if experiment is not None:
+        recipe = experiment.inputs[1][0].recipe
+        measured = f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, seed {recipe.seed}"
         differences = [] if plan is None else ablation_differences(experiment.inputs, plan.inputs)
         if differences:
             st.info(
-                f"What is drawn was measured with other settings than the page has now: {_describe(experiment)}. The "
+                f"What is drawn was measured with other settings than the page has now: {measured}. The "
                 f"difference: {list_shortly(differences)}. "
                 + (
                     "It has to end before another can start."
@@ -87,11 +88,6 @@ def ablation(plan: AblationPlan | None) -> None:
         experiment_buttons.follow(status_and_curves, PAGE)
     elif plan is not None:
         _curves(plan.runs, [], panels.chart)
-
-
-def _describe(experiment: Experiment[Ablation]) -> str:
-    recipe = experiment.inputs[1][0].recipe
-    return f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, seed {recipe.seed}"
 
 
 def ablation_differences(before: AblationInputs, now: AblationInputs) -> list[str]:
@@ -146,7 +142,7 @@ def _curves(runs: Sequence[AblationRun], results: list[AblationResult], show: Ca
                 alt=f"Lines: {measured} on the {called} by step, one line a run.",
             )
     if results:
-        panels.numbers(f"{PAGE}_curves", lambda: _by_step(results, measured), "The numbers of the curves")
+        panels.numbers(f"{PAGE}_curves", lambda: _by_step(curves), "The numbers of the curves")
 
 
 def _caption(name: str, measured: Measured, task: Task) -> str:
@@ -167,12 +163,12 @@ def _both_sets(results: list[AblationResult], measured: Measured) -> dict[str, l
     return curves
 
 
-def _by_step(results: list[AblationResult], measured: Measured) -> pd.DataFrame:
-    columns = {}
-    for result in results:
-        steps, *sets = result.history.series(measured)
-        for called, values in zip(SETS.values(), sets, strict=True):
-            columns[f"{result.run.title}, {called}"] = pd.Series(values, steps)
+def _by_step(curves: dict[str, list[Curve]]) -> pd.DataFrame:
+    columns = {
+        f"{curve.title}, {called}": pd.Series(curve.values, curve.steps)
+        for run in zip(*curves.values(), strict=True)
+        for called, curve in zip(SETS.values(), run, strict=True)
+    }
     return pd.DataFrame(columns).rename_axis("after step")
 
 

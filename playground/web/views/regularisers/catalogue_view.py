@@ -37,7 +37,12 @@ def catalogue() -> None:
                 if regulariser.number == number:
                     _row(regulariser, effects.get(regulariser.field), alone=regulariser.title == title)
             if number == 2:
-                _explain_masks()
+                st.markdown(WITHOUT_MASKS)
+                with st.container(horizontal=True, vertical_alignment="center"):
+                    st.markdown("Set up above:", width="content")
+                    for name in FAILURES:
+                        key = f"{PAGE}_show_{name.replace(' ', '_')}"
+                        st.button(name, key=key, on_click=_set_up, args=(name,))
 
 
 def _row(regulariser: Regulariser, effect: str | None, *, alone: bool) -> None:
@@ -65,19 +70,9 @@ def _strength(regulariser: Regulariser) -> None:
         widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared")
 
 
-def _explain_masks() -> None:
-    st.markdown(WITHOUT_MASKS)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("Set up above:", width="content")
-        for name in FAILURES:
-            st.button(name, key=f"{PAGE}_show_{name.replace(' ', '_')}", on_click=_set_up, args=(name,))
-
-
 def _set_up(name: str) -> None:
-    task, amount, chosen = FAILURES[name]
-    st.session_state[f"{PAGE}_task"] = task
-    st.session_state[f"{PAGE}_data"] = amount
-    st.session_state[f"{PAGE}_chosen"] = chosen
+    for setting, chosen in zip(("task", "data", "chosen"), FAILURES[name], strict=True):
+        st.session_state[f"{PAGE}_{setting}"] = chosen
 
 
 def _measured_effects() -> dict[str, str]:

@@ -1,9 +1,16 @@
-"""Charts of the stages around attention: embedding, residual connections, norms, feed-forward."""
+"""Charts of the stages around attention: embedding, residual connections, norms, feed-forward; and of dropout."""
+
+from typing import Literal
 
 import numpy as np
+import pandas as pd
+import streamlit as st
 
 from playground.analysis.streams import l2
 from playground.analysis.walkthrough import Array, Walk
+from playground.figures import step_by_step as figures
+from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIALS, DroppedRun
+from playground.web.shared import panels
 from playground.web.views.step_by_step.walk_charts import draw_vectors
 
 NORM_OUTPUTS = {
@@ -54,23 +61,15 @@ def _show_residual(walk: Walk, key: str, rows: dict[str, Array], result: str) ->
     draw_vectors(key, rows | {"goes on": walk.of_query(result)}, reading)
 
 
-def show_first_norm(walk: Walk) -> None:
-    """The vector before and after the block's first norm."""
-    _show_norm(walk, "first_norm", "norm1")
-
-
-def show_second_norm(walk: Walk) -> None:
-    """The vector before and after the block's second norm."""
-    _show_norm(walk, "second_norm", "norm2")
-
-
-def _show_norm(walk: Walk, key: str, name: str) -> None:
+def show_norm(walk: Walk, number: Literal[1, 2]) -> None:
+    """The vector before and after the block's first or second norm."""
+    name = f"norm{number}"
     before, after = walk.of_query(f"{name}.in"), walk.of_query(f"{name}.out")
     rows = {"before": before, "normalised": walk.of_query(f"{name}.normalized"), NORM_OUTPUTS[walk.config.norm]: after}
     reading = (
         f"The standard deviation of the {before.size:,} numbers is {before.std():.3g} before, {after.std():.3g} after."
     )
-    draw_vectors(key, rows, reading)
+    draw_vectors("first_norm" if number == 1 else "second_norm", rows, reading)
 
 
 def show_feed_forward(walk: Walk) -> None:
@@ -88,3 +87,31 @@ def show_feed_forward(walk: Walk) -> None:
         "they lie within ±0.01."
     )
     draw_vectors("feed_forward", rows, reading)
+
+
+def show_dropout(walk: Walk, dropped: DroppedRun, seed: int) -> None:
+    """The query's numbers before and after every dropout on its way, and how far its output moves."""
+    rows = {}
+    for point, drop in dropped.drops.items():
+        place = (walk.head, walk.query) if drop.before.ndim == 3 else walk.query
+        rows[point] = (drop.before[place], drop.after[place])
+    p, output = walk.config.dropout, walk.of_query("out")
+    moved = l2(dropped.run.arrays[f"layers.{walk.layer.layer}.out"][walk.query] - output) / l2(output)
+    panels.chart(
+        "step_drops",
+        figures.drops(rows),
+        caption=f"During training, *dropout* sets each number to 0 with probability p = {p:g}. It multiplies the "
+        f"others by 1 / (1 − p) = {1 / (1 - p):.4g}. The draw is random; the sidebar's seed {seed} repeats it. Cells "
+        "show the factors; gaps were 0 before. Together with the dropout in the layers below, this moves the layer's "
+        f"output for this token by {moved:.0%} of its length. All stages above are computed without dropout, as after "
+        "training.",
+        alt="Heatmap: what each number was multiplied by at every dropout",
+    )
+    zeroed = [f"{np.sum((after == 0) & (before != 0)):,} of {before.size:,}" for before, after in rows.values()]
+    table = {"zeroed here": zeroed} | {
+        f"tutorial {name}": ["✓" if point in points else "–" for point in DROPOUT_PLACES]
+        for name, points in TUTORIALS.items()
+    }
+    st.dataframe(
+        pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout"), key="step_drops_where", height="content"
+    )

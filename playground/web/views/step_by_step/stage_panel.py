@@ -1,5 +1,8 @@
 """The chosen stage: its idea, its formula with this run's numbers, its picture, and dropout on request."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -10,44 +13,66 @@ from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
-from playground.web.views.step_by_step import attention_charts, block_charts, dropout_chart
+from playground.web.views.step_by_step import attention_charts, block_charts
 from playground.web.views.step_by_step.place_and_stage import choose_place, choose_stage
 
-IDEAS = {
-    "embedding": "A token becomes a vector: its row of the token table. "
-    "Vectors for its position and its segment may be added.",
-    "projections": "Three learned maps turn every token's vector into a query, a key and a value.",
-    "dot products": "The query is compared with every key. The more they point the same way, the larger the product.",
-    "scale": "A sum of more products spreads wider. Dividing by √d_head keeps the softmax from being all or nothing.",
-    "mask": "A key that the query may not see gets the score −∞. The softmax turns it into a weight of 0.",
-    "softmax": "The softmax divides powers of e by their sum. The weights lie between 0 and 1 and add up to 1. "
-    "Subtracting the largest score first changes no weight; it keeps the powers small.",
-    "weighted sum": "Every value counts as much as the weight of its key.",
-    "merge": "The heads' results are joined end to end. They are one vector of d_model numbers again.",
-    "output projection": "One more learned map mixes the results of the heads.",
-    "first residual": "A *residual connection* adds attention's output to the vector that entered the block.",
-    "first norm": "A *norm* brings the vector to a common scale. Learned numbers then stretch it, and may shift it.",
-    "feed-forward": "Each token is treated alone: out to d_ff features, through the activation, and back.",
-    "second residual": "A second residual connection adds the feed-forward's output to the stream.",
-    "second norm": "A second norm brings the vector to a common scale once more.",
+STAGES: dict[str, tuple[str, Callable[[Walk], None]]] = {
+    "embedding": (
+        "A token becomes a vector: its row of the token table. Vectors for its position and its segment may be added.",
+        block_charts.show_embedding,
+    ),
+    "projections": (
+        "Three learned maps turn every token's vector into a query, a key and a value.",
+        attention_charts.show_projections,
+    ),
+    "dot products": (
+        "The query is compared with every key. The more they point the same way, the larger the product.",
+        attention_charts.show_dot_products,
+    ),
+    "scale": (
+        "A sum of more products spreads wider. Dividing by √d_head keeps the softmax from being all or nothing.",
+        attention_charts.show_scale,
+    ),
+    "mask": (
+        "A key that the query may not see gets the score −∞. The softmax turns it into a weight of 0.",
+        attention_charts.show_mask,
+    ),
+    "softmax": (
+        "The softmax divides powers of e by their sum. The weights lie between 0 and 1 and add up to 1. "
+        "Subtracting the largest score first changes no weight; it keeps the powers small.",
+        attention_charts.show_softmax,
+    ),
+    "weighted sum": ("Every value counts as much as the weight of its key.", attention_charts.show_weighted_sum),
+    "merge": (
+        "The heads' results are joined end to end. They are one vector of d_model numbers again.",
+        attention_charts.show_merge,
+    ),
+    "output projection": (
+        "One more learned map mixes the results of the heads.",
+        attention_charts.show_output_projection,
+    ),
+    "first residual": (
+        "A *residual connection* adds attention's output to the vector that entered the block.",
+        block_charts.show_first_residual,
+    ),
+    "first norm": (
+        "A *norm* brings the vector to a common scale. Learned numbers then stretch it, and may shift it.",
+        partial(block_charts.show_norm, number=1),
+    ),
+    "feed-forward": (
+        "Each token is treated alone: out to d_ff features, through the activation, and back.",
+        block_charts.show_feed_forward,
+    ),
+    "second residual": (
+        "A second residual connection adds the feed-forward's output to the stream.",
+        block_charts.show_second_residual,
+    ),
+    "second norm": (
+        "A second norm brings the vector to a common scale once more.",
+        partial(block_charts.show_norm, number=2),
+    ),
 }
-
-CHARTS = {
-    "embedding": block_charts.show_embedding,
-    "projections": attention_charts.show_projections,
-    "dot products": attention_charts.show_dot_products,
-    "scale": attention_charts.show_scale,
-    "mask": attention_charts.show_mask,
-    "softmax": attention_charts.show_softmax,
-    "weighted sum": attention_charts.show_weighted_sum,
-    "merge": attention_charts.show_merge,
-    "output projection": attention_charts.show_output_projection,
-    "first residual": block_charts.show_first_residual,
-    "first norm": block_charts.show_first_norm,
-    "feed-forward": block_charts.show_feed_forward,
-    "second residual": block_charts.show_second_residual,
-    "second norm": block_charts.show_second_norm,
-}
+"""The idea of each stage, and what draws its charts."""
 
 
 @fragment
@@ -64,32 +89,29 @@ def show_chosen_stage() -> None:
     if widgets.switch("step_dropout", "Show what dropout does during training"):
         with panels.explain_errors():
             dropped = caches.drop_layer(*layer_key)
-        dropout_chart.show_dropout(walk, dropped, setup["seed"])
+        block_charts.show_dropout(walk, dropped, setup["seed"])
 
 
 def show_stage(walk: Walk, stage: str) -> None:
     """One stage: its idea, its formulas, this run's numbers, and its charts."""
-    st.markdown(_describe_idea(walk, stage))
+    idea, draw = STAGES[stage]
+    if stage.endswith("residual") and not walk.config.residual:
+        idea = "There are no residual connections here: the sublayer's output goes on alone."
+    elif stage.endswith("norm") and walk.config.norm == "none":
+        idea = "This encoder has no norms (`norm = none`): the vector goes on as it is."
+    st.markdown(idea)
     step = work_out(walk, stage)
     for column, lines in zip(st.columns(2, gap="medium"), (step.formulas, step.numbers), strict=True):
         with column:
             for line in lines:
                 st.latex(line)
     with np.errstate(invalid="ignore", over="ignore"):  # numbers beyond fp32's range are drawn as such
-        CHARTS[stage](walk)
+        draw(walk)
     destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""
     st.caption(
         "This stage was also worked out by hand, from the model's own inputs. "
         f"The largest difference from the model is {step.off:.1e}.{destination}"
     )
-
-
-def _describe_idea(walk: Walk, stage: str) -> str:
-    if stage.endswith("residual") and not walk.config.residual:
-        return "There are no residual connections here: the sublayer's output goes on alone."
-    if stage.endswith("norm") and walk.config.norm == "none":
-        return "This encoder has no norms (`norm = none`): the vector goes on as it is."
-    return IDEAS[stage]
 
 
 def _describe_destination(walk: Walk) -> str:

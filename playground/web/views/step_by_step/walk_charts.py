@@ -7,7 +7,7 @@ import pandas as pd
 
 from playground.analysis.walkthrough import Array, Walk
 from playground.figures import step_by_step as figures
-from playground.figures.theme import token_names
+from playground.figures.theme import token_names, token_table
 from playground.web.shared import panels
 
 
@@ -43,5 +43,4 @@ def draw_matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, si
         caption=reading,
         alt=f"Heatmap: {title} of every query with every key",
     )
-    labels = token_names(run.tokens)
-    panels.numbers(f"step_{key}", lambda: pd.DataFrame(values, labels, labels))
+    panels.numbers(f"step_{key}", lambda: token_table(values, run.tokens))

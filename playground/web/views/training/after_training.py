@@ -4,15 +4,22 @@ import pandas as pd
 import streamlit as st
 
 from playground.training.after.samples import Sample, answer_samples
-from playground.training.after.trained_network import TrainedNetwork
+from playground.training.after.trained_network import TrainedNetwork, load, save
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_value
+from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiment_inputs import validation_data
-from playground.web.shared import panels
+from playground.web.shared import panels, uploads
 from playground.web.shared.navigation import pages
-from playground.web.views.training import network_files, text_generation
-from playground.web.views.training.task_text import join_answer, show_blanks
+from playground.web.views.training import text_generation
+from playground.web.views.training.task_text import show_blanks
+
+UPLOADER = "training_file"
+"""Name of the uploader."""
+
+PROBLEM = "_training_problem"
+"""Session key of the sentence that says why the last file was not opened."""
 
 
 def after_training() -> None:
@@ -32,7 +39,7 @@ def after_training() -> None:
                 help="Every page then runs these weights; if they know nothing of your text, it becomes an example of "
                 "the task. The sidebar has a switch to the same network before training.",
             )
-            network_files.download(trained)
+            _download(trained)
         if current_value("weights") == "trained here":
             names, listed = pages(), ["attention", "norms", "parameters", "step-by-step", "positions"]
             if trained.task.has_decoder:
@@ -40,10 +47,42 @@ def after_training() -> None:
             with st.container(horizontal=True):
                 for name in listed:
                     st.page_link(names[name], label=names[name].title, icon=":material/arrow_forward:")
-    network_files.upload()
+    _upload()
     if trained is not None:
         with results:  # last, as it may end the page
             _show_results(trained)
+
+
+def _download(trained: TrainedNetwork) -> None:
+    st.download_button(
+        "Download (safetensors)",
+        lambda: save(trained),
+        file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
+        mime="application/octet-stream",
+        key="training_download",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def _upload() -> None:
+    with st.expander("Open a network that was trained and downloaded here before", icon=":material/upload:"):
+        st.file_uploader(
+            "A file from the download button",
+            type="safetensors",
+            key=uploads.uploader_key(UPLOADER),
+            on_change=_open_file,
+            help="It stays in your session, is shown to nobody else, and is gone when you leave.",
+        )
+        if PROBLEM in st.session_state:
+            st.error(st.session_state[PROBLEM])
+
+
+def _open_file() -> None:
+    file = uploads.take_file(UPLOADER)
+    if file is not None:
+        with uploads.explain_failure(PROBLEM, "this file"), caches.TURNS.take():
+            trained_slot.session_slot().put(load(file.getvalue(), max_parameters=settings().max_parameters))
 
 
 def _show_results(trained: TrainedNetwork) -> None:
@@ -57,7 +96,13 @@ def _show_results(trained: TrainedNetwork) -> None:
     with panels.explain_errors():
         answered = _cached_samples(trained.key, trained)
     with st.container(key="training_trials"):
-        st.dataframe(_table(answered, trained), hide_index=True, height="content")
+        table = {
+            "it reads": [show_blanks(sample.text, task) for sample in answered],
+            "right answer": [task.join(sample.right_answer) for sample in answered],
+            "it says": [task.join(sample.answer) for sample in answered],
+            "mistakes": [_mistakes(sample) for sample in answered],
+        }
+        st.dataframe(pd.DataFrame(table), hide_index=True, height="content")
     wrong = sum(sample.n_wrong > 0 for sample in answered)
     st.caption(
         f"{len(answered)} sequences that it has never learnt from, {len(answered) - wrong} of them without a mistake."
@@ -65,18 +110,6 @@ def _show_results(trained: TrainedNetwork) -> None:
     )
     if task.predicts_next:
         text_generation.text_generation()
-
-
-def _table(answered: list[Sample], trained: TrainedNetwork) -> pd.DataFrame:
-    task = trained.task
-    return pd.DataFrame(
-        {
-            "it reads": [show_blanks(sample.text, task) for sample in answered],
-            "right answer": [join_answer(sample.right_answer, task) for sample in answered],
-            "it says": [join_answer(sample.answer, task) for sample in answered],
-            "mistakes": [_mistakes(sample) for sample in answered],
-        }
-    )
 
 
 def _mistakes(sample: Sample) -> str:

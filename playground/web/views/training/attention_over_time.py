@@ -1,11 +1,10 @@
 """One head's attention while the network learns, at the steps at which it was saved."""
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from playground.figures.attention import head_heatmap
-from playground.figures.theme import token_names
+from playground.figures.theme import token_table
 from playground.training.evaluation import attention_mask
 from playground.training.history import Snapshot
 from playground.web.choices import widgets
@@ -83,5 +82,4 @@ def _pattern(run: TrainingRun, shown: Snapshot, name: str, layer_head: tuple[int
         f"{1 / visible.sum(1).max():.2f} in the last row.{later}",
         alt=f"Attention of layer {layer}, head {head}, {when}.",
     )
-    rows, columns = token_names(queries), token_names(keys)
-    panels.numbers("training_pattern", lambda: pd.DataFrame(pattern, rows, columns))
+    panels.numbers("training_pattern", lambda: token_table(pattern, queries, keys))

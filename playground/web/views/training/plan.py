@@ -18,19 +18,16 @@ PAGE = "training"
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """A training run that can be started.
-
-    Attributes:
-        config: the architecture, with the task's vocabulary.
-        recipe: all other settings; those that change nothing in its task are at their defaults.
-        n_parameters: of the network, its head or its decoder included.
-        seconds: how long the run is likely to take here.
-    """
+    """A training run that can be started."""
 
     config: ModelConfig
+    """With the task's vocabulary."""
     recipe: Recipe
+    """Settings that change nothing in its task are at their defaults."""
     n_parameters: int
+    """Of the network, its head or its decoder included."""
     seconds: float
+    """How long the run is likely to take here."""
 
     @property
     def inputs(self) -> tuple[ModelConfig, Recipe]:

@@ -18,6 +18,8 @@ from playground.web.shared.page_end import fragment
 from playground.web.views.training.plan import PAGE, TrainingPlan
 from playground.web.views.training.training_run import TrainingRun, current_experiment, describe_run, status_sentence
 
+MEASURED: tuple[Measured, ...] = ("loss", "accuracy")
+
 
 def progress(plan: TrainingPlan | None) -> None:
     """Draw the session's experiment; before there is one, the learning rates of the planned run."""
@@ -76,27 +78,24 @@ def _metrics(experiment: Experiment[TrainingRun], run: TrainingRun, history: His
     validation = None if evaluation is None else evaluation.validation
     if run.kept is not None:
         evaluation, validation = history.at(run.kept_step), run.kept
+    speeds = [each.tokens_per_second for each in history.evaluations if each.tokens_per_second]
     with st.container(horizontal=True, gap="medium"):
         for name, text in (
             ("Validation loss", "–" if validation is None else f"{validation.loss:.4f}"),
             ("Validation accuracy", "–" if validation is None else f"{validation.accuracy:.1%}"),
             ("Training accuracy", "–" if evaluation is None else f"{evaluation.train.accuracy:.1%}"),
-            ("Tokens a second", _speed(history)),
+            ("Tokens a second", f"{speeds[-1]:,.0f}" if speeds else "–"),
             ("Time", f"{experiment.job.seconds:.0f} s"),
         ):
             st.metric(name, text, width="content")
 
 
-def _speed(history: History) -> str:
-    speeds = [each.tokens_per_second for each in history.evaluations if each.tokens_per_second]
-    return f"{speeds[-1]:,.0f}" if speeds else "–"
-
-
 def _curves(run: TrainingRun, history: History, show: Callable[..., None]) -> None:
     steps, n_classes = run.recipe.steps, len(run.data.labels)
+    losses, accuracies = (figures.Evaluations(*history.series(measured)) for measured in MEASURED)
     show(
         "training_loss",
-        figures.loss_curves(history.loss, _evaluations(history, "loss"), steps, n_classes),
+        figures.loss_curves(history.loss, losses, steps, n_classes),
         caption="How wrong it is, as −ln of the probability that it gives the right answer. Batches jump about: "
         "each is small, and carries what the regularisers add; the two sets are measured without. Where the training "
         "set goes on falling and the validation set does not, it learns by heart.",
@@ -104,7 +103,7 @@ def _curves(run: TrainingRun, history: History, show: Callable[..., None]) -> No
     )
     show(
         "training_accuracy",
-        figures.accuracy_curves(_evaluations(history, "accuracy"), steps, run.data.baseline),
+        figures.accuracy_curves(accuracies, steps, run.data.baseline),
         caption="The share of positions at which its likeliest answer is right. Below the dashed line it knows no more "
         "than the simple rule.",
         alt="Accuracy by step: training set and validation set.",
@@ -128,10 +127,6 @@ def _curves(run: TrainingRun, history: History, show: Callable[..., None]) -> No
         )
 
 
-def _evaluations(history: History, measured: Measured) -> figures.Evaluations:
-    return figures.Evaluations(*history.series(measured))
-
-
 @fragment
 def tables() -> None:
     """Draw the numbers of all four charts, as of the moment when their table is opened."""
@@ -146,16 +141,14 @@ def tables() -> None:
 
 def _by_evaluation(history: History) -> pd.DataFrame:
     evaluations = history.evaluations
-    return pd.DataFrame(
-        {
-            "training loss": [each.train.loss for each in evaluations],
-            "validation loss": [each.validation.loss for each in evaluations],
-            "training accuracy": [each.train.accuracy for each in evaluations],
-            "validation accuracy": [each.validation.accuracy for each in evaluations],
-            "tokens a second": [round(each.tokens_per_second) for each in evaluations],
-        },
-        index=pd.Index([each.step for each in evaluations], name="after step"),
-    )
+    columns = {
+        "training loss": [each.train.loss for each in evaluations],
+        "validation loss": [each.validation.loss for each in evaluations],
+        "training accuracy": [each.train.accuracy for each in evaluations],
+        "validation accuracy": [each.validation.accuracy for each in evaluations],
+        "tokens a second": [round(each.tokens_per_second) for each in evaluations],
+    }
+    return pd.DataFrame(columns, pd.Index([each.step for each in evaluations], name="after step"))
 
 
 def _by_step(columns: dict[str, list[float]]) -> pd.DataFrame:

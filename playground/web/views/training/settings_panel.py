@@ -19,7 +19,7 @@ from playground.web.session.experiment_inputs import training_data, without_idle
 from playground.web.shared import experiment_buttons
 from playground.web.shared.markdown import escape_markdown
 from playground.web.views.training.plan import PAGE, TrainingPlan, current_recipe, make_plan, value
-from playground.web.views.training.task_text import join_answer, show_blanks
+from playground.web.views.training.task_text import show_blanks
 from playground.web.views.training.training_run import create_experiment, current_experiment
 
 OPTIMIZERS = (
@@ -46,10 +46,8 @@ def plan_or_error() -> TrainingPlan | None:
     """The run that the settings describe; None, with an error on the page, where there can be none."""
     try:
         return make_plan(current_recipe())
-    except ConfigError as error:
-        st.error(escape_markdown(_suggest_slider_stop(error)))
     except PlaygroundError as error:
-        st.error(escape_markdown(error))
+        st.error(escape_markdown(_suggest_slider_stop(error) if isinstance(error, ConfigError) else error))
     return None
 
 
@@ -65,7 +63,7 @@ def _suggest_slider_stop(error: ConfigError) -> str:
 def _show_question(recipe: Recipe) -> None:
     """The first validation sequence with its answer, and how far a simple rule gets."""
     data = training_data(recipe)
-    answer = join_answer(right_answer(data, data.validation.targets[0]), data.task)
+    answer = data.task.join(right_answer(data, data.validation.targets[0]))
     st.code(f"reads  {show_blanks(data.example, data.task)}\nsays   {answer}", language=None, wrap_lines=True)
     st.caption(
         f"{len(data.train):,} sequences like this one to learn from, {len(data.validation):,} others to measure on, "
@@ -154,12 +152,8 @@ def _from_sidebar() -> str:
         "no residual connections": not setup["residual"],
         "heads merged by reshape": setup["head_merge"] == "reshape",
     }
-    parts = [
-        norm,
-        setup["activation"],
-        f"{setup['positions']} positions",
-        *(name for name, on in unusual.items() if on),
-    ]
+    parts = [norm, setup["activation"], f"{setup['positions']} positions"]
+    parts += [name for name, on in unusual.items() if on]
     fixed = "it or the seed" if setup.trained_network else "it"
     locked = "" if setup["weights"] == "random" else f" Choose random weights there to change {fixed}."
     return f"And from the sidebar: {', '.join(parts)}.{locked}"

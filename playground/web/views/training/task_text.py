@@ -1,14 +1,7 @@
 """Sequences of a task as text."""
 
-from collections.abc import Sequence
-
 from playground.text.pieces import visible
 from playground.training.tasks import Task
-
-
-def join_answer(answer: Sequence[str], task: Task) -> str:
-    """An answer as text: characters in one piece, other classes with blanks between them."""
-    return task.join(answer)
 
 
 def show_blanks(sequence: str, task: Task) -> str:

@@ -25,28 +25,18 @@ from playground.web.views.training.plan import PAGE, TrainingPlan
 
 
 class TrainingRun:
-    """A trainer while it trains; after its end only what charts need: no weights, no gradients, no training set.
-
-    Attributes:
-        recipe: the run's settings.
-        data: its data; after its end, without the sequences except the first one for validation.
-        history: the measurements so far.
-        step: optimisation steps done.
-        kept_step: after its end, the step whose weights were kept.
-        kept: after its end, how these weights do on the validation set; None where there are none.
-        teacher_step: steps of the teacher, while it learns first; None before and after.
-        progress: the share of all steps that is done.
-        outcome: after its end, the trainer's.
-        message: after its end, one sentence on it.
-    """
+    """A trainer while it trains; after its end only what charts need: no weights, no gradients, no training set."""
 
     def __init__(self, config: ModelConfig, recipe: Recipe) -> None:
         self.recipe, self.data = recipe, training_data(recipe)
         self._trainer: Trainer | None = Trainer(config, recipe, caches.device(), data=self.data)
         self.history = self._trainer.history
         self.step = self.kept_step = 0
+        """Optimisation steps done; after the end, the step whose weights were kept."""
         self.kept: Measure | None = None
+        """After the end, how these weights do on the validation set."""
         self.teacher_step: int | None = None
+        """Steps of the teacher, while it learns first."""
         self.progress = 0.0
         self.outcome = self.message = ""
 
@@ -128,13 +118,9 @@ def status_sentence(experiment: Experiment[TrainingRun]) -> str:
 
 def describe_run(config: ModelConfig, recipe: Recipe, data: Data) -> str:
     """Task, data, architecture, optimiser and seed of a run, in one line."""
-    return " · ".join(
-        (
-            TASKS[recipe.task].title,
-            f"{len(data.train):,} sequences of {recipe.length}",
-            f"n_layers {config.n_layers}, n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff}",
-            f"{count_parameters(config, data):,} parameters",
-            f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g}",
-            f"seed {recipe.seed}",
-        )
+    return (
+        f"{TASKS[recipe.task].title} · {len(data.train):,} sequences of {recipe.length} · n_layers {config.n_layers}, "
+        f"n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff} · "
+        f"{count_parameters(config, data):,} parameters · {recipe.optimizer}, {recipe.schedule} schedule, "
+        f"lr {recipe.lr:g} · seed {recipe.seed}"
     )
