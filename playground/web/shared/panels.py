@@ -12,8 +12,7 @@ import streamlit as st
 
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
-from playground.web.choices.notices import current_notices
-from playground.web.choices.setup import Setup, current_setup
+from playground.web.choices.setup import Setup, current_notices, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import EndedError
@@ -33,7 +32,7 @@ def shown_run() -> Run:
     A fragment calls this anew rather than taking a run as an argument, which its session would keep in memory.
     """
     with explain_errors():
-        return caches.run_sentence(*current_setup().run_key)
+        return caches.run_sentence(current_setup().run_key)
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def _nearest_preset(setup: Setup) -> str:
 
 def _unlock() -> None:
     shortcuts.discard_unlocked()
-    shortcuts.set_widgets({"weights": "random"})
+    st.session_state["weights"] = "random"
 
 
 def _start_from() -> None:
@@ -121,4 +121,4 @@ def _start_from() -> None:
 def _reset() -> None:
     upload_panel.close()
     shortcuts.discard_unlocked()
-    shortcuts.set_widgets({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})
+    st.session_state.update({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})
