@@ -3,8 +3,7 @@
 import streamlit as st
 
 from playground.web.choices.address import correct_address
-from playground.web.choices.open_page import open_page
-from playground.web.choices.page_values import page_parameters
+from playground.web.choices.open_page import open_page, page_parameters
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import EndedError
 from playground.web.sidebar import controls

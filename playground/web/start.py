@@ -5,7 +5,7 @@ import importlib
 import pkgutil
 
 import playground
-from playground.web.session.caches import warm_up
+from playground.web.session.caches import checkpoint_available
 from playground.web.session.experiment_inputs import machine_speed
 
 _MAIN_SCRIPT = "playground.web.app"
@@ -23,7 +23,7 @@ def prepare() -> None:
         if module.name != _MAIN_SCRIPT:
             importlib.import_module(module.name)
     machine_speed()  # the first step of an optimiser loads a good part of torch, which takes seconds
-    warm_up()
+    checkpoint_available()
     gc.collect()
     gc.freeze()
     gc.collect()

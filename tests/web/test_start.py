@@ -20,7 +20,7 @@ def thawed() -> Iterator[None]:
 @pytest.mark.usefixtures("thawed")
 def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = []
-    monkeypatch.setattr(start, "warm_up", lambda: loaded.append(gc.get_freeze_count()))
+    monkeypatch.setattr(start, "checkpoint_available", lambda: loaded.append(gc.get_freeze_count()))
     start.prepare()
     assert loaded == [0], "the default model is loaded once, and frozen with the rest"
     assert {"playground.web.components.head_lines", "playground.figures.norms"} <= sys.modules.keys()
@@ -30,7 +30,7 @@ def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monk
 
 @pytest.mark.usefixtures("thawed")
 def test_garbage_made_later_is_still_collected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "warm_up", lambda: None)
+    monkeypatch.setattr(start, "checkpoint_available", lambda: None)
     start.prepare()
     circle: list[object] = []
     circle.append(circle)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from playground.web.choices.params import PARAMS, write_all
+from playground.web.choices.params import write_changed
 from playground.web.components.address_guard import write_address
 
 RUNS = "_runs"
@@ -19,7 +19,5 @@ RUNS = "_runs"
 def correct_address(name: str, keys: Iterable[str]) -> None:
     """Put the present values of these parameters into the address: of those that have a widget by now."""
     values = {key: st.session_state[key] for key in keys if key in st.session_state}
-    written = {key: write_all(value) for key, value in values.items()}
-    parameters = {key: [] if texts == write_all(PARAMS[key].default) else texts for key, texts in written.items()}
     st.session_state[RUNS] = st.session_state.get(RUNS, 0) + 1
-    write_address(f"address_{name}", parameters, st.session_state[RUNS])
+    write_address(f"address_{name}", {key: [] for key in values} | write_changed(values), st.session_state[RUNS])

@@ -1,10 +1,13 @@
-"""What a query parameter may be: a few kinds, each with a frozen default and a way to read a link's text."""
+"""What a query parameter may be: a few kinds, each with a frozen default, a way to read a link's text, and a widget."""
 
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+import streamlit as st
 
 from playground.limits import MAX_CHARACTERS
 
@@ -13,16 +16,24 @@ Reading = tuple[Any, str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Described:
+class _Kind:
     """What a widget in the sidebar says of its parameter; a page's widgets are described where they are drawn."""
 
     label: str = ""
     """The parameter's key where it is empty."""
     help_text: str | None = None
 
+    def read(self, text: str) -> Reading:
+        """Read one text of a link."""
+        raise NotImplementedError
+
+    def read_all(self, texts: Sequence[str]) -> Reading:
+        """Read a parameter that a link may repeat: the last one counts."""
+        return self.read(texts[-1])
+
 
 @dataclass(frozen=True)
-class Choice(_Described):
+class Choice(_Kind):
     """One of a few words."""
 
     default: str
@@ -34,20 +45,20 @@ class Choice(_Described):
             return text, None
         return self.default, f"is not one of {', '.join(self.options)}"
 
+    def draw(self, _current: str, **widget: Any) -> Any:
+        """Draw a row of words, one of them chosen."""
+        return st.segmented_control(options=self.options, default=self.default, required=True, wrap=True, **widget)
+
 
 @dataclass(frozen=True)
-class Several(_Described):
+class Several(_Kind):
     """Any number of a few words, also none; a link repeats its key for each."""
 
     default: tuple[str, ...]
     options: Sequence[str]
 
-    def read(self, text: str) -> Reading:
-        """Read a single word; no text is no word."""
-        return self.read_all([text])
-
     def read_all(self, texts: Sequence[str]) -> Reading:
-        """Read the words that are options, each once."""
+        """Read the words that are options, each once; an empty text is no word."""
         known = tuple(dict.fromkeys(text for text in texts if text in self.options))
         if not self.wrong(texts):
             return known, None
@@ -57,9 +68,13 @@ class Several(_Described):
         """The words that are none of the options."""
         return [text for text in texts if text and text not in self.options]
 
+    def draw(self, _current: Sequence[str], **widget: Any) -> Any:
+        """Draw pills, any number of them chosen."""
+        return st.pills(options=self.options, selection_mode="multi", default=self.default, wrap=True, **widget)
+
 
 @dataclass(frozen=True)
-class Size(_Described):
+class Size(_Kind):
     """One of the numbers that a slider stops at, smallest first."""
 
     default: float
@@ -77,9 +92,13 @@ class Size(_Described):
         nearest = min(self.options, key=lambda option: abs(option - inside))
         return nearest, None if nearest == value else "is not a stop of its slider"
 
+    def draw(self, current: float, **widget: Any) -> Any:
+        """Draw a slider over the stops, and over the value of an upload, which may lie between them."""
+        return st.select_slider(options=sorted({*self.options, current}), value=self.default, **widget)
+
 
 @dataclass(frozen=True)
-class Whole(_Described):
+class Whole(_Kind):
     """A whole number between two bounds."""
 
     default: int
@@ -93,9 +112,16 @@ class Whole(_Described):
         value = min(max(int(text), self.low), self.high)
         return value, None if value == int(text) else f"is not between {self.low:,} and {self.high:,}"
 
+    def draw(self, _current: int, *, high: int | None = None, step: int = 1, **widget: Any) -> Any:
+        """Draw a slider up to `high`, the largest number that this run has; nothing where only one number is left."""
+        high = self.high if high is None else high
+        if high <= self.low:
+            return self.low
+        return st.slider(min_value=self.low, max_value=high, value=min(self.default, high), step=step, **widget)
+
 
 @dataclass(frozen=True)
-class Switch(_Described):
+class Switch(_Kind):
     """On or off."""
 
     default: bool
@@ -106,9 +132,13 @@ class Switch(_Described):
             return text.lower() == "true", None
         return self.default, "is neither true nor false"
 
+    def draw(self, _current: bool, **widget: Any) -> Any:
+        """Draw a toggle."""
+        return st.toggle(value=self.default, **widget)
+
 
 @dataclass(frozen=True)
-class Text(_Described):
+class Text(_Kind):
     """Typed text of at most `longest` characters."""
 
     default: str
@@ -119,6 +149,11 @@ class Text(_Described):
         if len(text) > self.longest:
             return text[: self.longest], f"has {len(text):,} characters; only the first {self.longest:,} are kept"
         return text, None
+
+    def draw(self, _current: str, *, height: int | None = None, **widget: Any) -> Any:
+        """Draw a field of one line, or an area of `height` pixels."""
+        field = st.text_input if height is None else partial(st.text_area, height=height)
+        return field(value=self.default, max_chars=self.longest, **widget)
 
 
 Param = Choice | Several | Size | Whole | Switch | Text

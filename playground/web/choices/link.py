@@ -12,7 +12,7 @@ from playground.errors import ConfigError
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.web.choices.kinds import Several, Text
-from playground.web.choices.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, write
+from playground.web.choices.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, write, write_all
 from playground.weights.recognise import Recognised
 
 VERSION = "1"
@@ -21,14 +21,13 @@ VERSION = "1"
 
 def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
     """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
-    param, text = PARAMS[key], texts[-1]
-    value, complaint = param.read_all(texts) if isinstance(param, Several) else param.read(text)
+    param = PARAMS[key]
+    value, complaint = param.read_all(texts)
     if complaint is None:
         return value, None
     if isinstance(param, Text):
         return value, f"The {key.rpartition('_')[-1]} {complaint}."
-    if isinstance(param, Several):
-        text = param.wrong(texts)[0]
+    text = param.wrong(texts)[0] if isinstance(param, Several) else texts[-1]
     return value, f"The link's {key}={quote_text(text, longest=24)} {complaint}; {_named(value)} is used instead."
 
 
@@ -40,18 +39,17 @@ def settle(
     has_checkpoint: bool = True,
     recognised: Recognised | None = None,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Make values go together.
+    """Make the values of all shared parameters, each in its own domain, go together, by as few changes as possible.
 
     Args:
-        values: of every shared parameter, each in its own domain.
+        values: to start from.
         from_link: the keys that a link has just set, rather than the visitor's own hand: these are worth a sentence.
         shown_before: the values that the page showed last, which did go together.
         has_checkpoint: whether the checkpoint is on this server.
-        recognised: what the upload or the trained network decides, which counts where `weights` is `mine` or
-            `trained here`.
+        recognised: what the upload or the trained network decides, if `weights` chooses it.
 
     Returns:
-        The values, changed as little as possible, and a sentence for each change that needs one.
+        The values, and a sentence for each change that needs one.
     """
     values, notices = dict(values), []
     if values["weights"] == "minilm" and not has_checkpoint:
@@ -87,11 +85,7 @@ def settle(
 
 
 def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
-    """Return the architecture that the sidebar describes, for a tokenizer's vocabulary.
-
-    Raises:
-        ConfigError: the values do not go together.
-    """
+    """The architecture that the sidebar describes, for a tokenizer's vocabulary; raises ConfigError."""
     return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
 
 
@@ -110,8 +104,7 @@ def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notice
 
 def _apply_recognised(values: dict[str, Any], recognised: Recognised, notices: list[str]) -> None:
     """Set what the upload or the trained network decides."""
-    decided = {key: known for key, known in recognised.known.items() if key in {*ARCHITECTURE, "causal", "seed"}}
-    values.update(decided)
+    values.update({key: recognised.known[key] for key in values.keys() & recognised.known.keys() - {"vocab_size"}})
     if values["positions"] == "learned" and "positions" in recognised.asked:
         values["positions"] = recognised.asked["positions"]
         notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")
@@ -128,6 +121,5 @@ def _next_divisor(values: Mapping[str, Any], shown_before: Mapping[str, Any]) ->
 
 def _named(value: object) -> str:
     """A value in a sentence; of several words the first."""
-    if not isinstance(value, tuple):
-        return write(value)
-    return write(value[0]) if len(value) == 1 else f"{write(value[0])} and {len(value) - 1} more"
+    first, *more = write_all(value)
+    return f"{first} and {len(more)} more" if more else first

@@ -5,19 +5,21 @@ whichever it came from, so that widgets, link and charts agree.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.web.choices import link, params
-from playground.web.choices.notices import replace_notices
-from playground.web.choices.page_values import restore_page_values
-from playground.web.choices.setup import recognised_weights, setup_of
+from playground.web.choices.setup import OPEN_PAGE, recognised_weights, replace_notices, setup_of
 from playground.web.session import caches, trained_slot
+from playground.web.session.weights_cache import clear_session_caches
 
 SHOWN_VALUES = "_shown"
 """Session key of the shared values that the page showed last."""
+
+_PREFIXES = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec", "gradient-flow": "gradient"}
+"""How a page's parameters start, where that is not the page's path."""
 
 _NOT_IN_A_LINK = {
     "mine": "A link can't carry a weights file, so these are random weights of its architecture; "
@@ -27,27 +29,18 @@ _NOT_IN_A_LINK = {
 }
 
 
-@dataclass(frozen=True)
-class LinkReading:
-    """What a link says of the parameters that have no widget yet.
-
-    Attributes:
-        values: by parameter.
-        sentences: what is wrong with the link.
-        is_exact: whether the link says just these values, as this version writes them.
-    """
+class LinkReading(NamedTuple):
+    """What a link says of the parameters that have no widget yet."""
 
     values: Mapping[str, Any]
     sentences: list[str]
+    """What is wrong with the link."""
     is_exact: bool
+    """Whether the link says just these values, as this version writes them."""
 
 
 def open_page(page: str) -> None:
-    """Make the visitor's choices go together, before any widget exists.
-
-    Args:
-        page: the path of the page that is about to be drawn.
-    """
+    """Make the choices for the page with this path go together, before any widget exists."""
     restore_page_values(page)
     texts = {key: st.query_params.get_all(key) for key in st.query_params}
     reading = read_link(texts, [key for key in params.PARAMS if key in st.session_state])
@@ -57,6 +50,28 @@ def open_page(page: str) -> None:
     if reading.sentences or reasons:
         replace_notices(setup_of(settled), [*reading.sentences, *reasons])
     write_back(reading, values, settled)
+
+
+def page_parameters(page: str) -> list[str]:
+    """The keys of one page's own parameters, by its path."""
+    return [key for key in params.OWN if key.startswith(f"{_PREFIXES.get(page, page)}_")]
+
+
+def restore_page_values(page: str) -> None:
+    """Put a page's own values back into the link after a step back in the browser's history, and start again.
+
+    Such a step trusts the link alone, and Streamlit took the page's values out of it on leaving. The session still has
+    them.
+    """
+    arrived, st.session_state[OPEN_PAGE] = st.session_state.get(OPEN_PAGE) != page, page
+    context = get_script_run_ctx()
+    if not arrived or context is None or not context.is_history_navigation:
+        return
+    own = {key: st.session_state[key] for key in page_parameters(page) if key in st.session_state}
+    changed = params.write_changed(own)
+    if changed.keys() - st.query_params.keys():
+        st.query_params.update(changed)
+        st.rerun()
 
 
 def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str]) -> LinkReading:
@@ -73,17 +88,9 @@ def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str]) -> 
 
 
 def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-    """Make the shared values go together with each other and with what this session has.
-
-    Args:
-        values: of every shared parameter.
-        from_link: the keys that the link has just set.
-
-    Returns:
-        The values, changed as little as possible, and a sentence for each change that needs one.
-    """
+    """As `link.settle`, with what this session and this server have."""
     if trained_slot.update_shown():
-        caches.clear_private()
+        clear_session_caches()
     shown_before = st.session_state.get(SHOWN_VALUES)
     recognised = recognised_weights(values["weights"])
     has_checkpoint = caches.checkpoint_available()
@@ -97,25 +104,17 @@ def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tup
 
 
 def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping[str, Any]) -> None:
-    """Write what was changed to widgets; where there is none yet, to the link, and start again.
+    """Write what was changed from `values` to widgets; where there is none yet, to the link, and start again.
 
-    Args:
-        reading: of the link.
-        values: the shared values before they were settled.
-        settled: the same afterwards.
+    Only the link can seed a widget that is not there yet.
     """
     changed = [key for key in settled if settled[key] != values[key]]
     for key in changed:
         can_be_linked = link.read(key, params.write_all(settled[key]))[0] == settled[key]
         if key in st.session_state or not can_be_linked:  # such as a size between its slider's stops
             st.session_state[key] = settled[key]
-    if not reading.is_exact or any(key not in st.session_state for key in changed):
-        _rewrite_link({**reading.values, **settled})
-
-
-def _rewrite_link(values: Mapping[str, Any]) -> None:
-    """Put corrected values into the link and start again: only the link can seed a widget that is not there yet."""
+    if reading.is_exact and all(key in st.session_state for key in changed):
+        return
     others = {key: st.query_params.get_all(key) for key in st.query_params if key not in params.PARAMS and key != "v"}
-    ours = {key: params.write_all(value) for key, value in values.items() if value != params.PARAMS[key].default}
-    st.query_params.from_dict({**others, **ours})
+    st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})
     st.rerun()

@@ -1,5 +1,7 @@
 """Every query parameter, which is the key of one widget: its frozen default and how its text is read."""
 
+from collections.abc import Mapping
+
 from playground.analysis.gradient_reading import PARTS as GRADIENT_PARTS
 from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES
@@ -194,3 +196,9 @@ def write(value: object) -> str:
 def write_all(value: object) -> list[str]:
     """The same for every kind of parameter: several words are a text each, none of them is an empty text."""
     return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]
+
+
+def write_changed(values: Mapping[str, object]) -> dict[str, list[str]]:
+    """The texts of those parameters that are not at their defaults."""
+    texts = {key: write_all(value) for key, value in values.items()}
+    return {key: text for key, text in texts.items() if text != write_all(PARAMS[key].default)}

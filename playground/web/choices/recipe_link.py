@@ -6,9 +6,8 @@ from playground.config import ModelConfig
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.web.choices.experiment_params import RECIPE, TRAINED_SIZES, TRAINING
-from playground.web.choices.page_values import OPEN_PAGE
-from playground.web.choices.params import write_all
-from playground.web.choices.setup import Setup
+from playground.web.choices.params import write_changed
+from playground.web.choices.setup import OPEN_PAGE, Setup
 
 _FROM_LINK = "_linked_run"
 """Session key of the settings that a link brought to a page other than the Training page."""
@@ -18,8 +17,7 @@ def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[s
     """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
     values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in TRAINED_SIZES}
     values["task"] = TASKS[recipe.task].title
-    texts = {f"training_{name}": write_all(value) for name, value in values.items()}
-    return {key: text for key, text in texts.items() if text != write_all(TRAINING[key].default)}
+    return write_changed({f"training_{name}": value for name, value in values.items()})
 
 
 def parameters_to_copy(setup: Setup) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
-"""The visitor's choices as one `Setup`, which every run is made from."""
+"""The visitor's choices as one `Setup`, which every run is made from, and notices about it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,14 @@ from playground.web.session import caches, trained_slot
 from playground.web.session.uploaded_weights import UploadedWeights, current_upload
 from playground.weights.recognise import Recognised
 
+OPEN_PAGE = "_open"
+"""Session key of the page that was drawn last, by its path."""
+
 _SETUP = "_setup"
 """Session key of the `Setup` that was built last."""
+
+_NOTICES = "_notices"
+"""Session key of (the `Setup` that the notices are about, the notices)."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +32,12 @@ class Setup:
 
     Two setups that are equal give the same runs. Neither files nor networks lie in it: a session keeps its last setup,
     and must not keep their memory with it.
-
-    Attributes:
-        values: the sidebar's values, by their keys.
-        weights: `minilm`, `random`, the SHA-256 of the upload, or the key of the trained network.
     """
 
     values: Mapping[str, Any]
+    """The sidebar's values, by their keys."""
     weights: str
+    """`minilm`, `random`, the SHA-256 of the upload, or the key of the trained network."""
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -89,9 +93,9 @@ class Setup:
         return link.model_config(self.values, vocab_size or caches.tokenizer(self.text_key).vocab_size)
 
     @property
-    def run_key(self) -> tuple[caches.TextKey, int, str, ModelConfig, int, bool]:
-        """What the run of the sentence depends on: the arguments of `caches.run_sentence`."""
-        return self.text_key, self.sentence, self.weights, self.config, self["seed"], self["causal"]
+    def run_key(self) -> caches.RunKey:
+        """What the run of the sentence depends on."""
+        return caches.RunKey(self.text_key, self.sentence, self.weights, self.config, self["seed"], self["causal"])
 
 
 def current_setup() -> Setup:
@@ -141,3 +145,14 @@ def recognised_weights(weights: str) -> Recognised | None:
 def is_random(weights: str) -> bool:
     """Whether weights, as `Setup.weights`, are random."""
     return weights == "random" or weights.startswith("initial-")
+
+
+def replace_notices(setup: Setup, sentences: Sequence[str]) -> None:
+    """Say what had to be changed in the visitor's choices, for as long as the page's setup equals this one."""
+    st.session_state[_NOTICES] = (setup, list(sentences))
+
+
+def current_notices(setup: Setup) -> list[str]:
+    """The notices about this setup."""
+    about, sentences = st.session_state.get(_NOTICES, (None, []))
+    return list(sentences) if about == setup else []

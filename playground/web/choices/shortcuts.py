@@ -1,7 +1,7 @@
-"""Callbacks that set several choices at once: to a preset, to the trained network, to the visitor's unlocked shape."""
+"""Callbacks that set several choices at once: to a preset, to the trained network, to the visitor's unlocked shape.
 
-from collections.abc import Mapping
-from typing import Any
+They run before any widget is drawn: only then do widgets take new values.
+"""
 
 import streamlit as st
 
@@ -23,14 +23,14 @@ def save_or_restore_unlocked() -> None:
     weights, saved = st.session_state["weights"], st.session_state.pop(_UNLOCKED, {})
     has_trained = weights == "trained here" and trained_slot.session_slot().trained is not None
     if not has_trained:
-        set_widgets({key: saved.pop(key) for key in _LOCKED_BY_TRAINED if key in saved})
+        st.session_state.update({key: saved.pop(key) for key in _LOCKED_BY_TRAINED if key in saved})
     if has_trained or weights == "minilm":
         saved = saved or {key: st.session_state[key] for key in params.LOCKED if key in st.session_state}
         if has_trained:
             saved = {key: current_value(key) for key in _LOCKED_BY_TRAINED} | saved
         st.session_state[_UNLOCKED] = saved
     else:
-        set_widgets(saved)
+        st.session_state.update(saved)
 
 
 def discard_unlocked() -> None:
@@ -49,21 +49,15 @@ def unlocked_norm() -> str:
     return str(st.session_state.get(_UNLOCKED, {}).get("norm", params.SHARED["norm"].default))
 
 
-def set_widgets(values: Mapping[str, Any]) -> None:
-    """Set widgets, by their keys; they take new values only before they are drawn."""
-    for key, value in values.items():
-        st.session_state[key] = value
-
-
 def apply_preset(name: str) -> None:
     """Set the sidebar to a preset's architecture with random weights, and to its own tokenizer and text, if any."""
     preset = PRESETS[name]
-    values = {"weights": "random", **{key: getattr(preset.config, key) for key in params.ARCHITECTURE}}
+    st.session_state["weights"] = "random"
+    st.session_state.update({key: getattr(preset.config, key) for key in params.ARCHITECTURE})
     if preset.tokenizer is not None:
-        values["tokenizer"] = preset.tokenizer
+        st.session_state["tokenizer"] = preset.tokenizer
     if preset.text is not None:
-        values["text"] = preset.text
-    set_widgets(values)
+        st.session_state["text"] = preset.text
 
 
 def choose_trained_network() -> None:
@@ -71,7 +65,7 @@ def choose_trained_network() -> None:
     trained = trained_slot.session_slot().trained
     if trained is None:
         return
-    set_widgets({"weights": "trained here", "untrained": False})
+    st.session_state.update({"weights": "trained here", "untrained": False})
     save_or_restore_unlocked()
     sentences = split_sentences(current_value("text")).sentences
     if all(all(row) for row in trained.tokenizer.encode_batch(sentences).unknown):

@@ -31,9 +31,7 @@ your link keeps everything you set.</p></body>
 class SecurityHeaders:
     """Adds to every HTTP response the headers that keep the page to its own scripts, data and frames.
 
-    Args:
-        app: The application inside.
-        frame_ancestors: Who may show the page in a frame: the directive's list of sources.
+    `frame_ancestors` lists who may show the page in a frame, as the policy's directive does.
     """
 
     def __init__(self, app: ASGIApp, frame_ancestors: str = "'self'") -> None:
@@ -52,16 +50,13 @@ class SecurityHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Add the headers to the start of an HTTP response; pass on everything else."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(self.headers)
             await send(message)
 
-        await self.app(scope, receive, send_with_headers)
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
 class LocalMetrics:
@@ -81,13 +76,8 @@ class LocalMetrics:
 class SessionCap:
     """Lets at most `limit` visitors in: each holds one websocket, and its state, for as long as the page is open.
 
-    At the cap a page load gets a short page with status 503 that tries again by itself, and a new
-    websocket is refused with close code 1013 (try again later, RFC 6455's registry).
-
-    Args:
-        app: The application inside.
-        limit: Websockets open at once.
-        retry_after: Seconds until a refused page tries again.
+    At the cap a page load gets a short page with status 503 that tries again by itself after `retry_after` seconds, and
+    a new websocket is refused with close code 1013 (try again later, RFC 6455's registry).
     """
 
     def __init__(self, app: ASGIApp, limit: int, retry_after: int = 10) -> None:
@@ -101,12 +91,9 @@ class SessionCap:
         if scope["type"] == "websocket" and scope["path"].endswith(STREAM_PATH):
             await self._stream(scope, receive, send)
         elif self.open >= self.limit and _is_page_load(scope):
-            response = HTMLResponse(
-                _FULL_PAGE.format(seconds=self.retry_after),
-                status_code=503,
-                headers={"Retry-After": str(self.retry_after), "Cache-Control": "no-store"},
-            )
-            await response(scope, receive, send)
+            headers = {"Retry-After": str(self.retry_after), "Cache-Control": "no-store"}
+            page = _FULL_PAGE.format(seconds=self.retry_after)
+            await HTMLResponse(page, status_code=503, headers=headers)(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
@@ -128,28 +115,26 @@ def content_security_policy(frame_ancestors: str) -> str:
     `blob:` scripts are inline components (`st.components.v2`), which the front end imports from memory;
     inline styles are how Plotly and the front end's CSS-in-JS draw. No `eval`, no other host.
     """
-    inline_scripts = " ".join(_hashes_of_inline_scripts())
-    return "; ".join(
-        (
-            "default-src 'self'",
-            f"script-src 'self' blob: {inline_scripts}",
-            "style-src 'self' 'unsafe-inline'",
-            "img-src 'self' data: blob:",
-            "font-src 'self' data:",
-            "object-src 'none'",
-            "base-uri 'self'",
-            "form-action 'self'",
-            f"frame-ancestors {frame_ancestors}",
-        )
-    )
+    directives = {
+        "default-src": "'self'",
+        "script-src": f"'self' blob: {_hashes_of_inline_scripts()}",
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data: blob:",
+        "font-src": "'self' data:",
+        "object-src": "'none'",
+        "base-uri": "'self'",
+        "form-action": "'self'",
+        "frame-ancestors": frame_ancestors,
+    }
+    return "; ".join(f"{name} {sources}" for name, sources in directives.items())
 
 
-def _hashes_of_inline_scripts() -> list[str]:
+def _hashes_of_inline_scripts() -> str:
     """Sources that allow exactly the inline scripts of Streamlit's page, read from the installed version."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
-    return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
 def _is_local(scope: Scope) -> bool:

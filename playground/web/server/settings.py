@@ -5,7 +5,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,10 +48,11 @@ def settings() -> Settings:
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Settings from `environ`; a value that makes no sense is logged, and the default stands in its place."""
     default, values = Settings(), {}
-    for name, parse in _PARSERS.items():
+    for name in (each.name for each in fields(Settings)):
         variable = f"PLAYGROUND_{name.upper()}"
         if variable not in environ:
             continue
+        parse = _PARSERS.get(name, _count if isinstance(getattr(default, name), int) else _seconds)
         try:
             values[name] = parse(environ[variable].strip())
         except ValueError as error:
@@ -93,15 +94,8 @@ def _sources(text: str) -> str:
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
-    "max_parameters": _count,
-    "max_sessions": _count,
     "device": _device,
-    "threads": _count,
     "frame_ancestors": _sources,
-    "busy_timeout": _seconds,
-    "max_own_weights": _count,
     "weights_folder": _folder,
-    "max_trainings": _count,
-    "max_training_seconds": _seconds,
 }
-"""How each setting is read from its text."""
+"""How a setting is read that is neither a count nor seconds."""

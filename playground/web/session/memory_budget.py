@@ -19,11 +19,7 @@ class MemoryUser(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MemoryReservation:
-    """Memory for something that is not there yet, or not in one piece.
-
-    Attributes:
-        n_bytes: how much.
-    """
+    """Memory for something that is not there yet, or not in one piece."""
 
     n_bytes: int
 
@@ -39,11 +35,7 @@ def memory_users() -> list[MemoryUser]:
 
 
 def reserve(user: MemoryUser, replacing: MemoryUser | None = None) -> None:
-    """Count something for as long as it exists, or until it is released.
-
-    Args:
-        user: what is counted.
-        replacing: what is released for it.
+    """Count something for as long as it exists, or until it is released; release what it replaces.
 
     Raises:
         WeightsError: the bound would be passed; nothing is released then.

@@ -10,11 +10,12 @@ from playground.runs.pair_run import PairRun, run_pair
 from playground.training.after.generate import decode_greedily
 from playground.training.tasks.examples import BOS_ID, EOS, EOS_ID
 from playground.web.server.settings import settings
-from playground.web.session import caches, session_models
+from playground.web.session import caches, trained_slot
 from playground.web.session.caches import TextKey
+from playground.web.session.weights_cache import cache_by_weights
 
 
-@caches.by_weights(max_entries=3)
+@cache_by_weights(max_entries=3)
 def run(
     source: TextKey, sentence: int, target: TextKey, line: int, weights: str, config: ModelConfig, seed: int
 ) -> PairRun:
@@ -32,10 +33,12 @@ def run(
     check_pair_budget(config, tgt_vocab_size, settings().max_parameters)
     check_pair_patterns(config, sources.ids.shape[1], targets.ids.shape[1])
     with caches.TURNS.take():
-        return run_pair(_model(weights, config, tgt_vocab_size, seed), sources, targets, sentence, line)
+        is_random = weights == "random"
+        model = _random_pair(config, tgt_vocab_size, seed) if is_random else _trained_pair(weights)
+        return run_pair(model, sources, targets, sentence, line)
 
 
-@caches.by_weights(max_entries=3)
+@cache_by_weights(max_entries=3)
 def generate_lines(source: TextKey, weights: str, max_len: int) -> tuple[str, ...]:
     """A trained encoder–decoder's answer to each sentence: the likeliest token at every step.
 
@@ -47,16 +50,12 @@ def generate_lines(source: TextKey, weights: str, max_len: int) -> tuple[str, ..
     sources, vocabulary, model = caches.tokenize(source), caches.tokenizer(source), _trained_pair(weights)
     with caches.TURNS.take():
         ids = sources.ids.to(caches.device()), sources.mask.to(caches.device())
-        said = decode_greedily(model, *ids, bos=BOS_ID, eos=EOS_ID, longest=min(max_len, MAX_TOKENS) - 1)
-    return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in said.tolist())
-
-
-def _model(weights: str, config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
-    return _random_pair(config, tgt_vocab_size, seed) if weights == "random" else _trained_pair(weights)
+        answers = decode_greedily(model, *ids, bos=BOS_ID, eos=EOS_ID, longest=min(max_len, MAX_TOKENS) - 1)
+    return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in answers.tolist())
 
 
 def _trained_pair(weights: str) -> EncoderDecoder:
-    network = session_models.trained_network(weights)
+    network = trained_slot.network_on_device(weights)
     if not isinstance(network, EncoderDecoder):
         raise TypeError("an encoder alone has no decoder")
     return network

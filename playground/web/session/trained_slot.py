@@ -1,14 +1,18 @@
 """The network that a session trained, or loaded from a download: kept in that session alone, and freed with it."""
 
+import copy
 from dataclasses import asdict
 
 import streamlit as st
 
 from playground.errors import UnavailableError, WeightsError
-from playground.text import Tokenizer
+from playground.runs.device import choose_device
 from playground.training.after.trained_network import TrainedNetwork
+from playground.training.network import Network
+from playground.web.server.settings import settings
 from playground.web.session import memory_budget
 from playground.web.session.memory_budget import MemoryUser
+from playground.web.session.weights_cache import cache_in_session
 from playground.weights.recognise import Recognised
 
 SLOT = "_trained"
@@ -61,21 +65,32 @@ def shown_network() -> TrainedNetwork | None:
     return trained
 
 
-def find_network(key: str) -> TrainedNetwork:
-    """The session's trained network, if it has this key, after training or before.
+def is_trained_network(weights: str) -> bool:
+    """Whether `Setup.weights` is the key of a trained network, after training or before."""
+    return weights.startswith(("trained-", "initial-"))
 
-    Raises:
-        UnavailableError: it has not.
-    """
+
+def find_network(key: str) -> TrainedNetwork:
+    """The session's trained network, if it has this key, after training or before; else raises UnavailableError."""
     trained = shown_network()
     if trained is None or key not in {trained.key, trained.initial_key}:
         raise UnavailableError(NOT_IN_SESSION)
     return trained
 
 
-def find_tokenizer(key: str) -> Tokenizer:
-    """The tokenizer of the trained network with this key; raises as `find_network`."""
-    return find_network(key).tokenizer
+def network_on_device(weights: str) -> Network:
+    """The session's network after training or before, on the device where models run; raises as `find_network`."""
+    trained = find_network(weights)
+    if weights == trained.key and choose_device(settings().device).type == "cpu":
+        return trained.network
+    return _copy_on_device(weights)
+
+
+@cache_in_session(max_entries=2)
+def _copy_on_device(weights: str) -> Network:
+    trained = find_network(weights)
+    model = trained.initial() if weights == trained.initial_key else copy.deepcopy(trained.network)
+    return model.to(choose_device(settings().device))
 
 
 def recognised_settings(trained: TrainedNetwork) -> Recognised:

@@ -1,6 +1,7 @@
 """The buttons of an experiment, and a view that follows it, the same on every page that has one."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -43,26 +44,16 @@ def buttons(page: str, create: Callable[[], Experiment[Any]] | None) -> None:
         if job is not None and job.status == "paused":
             st.button("Resume", key=f"{page}_resume", icon=":material/resume:", on_click=job.resume, width=WIDTH)
         else:
-            st.button(
-                "Pause",
-                key=f"{page}_pause",
-                icon=":material/pause:",
-                on_click=None if job is None else job.pause,
-                disabled=idle,
-                width=WIDTH,
-            )
-        st.button(
-            "Cancel",
-            key=f"{page}_cancel",
-            icon=":material/stop:",
-            on_click=None if job is None else job.cancel,
-            disabled=idle,
-        )
+            pause = None if job is None else job.pause
+            icon = ":material/pause:"
+            st.button("Pause", key=f"{page}_pause", icon=icon, on_click=pause, disabled=idle, width=WIDTH)
+        cancel = None if job is None else job.cancel
+        st.button("Cancel", key=f"{page}_cancel", icon=":material/stop:", on_click=cancel, disabled=idle)
         st.button(
             "Reset",
             key=f"{page}_reset",
             icon=":material/restart_alt:",
-            on_click=lambda: experiments.discard(page),
+            on_click=partial(experiments.discard, page),
             disabled=experiment is None,
             help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
             "network that was trained to its end stays until another takes its place.",

@@ -12,8 +12,7 @@ import streamlit as st
 
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
-from playground.web.choices.notices import current_notices
-from playground.web.choices.setup import Setup, current_setup
+from playground.web.choices.setup import Setup, current_notices, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import EndedError
@@ -33,7 +32,7 @@ def shown_run() -> Run:
     A fragment calls this anew rather than taking a run as an argument, which its session would keep in memory.
     """
     with explain_errors():
-        return caches.run_sentence(*current_setup().run_key)
+        return caches.run_sentence(current_setup().run_key)
 
 
 @contextmanager
@@ -88,14 +87,33 @@ def run_line(run: Run) -> None:
 
 
 def chart(
-    key: str, figure: go.Figure, *, caption: str, alt: str, overlay: Callable[[], None] | None = None, **options: Any
+    key: str,
+    figure: go.Figure,
+    *,
+    caption: str,
+    alt: str,
+    overlay: Callable[[], None] | None = None,
+    table: Callable[[], pd.DataFrame] | None = None,
+    **options: Any,
 ) -> None:
-    """Show a chart in a container of its name, with one caption on how to read it; options as in `st.plotly_chart`."""
+    """Show a chart in a container of its name, with one caption on how to read it.
+
+    Args:
+        key: the container's.
+        figure: the chart.
+        caption: how to read it.
+        alt: what it shows, for those who can't see it.
+        overlay: draws what lies over it.
+        table: makes its numbers; they are shown below it, as `numbers` shows them.
+        **options: as in `st.plotly_chart`.
+    """
     with st.container(key=key):
         st.plotly_chart(figure, key=f"{key}_chart", alt=alt, config={"displayModeBar": False}, **options)
         st.caption(caption)
         if overlay is not None:
             overlay()
+    if table is not None:
+        numbers(key, table)
 
 
 def numbers(key: str, table: Callable[[], pd.DataFrame], label: str = "The numbers") -> None:

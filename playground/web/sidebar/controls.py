@@ -5,16 +5,13 @@ from collections.abc import Callable, Collection
 import streamlit as st
 
 from playground.presets import PRESETS, differences
-from playground.text.builders import MAX_BPE_VOCABULARY
 from playground.web.choices import params, recipe_link, shortcuts, widgets
 from playground.web.choices.address import correct_address
 from playground.web.choices.link import VERSION
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.components.copy_link import draw_copy_link
+from playground.web.shared.glossary import draw_glossary
 from playground.web.sidebar import trained_panel, upload_panel
-
-_AMONG_TOKENS = "max_len"
-"""The field of the architecture that is drawn beside the tokenizer."""
 
 
 def draw() -> Callable[[], None]:
@@ -54,43 +51,30 @@ def draw() -> Callable[[], None]:
         help="Sets the sliders below to a tutorial's or a paper's architecture; tutorial A brings its text too.",
     )
     st.caption(_nearest_preset(setup))
-    locked = _locked_parameters(setup)
+    recognised: Collection[str] = setup.recognised.known if setup.recognised else ()
+    locked = params.LOCKED if is_checkpoint else recognised
     architecture = st.expander("Architecture", expanded=not is_checkpoint and setup.trained_network is None)
     tokens = st.expander("Tokens and masks")
     widgets.number("seed", disabled="seed" in locked)
     draw_copy_link(VERSION, recipe_link.parameters_to_copy(setup))
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
+    draw_glossary()
 
     def draw_expanders() -> None:
         with architecture:
-            _architecture(locked)
+            for key in params.ARCHITECTURE:
+                if key != "max_len":  # which is about tokens
+                    widgets.draw(key, disabled=key in locked)
         with tokens:
-            _tokens(setup, locked)
+            if setup.trained_network is None:
+                widgets.draw("tokenizer", disabled="tokenizer" in locked)
+            if setup.trained_network is None and setup["tokenizer"] == "bpe":
+                widgets.draw("vocab_size", step=100)
+            for key in ("max_len", "causal"):
+                widgets.draw(key, disabled=key in locked)
             correct_address("shared", params.SHARED)
 
     return draw_expanders
-
-
-def _locked_parameters(setup: Setup) -> Collection[str]:
-    """The parameters that the weights decide."""
-    if setup["weights"] == "minilm":
-        return params.LOCKED
-    return setup.recognised.known.keys() if setup.recognised else ()
-
-
-def _architecture(locked: Collection[str]) -> None:
-    for key in params.ARCHITECTURE:
-        if key != _AMONG_TOKENS:
-            widgets.draw(key, disabled=key in locked)
-
-
-def _tokens(setup: Setup, locked: Collection[str]) -> None:
-    if setup.trained_network is None:
-        widgets.choice("tokenizer", disabled="tokenizer" in locked)
-    if setup.trained_network is None and setup["tokenizer"] == "bpe":
-        widgets.whole("vocab_size", high=MAX_BPE_VOCABULARY, step=100)
-    widgets.size(_AMONG_TOKENS, disabled=_AMONG_TOKENS in locked)
-    widgets.switch("causal", disabled="causal" in locked)
 
 
 def _nearest_preset(setup: Setup) -> str:
@@ -107,7 +91,7 @@ def _nearest_preset(setup: Setup) -> str:
 
 def _unlock() -> None:
     shortcuts.discard_unlocked()
-    shortcuts.set_widgets({"weights": "random"})
+    st.session_state["weights"] = "random"
 
 
 def _start_from() -> None:
@@ -121,4 +105,4 @@ def _start_from() -> None:
 def _reset() -> None:
     upload_panel.close()
     shortcuts.discard_unlocked()
-    shortcuts.set_widgets({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})
+    st.session_state.update({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})

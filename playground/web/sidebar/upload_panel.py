@@ -9,6 +9,7 @@ from playground.web.choices import params
 from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.uploaded_weights import UPLOAD, UploadedWeights, current_upload, read_upload
+from playground.web.session.weights_cache import clear_session_caches
 from playground.web.shared import uploads
 from playground.weights import HOW_TO_SAVE, read_file
 
@@ -35,7 +36,7 @@ def close() -> None:
     st.session_state.pop(PROBLEM, None)
     if CHOICE in st.session_state:
         st.session_state[CHOICE] = None
-    caches.clear_private()
+    clear_session_caches()
 
 
 def draw() -> None:

@@ -95,7 +95,7 @@ def _draw_pattern(
 def _draw_grid(run: Run, layer: int, head: int) -> None:
     n_layers, n_heads = run.config.n_layers, run.config.n_heads
     with panels.explain_errors():
-        thumbnails = caches.head_grid(*current_setup().run_key)
+        thumbnails = caches.head_grid(current_setup().run_key)
     head_picker(
         "attention_grid",
         thumbnails,

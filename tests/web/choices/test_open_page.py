@@ -5,10 +5,16 @@ from typing import Any
 
 import pytest
 
-from playground.web.choices import open_page, page_values
-from playground.web.choices.open_page import LinkReading, read_link, write_back
-from playground.web.choices.page_values import OPEN_PAGE, page_parameters, restore_page_values
+from playground.web.choices import open_page
+from playground.web.choices.open_page import (
+    LinkReading,
+    page_parameters,
+    read_link,
+    restore_page_values,
+    write_back,
+)
 from playground.web.choices.params import SHARED
+from playground.web.choices.setup import OPEN_PAGE
 
 VALUES: dict[str, Any] = {key: param.default for key, param in SHARED.items()}
 
@@ -101,9 +107,9 @@ def test_a_step_back_to_a_page_brings_its_values_back_into_the_link(
 ) -> None:
     session = {OPEN_PAGE: opened, "attention_head": 5, "attention_layer": 3, "norms_layer": 2}
     browser = Browser(session)
-    monkeypatch.setattr(page_values, "st", browser)
+    monkeypatch.setattr(open_page, "st", browser)
     context = SimpleNamespace(is_history_navigation=is_step_back)
-    monkeypatch.setattr(page_values, "get_script_run_ctx", lambda: context)
+    monkeypatch.setattr(open_page, "get_script_run_ctx", lambda: context)
     if address:
         with pytest.raises(RerunError):
             restore_page_values("attention")

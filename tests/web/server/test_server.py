@@ -209,7 +209,7 @@ def test_a_model_that_cannot_be_loaded_does_not_stop_the_server(
         async with streamlit_app.lifespan(streamlit_app.app):
             return "serving"
 
-    monkeypatch.setattr("playground.web.start.warm_up", fail)
+    monkeypatch.setattr("playground.web.start.checkpoint_available", fail)
     assert asyncio.run(start()) == "serving"
     assert "no weights here" in caplog.text
 

@@ -25,7 +25,7 @@ from playground.training.tasks import TASKS
 from playground.web.choices.link import model_config, settle
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.web.server.settings import Settings
-from playground.web.session import caches, memory_budget, session_models, trained_slot
+from playground.web.session import caches, memory_budget, trained_slot
 from playground.web.session.trained_slot import SLOT, TrainedSlot, recognised_settings
 from playground.web.sidebar import trained_panel
 from tests.training.after.test_trained_network import CONFIG, trained, trainer
@@ -425,10 +425,10 @@ def test_a_server_that_is_full_keeps_the_network_that_was_there(monkeypatch: pyt
 def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     one = trained()
     monkeypatch.setattr(trained_slot, "shown_network", lambda: one)
-    assert session_models.trained_network(one.key) is one.network
-    monkeypatch.setattr(session_models, "choose_device", lambda _: torch.device("meta"))
+    assert trained_slot.network_on_device(one.key) is one.network
+    monkeypatch.setattr(trained_slot, "choose_device", lambda _: torch.device("meta"))
     for key in (one.key, one.initial_key):
-        placed = session_models._network_on_device.__wrapped__(key)  # type: ignore[attr-defined]
+        placed = trained_slot._copy_on_device.__wrapped__(key)  # type: ignore[attr-defined]
         assert {parameter.device.type for parameter in placed.parameters()} == {"meta"}
     assert {parameter.device.type for parameter in one.network.parameters()} == {"cpu"}
 

@@ -50,7 +50,7 @@ def show_swap(run: Run) -> None:
         return
     setup = current_setup()
     with panels.explain_errors():
-        swap = caches.swap_words(*setup.run_key, first, second)
+        swap = caches.swap_words(setup.run_key, first, second)
     order = list(range(n_tokens))
     order[first], order[second] = second, first
     draw_token_chips(

@@ -7,8 +7,6 @@ from playground.training.regularisers.ablation_table import compare_to_baseline
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
 from playground.training.tasks import TASKS
 from playground.web.choices import widgets
-from playground.web.choices.kinds import Whole
-from playground.web.choices.params import OWN
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.regularisers.ablation_plan import PAGE
 
@@ -60,12 +58,7 @@ def _strength(regulariser: Regulariser) -> None:
     if regulariser.on_by_default:
         st.caption("Always on, unless it is chosen above: then one run goes without.")
         return
-    key = f"{PAGE}_{regulariser.field}"
-    param = OWN[key]
-    if isinstance(param, Whole):
-        widgets.whole(key, regulariser.scale, high=param.high)
-    else:
-        widgets.size(key, regulariser.scale)
+    widgets.draw(f"{PAGE}_{regulariser.field}", regulariser.scale)
     if regulariser.field == "distill":
         widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared")
 

@@ -82,13 +82,12 @@ def show_chosen_stage() -> None:
     layer, head, query, key = choose_place(run)
     stage = choose_stage(run)
     setup = current_setup()
-    layer_key = (*setup.run_key, layer)
     with panels.explain_errors():
-        walk = Walk(caches.trace_layer(*layer_key), head, query, key)
+        walk = Walk(caches.trace_layer(setup.run_key, layer), head, query, key)
     show_stage(walk, stage)
     if widgets.switch("step_dropout", "Show what dropout does during training"):
         with panels.explain_errors():
-            dropped = caches.drop_layer(*layer_key)
+            dropped = caches.drop_layer(setup.run_key, layer)
         block_charts.show_dropout(walk, dropped, setup["seed"])
 
 

@@ -12,7 +12,7 @@ from playground.training.regularisers.catalogue import REGULARISERS, Regulariser
 from playground.training.tasks import TASKS
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.experiment_params import STRENGTHS, TITLES
-from playground.web.choices.kinds import Size, Switch, Whole
+from playground.web.choices.kinds import Size
 from playground.web.choices.params import OWN
 from playground.web.choices.setup import current_setup
 from playground.web.session.experiment_inputs import training_data, without_idle
@@ -126,16 +126,11 @@ def _regularisers(task: str) -> None:
 
 def _strength(regulariser: Regulariser, reason: str) -> None:
     """Draw one regulariser's widget; grey, with the reason, where it can change nothing."""
-    key, param = f"training_{regulariser.field}", OWN[f"training_{regulariser.field}"]
     scale = f" Its strength: {regulariser.scale}." if regulariser.scale else ""
     no_effect = f" It changes nothing here: {reason}." if reason else ""
     help_text = f"{regulariser.explanation} Where: {regulariser.where}.{scale}{no_effect}"
-    if isinstance(param, Switch):
-        widgets.switch(key, regulariser.title, help_text=help_text, disabled=bool(reason))
-    elif isinstance(param, Size):
-        widgets.size(key, regulariser.title, help_text=help_text, disabled=bool(reason))
-    elif isinstance(param, Whole):
-        widgets.whole(key, f"{regulariser.title}: patience", high=param.high, help_text=help_text)
+    label = f"{regulariser.title}: patience" if regulariser.field == "patience" else regulariser.title
+    widgets.draw(f"training_{regulariser.field}", label, help_text=help_text, disabled=bool(reason))
     if regulariser.field == "distill":
         widgets.size("training_temperature", "temperature of the teacher", disabled=value("distill") == 0)
 

@@ -1,0 +1,54 @@
+"""Caches of what depends on weights: for everybody, or for one session where the weights are a visitor's own."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import streamlit as st
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_session_caches: list[Any] = []
+"""Every cache for one session alone."""
+
+
+def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator that caches results for the session that computed them."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        cached = st.cache_resource(max_entries=max_entries, show_spinner=False, scope="session")(function)
+        _session_caches.append(cached)
+        return cached
+
+    return decorate
+
+
+def cache_by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator for a function of `weights`, or of a `key` that names them.
+
+    Results of the checkpoint and of random weights are cached for everybody; of uploads and trained networks, one
+    result in the session alone.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
+        private = cache_in_session(max_entries=1)(function)
+
+        @functools.wraps(function)
+        def cached(*args: P.args, **kwargs: P.kwargs) -> R:
+            arguments = signature.bind(*args, **kwargs).arguments
+            weights = arguments["key"].weights if "key" in arguments else arguments["weights"]
+            return (shared if weights in {"minilm", "random"} else private)(*args, **kwargs)
+
+        return cached
+
+    return decorate
+
+
+def clear_session_caches() -> None:
+    """Free what was computed with this session's upload and trained network, and their models."""
+    for cache in _session_caches:
+        cache.clear()
