@@ -29,7 +29,7 @@ def chi_square(counts: Counter[int], probabilities: dict[int, float]) -> float:
     return sum((counts[token] - n * p) ** 2 / (n * p) for token, p in probabilities.items())
 
 
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("temperature", [0.5, 2.0, 1e12])
 @pytest.mark.parametrize("top_k", [0, 3, 100])
 def test_draws_have_the_probabilities_of_the_softmax(temperature: float, top_k: int) -> None:
     random = rng()
@@ -50,12 +50,6 @@ def test_temperature_zero_takes_the_likeliest_and_draws_nothing() -> None:
         6
     }
     assert {draw_token(LOGITS, 1.0, 1, random) for _ in range(20)} == {6}
-
-
-def test_a_hot_network_is_fair() -> None:
-    random = rng()
-    counts = Counter(draw_token(LOGITS, 1e12, 0, random) for _ in range(4_000))
-    assert chi_square(counts, dict.fromkeys(range(3, 8), 0.2)) < 18.5
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
@@ -162,22 +156,10 @@ def test_the_decoder_says_the_likeliest_token_until_it_ends(eos_bias: float) -> 
     expected = [plainly(model, row[:length]) for row, length in zip(SOURCE, LENGTHS.tolist(), strict=True)]
     width = max(map(len, expected))
     assert said.tolist() == [row + [0] * (width - len(row)) for row in expected]
+    assert not said.is_inference()
+    assert eos_bias != 4.5 or len(set(map(len, expected))) > 1, "sequences end at different places"
     assert (said.shape[1] == LONGEST) == (eos_bias < 50)
     assert (said.shape[1] == 1) == (eos_bias == 50)
-
-
-def test_sequences_of_a_batch_end_on_their_own() -> None:
-    said = decode_greedily(pair_model(4.5), SOURCE, SOURCE_MASK, bos=BOS, eos=EOS, longest=LONGEST)
-    ends = {row.index(EOS) for row in said.tolist() if EOS in row}
-    assert len(ends) > 1, "the example must have ends at different places"
-
-
-def test_greedy_agrees_with_the_scores_of_the_whole_target() -> None:
-    model = pair_model(-50)
-    said = decode_greedily(model, SOURCE, None, bos=BOS, eos=EOS, longest=LONGEST)
-    read = torch.cat([torch.full((len(SOURCE), 1), BOS), said[:, :-1]], 1)
-    assert torch.equal(model(SOURCE, read).argmax(-1), said)
-    assert not said.is_inference()
 
 
 def test_a_target_longer_than_the_position_table_is_refused() -> None:

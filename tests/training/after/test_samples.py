@@ -8,11 +8,10 @@ import torch
 from playground.config import ModelConfig
 from playground.model import EncoderDecoder
 from playground.training.after.samples import Sample, answer_samples, right_answer
-from playground.training.architecture import architecture
 from playground.training.evaluation import scores
-from playground.training.network import build_network
+from playground.training.network import Network
 from playground.training.recipe import Recipe
-from playground.training.tasks import make_data
+from playground.training.tasks import Data
 from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE, PAD_ID
 from playground.training.trainer import Trainer
 
@@ -20,8 +19,9 @@ CONFIG = ModelConfig(vocab_size=1, d_model=16, n_heads=2, n_layers=1, d_ff=32, m
 SMALL: dict[str, Any] = {"length": 6, "n_symbols": 5, "n_train": 200, "n_validation": 20}
 
 
-def spoken(text: str) -> list[str]:
-    return text.split(" ")
+def untrained(task: str) -> tuple[Network, Data, Recipe]:
+    trainer = Trainer(CONFIG, Recipe(task=task, **SMALL))
+    return trainer.network, trainer.data, trainer.recipe
 
 
 @pytest.mark.parametrize(
@@ -36,30 +36,24 @@ def spoken(text: str) -> list[str]:
     ],
 )
 def test_the_right_answers_are_right(task: Any, answer: Any) -> None:
-    recipe = Recipe(task=task, **SMALL)
-    data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
+    network, data, recipe = untrained(task)
     found = answer_samples(network, data, recipe, n=20)
     assert len(found) == 20
     for sample in found:
-        assert list(sample.right_answer) == answer(spoken(sample.text))
+        assert list(sample.right_answer) == answer(sample.text.split(" "))
     assert found[0].text == data.example
     assert found[0].right_answer == right_answer(data, data.validation.targets[0])
 
 
 def test_a_bracket_at_position_0_has_its_answer_too() -> None:
-    recipe = Recipe(task="brackets", **SMALL)
-    data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
+    network, data, recipe = untrained("brackets")
     for sample in answer_samples(network, data, recipe):
-        assert len(sample.right_answer) == len(sample.answer) == len(spoken(sample.text))
+        assert len(sample.right_answer) == len(sample.answer) == len(sample.text.split(" "))
 
 
 @pytest.mark.parametrize("task", ["reverse", "masked", "characters"])
 def test_what_it_says_is_the_likeliest_class_wherever_something_is_asked(task: Any) -> None:
-    recipe = Recipe(task=task, **SMALL)
-    data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
+    network, data, recipe = untrained(task)
     for i, sample in enumerate(answer_samples(network, data, recipe)):
         one = data.validation[slice(i, i + 1)]
         with torch.inference_mode():
@@ -70,9 +64,7 @@ def test_what_it_says_is_the_likeliest_class_wherever_something_is_asked(task: A
 
 
 def test_a_decoder_speaks_for_itself_symbol_by_symbol() -> None:
-    recipe = Recipe(task="seq2seq-copy", **SMALL)
-    data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
+    network, data, recipe = untrained("seq2seq-copy")
     assert isinstance(network, EncoderDecoder)
     for i, sample in enumerate(answer_samples(network, data, recipe, n=4)):
         one = data.validation[slice(i, i + 1)]
@@ -85,9 +77,7 @@ def test_a_decoder_speaks_for_itself_symbol_by_symbol() -> None:
 
 
 def test_padding_that_a_decoder_says_is_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = Recipe(task="seq2seq-copy", **SMALL)
-    data = make_data(recipe)
-    network = build_network(architecture(CONFIG, recipe, data), data.task, len(data.labels), recipe.seed)
+    network, data, recipe = untrained("seq2seq-copy")
     monkeypatch.setattr(
         "playground.training.after.samples.decode_greedily",
         lambda *_, **__: torch.tensor([[5, PAD_ID, 6, EOS_ID, PAD_ID]]),
@@ -96,11 +86,9 @@ def test_padding_that_a_decoder_says_is_its_answer(monkeypatch: pytest.MonkeyPat
     assert sample.answer == (data.labels[5], "[PAD]", data.labels[6])
 
 
-def test_mistakes_are_counted_place_by_place() -> None:
-    assert Sample("a b", ("b", "a"), ("b", "a")).n_wrong == 0
-    assert Sample("a b c", ("c", "b", "a"), ("c", "a", "a")).n_wrong == 1
-    assert Sample("a b c", ("c", "b", "a"), ("c",)).n_wrong == 2
-    assert Sample("a", ("a",), ("a", "a", "a")).n_wrong == 2
+@pytest.mark.parametrize(("answer", "n_wrong"), [("cba", 0), ("caa", 1), ("c", 2), ("cbaaa", 2)])
+def test_mistakes_are_counted_place_by_place(answer: str, n_wrong: int) -> None:
+    assert Sample("a b c", tuple("cba"), tuple(answer)).n_wrong == n_wrong
 
 
 def test_a_network_that_has_learnt_makes_no_mistakes() -> None:

@@ -87,16 +87,3 @@ def test_long_brackets() -> None:
     assert [places[: len(row)] for row, places in zip(rows, answers, strict=True)] == [
         partners(row, none=200) for row in rows
     ]
-
-
-def test_labels_are_what_classes_mean() -> None:
-    assert made_up("count").labels(3, ("x",)) == ("1", "2", "3")
-    assert made_up("brackets").labels(3, ("x",)) == ("0", "1", "2", "none")
-    assert made_up("sort").labels(3, ("[PAD]", "0")) == ("[PAD]", "0")
-
-
-def test_symbols_are_letters_numbers_or_brackets() -> None:
-    assert made_up("reverse").symbols(3) == ("a", "b", "c")
-    assert made_up("reverse").symbols(26)[-1] == "z"
-    assert made_up("sort").symbols(12)[-3:] == ("9", "10", "11")
-    assert made_up("brackets").symbols(2) == ("(", ")", "[", "]")

@@ -91,6 +91,7 @@ def test_data_depend_on_the_task_its_sizes_and_the_seed_alone(name: str) -> None
     again = make_data(other)
     assert same(again.train, DATA[name].train)
     assert same(again.validation, DATA[name].validation)
+    assert same(make_data(replace(recipe, n_train=50)).validation, DATA[name].validation)
     assert not same(make_data(replace(recipe, seed=1)).validation, DATA[name].validation)
 
 
@@ -159,10 +160,13 @@ def test_tokens_that_were_not_learnt_are_unknown() -> None:
 
 def test_labels() -> None:
     assert DATA["reverse"].labels == ("[PAD]", "[UNK]", "[MASK]", *"abcdefghij")
+    assert DATA["sort"].labels[3:] == tuple("0123456789")
     assert DATA["seq2seq-copy"].labels[:6] == ("[PAD]", "[UNK]", "[MASK]", "[BOS]", "[EOS]", "a")
     assert DATA["brackets"].labels == (*map(str, range(10)), "none")
+    assert DATA["brackets"].vocabulary[3:] == ("(", ")", "[", "]")
     assert DATA["count"].labels == tuple(map(str, range(1, 11)))
     assert DATA["characters"].labels[3:5] == ("␣", "!")
+    assert make_data(Recipe(n_symbols=26)).labels[-1] == "z"
 
 
 @pytest.mark.parametrize("name", ["sort", "characters", "seq2seq-reverse"])

@@ -53,14 +53,6 @@ def test_windows_stand_in_their_own_part_of_the_text(task: str, width: int, text
     )
 
 
-def test_windows_depend_on_seed_and_sizes_alone_and_validation_not_on_the_training_set() -> None:
-    recipe = Recipe(task="characters", text=PROSE, length=8, n_train=100, n_validation=10)
-    found = cut(recipe)
-    assert torch.equal(found.train, cut(replace(recipe, steps=3, lr=1.0)).train)
-    assert torch.equal(found.validation, cut(replace(recipe, n_train=50)).validation)
-    assert not torch.equal(found.validation, cut(replace(recipe, seed=1)).validation)
-
-
 def test_a_short_text_gives_the_windows_that_it_has() -> None:
     found = cut(Recipe(task="masked", text=string.ascii_letters[:50], length=3))
     assert sorted(read(found, found.validation)) == ["TUV", "UVW", "VWX"]
