@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from playground.text.wording import join_words
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 
@@ -154,4 +155,8 @@ def reason_without_effect(regulariser: Regulariser, recipe: Recipe, norm: str) -
     """Why a switch can change nothing in a recipe's task and an architecture with these norms; empty where it can."""
     if regulariser.field == "layer_norm" and norm == "none":
         return "the architecture has no norms anyway"
-    return TASKS[recipe.task].unused_fields.get(regulariser.field, "")
+    reason = TASKS[recipe.task].unused_fields.get(regulariser.field, "")
+    if regulariser.field == "causal" and reason:
+        titles = [f"“{task.title}”" for task in TASKS.values() if task.predicts_next]
+        return f"only {join_words(titles)} hides what comes later"
+    return reason

@@ -68,7 +68,7 @@ class Task(ABC):
         reasons = {
             "text": "" if self.reads_text else "its sequences are made up",
             "n_symbols": "" if self.counts_symbols else "its symbols are given",
-            "causal": "" if self.predicts_next else "only a task that asks what comes next hides what comes later",
+            "causal": "" if self.predicts_next else "nothing comes next that would have to be hidden",
             "mask_padding": "windows of text are equally long, so that nothing is padded" if self.reads_text else "",
             "token_swapping": "the answer is the next character, which a swap would show" if self.predicts_next else "",
         }
