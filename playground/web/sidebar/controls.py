@@ -8,7 +8,7 @@ from playground.presets import PRESETS, differences
 from playground.web.choices import params, recipe_link, shortcuts, widgets
 from playground.web.choices.address import correct_address
 from playground.web.choices.link import VERSION
-from playground.web.choices.setup import Setup, current_setup
+from playground.web.choices.setup import Setup, current_setup, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
 from playground.web.shared.glossary import draw_glossary
 from playground.web.sidebar import trained_panel, upload_panel
@@ -51,8 +51,9 @@ def draw() -> Callable[[], None]:
         help="Sets the sliders below to a tutorial's or a paper's architecture; tutorial A brings its text too.",
     )
     st.caption(_nearest_preset(setup))
-    recognised: Collection[str] = setup.recognised.known if setup.recognised else ()
-    locked = params.LOCKED if is_checkpoint else recognised
+    recognised = recognised_weights(setup["weights"])
+    decided: Collection[str] = recognised.known if recognised else ()
+    locked = params.LOCKED if is_checkpoint else decided
     architecture = st.expander("Architecture", expanded=not is_checkpoint and setup.trained_network is None)
     tokens = st.expander("Tokens and masks")
     widgets.number("seed", disabled="seed" in locked)
