@@ -23,11 +23,3 @@ def one_experiment_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     clear_session_resource_cache(SESSION)
     until(lambda: not job_threads())
-
-
-@pytest.fixture
-def new_visitor() -> Iterator[None]:
-    """Nothing is cached for the session, before the test or after."""
-    clear_session_resource_cache(SESSION)
-    yield
-    clear_session_resource_cache(SESSION)

@@ -27,13 +27,8 @@ def draw() -> Callable[[], None]:
     is_checkpoint = setup["weights"] == "minilm"
     if is_checkpoint:
         st.caption("**MiniLM-L6**, trained on pairs of sentences; its shape is fixed.")
-        st.button(
-            "Unlock: same shape, random weights",
-            key="unlock",
-            icon=":material/lock_open:",
-            on_click=_unlock,
-            width="stretch",
-        )
+        label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
+        st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
     elif setup["weights"] == "mine":
         upload_panel.draw()
     elif setup["weights"] == "trained here":
@@ -79,7 +74,7 @@ def draw() -> Callable[[], None]:
 
 
 def _nearest_preset(setup: Setup) -> str:
-    """Which preset the sliders match, or come nearest to and how they differ."""
+    """Which presets the sliders match, or which one comes nearest and how they differ from it."""
     sliders = {key: setup[key] for key in params.ARCHITECTURE}
     distances = {name: differences(sliders, preset.config) for name, preset in PRESETS.items()}
     same = [PRESETS[name].title for name, different in distances.items() if not different]

@@ -52,13 +52,8 @@ def _vocabulary(setup: Setup, trained: TrainedNetwork) -> None:
             f"{sum(unknown)} of {len(unknown)} tokens are unknown to it and read as [UNK]. {_known_tokens(trained)}"
         )
     if setup["text"] != trained.example:
-        st.button(
-            "Use an example of the task",
-            key=EXAMPLE,
-            icon=":material/edit_note:",
-            on_click=use_example_text,
-            width="stretch",
-        )
+        label, icon = "Use an example of the task", ":material/edit_note:"
+        st.button(label, key=EXAMPLE, icon=icon, on_click=use_example_text, width="stretch")
 
 
 def _known_tokens(trained: TrainedNetwork) -> str:

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace
 from playground.model import causal_mask
-from playground.runs import encoder_run
 from playground.runs.encoder_run import Run
 from playground.training.after import trained_network
 from playground.training.after.trained_network import TrainedNetwork
@@ -45,8 +45,6 @@ from tests.web.app_test import (
 )
 from tests.web.choices.test_link import values_of_the_sidebar
 from tests.web.sidebar.test_upload_panel import upload
-
-pytestmark = pytest.mark.usefixtures("new_visitor")
 
 KINDS = ("reverse", "characters", "seq2seq-reverse")
 
@@ -331,19 +329,15 @@ def fresh(**changes: Any) -> TrainedNetwork:
     return trained_network.from_trainer(trainer(**changes))
 
 
-def test_everything_is_freed_with_the_session() -> None:
-    gc.collect()
-    n_before = len(memory_budget.memory_users())
+def test_everything_is_freed_with_the_session(n_memory_users: Callable[[], int]) -> None:
     one = fresh()
     seen, encoder = weakref.ref(one), weakref.ref(one.encoder)
     app = opened(one, "attention")
     switch(app)
-    assert len(memory_budget.memory_users()) == n_before + 1
+    assert n_memory_users() == 1
     del app, one
     clear_session_resource_cache(SESSION)
-    gc.collect()
-    assert (seen(), encoder()) == (None, None)
-    assert len(memory_budget.memory_users()) == n_before
+    assert (n_memory_users(), seen(), encoder()) == (0, None, None)
 
 
 def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
@@ -359,21 +353,13 @@ def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
     assert "trained here: Reverse, 4 steps" in captions(switch(app))
 
 
-def test_nothing_of_it_is_computed_for_other_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[Run] = []
-    real = encoder_run.run
-
-    def recorded(*args: Any, **kwargs: Any) -> Run:
-        runs.append(real(*args, **kwargs))
-        return runs[-1]
-
-    monkeypatch.setattr(caches, "run", recorded)
+def test_nothing_of_it_is_computed_for_other_sessions(passes: list[tuple[Encoder, Run]]) -> None:
     app = opened(trained(), "attention")
     app.run()
-    n_runs = len(runs)
+    n_passes = len(passes)
     clear_session_resource_cache(SESSION)
     app.run()
-    assert len(runs) == n_runs + 1, "the run was still cached somewhere else"
+    assert len(passes) == n_passes + 1, "the run was still cached somewhere else"
 
 
 def test_a_server_that_is_full_keeps_the_network_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,6 @@ from torch import Tensor
 
 from playground import Encoder, ModelConfig
 from playground.errors import WeightsError
-from playground.runs import encoder_run
 from playground.runs.encoder_run import Run
 from playground.web.choices.link import model_config, settle
 from playground.web.choices.params import ARCHITECTURE, LOCKED, SIZES
@@ -50,26 +49,11 @@ from tests.web.app_test import (
 )
 from tests.web.choices.test_link import values_of_the_sidebar
 
-pytestmark = pytest.mark.usefixtures("new_visitor")
-
 IDS = "a b c d e f g h i j k\ng d c h e i\ni k j c"
 """The oracles' ids, typed: words count from 0 in order of appearance, so lines 2 and 3 are their two sentences."""
 
 REAL = (6, 4)
 """Tokens of the oracles' two sentences."""
-
-
-@pytest.fixture
-def passes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Encoder, Run]]:
-    """Every forward pass of the app from now on: the encoder and what it did."""
-    made: list[tuple[Encoder, Run]] = []
-
-    def recorded(encoder: Encoder, *args: Any, **kwargs: Any) -> Run:
-        made.append((encoder, encoder_run.run(encoder, *args, **kwargs)))
-        return made[-1][1]
-
-    monkeypatch.setattr(caches, "run", recorded)
-    return made
 
 
 def upload(app: AppTest, data: bytes, name: str = "model.safetensors") -> AppTest:
@@ -253,16 +237,14 @@ def test_choosing_it_by_hand_needs_no_sentence_about_links() -> None:
 @pytest.mark.parametrize(
     ("button", "after"), [(upload_panel.CLOSE, ":orange-badge[random weights]"), ("reset", "trained weights")]
 )
-def test_closing_the_file_frees_everything(button: str, after: str, passes: list[tuple[Encoder, Run]]) -> None:
-    gc.collect()
-    n_before = len(memory_budget.memory_users())
+def test_closing_the_file_frees_everything(
+    button: str, after: str, passes: list[tuple[Encoder, Run]], n_memory_users: Callable[[], int]
+) -> None:
     app = open_mine(own_model())
     encoder = weakref.ref(passes[-1][0])
     passes.clear()
     press(app, button)
-    gc.collect()
-    assert encoder() is None
-    assert len(memory_budget.memory_users()) == n_before
+    assert (n_memory_users(), encoder()) == (0, None)
     assert uploaded_weights.UPLOAD not in app.session_state
     assert after in captions(app)
 
@@ -274,21 +256,20 @@ def test_another_file_takes_the_place_of_the_first(passes: list[tuple[Encoder, R
     assert passes[-1][1].config.n_layers == 3
 
 
-def test_nothing_of_a_visitors_is_shared_and_all_of_it_is_freed(passes: list[tuple[Encoder, Run]]) -> None:
-    gc.collect()
-    n_before = len(memory_budget.memory_users())
+def test_nothing_of_a_visitors_is_shared_and_all_of_it_is_freed(
+    passes: list[tuple[Encoder, Run]], n_memory_users: Callable[[], int]
+) -> None:
     app = open_mine(own_model())
     app.run()
     n_passes = len(passes)
     clear_session_resource_cache(SESSION)  # what Streamlit does when the session ends
     app.run()
     assert len(passes) == n_passes + 1, "the run was still cached somewhere else"
-    assert len(memory_budget.memory_users()) == n_before + 1
+    assert n_memory_users() == 1
     clear_session_resource_cache(SESSION)
     passes.clear()
     del app
-    gc.collect()
-    assert len(memory_budget.memory_users()) == n_before
+    assert n_memory_users() == 0
 
 
 @pytest.fixture
@@ -352,13 +333,10 @@ def test_of_many_files_at_once_only_as_many_as_fit_are_held(
     assert sum(isinstance(outcome, uploaded_weights.UploadedWeights) for outcome in outcomes) == 2
 
 
-def test_a_refused_file_is_not_counted() -> None:
-    gc.collect()
-    n_before = len(memory_budget.memory_users())
+def test_a_refused_file_is_not_counted(n_memory_users: Callable[[], int]) -> None:
     with pytest.raises(WeightsError, match="is not a part of this model"):
         uploaded_weights.read_upload("one", save({**own_model(), "head.weight": torch.zeros(2)}))
-    gc.collect()
-    assert len(memory_budget.memory_users()) == n_before
+    assert n_memory_users() == 0
 
 
 def test_the_servers_copy_of_an_upload_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
