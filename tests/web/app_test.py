@@ -11,10 +11,16 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from playground.web.choices.params import ARCHITECTURE
+
 SESSION = "test session id"
 """What AppTest calls every session."""
 
-_MAIN = Path(__file__).resolve().parents[2] / "playground" / "web" / "app.py"
+_ROOT = Path(__file__).resolve().parents[2]
+_MAIN = _ROOT / "playground" / "web" / "app.py"
+
+PAGES = sorted(path.stem for path in (_ROOT / "pages").glob("*.py"))
+"""Every page, by the name of its file."""
 
 
 def new_page(page: str = "overview", **query: str) -> AppTest:
@@ -28,8 +34,32 @@ def new_page(page: str = "overview", **query: str) -> AppTest:
 
 
 def open_page(page: str = "overview", **query: str) -> AppTest:
-    """Follow a link to a page."""
-    return new_page(page, **query).run()
+    """Follow a link to a page, which raises nothing."""
+    return working(new_page(page, **query).run())
+
+
+def widgets(app: AppTest) -> dict[str, Any]:
+    """The widgets that hold a choice, by their keys."""
+    kinds = (app.text_area, app.select_slider, app.segmented_control, app.toggle, app.number_input, app.slider)
+    return {widget.key: widget for kind in (*kinds, app.selectbox) for widget in kind if widget.key}
+
+
+def choose(app: AppTest, **values: Any) -> AppTest:
+    """Set one widget after the other, as a visitor does."""
+    for key, value in values.items():
+        working(widgets(app)[key].set_value(value).run())
+    return app
+
+
+def values(app: AppTest, *keys: str) -> dict[str, Any]:
+    """What widgets stand at: those of the architecture, unless others are named."""
+    shown = widgets(app)
+    return {key: shown[key].value for key in keys or ARCHITECTURE}
+
+
+def locked(app: AppTest) -> set[str]:
+    """The widgets that can't be moved."""
+    return {key for key, widget in widgets(app).items() if widget.disabled}
 
 
 def charts(app: AppTest) -> dict[str, Any]:

@@ -9,15 +9,14 @@ import pytest
 from playground.web import start
 
 
-@pytest.fixture
-def thawed() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def _thawed() -> Iterator[None]:
     """Nothing is frozen before or after."""
     gc.unfreeze()
     yield
     gc.unfreeze()
 
 
-@pytest.mark.usefixtures("thawed")
 def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = []
     monkeypatch.setattr(start, "checkpoint_available", lambda: loaded.append(gc.get_freeze_count()))
@@ -28,7 +27,6 @@ def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monk
     assert gc.get_freeze_count() > 50_000
 
 
-@pytest.mark.usefixtures("thawed")
 def test_garbage_made_later_is_still_collected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "checkpoint_available", lambda: None)
     start.prepare()

@@ -104,7 +104,8 @@ def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notice
 
 def _apply_recognised(values: dict[str, Any], recognised: Recognised, notices: list[str]) -> None:
     """Set what the upload or the trained network decides."""
-    values.update({key: recognised.known[key] for key in values.keys() & recognised.known.keys() - {"vocab_size"}})
+    decided = {key: known for key, known in recognised.known.items() if key in {*ARCHITECTURE, "causal", "seed"}}
+    values.update(decided)
     if values["positions"] == "learned" and "positions" in recognised.asked:
         values["positions"] = recognised.asked["positions"]
         notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")

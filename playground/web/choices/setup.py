@@ -13,7 +13,7 @@ from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import link, params
 from playground.web.session import caches, trained_slot
-from playground.web.session.uploaded_weights import UploadedWeights, current_upload
+from playground.web.session.uploaded_weights import current_upload
 from playground.weights.recognise import Recognised
 
 OPEN_PAGE = "_open"
@@ -67,29 +67,15 @@ class Setup:
         return min(int(self["sentence"]), len(self.text.sentences)) - 1
 
     @property
-    def uploaded(self) -> UploadedWeights | None:
-        """The visitor's own weights file, if its weights are the chosen ones."""
-        return current_upload() if self["weights"] == "mine" else None
-
-    @property
     def trained_network(self) -> TrainedNetwork | None:
         """The network trained in this session, if its weights, trained or initial, are the chosen ones."""
         return trained_slot.shown_network() if self["weights"] == "trained here" else None
 
-    @property
-    def is_random(self) -> bool:
-        """Whether the weights are random: nothing was learned."""
-        return is_random(self.weights)
-
-    @property
-    def recognised(self) -> Recognised | None:
-        """What an upload or a trained network decides."""
-        return recognised_weights(self["weights"])
-
     @cached_property
     def config(self) -> ModelConfig:
         """The architecture, with the vocabulary of the upload's token table, or else the tokenizer's."""
-        vocab_size = self.uploaded.recognised.known["vocab_size"] if self.uploaded else 0
+        upload = current_upload() if self["weights"] == "mine" else None
+        vocab_size = upload.recognised.known["vocab_size"] if upload else 0
         return link.model_config(self.values, vocab_size or caches.tokenizer(self.text_key).vocab_size)
 
     @property
@@ -143,7 +129,7 @@ def recognised_weights(weights: str) -> Recognised | None:
 
 
 def is_random(weights: str) -> bool:
-    """Whether weights, as `Setup.weights`, are random."""
+    """Whether weights, as `Setup.weights`, are random: nothing was learned."""
     return weights == "random" or weights.startswith("initial-")
 
 

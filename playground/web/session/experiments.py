@@ -44,10 +44,10 @@ class Experiment(Generic[C]):
         on_end: called with the computation and its outcome; not if it was never built, or the experiment is discarded.
         reservation: the memory that it takes, paused or not, from its first step to its end; the job fails where the
             server has less.
-
-    Attributes:
-        disconnected: whether the connection to the visitor broke while it was active.
     """
+
+    disconnected = False
+    """Whether the connection to the visitor broke while it was active."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Experiment(Generic[C]):
         on_end: Callable[[C, JobStatus], None] | None = None,
         reservation: MemoryReservation | None = None,
     ) -> None:
-        self.inputs, self.disconnected = inputs, False
+        self.inputs = inputs
         self._built = built = list[C]()
         self._discarded = discarded = threading.Event()
         memory = MemoryReservation(0) if reservation is None else reservation

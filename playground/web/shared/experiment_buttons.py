@@ -29,17 +29,13 @@ def buttons(page: str, create: Callable[[], Experiment[Any]] | None) -> None:
     job = None if experiment is None else experiment.job
     idle = active_page != page
 
-    def start() -> None:
-        if create is not None:
-            experiments.start(page, create)
-
     with st.container(horizontal=True, key=f"{page}_buttons"):
         st.button(
             "Start",
             key=f"{page}_start",
             icon=":material/play_arrow:",
             disabled=create is None or active_page is not None,
-            on_click=start,
+            on_click=None if create is None else partial(experiments.start, page, create),
         )
         if job is not None and job.status == "paused":
             st.button("Resume", key=f"{page}_resume", icon=":material/resume:", on_click=job.resume, width=WIDTH)

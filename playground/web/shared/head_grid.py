@@ -12,15 +12,10 @@ from playground.web.shared import panels
 def head_picker(
     key: str, figure: go.Figure, shape: tuple[int, int], selected: tuple[int, int], *, caption: str, alt: str
 ) -> None:
-    """Show `figures.attention.head_grid`; a click sets the page's layer and head sliders.
+    """Show `figures.attention.head_grid` as `panels.chart` does; a click sets the page's layer and head sliders.
 
-    Args:
-        key: the container's; its first word, as in `attention_grid`, also starts the sliders' keys.
-        figure: the grid.
-        shape: how many layers and heads it has.
-        selected: the layer and head that are open.
-        caption: how to read it.
-        alt: what it shows, for those who can't see it.
+    The first word of `key`, as in `attention_grid`, also starts the sliders' keys. `shape` counts layers and heads;
+    the `selected` layer and head have a frame.
     """
     panels.chart(
         key,

@@ -96,16 +96,9 @@ def chart(
     table: Callable[[], pd.DataFrame] | None = None,
     **options: Any,
 ) -> None:
-    """Show a chart in a container of its name, with one caption on how to read it.
+    """Show a chart in a container of its name, with one caption on how to read it; options as in `st.plotly_chart`.
 
-    Args:
-        key: the container's.
-        figure: the chart.
-        caption: how to read it.
-        alt: what it shows, for those who can't see it.
-        overlay: draws what lies over it.
-        table: makes its numbers; they are shown below it, as `numbers` shows them.
-        **options: as in `st.plotly_chart`.
+    `overlay` draws what lies over the chart. `table` makes its numbers, which `numbers` shows below it.
     """
     with st.container(key=key):
         st.plotly_chart(figure, key=f"{key}_chart", alt=alt, config={"displayModeBar": False}, **options)

@@ -17,14 +17,14 @@ logger = logging.getLogger(__name__)
 
 def uploader_key(name: str) -> str:
     """The key of an uploader: a new one after each file, since an uploader keeps its file."""
-    return f"{name}_{st.session_state.get(_count(name), 0)}"
+    return f"{name}_{st.session_state.get(f'_{name}_uploads', 0)}"
 
 
 def take_file(name: str) -> UploadedFile | None:
     """The uploaded file, of which the server keeps nothing more; None after a click on an uploader without a file."""
     upload: UploadedFile | None = st.session_state.get(uploader_key(name))
     if upload is not None:
-        st.session_state[_count(name)] = st.session_state.get(_count(name), 0) + 1
+        st.session_state[f"_{name}_uploads"] = st.session_state.get(f"_{name}_uploads", 0) + 1
         context = get_script_run_ctx()
         if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
             context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)
@@ -33,11 +33,9 @@ def take_file(name: str) -> UploadedFile | None:
 
 @contextmanager
 def explain_failure(problem: str, file: str) -> Iterator[None]:
-    """Context in which a file is opened; where that fails, one sentence on why goes into the session.
+    """Context in which a file is opened; where that fails, the session gets one sentence on why.
 
-    Args:
-        problem: the session key of the sentence; it is removed first.
-        file: what the sentence calls the file.
+    `problem` is the session key of that sentence, which calls the file `file`; one on an earlier file is removed.
     """
     st.session_state.pop(problem, None)
     try:
@@ -47,12 +45,4 @@ def explain_failure(problem: str, file: str) -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, PlaygroundError):
             logger.exception("A visitor's file could not be read")
-        st.session_state[problem] = f"{_capitalised(file)} can't be used. {escape_markdown(explain(error))}"
-
-
-def _count(name: str) -> str:
-    return f"_{name}_uploads"
-
-
-def _capitalised(file: str) -> str:
-    return file[0].upper() + file[1:]
+        st.session_state[problem] = f"{file[0].upper()}{file[1:]} can't be used. {escape_markdown(explain(error))}"

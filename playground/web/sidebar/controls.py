@@ -8,7 +8,7 @@ from playground.presets import PRESETS, differences
 from playground.web.choices import params, recipe_link, shortcuts, widgets
 from playground.web.choices.address import correct_address
 from playground.web.choices.link import VERSION
-from playground.web.choices.setup import Setup, current_setup
+from playground.web.choices.setup import Setup, current_setup, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
 from playground.web.shared.glossary import draw_glossary
 from playground.web.sidebar import trained_panel, upload_panel
@@ -27,13 +27,8 @@ def draw() -> Callable[[], None]:
     is_checkpoint = setup["weights"] == "minilm"
     if is_checkpoint:
         st.caption("**MiniLM-L6**, trained on pairs of sentences; its shape is fixed.")
-        st.button(
-            "Unlock: same shape, random weights",
-            key="unlock",
-            icon=":material/lock_open:",
-            on_click=_unlock,
-            width="stretch",
-        )
+        label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
+        st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
     elif setup["weights"] == "mine":
         upload_panel.draw()
     elif setup["weights"] == "trained here":
@@ -51,8 +46,9 @@ def draw() -> Callable[[], None]:
         help="Sets the sliders below to a tutorial's or a paper's architecture; tutorial A brings its text too.",
     )
     st.caption(_nearest_preset(setup))
-    recognised: Collection[str] = setup.recognised.known if setup.recognised else ()
-    locked = params.LOCKED if is_checkpoint else recognised
+    recognised = recognised_weights(setup["weights"])
+    decided: Collection[str] = recognised.known if recognised else ()
+    locked = params.LOCKED if is_checkpoint else decided
     architecture = st.expander("Architecture", expanded=not is_checkpoint and setup.trained_network is None)
     tokens = st.expander("Tokens and masks")
     widgets.number("seed", disabled="seed" in locked)
@@ -78,7 +74,7 @@ def draw() -> Callable[[], None]:
 
 
 def _nearest_preset(setup: Setup) -> str:
-    """Which preset the sliders match, or come nearest to and how they differ."""
+    """Which presets the sliders match, or which one comes nearest and how they differ from it."""
     sliders = {key: setup[key] for key in params.ARCHITECTURE}
     distances = {name: differences(sliders, preset.config) for name, preset in PRESETS.items()}
     same = [PRESETS[name].title for name, different in distances.items() if not different]

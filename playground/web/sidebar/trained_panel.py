@@ -31,20 +31,15 @@ def draw(setup: Setup) -> None:
                 query_params=run or None,
             )
         return
-    st.caption(f"{summary(trained)} Its shape, its tokens and its seed are fixed.")
+    results = trained.results
+    st.caption(
+        f"**{trained.task.title}**, trained for {results.kept_step:,} steps: {results.validation_accuracy:.1%} of the "
+        f"validation set is right; a simple rule reaches {results.baseline:.1%}. Its shape, its tokens and its seed "
+        "are fixed."
+    )
     widgets.switch("untrained")
     if setup.text.sentences:
         _vocabulary(setup, trained)
-
-
-def summary(trained: TrainedNetwork) -> str:
-    """Task, steps and accuracy in one sentence."""
-    results = trained.results
-    return (
-        f"**{trained.task.title}**, trained for {results.kept_step:,} steps: "
-        f"{results.validation_accuracy:.1%} of the validation set is right; a simple rule reaches "
-        f"{results.baseline:.1%}."
-    )
 
 
 def _vocabulary(setup: Setup, trained: TrainedNetwork) -> None:
@@ -57,18 +52,13 @@ def _vocabulary(setup: Setup, trained: TrainedNetwork) -> None:
             f"{sum(unknown)} of {len(unknown)} tokens are unknown to it and read as [UNK]. {_known_tokens(trained)}"
         )
     if setup["text"] != trained.example:
-        st.button(
-            "Use an example of the task",
-            key=EXAMPLE,
-            icon=":material/edit_note:",
-            on_click=use_example_text,
-            width="stretch",
-        )
+        label, icon = "Use an example of the task", ":material/edit_note:"
+        st.button(label, key=EXAMPLE, icon=icon, on_click=use_example_text, width="stretch")
 
 
 def _known_tokens(trained: TrainedNetwork) -> str:
-    symbols = [trained.tokenizer.id_to_token(i) for i in range(len(SPECIALS), trained.tokenizer.vocab_size)]
-    symbols = [symbol for symbol in symbols if symbol not in {BOS, EOS}]
+    tokens = map(trained.tokenizer.id_to_token, range(len(SPECIALS), trained.tokenizer.vocab_size))
+    symbols = [token for token in tokens if token not in {BOS, EOS}]
     if len(symbols) > _LISTED:
         return f"It knows {len(symbols)} characters."
     return f"It knows {' '.join(map(quote_token, symbols))}."

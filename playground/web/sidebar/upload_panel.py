@@ -49,14 +49,8 @@ def draw() -> None:
         help="At most 200 MB. It stays in your session, is shown to nobody else, gone when you close it or leave.",
     )
     if files := files_on_server():
-        st.selectbox(
-            "Or a file on this server",
-            files,
-            index=None,
-            key=CHOICE,
-            on_change=_open_from_server,
-            placeholder="a safetensors file …",
-        )
+        label, hint = "Or a file on this server", "a safetensors file …"
+        st.selectbox(label, files, index=None, key=CHOICE, on_change=_open_from_server, placeholder=hint)
     if PROBLEM in st.session_state:
         st.error(st.session_state[PROBLEM])
     upload = current_upload()
@@ -64,7 +58,7 @@ def draw() -> None:
         st.caption(":orange-badge[random weights] until a file is open. This line saves one:")
         st.code(HOW_TO_SAVE, language="python", wrap_lines=True)
         return
-    st.caption(" ".join([f"**{quote_text(upload.file)}**: {_summary(upload)}.", *_remarks(upload)]))
+    st.caption(" ".join(_describe(upload)))
     st.button("Close this file", key=CLOSE, icon=":material/close:", on_click=close, width="stretch")
 
 
@@ -76,18 +70,16 @@ def files_on_server() -> dict[str, Path]:
     return {path.name: path for path in sorted(folder.glob("*.safetensors")) if path.is_file()}
 
 
-def _summary(upload: UploadedWeights) -> str:
-    scheme = upload.recognised.scheme
+def _describe(upload: UploadedWeights) -> list[str]:
+    """Sentences on the file, and on what a reader of the charts has to know."""
+    scheme, not_in_file = upload.recognised.scheme, ", ".join(upload.recognised.asked)
     names = _SCHEMES.get(scheme, f"the names of tutorial {scheme[-1].upper()}")
     n = sum(tensor.numel() for tensor in upload.tensors.values())
-    return f"{names}, {len(upload.tensors)} tensors, {n:,} numbers"
-
-
-def _remarks(upload: UploadedWeights) -> list[str]:
-    """Sentences on what a reader of the charts has to know."""
-    not_in_file = ", ".join(upload.recognised.asked)
-    remarks = [f"The locked settings follow it; it does not tell **{not_in_file}**: set them as in your code."]
-    if upload.recognised.scheme == "tutorial-e":
+    remarks = [
+        f"**{quote_text(upload.file)}**: {names}, {len(upload.tensors)} tensors, {n:,} numbers.",
+        f"The locked settings follow it; it does not tell **{not_in_file}**: set them as in your code.",
+    ]
+    if scheme == "tutorial-e":
         remarks.append("The encoder half is what these pages run.")
     if not upload.recognised.known["vocab_size"]:
         remarks.append("It has no token table: the tokens' vectors are random, drawn from the seed.")

@@ -1,5 +1,6 @@
 """Links with junk, and values that do not go together: both end in a setup that runs, with a plain sentence."""
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -155,12 +156,7 @@ def test_heads_move_to_the_nearest_divisor_that_is_on_the_slider() -> None:
             model_config(values, vocab_size=100)
             assert abs(moved - n_heads) == min(abs(n - n_heads) for n in stops if d_model % n == 0)
             assert len(sentences) == (moved != n_heads)
-
-
-def test_the_sentence_on_heads_says_from_where_to_where() -> None:
-    _, (sentence,) = settle(with_(weights="random", d_model=512))
-    assert sentence.startswith("n_heads=12 does not divide d_model=512")
-    assert sentence.endswith("Moved to 16.")
+            assert all(f"n_heads={n_heads} does" in text and text.endswith(f"to {moved}.") for text in sentences)
 
 
 def test_heads_move_on_in_the_direction_of_the_slider() -> None:
@@ -173,17 +169,14 @@ def test_heads_move_on_in_the_direction_of_the_slider() -> None:
 
 def values_of_the_sidebar() -> st.SearchStrategy[dict[str, Any]]:
     """Any setup of the widgets."""
-    kinds: dict[str, st.SearchStrategy[Any]] = {}
-    for key, param in SHARED.items():
-        if isinstance(param, Choice | Size):
-            kinds[key] = st.sampled_from(param.options)
-        elif isinstance(param, Switch):
-            kinds[key] = st.booleans()
-        elif isinstance(param, Whole):
-            kinds[key] = st.integers(param.low, param.high)
-        else:
-            kinds[key] = st.text(max_size=20)
-    return st.fixed_dictionaries(kinds)
+    kinds: dict[type[Param], Any] = {
+        Choice: lambda param: st.sampled_from(param.options),
+        Size: lambda param: st.sampled_from(param.options),
+        Switch: lambda _: st.booleans(),
+        Whole: lambda param: st.integers(param.low, param.high),
+        Text: lambda _: st.text(max_size=20),
+    }
+    return st.fixed_dictionaries({key: kinds[type(param)](param) for key, param in SHARED.items()})
 
 
 @given(
@@ -237,6 +230,7 @@ def test_without_the_checkpoint_random_weights_take_its_place() -> None:
 
 def test_the_config_is_the_sidebars() -> None:
     values = with_(d_model=64, n_heads=4, norm="none")
-    config = model_config(values, vocab_size=11)
-    assert config.vocab_size == 11
-    assert {key: getattr(config, key) for key in ARCHITECTURE} == {key: values[key] for key in ARCHITECTURE}
+    assert asdict(model_config(values, vocab_size=11)) == {
+        "vocab_size": 11,
+        **{key: values[key] for key in ARCHITECTURE},
+    }

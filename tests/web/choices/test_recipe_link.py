@@ -10,7 +10,7 @@ from playground.web.choices import link
 from playground.web.choices.experiment_params import RECIPE, TITLES, TRAINED_SIZES, TRAINING
 from playground.web.choices.recipe_link import training_parameters
 from tests.training.after.test_trained_network import CONFIG
-from tests.web.app_test import new_page, open_page
+from tests.web.app_test import open_page
 
 RECIPES = (
     Recipe(),
@@ -48,6 +48,5 @@ def test_a_link_to_another_page_keeps_the_run_for_the_training_page() -> None:
 
 
 def test_the_training_page_has_no_door_to_itself() -> None:
-    app = new_page("training", weights="trained here", training_task="Sort").run()
-    assert not app.exception
+    app = open_page("training", weights="trained here", training_task="Sort")
     assert not app.sidebar.get("page_link")

@@ -72,7 +72,7 @@ def test_a_callback_reads_the_choice_that_called_it() -> None:
     app = AppTest.from_function(script).run()
     app.segmented_control(key="weights").set_value("random").run()
     assert app.session_state["in_callback"]["weights"] == "random"
-    assert app.session_state["after_widgets"].is_random
+    assert app.session_state["after_widgets"].weights == "random"
 
 
 def test_a_fragment_reads_a_choice_that_was_made_since_the_last_whole_run() -> None:

@@ -44,19 +44,15 @@ class Count:
             raise KeyError("x")
 
 
-def creator(
-    count: Count,
-    on_end: Callable[[Count, JobStatus], None] | None = None,
-    reservation: MemoryReservation | None = None,
-) -> Callable[[], Experiment[Count]]:
-    return lambda: Experiment(("inputs", count.n), lambda: count, on_end, reservation)
+def creator(count: Count, n_bytes: int = 0, ends: list[Any] | None = None) -> Callable[[], Experiment[Count]]:
+    """Makes an experiment, which adds what it computed and its status to `ends`."""
+    on_end = None if ends is None else lambda *end: ends.append(end)
+    return lambda: Experiment(("inputs", count.n), lambda: count, on_end, MemoryReservation(n_bytes))
 
 
-def start(
-    experiments: SessionExperiments, count: Count, reservation: MemoryReservation | None = None, page: str = "training"
-) -> Experiment[Count]:
+def start(experiments: SessionExperiments, count: Count, page: str = "training", **options: Any) -> Experiment[Count]:
     """Start an experiment and wait until it runs."""
-    experiments.start(page, creator(count, None, reservation))
+    experiments.start(page, creator(count, **options))
     experiment = experiments.get(page)
     assert experiment is not None
     until(lambda: count.thread is not None or experiment.job.ended)
@@ -66,7 +62,7 @@ def start(
 def test_a_computation_is_built_and_run_in_a_thread_of_its_own() -> None:
     ends: list[tuple[Count, JobStatus]] = []
     count = Count(3)
-    experiment = creator(count, lambda count, status: ends.append((count, status)))()
+    experiment = creator(count, ends=ends)()
     until(lambda: not experiment.active)
     assert (experiment.computation, experiment.inputs) == (count, ("inputs", 3))
     assert (count.done, experiment.progress, experiment.in_progress) == (3, 1, False)
@@ -89,15 +85,6 @@ def test_one_experiment_at_a_time_in_a_session() -> None:
     second = start(experiments, Count(1), page="regularisers")
     until(lambda: second.job.status == "finished")
     assert experiments.get("training") is first
-
-
-def test_a_discarded_experiment_is_forgotten() -> None:
-    experiments = SessionExperiments()
-    experiments.discard("training")
-    start(experiments, Count(10**6))
-    experiments.discard("training")
-    assert experiments.get("training") is None
-    until(lambda: not job_threads())
 
 
 def test_a_cancelled_experiment_is_in_progress_until_its_last_step_is_done() -> None:
@@ -134,17 +121,11 @@ def used_memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 ENDS: dict[str, Callable[[Count, SessionExperiments], object]] = {
     "fail": lambda count, _: setattr(count, "n", -1),
     "finish": lambda count, _: count.gate.release(count.n),
-    "cancel": lambda _, experiments: cancel(experiments),
+    "cancel": lambda _, experiments: experiments._experiments["training"].job.cancel(),
     "discard": lambda _, experiments: experiments.discard("training"),
     "disconnect": lambda _, experiments: experiments.disconnect(),
     "forget": lambda _, experiments: experiments._experiments.clear(),
 }
-
-
-def cancel(experiments: SessionExperiments) -> None:
-    experiment = experiments.get("training")
-    assert experiment is not None
-    experiment.job.cancel()
 
 
 @pytest.mark.parametrize(("end", "paused"), [*((end, False) for end in ENDS), *((end, True) for end in list(ENDS)[2:])])
@@ -152,7 +133,7 @@ def test_an_experiment_releases_its_memory_however_it_ends(
     end: str, paused: bool, used_memory: Callable[[], int]
 ) -> None:
     experiments, count = SessionExperiments(), Count(9, free=False)
-    job = start(experiments, count, MemoryReservation(60)).job
+    job = start(experiments, count, n_bytes=60).job
     if paused:
         job.pause()
     assert (job.status, used_memory()) == ("paused" if paused else "running", 60)
@@ -162,22 +143,23 @@ def test_an_experiment_releases_its_memory_however_it_ends(
 
 @pytest.mark.parametrize(("end", "calls"), [("discard", []), ("cancel", ["cancelled"]), ("disconnect", ["cancelled"])])
 def test_nothing_comes_of_a_discarded_experiment(end: str, calls: list[JobStatus]) -> None:
-    experiments, count, ends = SessionExperiments(), Count(9, free=False), list[JobStatus]()
-    experiments.start("training", creator(count, lambda _, status: ends.append(status)))
-    until(lambda: count.thread is not None)
+    experiments, count, ends = SessionExperiments(), Count(9, free=False), list[tuple[Count, JobStatus]]()
+    experiments.discard("training")  # there is none yet
+    start(experiments, count, ends=ends)
     ENDS[end](count, experiments)
     until(lambda: not job_threads())
-    assert ends == calls
+    assert (experiments.get("training") is None) == (end == "discard")
+    assert [status for _, status in ends] == calls
 
 
 def test_an_experiment_without_memory_is_refused_and_lets_others_run(used_memory: Callable[[], int]) -> None:
     sessions = [SessionExperiments() for _ in range(3)]
-    start(sessions[0], Count(9, free=False), MemoryReservation(60)).job.pause()
-    refused = start(sessions[1], Count(9, free=False), MemoryReservation(41))
+    start(sessions[0], Count(9, free=False), n_bytes=60).job.pause()
+    refused = start(sessions[1], Count(9, free=False), n_bytes=41)
     until(lambda: refused.job.status == "failed")
     assert refused.job.error.startswith("This server holds as many visitors' weights as it can right now; ")
     assert (refused.computation, used_memory()) == (None, 60)
-    start(sessions[2], Count(9, free=False), MemoryReservation(40))
+    start(sessions[2], Count(9, free=False), n_bytes=40)
     assert used_memory() == 100
     for session in sessions:
         session.disconnect()
@@ -244,12 +226,9 @@ def script() -> None:
     experiment_buttons.follow(view, "training")
 
 
-def open_script() -> AppTest:
-    return AppTest.from_function(script, default_timeout=20).run()
-
-
-def status(app: AppTest) -> str:
-    (text,) = working(app).text
+def shown_status(app: AppTest | None = None) -> str:
+    """What the page shows when it is drawn again; without an app, in a new tab."""
+    (text,) = working((app or AppTest.from_function(script, default_timeout=20)).run()).text
     return str(text.value)
 
 
@@ -272,26 +251,25 @@ def start_in_session(count: Count) -> None:
 
 
 def test_a_page_finds_its_experiment_again() -> None:
-    app, count = open_script(), Count(2, free=False)
-    assert status(app) == "nothing"
+    app, count = AppTest.from_function(script, default_timeout=20), Count(2, free=False)
+    assert shown_status(app) == "nothing"
     start_in_session(count)
-    assert status(app.run()) == "running"
-    assert status(open_script()) == "running"
+    assert [shown_status(app), shown_status()] == ["running", "running"]
     count.gate.release(2)
     until(lambda: not job_threads())
-    assert status(app.run()) == "finished"
+    assert shown_status(app) == "finished"
 
 
 def test_a_broken_connection_ends_an_experiment_which_is_found_again() -> None:
-    app = open_script()
+    app = AppTest.from_function(script, default_timeout=20).run()
     for _ in range(2):  # who comes back starts another one
         count = Count(10**9)
         start_in_session(count)
-        assert status(app.run()) == "running"
+        assert shown_status(app) == "running"
         clear_session_resource_cache(SESSION)  # as the server does when a tab is closed, or its connection broke
         until(lambda: not job_threads())
         assert count.done < 10**9
-        assert status(app.run()) == "cancelled"
+        assert shown_status(app) == "cancelled"
     experiment = app.session_state[EXPERIMENTS].get("training")
     assert experiment.disconnected
     assert cancelled_clause(experiment) == "The connection to your browser broke, and the run was cancelled"

@@ -4,18 +4,18 @@ import inspect
 from unittest.mock import Mock
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from playground.errors import InputError, TooLargeError
 from playground.model.attention import attend
 from playground.web.session import caches
 from playground.web.session.turns import Turns
-from tests.web.app_test import captions, charts, open_page, sentences
+from tests.web.app_test import captions, charts, new_page, open_page, sentences, working
 
 
 @pytest.mark.parametrize("page", ["overview", "attention", "norms", "parameters"])
 def test_a_page_asks_one_question_draws_charts_with_alt_text_and_opens_no_code(page: str) -> None:
     app = open_page(page)
-    assert not app.exception
     (title,) = app.title
     assert title.value.endswith("?")
     assert charts(app)
@@ -27,26 +27,39 @@ def test_a_page_asks_one_question_draws_charts_with_alt_text_and_opens_no_code(p
 def test_the_code_behind_attention_is_the_running_source() -> None:
     app = open_page("attention")
     app.session_state["attention_code"] = True
-    app.run()
-    assert not app.exception
+    working(app.run())
     assert inspect.getsource(attend).strip() in [code.value.strip() for code in app.code]
     assert "`playground.model.attention`" in captions(app)
 
 
-def test_numbers_are_there_when_their_table_is_opened() -> None:
+def script() -> None:
+    """A chart with its numbers."""
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from playground.web.shared import panels
+
+    panels.chart("bars", go.Figure(), caption="How to read it.", alt="bars", table=lambda: pd.DataFrame({"a": [1, 2]}))
+
+
+def test_a_charts_numbers_are_there_when_their_table_is_opened() -> None:
+    app = working(AppTest.from_function(script).run())
+    assert (list(charts(app)), captions(app), len(app.dataframe)) == (["bars"], "How to read it.", 0)
+    app.session_state["bars_open"] = True
+    (table,) = working(app.run()).dataframe
+    assert table.value["a"].tolist() == [1, 2]
+
+
+def test_the_attention_pages_numbers_are_one_row_a_query() -> None:
     app = open_page("attention")
-    assert not app.dataframe
     app.session_state["attention_pattern_open"] = True
-    app.run()
-    assert not app.exception
-    (table,) = app.dataframe
+    (table,) = working(app.run()).dataframe
     assert table.value.shape == (16, 16)
     assert table.value.to_numpy().sum() == pytest.approx(16, abs=1e-3)
 
 
 def test_several_notices_are_a_list_and_one_is_a_sentence() -> None:
-    one = open_page(n_layers="junk")
-    assert sentences(one).startswith("The link's n_layers=")
+    assert sentences(open_page(n_layers="junk")).startswith("The link's n_layers=")
     several = open_page(n_layers="junk", d_ff="junk", seed="junk")
     assert several.info[0].value.count("\n- ") == 2
 
@@ -63,14 +76,13 @@ def test_what_cannot_be_run_is_one_sentence_in_which_no_strangers_words_act(
 ) -> None:
     monkeypatch.setattr(caches, "run_sentence", Mock(side_effect=problem))
     app = open_page("attention")
-    assert not app.exception
     assert [error.value for error in app.error] == [shown]
     assert not charts(app)
 
 
 def test_a_programming_error_is_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "run_sentence", Mock(side_effect=ValueError("no broadcast")))
-    app = open_page("attention")
+    app = new_page("attention").run()
     assert len(app.exception) == 1, "it goes to the log; what a visitor reads is streamlit_app.py's sentence"
     assert not app.error
 
@@ -79,7 +91,6 @@ def test_a_busy_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "TURNS", Turns(n=1, timeout=0.01))
     with caches.TURNS.take():
         app = open_page("attention", text="a sentence that nobody has run before")
-    assert not app.exception
     assert len(app.error) == 1
 
 
@@ -89,5 +100,4 @@ def test_padding_is_counted_beside_the_tokens() -> None:
 
 
 def test_changed_text_is_told() -> None:
-    app = open_page(text="bell\x07")
-    assert "Control characters were replaced by spaces." in sentences(app)
+    assert "Control characters were replaced by spaces." in sentences(open_page(text="bell\x07"))

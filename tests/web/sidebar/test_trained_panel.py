@@ -1,10 +1,8 @@
 """What was trained in a session, on every page: its numbers, its shape, its tokens, its session, and nobody else's."""
 
 import gc
-import threading
 import weakref
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +10,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from streamlit.runtime.caching.cache_resource_api import clear_session_cache
+from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace
 from playground.model import causal_mask
-from playground.runs import encoder_run
 from playground.runs.encoder_run import Run
 from playground.training.after import trained_network
 from playground.training.after.trained_network import TrainedNetwork
@@ -29,22 +26,27 @@ from playground.web.session import caches, memory_budget, trained_slot
 from playground.web.session.trained_slot import SLOT, TrainedSlot, recognised_settings
 from playground.web.sidebar import trained_panel
 from tests.training.after.test_trained_network import CONFIG, trained, trainer
-from tests.web.app_test import SESSION, array, captions, charts, new_page, open_page, press, prose, sentences, working
-from tests.web.choices.test_choices import SWITCHES, WORDS
+from tests.web.app_test import (
+    PAGES,
+    SESSION,
+    array,
+    captions,
+    charts,
+    choose,
+    locked,
+    new_page,
+    open_page,
+    press,
+    prose,
+    sentences,
+    values,
+    widgets,
+    working,
+)
 from tests.web.choices.test_link import values_of_the_sidebar
 from tests.web.sidebar.test_upload_panel import upload
 
-ROOT = Path(__file__).resolve().parents[3]
-
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 KINDS = ("reverse", "characters", "seq2seq-reverse")
-
-
-@pytest.fixture(autouse=True)
-def _new_visitor() -> Iterator[None]:
-    clear_session_cache(SESSION)
-    yield
-    clear_session_cache(SESSION)
 
 
 def put(app: AppTest, one: TrainedNetwork) -> AppTest:
@@ -53,10 +55,6 @@ def put(app: AppTest, one: TrainedNetwork) -> AppTest:
         app.session_state[SLOT] = TrainedSlot()
     app.session_state[SLOT].put(one)
     return working(app.run())
-
-
-def choose(app: AppTest, weights: str = "trained here") -> AppTest:
-    return working(app.segmented_control(key="weights").set_value(weights).run())
 
 
 def opened(one: TrainedNetwork, page: str = "overview", *, example: bool = True, **query: str) -> AppTest:
@@ -71,14 +69,7 @@ def shown_pattern(app: AppTest) -> Any:
 
 
 def switch(app: AppTest, key: str = "untrained") -> AppTest:
-    return working(app.toggle(key=key).set_value(not app.toggle(key=key).value).run())
-
-
-def shape(app: AppTest) -> dict[str, Any]:
-    """The architecture, as the widgets stand."""
-    values: dict[str, Any] = {key: app.select_slider(key=key).value for key in SIZES}
-    values |= {key: app.segmented_control(key=key).value for key in WORDS}
-    return values | {key: app.toggle(key=key).value for key in SWITCHES}
+    return choose(app, **{key: not values(app, key)[key]})
 
 
 def patterns(encoder: Encoder, one: TrainedNetwork) -> torch.Tensor:
@@ -142,48 +133,39 @@ def test_a_table_from_before_training_is_called_random() -> None:
 def test_its_shape_is_locked_and_its_tokens_are_its_own() -> None:
     one = trained()
     app = opened(one, n_layers="5", d_model="32", n_heads="8", tokenizer="char", causal="true", seed="5")
-    assert shape(app) == {key: getattr(one.config, key) for key in ARCHITECTURE}
-    assert all(app.select_slider(key=key).disabled for key in SIZES)
-    assert all(app.segmented_control(key=key).disabled for key in WORDS)
-    assert all(app.toggle(key=key).disabled for key in SWITCHES)
-    assert "tokenizer" not in {each.key for each in app.segmented_control}
-    assert not app.toggle(key="causal").disabled
-    assert app.toggle(key="causal").value is True
-    assert (app.number_input(key="seed").value, app.number_input(key="seed").disabled) == (one.recipe.seed, True)
+    assert values(app) == {key: getattr(one.config, key) for key in ARCHITECTURE}
+    assert "tokenizer" not in widgets(app)
+    assert values(app, "causal", "seed") == {"causal": True, "seed": one.recipe.seed}
+    assert locked(app) == {*ARCHITECTURE, "seed"}
 
 
 def test_the_visitors_own_shape_comes_back() -> None:
-    app = put(
-        open_page(weights="random", n_layers="5", d_model="32", n_heads="8", tokenizer="char", norm="rms", seed="7"),
-        trained("characters"),
-    )
-    own = shape(app)
-    choose(app)
-    assert shape(app) != own
-    assert app.toggle(key="causal").value is True
+    app = open_page(weights="random", n_layers="5", d_model="32", n_heads="8", tokenizer="char", norm="rms", seed="7")
+    put(app, trained("characters"))
+    own = values(app, *ARCHITECTURE, "tokenizer", "causal", "seed")
+    choose(app, weights="trained here")
+    assert values(app) != {key: own[key] for key in ARCHITECTURE}
+    assert values(app, "causal", "seed") == {"causal": True, "seed": 0}
     for weights, seed in (("minilm", 7), ("trained here", 0), ("random", 7)):
-        assert choose(app, weights).number_input(key="seed").value == seed
-    assert shape(app) == own
-    assert app.segmented_control(key="tokenizer").value == "char"
-    assert app.toggle(key="causal").value is False
+        assert values(choose(app, weights=weights), "seed") == {"seed": seed}
+    assert values(app, *own) == own
     assert not sentences(app)
 
 
 def test_a_causal_switch_moved_elsewhere_is_left_alone() -> None:
     app = put(open_page(), trained("characters"))
     switch(app, "causal")
-    choose(app, "random")
-    assert app.toggle(key="causal").value is True
-    switch(choose(choose(app), "minilm"), "causal")
-    assert choose(app, "random").toggle(key="causal").value is False
+    assert values(choose(app, weights="random"), "causal") == {"causal": True}
+    switch(choose(choose(app, weights="trained here"), weights="minilm"), "causal")
+    assert values(choose(app, weights="random"), "causal") == {"causal": False}
 
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_where_the_next_character_is_learnt_the_mask_is_the_trainings(causal: bool) -> None:
     one = trained_network.from_trainer(trainer(task="characters", causal=causal))
     app = opened(one, "attention", causal=str(not causal))
-    assert app.toggle(key="causal").disabled
-    assert app.toggle(key="causal").value is causal
+    assert "causal" in locked(app)
+    assert values(app, "causal") == {"causal": causal}
 
 
 def test_the_sidebar_says_what_was_learnt() -> None:
@@ -196,66 +178,54 @@ def test_the_sidebar_says_what_was_learnt() -> None:
 
 
 def test_an_unknown_text_is_told_and_stays_until_the_button_is_pressed() -> None:
-    app = choose(put(open_page(), trained()))
+    app = choose(put(open_page(), trained()), weights="trained here")
     assert "knows no token of this sentence" in sentences(app)
     assert ":orange-badge[not a token known] It knows `a` `b` `c` `d` `e` `f` `g` `h` `i` `j`." in captions(app)
-    assert app.text_area(key="text").value == DEFAULT_TEXT
-    app.text_area(key="text").set_value("a x b y").run()
+    assert values(app, "text") == {"text": DEFAULT_TEXT}
+    choose(app, text="a x b y")
     assert "2 of 4 tokens are unknown to it and read as [UNK]." in captions(app)
     assert not sentences(app)
     press(app, trained_panel.EXAMPLE)
-    assert app.text_area(key="text").value == trained().example
+    assert values(app, "text") == {"text": trained().example}
     assert "unknown to it" not in captions(app)
     assert trained_panel.EXAMPLE not in {button.key for button in app.button}
 
 
 def test_a_text_is_read_letter_by_letter_where_letters_were_learnt() -> None:
-    app = opened(trained("characters"), example=False)
-    app.text_area(key="text").set_value("it's ñ").run()
+    app = choose(opened(trained("characters"), example=False), text="it's ñ")
     assert "1 of 6 tokens are unknown to it and read as [UNK]. It knows 95 characters." in captions(app)
     assert "6 tokens · 2 layers × 2 heads" in captions(app)
 
 
 def test_a_text_that_is_too_long_is_cut_and_an_empty_one_asks_for_a_sentence() -> None:
-    app = opened(trained(), example=False)
-    app.text_area(key="text").set_value("a b " * 20).run()
+    app = choose(opened(trained(), example=False), text="a b " * 20)
     assert "The sentence is cut after 20 tokens; 20 more are left out." in sentences(app)
-    app.text_area(key="text").set_value("  \n ").run()
-    assert not app.exception
-    assert "Type a sentence in the sidebar" in sentences(app)
+    assert "Type a sentence in the sidebar" in sentences(choose(app, text="  \n "))
 
 
 # --- nothing trained yet
 
 
-@pytest.mark.parametrize("page", ["overview", "training", "encoder_decoder"])
+@pytest.mark.parametrize("page", ["overview", "attention", "training", "encoder_decoder"])
 def test_a_link_opens_on_random_weights_of_its_shape(page: str) -> None:
     app = open_page(page, weights="trained here", untrained="true", d_model="64", n_heads="4", n_layers="3")
-    assert not app.exception
-    assert "A link can't carry what was trained, so these are random weights of the same architecture" in "\n".join(
-        (sentences(app), *(notice.value for notice in app.info))
-    )
+    assert "A link can't carry what was trained, so these are random weights of the same architecture" in sentences(app)
     assert "Nothing was trained in this session yet." in captions(app)
-    assert app.segmented_control(key="weights").value == "trained here"
-    assert not app.select_slider(key="d_model").disabled
-    assert "trained here:" not in captions(app)
-
-
-def test_what_is_random_is_called_random() -> None:
-    app = open_page("attention", weights="trained here", n_layers="3", d_model="64", n_heads="4")
-    assert "3 layers × 4 heads" in captions(app)
     assert ":orange-badge[random weights]" in captions(app)
-    assert "untrained" not in {toggle.key for toggle in app.toggle}
+    assert "trained here:" not in captions(app)
+    assert values(app, "weights", "n_layers") == {"weights": "trained here", "n_layers": 3}
+    assert not {*ARCHITECTURE, "seed"} & locked(app)
+    assert "untrained" not in widgets(app)
 
 
 def test_by_hand_it_is_chosen_without_a_sentence_about_links() -> None:
-    app = choose(open_page())
+    app = choose(open_page(), weights="trained here")
     assert not sentences(app)
     assert "Nothing was trained in this session yet." in captions(app)
 
 
 def test_what_is_trained_later_shows_at_the_next_look() -> None:
-    app = choose(open_page("attention"))
+    app = choose(open_page("attention"), weights="trained here")
     assert "trained here: Reverse" in captions(put(app, trained()))
     assert "trained here: Sort" in captions(put(app, trained("sort")))
 
@@ -337,6 +307,7 @@ def another_visitor() -> None:
     from playground.web.session import caches
 
     for compute in (
+        lambda: caches.encoder("0" * 64, ModelConfig(vocab_size=5), 0),
         lambda: caches.encoder("trained-0", ModelConfig(vocab_size=5), 0),
         lambda: caches.tokenizer(caches.TextKey("trained-0", 0, 5, ("a",))),
         lambda: caches.encoder("initial-0", ModelConfig(vocab_size=5), 0),
@@ -347,9 +318,10 @@ def another_visitor() -> None:
             st.error(str(error))
 
 
-def test_what_others_trained_is_nobody_elses() -> None:
-    errors = AppTest.from_function(another_visitor).run().error
-    assert [error.value for error in errors] == [trained_slot.NOT_IN_SESSION] * 3
+def test_what_others_trained_or_opened_is_nobody_elses() -> None:
+    upload, *networks = (error.value for error in AppTest.from_function(another_visitor).run().error)
+    assert "not open in your session" in upload
+    assert networks == [trained_slot.NOT_IN_SESSION] * 3
 
 
 def fresh(**changes: Any) -> TrainedNetwork:
@@ -357,19 +329,15 @@ def fresh(**changes: Any) -> TrainedNetwork:
     return trained_network.from_trainer(trainer(**changes))
 
 
-def test_everything_is_freed_with_the_session() -> None:
-    gc.collect()
-    n_before = len(memory_budget.memory_users())
+def test_everything_is_freed_with_the_session(n_memory_users: Callable[[], int]) -> None:
     one = fresh()
     seen, encoder = weakref.ref(one), weakref.ref(one.encoder)
     app = opened(one, "attention")
     switch(app)
-    assert len(memory_budget.memory_users()) == n_before + 1
+    assert n_memory_users() == 1
     del app, one
-    clear_session_cache(SESSION)
-    gc.collect()
-    assert (seen(), encoder()) == (None, None)
-    assert len(memory_budget.memory_users()) == n_before
+    clear_session_resource_cache(SESSION)
+    assert (n_memory_users(), seen(), encoder()) == (0, None, None)
 
 
 def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
@@ -385,29 +353,13 @@ def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
     assert "trained here: Reverse, 4 steps" in captions(switch(app))
 
 
-def test_nothing_of_it_is_computed_for_other_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[Run] = []
-    real = encoder_run.run
-
-    def recorded(*args: Any, **kwargs: Any) -> Run:
-        runs.append(real(*args, **kwargs))
-        return runs[-1]
-
-    monkeypatch.setattr(caches, "run", recorded)
+def test_nothing_of_it_is_computed_for_other_sessions(passes: list[tuple[Encoder, Run]]) -> None:
     app = opened(trained(), "attention")
     app.run()
-    n_runs = len(runs)
-    clear_session_cache(SESSION)
+    n_passes = len(passes)
+    clear_session_resource_cache(SESSION)
     app.run()
-    assert len(runs) == n_runs + 1, "the run was still cached somewhere else"
-
-
-def test_a_thread_may_put_a_network_there_without_a_session() -> None:
-    slot = TrainedSlot()
-    thread = threading.Thread(target=slot.put, args=(trained(),))
-    thread.start()
-    thread.join()
-    assert slot.trained is trained()
+    assert len(passes) == n_passes + 1, "the run was still cached somewhere else"
 
 
 def test_a_server_that_is_full_keeps_the_network_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,25 +419,25 @@ def test_its_file_opens_among_the_visitors_own_weights_too(task: str) -> None:
     app = upload(open_page("attention", weights="mine", text="a b c"), trained_network.save(one))
     assert "can't be used" not in sentences(app)
     assert "the playground's own names" in captions(app)
-    for key in ("d_model", "n_layers", "d_ff"):
-        assert app.select_slider(key=key).value == getattr(one.config, key)
-        assert app.select_slider(key=key).disabled
+    sizes = {key: getattr(one.config, key) for key in ("d_model", "n_layers", "d_ff")}
+    assert values(app, *sizes) == sizes
+    assert sizes.keys() <= locked(app)
     assert "3 tokens · 2 layers" in captions(app)
 
 
 # --- values that go together
 
 
-@given(values=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))
-def test_any_settings_go_together_with_it(values: dict[str, Any], task: str, asked: set[str]) -> None:
+@given(chosen=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))
+def test_any_settings_go_together_with_it(chosen: dict[str, Any], task: str, asked: set[str]) -> None:
     one = trained(task)
-    own, values = recognised_settings(one), values | {"weights": "trained here"}
-    settled, notices = settle(values, asked, recognised=own)
+    own, chosen = recognised_settings(one), chosen | {"weights": "trained here"}
+    settled, notices = settle(chosen, asked, recognised=own)
     assert settle(settled, asked, recognised=own) == (settled, [])
     assert model_config(settled, one.config.vocab_size) == one.config
     assert task != "characters" or settled["causal"] is True
     assert settled["seed"] == one.recipe.seed
-    free = {key: values[key] for key in ("text", "tokenizer", "vocab_size", "untrained")}
+    free = {key: chosen[key] for key in ("text", "tokenizer", "vocab_size", "untrained")}
     assert {key: settled[key] for key in free} == free
     assert not [notice for notice in notices if "sentence" not in notice]
     away, _ = settle(settled | {"weights": "random"})

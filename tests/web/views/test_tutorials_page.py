@@ -10,8 +10,7 @@ from playground.tutorials.catalogue import TUTORIALS
 from playground.tutorials.table import NAMES, table
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT
 from playground.web.shared.navigation import pages
-from tests.web.app_test import array, captions, charts, open_page, sentences
-from tests.web.choices.test_choices import press, sidebar
+from tests.web.app_test import array, captions, charts, open_page, press, sentences, values
 
 LETTERS = list(NAMES)
 
@@ -86,7 +85,7 @@ def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None
     app = press(open_page("tutorials", tutorials_letter=letter, seed="3"), "tutorials_open_overview")
     assert not app.exception
     preset = PRESETS[NAMES[letter]]
-    assert sidebar(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}
+    assert values(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}
     assert app.segmented_control(key="weights").value == "random"
     assert app.number_input(key="seed").value == 3
     assert app.text_area(key="text").value == (preset.text or DEFAULT_TEXT)

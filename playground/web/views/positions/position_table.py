@@ -12,7 +12,7 @@ from playground.model.positions import sinusoids, wavelengths
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_setup
+from playground.web.choices.setup import current_setup, is_random
 from playground.web.session import caches
 from playground.web.shared import panels
 
@@ -36,7 +36,7 @@ def load_rows() -> Array:
 def show_table(run: Run) -> None:
     """The table that the model uses, and what kind of table it is."""
     rows = load_rows()
-    random = run.config.positions == "learned" and current_setup().is_random
+    random = run.config.positions == "learned" and is_random(current_setup().weights)
     caution = " Its numbers are random: nothing is trained yet." if random else ""
     st.markdown(
         "Attention by itself treats the tokens as a set: it does not know their order. A position table can add the "

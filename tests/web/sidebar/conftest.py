@@ -1,0 +1,47 @@
+"""What the tests of uploads and of trained networks share."""
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from streamlit.runtime.caching import clear_session_resource_cache
+
+from playground import Encoder
+from playground.runs import encoder_run
+from playground.runs.encoder_run import Run
+from playground.web.session import caches, memory_budget
+from tests.web.app_test import SESSION
+
+
+@pytest.fixture(autouse=True)
+def _new_visitor() -> Iterator[None]:
+    """Nothing is cached for the session, before the test or after."""
+    clear_session_resource_cache(SESSION)
+    yield
+    clear_session_resource_cache(SESSION)
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Encoder, Run]]:
+    """Every forward pass of the app from now on: the encoder and what it did."""
+    made: list[tuple[Encoder, Run]] = []
+
+    def recorded(encoder: Encoder, *args: Any, **kwargs: Any) -> Run:
+        made.append((encoder, encoder_run.run(encoder, *args, **kwargs)))
+        return made[-1][1]
+
+    monkeypatch.setattr(caches, "run", recorded)
+    return made
+
+
+@pytest.fixture
+def n_memory_users() -> Callable[[], int]:
+    """How many more uploads and networks take memory than before the test."""
+
+    def count() -> int:
+        gc.collect()
+        return len(memory_budget.memory_users())
+
+    before = count()
+    return lambda: count() - before
