@@ -11,8 +11,21 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from playground.text import characters
+
 SESSION = "test session id"
 """What AppTest calls every session."""
+
+SMALL = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "2", "d_ff": "32",
+         "positions": "sinusoidal"}  # fmt: skip
+"""A link to a small encoder with random weights."""
+
+SMALL_CONFIG: dict[str, Any] = {
+    "vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32,
+    "positions": "sinusoidal", "norm_eps": 1e-12, "activation": "gelu", "scale_embeddings": False,
+    "embedding_norm": True, "n_segments": 2,
+}  # fmt: skip
+"""The configuration behind SMALL; what the link does not name is the trained model's."""
 
 _MAIN = Path(__file__).resolve().parents[2] / "playground" / "web" / "app.py"
 
@@ -64,6 +77,16 @@ def captions(app: AppTest) -> str:
 def prose(app: AppTest) -> str:
     """What the markdown says."""
     return "\n".join(text.value for text in app.markdown)
+
+
+def words(app: AppTest) -> str:
+    """What captions and markdown say."""
+    return f"{captions(app)}\n{prose(app)}"
+
+
+def formulas(app: AppTest) -> list[str]:
+    """The formulas, as they are written in TeX."""
+    return [formula.value.strip("$\n") for formula in app.latex]
 
 
 def working(app: AppTest) -> AppTest:

@@ -11,23 +11,20 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy, rollout
 from playground.figures.theme import token_labels
-from playground.presets import PRESETS
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from playground.web.choices.params import write
 from playground.web.components.head_lines import head_lines
-from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web import app_test
+from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences
 
-SMALL = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "3", "d_ff": "32",
-         "positions": "sinusoidal", "seed": "7"}  # fmt: skip
+SMALL = {**app_test.SMALL, "n_layers": "3", "seed": "7"}
 TEXT = "a cat sat\na <b>rather</b> longer cat"
 
 
 def computed(sentence: int = 0, *, causal: bool = False, **changes: Any) -> Run:
     """The run behind SMALL, made without the app."""
-    small = {"vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 32,
-             "positions": "sinusoidal"}  # fmt: skip
-    config = ModelConfig(**{**vars(PRESETS["minilm-l6"].config), **small, **changes})
+    config = ModelConfig(**SMALL_CONFIG | {"n_layers": 3} | changes)
     return run(Encoder(config, 7), characters().encode_batch(TEXT.split("\n")), sentence, causal=causal)
 
 
