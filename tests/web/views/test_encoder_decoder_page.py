@@ -14,7 +14,7 @@ from playground.runs.pair_run import PairRun, run_pair
 from playground.text import characters
 from playground.web.choices.params import DEFAULT_TARGET
 from tests.web import app_test
-from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences
+from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, working
 
 SMALL = {**app_test.SMALL, "n_layers": "3", "seed": "7"}
 TEXT, TARGET = "a cat sat\na <b>rather</b> longer cat", "een kat\neen <i>kat</i> zat"
@@ -23,9 +23,7 @@ VOCABULARY = characters().vocab_size
 
 def page(**query: str) -> AppTest:
     """The page under a link, without anything gone wrong."""
-    app = open_page("encoder_decoder", **query)
-    assert not app.exception
-    return app
+    return working(open_page("encoder_decoder", **query))
 
 
 def small(**query: str) -> AppTest:

@@ -16,7 +16,7 @@ from playground.text import characters
 from playground.web.choices.params import DEFAULT_TEXT
 from playground.web.server.settings import settings
 from playground.weights import checkpoint
-from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, words
+from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, words, working
 
 SMALL = {
     "weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "d_ff": "32", "text": "abcd",
@@ -32,8 +32,7 @@ PARTS = ["whole layer", "attention", "feed-forward", "norms", "stream"]
 
 
 def page(**query: str) -> AppTest:
-    app = open_page("gradient_flow", **query)
-    assert not app.exception
+    app = working(open_page("gradient_flow", **query))
     assert not app.error
     return app
 
@@ -235,8 +234,7 @@ def test_a_long_sentence_is_cut() -> None:
 
 def test_encoders_too_large_are_refused_with_the_number_of_layers_that_fits() -> None:
     shape = {"weights": "random", "d_model": "1024", "n_heads": "16", "d_ff": "4096"}
-    app = open_page("gradient_flow", **shape, gradient_layers="48")
-    assert not app.exception
+    app = working(open_page("gradient_flow", **shape, gradient_layers="48"))
     assert f"this server runs at most {settings().max_parameters:,}" in sentences(app)
     fits = int(re.search(r": (\d+) layers of this shape would fit", sentences(app)).group(1))  # type: ignore[union-attr]
     vocab_size = checkpoint.load("minilm")[1].vocab_size
@@ -252,8 +250,7 @@ def test_tables_and_code_open() -> None:
     for table in ("gradient_by_layer", "gradient_lengths", "gradient_by_depth"):
         app.session_state[f"{table}_open"] = True
     app.session_state["gradient_flow_code"] = True
-    app.run()
-    assert not app.exception
+    working(app.run())
     by_layer_table, lengths, by_depth = (frame.value for frame in app.dataframe)
     for name, norms in lines(app).items():
         np.testing.assert_array_equal(by_layer_table[name], norms)

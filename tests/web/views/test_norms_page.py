@@ -13,7 +13,7 @@ from playground.text import characters
 from playground.web.choices.params import DEFAULT_TEXT, write
 from playground.weights import checkpoint
 from tests.web import app_test
-from tests.web.app_test import SMALL_CONFIG, array, charts, formulas, sentences, words
+from tests.web.app_test import SMALL_CONFIG, array, charts, formulas, sentences, words, working
 
 SMALL: dict[str, Any] = dict(app_test.SMALL)
 VIEWS = {
@@ -171,8 +171,7 @@ def test_tables_and_code_open(view: str) -> None:
     app = open_page(norms_view=view)  # its sentence has the same word twice
     for key in (*(f"{table}_open" for table in tables), "norms_code"):
         app.session_state[key] = True
-    app.run()
-    assert not app.exception
+    working(app.run())
     assert len(app.dataframe) == len(tables)
     assert list(app.dataframe[0].value.index) == list(range(7))
     assert "def lengths(run: Run)" in app.code[0].value

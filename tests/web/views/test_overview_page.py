@@ -15,15 +15,14 @@ from playground.text import words
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, write
 from playground.web.server.settings import settings
 from playground.weights.checkpoint import load
-from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web.app_test import array, captions, charts, open_page, sentences, working
 
 C_BATCH = "tutorial C: 30 × 200"
 CHARTS = {"overview_attention", "overview_norms", "overview_parameters"}
 
 
 def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
-    app = open_page()
-    assert not app.exception
+    app = working(open_page())
     assert sentences(app) == ""
     encoder, tokenizer = load("minilm")
     expected = run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
@@ -44,8 +43,7 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_runs_or_says_why_not(name: str, page: str) -> None:
     config = PRESETS[name].config
-    app = open_page(page, weights="random", **{key: write(getattr(config, key)) for key in ARCHITECTURE})
-    assert not app.exception
+    app = working(open_page(page, weights="random", **{key: write(getattr(config, key)) for key in ARCHITECTURE}))
     vocab_size = PRESETS["minilm-l6"].config.vocab_size  # a preset brings its architecture, not its vocabulary
     refused = count_parameters(replace(config, vocab_size=vocab_size)).total > settings().max_parameters
     assert bool(app.error) == refused
@@ -75,8 +73,7 @@ def test_every_preset_runs_or_says_why_not(name: str, page: str) -> None:
     ids=lambda query: "-".join(query),
 )  # fmt: skip
 def test_every_chart_is_drawn_on_odd_texts_and_architectures(query: dict[str, str]) -> None:
-    app = open_page(**query)
-    assert not app.exception
+    app = working(open_page(**query))
     assert not app.error
     assert charts(app).keys() == CHARTS
 
@@ -86,16 +83,14 @@ def test_every_chart_is_drawn_on_odd_texts_and_architectures(query: dict[str, st
 )
 @pytest.mark.parametrize("text", ["", "  \n \n"])
 def test_without_a_sentence_a_page_asks_for_one(text: str, page: str) -> None:
-    app = open_page(page, text=text)
-    assert not app.exception
+    app = working(open_page(page, text=text))
     assert len(app.info) == 1
     assert not charts(app)
 
 
 @pytest.mark.parametrize("page", ["overview", "attention", "norms", "positions", "step_by_step"])
 def test_a_model_over_the_budget_is_refused_in_one_sentence(page: str) -> None:
-    app = open_page(page, weights="random", n_layers="96", d_model="4096", n_heads="32")
-    assert not app.exception
+    app = working(open_page(page, weights="random", n_layers="96", d_model="4096", n_heads="32"))
     (error,) = app.error
     assert "Parameters page" in error.value
     assert not charts(app)
@@ -104,8 +99,7 @@ def test_a_model_over_the_budget_is_refused_in_one_sentence(page: str) -> None:
 @pytest.mark.parametrize("length", [2_000, 100_000])
 def test_a_long_text_is_cut_with_a_notice_that_counts_right(length: int) -> None:
     text = "ab " * (length // 3)
-    app = open_page(text=text)
-    assert not app.exception
+    app = working(open_page(text=text))
     n_tokens = len(text[:2_000].split()) + 2
     assert "after 256 tokens" in sentences(app)
     assert f"{n_tokens - 256} more" in sentences(app)
@@ -124,8 +118,7 @@ def test_shapes_are_listed_only_when_their_panel_is_open() -> None:
 
 
 def test_the_trained_models_shapes_are_those_of_its_trace() -> None:
-    app = open_page(overview_shapes="true", text=f"{DEFAULT_TEXT}\nShort.")
-    assert not app.exception
+    app = working(open_page(overview_shapes="true", text=f"{DEFAULT_TEXT}\nShort."))
     encoder, tokenizer = load("minilm")
     batch, trace = tokenizer.encode_batch([DEFAULT_TEXT, "Short."]), Trace()
     encoder(batch.ids, batch.mask, trace)
@@ -143,8 +136,9 @@ def test_the_trained_models_shapes_are_those_of_its_trace() -> None:
 def test_tutorial_cs_own_batch_under_its_preset() -> None:
     config = PRESETS["tutorial-c"].config
     query = {key: write(getattr(config, key)) for key in ARCHITECTURE}
-    app = open_page(weights="random", tokenizer="word", overview_shapes="true", overview_batch=C_BATCH, **query)
-    assert not app.exception
+    app = working(
+        open_page(weights="random", tokenizer="word", overview_shapes="true", overview_batch=C_BATCH, **query)
+    )
     expected = shapes(Encoder(config, seed=None).config, 30, 200)
     shown = app.dataframe[0].value
     steps = list(zip(shown["intermediate"], shown["shape"], strict=True))
@@ -166,7 +160,8 @@ def test_the_masks_shape_is_the_sidebars(causal: str, mask: str) -> None:
 
 @pytest.mark.parametrize(("positions", "ids"), [("learned", "(30, 64)"), ("none", "(30, 200)")])
 def test_a_batch_longer_than_the_position_table_is_cut_with_a_notice(positions: str, ids: str) -> None:
-    app = open_page(weights="random", overview_shapes="true", overview_batch=C_BATCH, max_len="64", positions=positions)
-    assert not app.exception
+    app = working(
+        open_page(weights="random", overview_shapes="true", overview_batch=C_BATCH, max_len="64", positions=positions)
+    )
     assert ("(max_len)" in captions(app)) == (positions == "learned")
     assert app.dataframe[0].value.set_index("intermediate").loc["ids", "shape"] == ids

@@ -243,8 +243,7 @@ def test_tables_and_code_open(view: str) -> None:
     for table in tables:
         app.session_state[f"{table}_open"] = True
     app.session_state["positions_code"] = True
-    app.run()
-    assert not app.exception
+    working(app.run())
     assert not app.error
     assert len(app.dataframe) == len(tables)
     assert app.dataframe[0].value.shape == (128, 256)
