@@ -1,6 +1,7 @@
 """The small vectors and matrices of one attention head as pictures. Legend: T tokens, n numbers of a vector."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -30,19 +31,8 @@ def vectors(rows: Mapping[str, Array]) -> go.Figure:
     z = np.full((len(drawn), n), np.nan, dtype=np.float32)
     for row, vector in zip(z, drawn.values(), strict=True):
         row[: min(n, len(vector))] = vector[:n]
-    figure = heatmap(
-        z,
-        "%{y}, number %{x}: %{z:.6g}",
-        x=np.arange(n),
-        y=list(drawn),
-        texttemplate="%{z:.3g}",
-        xgap=1,
-        ygap=1,
-        bar=colour_bar("value"),
-        x_axis=_numbers_axis(n),
-        y_axis=_CATEGORIES,
-        **signed_colours(_largest(np.abs(z))),
-    )
+    look = {"texttemplate": "%{z:.3g}", **signed_colours(_largest(np.abs(z)))}
+    figure = _number_cells(z, "%{z:.6g}", list(drawn), bar=colour_bar("value"), **look)
     return style(figure, height=100 + 30 * len(drawn))
 
 
@@ -127,27 +117,18 @@ def drops(rows: Mapping[str, tuple[Array, Array]]) -> go.Figure:
         m = min(n, len(before))
         np.divide(after[:m], before[:m], where=before[:m] != 0, out=factors[i, :m])
         texts[i, :m] = np.stack([before[:m], after[:m]], axis=-1)
-    figure = heatmap(
-        factors,
-        "%{y}, number %{x}: %{customdata[0]:.4g} → %{customdata[1]:.4g}",
-        x=np.arange(n),
-        y=list(rows),
-        customdata=texts,
-        zmin=0,
-        zmax=max(1.0, _largest(factors)),
-        reversescale=True,
-        texttemplate="%{z:.2f}",
-        xgap=1,
-        ygap=1,
-        bar=None,
-        x_axis=_numbers_axis(n),
-        y_axis=_CATEGORIES,
-    )
+    hover = "%{customdata[0]:.4g} → %{customdata[1]:.4g}"
+    look = {"texttemplate": "%{z:.2f}", "zmin": 0, "zmax": max(1.0, _largest(factors)), "reversescale": True}
+    figure = _number_cells(factors, hover, list(rows), bar=None, customdata=texts, **look)
     return style(figure, height=100 + 34 * len(rows))
 
 
-def _numbers_axis(n: int) -> dict[str, object]:
-    return {"title": f"number in the vector, first {n}", "dtick": 1, "fixedrange": True}
+def _number_cells(z: Array, hover: str, names: list[str], *, bar: dict[str, Any] | None, **options: Any) -> go.Figure:
+    """Vectors (rows, n) as cells with gaps, a row a vector and a column a number."""
+    n = z.shape[1]
+    axis = {"title": f"number in the vector, first {n}", "dtick": 1, "fixedrange": True}
+    options |= {"x": np.arange(n), "y": names, "xgap": 1, "ygap": 1, "x_axis": axis, "y_axis": _CATEGORIES}
+    return heatmap(z, f"%{{y}}, number %{{x}}: {hover}", bar=bar, **options)
 
 
 def _largest(values: Array) -> float:

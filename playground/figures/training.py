@@ -28,13 +28,9 @@ class Evaluations:
 
 
 def loss_curves(batches: Sequence[float], evaluations: Evaluations, steps: int, n_classes: int) -> go.Figure:
-    """The loss of batches, their running mean, and the loss of both sets at every evaluation, in nats.
+    """The loss of batches, their running mean, and the loss of both sets at every evaluation so far, in nats.
 
-    Args:
-        batches: the loss of every step so far.
-        evaluations: losses so far.
-        steps: of the whole run.
-        n_classes: what is chosen from: guessing costs ln(n_classes).
+    The axis is as long as all `steps` of the run; guessing among `n_classes` costs ln(n_classes).
     """
     losses = finite(batches)
     figure = go.Figure()
@@ -74,10 +70,7 @@ def rate_curve(rates: Sequence[float], steps: int) -> go.Figure:
 def gradient_curve(norms: Sequence[float], steps: int, clip: float) -> go.Figure:
     """The gradient's norm so far, of a long run the largest of every few steps, before it is shortened to `clip`.
 
-    Args:
-        norms: of every step.
-        steps: of the whole run.
-        clip: the norm to which a longer gradient is shortened; 0: none is.
+    With `clip` 0, no gradient is shortened.
     """
     figure = go.Figure()
     values = finite(norms)

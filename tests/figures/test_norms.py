@@ -7,6 +7,7 @@ import pytest
 from playground.figures import norms as figures
 from playground.figures import palette
 from playground.figures.theme import Array
+from tests.figures.axes import titles
 
 TOKENS = ["the", "<b>x</b>", "the"]
 
@@ -33,8 +34,7 @@ def test_norms_by_layer_has_a_line_and_a_band_a_part(lengths: dict[str, Array]) 
         np.testing.assert_allclose(band.y, [*high, *low[::-1]], rtol=1e-6)
         np.testing.assert_allclose(line.customdata, np.stack([low, high], axis=1), rtol=1e-6)
         assert band.hoverinfo == "skip"
-    assert figure.layout.xaxis.title.text == "blocks passed (0 = embeddings)"
-    assert figure.layout.yaxis.title.text == "mean L2 norm"
+    assert titles(figure) == ("blocks passed (0 = embeddings)", "mean L2 norm")
     assert figure.layout.yaxis.type is None
 
 
@@ -56,7 +56,7 @@ def test_norms_by_token_shows_the_lengths_under_unique_harmless_labels(lengths: 
     assert list(heatmap.y) == [1, 2]
     assert heatmap.colorscale is None  # the theme's, light or dark
     assert (heatmap.colorbar.title.text, heatmap.colorbar.tickprefix) == ("L2 norm", None)
-    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("token", "blocks passed")
+    assert titles(figure) == ("token", "blocks passed")
 
 
 def test_nothing_breaks_on_zeros_overflow_or_a_single_token() -> None:
@@ -91,6 +91,6 @@ def test_cosines_diverge_around_zero() -> None:
         np.testing.assert_array_equal(heatmap.z, cosines)
         assert (heatmap.zmin, heatmap.zmax, heatmap.colorbar.title.text) == (-1, 1, "cosine")
         assert heatmap.colorscale == figure.layout.template.layout.colorscale.diverging
-        assert figure.layout.xaxis.title.text == figure.layout.yaxis.title.text == title
+        assert titles(figure) == (title, title)
     assert list(tokens.data[0].x) == ["the₀", "&lt;b&gt;x&lt;/b&gt;₁", "the₂"]
     assert list(layers.data[0].y) == [0, 1, 2]

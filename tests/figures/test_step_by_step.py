@@ -6,6 +6,7 @@ import pytest
 from playground.figures import palette
 from playground.figures import step_by_step as figures
 from playground.figures.theme import token_labels
+from tests.figures.axes import titles
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;"]
 T = len(TOKENS)
@@ -83,7 +84,7 @@ def test_the_matrix_leaves_masked_cells_empty_and_frames_the_query(signed: bool)
     (frame,) = figure.layout.shapes
     assert (frame.y0, frame.y1, frame.x1) == (3.5, 4.5, T - 0.5)
     assert heatmap.colorbar.title.text == "score"
-    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("key", "query")
+    assert titles(figure) == ("key", "query")
 
 
 def test_drops_are_what_the_numbers_were_multiplied_by() -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from playground.text import characters
 from playground.web.choices.params import ARCHITECTURE
 
 SESSION = "test session id"
@@ -21,6 +22,16 @@ _MAIN = _ROOT / "playground" / "web" / "app.py"
 
 PAGES = sorted(path.stem for path in (_ROOT / "pages").glob("*.py"))
 """Every page, by the name of its file."""
+SMALL = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "2", "d_ff": "32",
+         "positions": "sinusoidal"}  # fmt: skip
+"""A link to a small encoder with random weights."""
+
+SMALL_CONFIG: dict[str, Any] = {
+    "vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32,
+    "positions": "sinusoidal", "norm_eps": 1e-12, "activation": "gelu", "scale_embeddings": False,
+    "embedding_norm": True, "n_segments": 2,
+}  # fmt: skip
+"""The configuration behind SMALL; what the link does not name is the trained model's."""
 
 
 def new_page(page: str = "overview", **query: str) -> AppTest:
@@ -94,6 +105,16 @@ def captions(app: AppTest) -> str:
 def prose(app: AppTest) -> str:
     """What the markdown says."""
     return "\n".join(text.value for text in app.markdown)
+
+
+def words(app: AppTest) -> str:
+    """What captions and markdown say."""
+    return f"{captions(app)}\n{prose(app)}"
+
+
+def formulas(app: AppTest) -> list[str]:
+    """The formulas, as they are written in TeX."""
+    return [formula.value.strip("$\n") for formula in app.latex]
 
 
 def working(app: AppTest) -> AppTest:

@@ -11,30 +11,26 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy, rollout
 from playground.figures.theme import token_labels
-from playground.presets import PRESETS
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from playground.web.choices.params import write
 from playground.web.components.head_lines import head_lines
-from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web import app_test
+from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, working
 
-SMALL = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "3", "d_ff": "32",
-         "positions": "sinusoidal", "seed": "7"}  # fmt: skip
+SMALL = {**app_test.SMALL, "n_layers": "3", "seed": "7"}
 TEXT = "a cat sat\na <b>rather</b> longer cat"
 
 
 def computed(sentence: int = 0, *, causal: bool = False, **changes: Any) -> Run:
     """The run behind SMALL, made without the app."""
-    small = {"vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 32,
-             "positions": "sinusoidal"}  # fmt: skip
-    config = ModelConfig(**{**vars(PRESETS["minilm-l6"].config), **small, **changes})
+    config = ModelConfig(**SMALL_CONFIG | {"n_layers": 3} | changes)
     return run(Encoder(config, 7), characters().encode_batch(TEXT.split("\n")), sentence, causal=causal)
 
 
 def heatmap(query: dict[str, str], **more: str) -> NDArray[Any]:
     """The large heatmap under a link."""
-    app = open_page("attention", **SMALL, text=TEXT, **query, **more)
-    assert not app.exception
+    app = working(open_page("attention", **SMALL, text=TEXT, **query, **more))
     assert sentences(app) == ""
     return array(charts(app)["attention_pattern"])
 
@@ -149,8 +145,7 @@ def test_the_ranking_is_the_chosen_querys_row() -> None:
     ids=["special tokens", "one token", "markup", "scripts", "padded", "bare"],
 )
 def test_every_view_opens_on_odd_texts(query: dict[str, str], view: str) -> None:
-    app = open_page("attention", **query, attention_view=view)
-    assert not app.exception
+    app = working(open_page("attention", **query, attention_view=view))
     assert not app.error
     lines = {"attention_lines": drawn_lines(app)} if view == "lines" else {}
     assert {**charts(app), **lines}.keys() == {"attention_grid", "attention_pattern", f"attention_{view}"}
@@ -178,8 +173,7 @@ def test_the_lines_are_the_chosen_heads() -> None:
 @pytest.mark.parametrize("key", ["attention_layer", "attention_head", "attention_query"])
 def test_a_number_past_the_last_is_moved_there_with_a_sentence(key: str) -> None:
     last = {"attention_layer": 2, "attention_head": 3, "attention_query": 8}[key]
-    app = open_page("attention", **SMALL, text="a cat sat", **{key: "50"})
-    assert not app.exception
+    app = working(open_page("attention", **SMALL, text="a cat sat", **{key: "50"}))
     assert app.slider(key=key).value == last
     assert f"{key}=50" in sentences(app)
     assert app.query_params["seed"] in ("7", ["7"])
@@ -196,9 +190,8 @@ def test_a_layer_stays_within_a_model_that_shrinks() -> None:
 
 
 def test_too_many_attention_weights_are_refused_in_one_sentence() -> None:
-    app = open_page(
+    app = working(open_page(
         "attention", text="many words " * 180, weights="random", tokenizer="char", d_model="96", n_heads="96", d_ff="8",
         n_layers="6",
-    )  # fmt: skip
-    assert not app.exception
+    ))  # fmt: skip
     assert "numbers, and this server keeps at most" in app.error[0].value

@@ -10,23 +10,20 @@ from streamlit.testing.v1 import AppTest
 from playground import EncoderDecoder, ModelConfig
 from playground.accounting import count_encoder_decoder
 from playground.figures.theme import token_labels
-from playground.presets import PRESETS
 from playground.runs.pair_run import PairRun, run_pair
 from playground.text import characters
 from playground.web.choices.params import DEFAULT_TARGET
-from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web import app_test
+from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, working
 
-SMALL = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "3", "d_ff": "32",
-         "positions": "sinusoidal", "seed": "7"}  # fmt: skip
+SMALL = {**app_test.SMALL, "n_layers": "3", "seed": "7"}
 TEXT, TARGET = "a cat sat\na <b>rather</b> longer cat", "een kat\neen <i>kat</i> zat"
 VOCABULARY = characters().vocab_size
 
 
 def page(**query: str) -> AppTest:
     """The page under a link, without anything gone wrong."""
-    app = open_page("encoder_decoder", **query)
-    assert not app.exception
-    return app
+    return working(open_page("encoder_decoder", **query))
 
 
 def small(**query: str) -> AppTest:
@@ -36,8 +33,7 @@ def small(**query: str) -> AppTest:
 
 def computed(sentence: int = 0, line: int | None = None, *, target: str = TARGET, **changes: Any) -> PairRun:
     """The run behind `small`, made without the app."""
-    sizes = {"d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 32, "positions": "sinusoidal"}
-    config = ModelConfig(**{**vars(PRESETS["minilm-l6"].config), "vocab_size": VOCABULARY, **sizes, **changes})
+    config = ModelConfig(**SMALL_CONFIG | {"n_layers": 3} | changes)
     sources, targets = (characters().encode_batch(text.split("\n")) for text in (TEXT, target))
     model = EncoderDecoder(config, VOCABULARY, 7)
     return run_pair(model, sources, targets, sentence, sentence if line is None else line)

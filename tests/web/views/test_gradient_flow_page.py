@@ -16,16 +16,13 @@ from playground.text import characters
 from playground.web.choices.params import DEFAULT_TEXT
 from playground.web.server.settings import settings
 from playground.weights import checkpoint
-from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, words, working
 
 SMALL = {
     "weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "d_ff": "32", "text": "abcd",
     "gradient_layers": "3",
 }  # fmt: skip
-CONFIG: dict[str, Any] = {
-    "vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 32, "norm_eps": 1e-12,
-    "activation": "gelu", "positions": "learned", "scale_embeddings": False, "embedding_norm": True, "n_segments": 2,
-}  # fmt: skip
+CONFIG = {**SMALL_CONFIG, "n_layers": 3, "positions": "learned"}
 SIX = [(norm, residual) for residual in (True, False) for norm in ("post", "pre", "none")]
 NAMES = [
     {"post": "post-norm", "pre": "pre-norm", "none": "no norm"}[norm] + ("" if residual else ", no residual")
@@ -35,8 +32,7 @@ PARTS = ["whole layer", "attention", "feed-forward", "norms", "stream"]
 
 
 def page(**query: str) -> AppTest:
-    app = open_page("gradient_flow", **query)
-    assert not app.exception
+    app = working(open_page("gradient_flow", **query))
     assert not app.error
     return app
 
@@ -72,10 +68,6 @@ def by_layer(encoder: Encoder, x: torch.Tensor, ids: torch.Tensor, causal: bool 
 def lines(app: AppTest, chart: str = "gradient_by_layer") -> dict[str, NDArray[np.float64]]:
     traces = charts(app)[chart]
     return {trace["name"]: array(traces, i, "y") for i, trace in enumerate(traces) if trace["mode"] == "lines+markers"}
-
-
-def words(app: AppTest) -> str:
-    return "\n".join([captions(app), *(markdown.value for markdown in app.markdown)])
 
 
 @pytest.mark.parametrize(
@@ -240,16 +232,9 @@ def test_a_long_sentence_is_cut() -> None:
     assert "64 tokens · 6 encoders" in captions(app)
 
 
-def test_without_a_sentence_the_page_asks_for_one() -> None:
-    app = page(**SMALL | {"text": "  "})
-    assert app.info
-    assert not charts(app)
-
-
 def test_encoders_too_large_are_refused_with_the_number_of_layers_that_fits() -> None:
     shape = {"weights": "random", "d_model": "1024", "n_heads": "16", "d_ff": "4096"}
-    app = open_page("gradient_flow", **shape, gradient_layers="48")
-    assert not app.exception
+    app = working(open_page("gradient_flow", **shape, gradient_layers="48"))
     assert f"this server runs at most {settings().max_parameters:,}" in sentences(app)
     fits = int(re.search(r": (\d+) layers of this shape would fit", sentences(app)).group(1))  # type: ignore[union-attr]
     vocab_size = checkpoint.load("minilm")[1].vocab_size
@@ -265,8 +250,7 @@ def test_tables_and_code_open() -> None:
     for table in ("gradient_by_layer", "gradient_lengths", "gradient_by_depth"):
         app.session_state[f"{table}_open"] = True
     app.session_state["gradient_flow_code"] = True
-    app.run()
-    assert not app.exception
+    working(app.run())
     by_layer_table, lengths, by_depth = (frame.value for frame in app.dataframe)
     for name, norms in lines(app).items():
         np.testing.assert_array_equal(by_layer_table[name], norms)

@@ -13,14 +13,9 @@ from playground.text import characters
 from playground.web.choices.params import DEFAULT_TEXT, write
 from playground.weights import checkpoint
 from tests.web import app_test
-from tests.web.app_test import array, charts, sentences
+from tests.web.app_test import SMALL_CONFIG, array, charts, formulas, sentences, words, working
 
-SMALL = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32,
-         "positions": "sinusoidal"}  # fmt: skip
-CONFIG: dict[str, Any] = {
-    "vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32,
-    "norm_eps": 1e-12, "activation": "gelu", "scale_embeddings": False, "embedding_norm": True, "n_segments": 2,
-}  # fmt: skip
+SMALL: dict[str, Any] = dict(app_test.SMALL)
 VIEWS = {
     "tokens": ["norms_by_token"],
     "statistics": ["norm_statistics"],
@@ -36,15 +31,11 @@ def open_page(**query: object) -> AppTest:
     return app
 
 
-def page_text(app: AppTest) -> str:
-    return "\n".join(element.value for element in (*app.caption, *app.markdown))
-
-
 def trace_of(text: str, seed: int = 0, **changes: Any) -> Trace:
     """What the model behind SMALL computes from a sentence, without the app."""
     trace = Trace()
     with torch.inference_mode():
-        Encoder(ModelConfig(**CONFIG | changes), seed=seed)(characters().encode_batch([text]).ids, None, trace)
+        Encoder(ModelConfig(**SMALL_CONFIG | changes), seed=seed)(characters().encode_batch([text]).ids, None, trace)
     return trace
 
 
@@ -65,7 +56,7 @@ def test_the_trained_models_stream_is_drawn_and_described() -> None:
     np.testing.assert_allclose(array(charts(app)["norms_by_layer"], 1, "y"), expected, rtol=1e-4)
     longest = max(float(torch.linalg.vector_norm(trace[f"layers.{i}.ffn.out"], dim=-1).max()) for i in range(6))
     for number in (f"{expected[1:].min():.3g}", f"{expected[1:].max():.3g}", "√384 = 19.6", f"(at most {longest:.3g})"):
-        assert number in page_text(app)
+        assert number in words(app)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +75,7 @@ def test_random_weights_are_drawn_as_they_are(changes: dict[str, Any]) -> None:
     app = open_page(**SMALL | changes, text="0123456789", seed=3)
     np.testing.assert_allclose(array(charts(app)["norms_by_layer"], 1, "y"), expected, rtol=1e-4)
     if changes.get("norm") == "none" or changes.get("norm_placement") == "pre":
-        assert f"from {expected[0]:.3g} to {expected[-1]:.3g}" in page_text(app)
+        assert f"from {expected[0]:.3g} to {expected[-1]:.3g}" in words(app)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -101,14 +92,14 @@ def test_random_weights_are_drawn_as_they_are(changes: dict[str, Any]) -> None:
 def test_every_view_opens_on_several_odd_sentences(view: str, changes: dict[str, Any]) -> None:
     app = open_page(**SMALL | changes, norms_view=view, text="one\n<script>€ \u202e عربى 🧭</script>\nx")
     assert list(charts(app)) == ["norms_by_layer", *VIEWS[view]]
-    assert "nan" not in page_text(app)  # such as the mean over the pairs of the third sentence's one token
+    assert "nan" not in words(app)  # such as the mean over the pairs of the third sentence's one token
     assert bool(app.latex) is (view == "by hand" and changes.get("norm") != "none")
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_opens_where_numbers_overflow(view: str) -> None:
     app = open_page(**SMALL | {"d_model": 64, "n_layers": 96, "norm": "none", "residual": True}, norms_view=view)
-    assert "**Overflow**" in page_text(app)
+    assert "**Overflow**" in words(app)
 
 
 def test_padding_is_left_out() -> None:
@@ -123,8 +114,8 @@ def test_each_parts_lengths_are_shown_by_token(part: str, shape: tuple[int, int]
     app = open_page(**SMALL, text="abc", norms_part=part)
     lengths = array(charts(app)["norms_by_token"])
     assert lengths.shape == shape
-    assert f"{lengths.min():.3g}" in page_text(app)
-    assert f"{lengths.max():.3g}" in page_text(app)
+    assert f"{lengths.min():.3g}" in words(app)
+    assert f"{lengths.max():.3g}" in words(app)
 
 
 def test_cosines_are_those_of_the_chosen_depth() -> None:
@@ -136,7 +127,7 @@ def test_cosines_are_those_of_the_chosen_depth() -> None:
         np.testing.assert_allclose(found, unit @ unit.T, atol=1e-5)
     means = [f"{found[~np.eye(5, dtype=bool)].mean():.2f}" for found in (first, last)]
     for app, here in zip(pages, means, strict=True):
-        assert f"is {here}; at the embeddings {means[0]}, after the last block {means[1]}" in page_text(app)
+        assert f"is {here}; at the embeddings {means[0]}, after the last block {means[1]}" in words(app)
 
 
 @pytest.mark.parametrize(
@@ -144,12 +135,12 @@ def test_cosines_are_those_of_the_chosen_depth() -> None:
 )
 def test_one_norm_is_worked_out_by_hand(number: int, name: str, token: int) -> None:
     app = open_page(**SMALL, text="abc", norms_view="by hand", norms_norm=number, norms_token=token)
-    assert f"`{name}` of `{'abc'[token]}` at position {token}" in page_text(app)
-    general, worked_out = (formula.value.strip("$\n") for formula in app.latex)
+    assert f"`{name}` of `{'abc'[token]}` at position {token}" in words(app)
+    general, worked_out = formulas(app)
     assert general.startswith(r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}")
     trace = trace_of("abc")
     assert worked_out.endswith(f"= {float(trace[f'{name}.normalized'][0, token, 0]):.4g}")
-    assert f"out₀ = {float(trace[f'{name}.out'][0, token, 0]):.4g}." in page_text(app)
+    assert f"out₀ = {float(trace[f'{name}.out'][0, token, 0]):.4g}." in words(app)
 
 
 def test_statistics_begin_with_the_embeddings_norm() -> None:
@@ -180,8 +171,7 @@ def test_tables_and_code_open(view: str) -> None:
     app = open_page(norms_view=view)  # its sentence has the same word twice
     for key in (*(f"{table}_open" for table in tables), "norms_code"):
         app.session_state[key] = True
-    app.run()
-    assert not app.exception
+    working(app.run())
     assert len(app.dataframe) == len(tables)
     assert list(app.dataframe[0].value.index) == list(range(7))
     assert "def lengths(run: Run)" in app.code[0].value

@@ -1,25 +1,28 @@
-"""The overview: its numbers against ones computed here, every preset, and odd texts."""
+"""The overview: its numbers and shapes against ones computed here, every preset, and odd texts."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from playground import count_parameters
+from playground import Encoder, Trace, count_parameters
 from playground.accounting import count_flops
+from playground.accounting.shapes import shapes
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
+from playground.text import words
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, write
 from playground.web.server.settings import settings
 from playground.weights.checkpoint import load
-from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web.app_test import array, captions, charts, open_page, sentences, working
 
+C_BATCH = "tutorial C: 30 × 200"
 CHARTS = {"overview_attention", "overview_norms", "overview_parameters"}
 
 
 def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
-    app = open_page()
-    assert not app.exception
+    app = working(open_page())
     assert sentences(app) == ""
     encoder, tokenizer = load("minilm")
     expected = run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
@@ -40,8 +43,7 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_runs_or_says_why_not(name: str, page: str) -> None:
     config = PRESETS[name].config
-    app = open_page(page, weights="random", **{key: write(getattr(config, key)) for key in ARCHITECTURE})
-    assert not app.exception
+    app = working(open_page(page, weights="random", **{key: write(getattr(config, key)) for key in ARCHITECTURE}))
     vocab_size = PRESETS["minilm-l6"].config.vocab_size  # a preset brings its architecture, not its vocabulary
     refused = count_parameters(replace(config, vocab_size=vocab_size)).total > settings().max_parameters
     assert bool(app.error) == refused
@@ -71,23 +73,24 @@ def test_every_preset_runs_or_says_why_not(name: str, page: str) -> None:
     ids=lambda query: "-".join(query),
 )  # fmt: skip
 def test_every_chart_is_drawn_on_odd_texts_and_architectures(query: dict[str, str]) -> None:
-    app = open_page(**query)
-    assert not app.exception
+    app = working(open_page(**query))
     assert not app.error
     assert charts(app).keys() == CHARTS
 
 
+@pytest.mark.parametrize(
+    "page", ["overview", "attention", "norms", "positions", "step_by_step", "encoder_decoder", "gradient_flow"]
+)
 @pytest.mark.parametrize("text", ["", "  \n \n"])
-def test_without_a_sentence_the_page_asks_for_one(text: str) -> None:
-    app = open_page(text=text)
-    assert not app.exception
+def test_without_a_sentence_a_page_asks_for_one(text: str, page: str) -> None:
+    app = working(open_page(page, text=text))
     assert len(app.info) == 1
     assert not charts(app)
 
 
-def test_a_model_over_the_budget_is_refused_in_one_sentence() -> None:
-    app = open_page(weights="random", n_layers="96", d_model="4096", n_heads="32")
-    assert not app.exception
+@pytest.mark.parametrize("page", ["overview", "attention", "norms", "positions", "step_by_step"])
+def test_a_model_over_the_budget_is_refused_in_one_sentence(page: str) -> None:
+    app = working(open_page(page, weights="random", n_layers="96", d_model="4096", n_heads="32"))
     (error,) = app.error
     assert "Parameters page" in error.value
     assert not charts(app)
@@ -96,10 +99,69 @@ def test_a_model_over_the_budget_is_refused_in_one_sentence() -> None:
 @pytest.mark.parametrize("length", [2_000, 100_000])
 def test_a_long_text_is_cut_with_a_notice_that_counts_right(length: int) -> None:
     text = "ab " * (length // 3)
-    app = open_page(text=text)
-    assert not app.exception
+    app = working(open_page(text=text))
     n_tokens = len(text[:2_000].split()) + 2
     assert "after 256 tokens" in sentences(app)
     assert f"{n_tokens - 256} more" in sentences(app)
     assert (length > 2_000) == ("the first 2,000" in sentences(app))
     assert "256 tokens ·" in captions(app)
+
+
+# --- the table of shapes
+
+
+def test_shapes_are_listed_only_when_their_panel_is_open() -> None:
+    app = open_page()
+    assert not app.dataframe
+    assert not app.code
+    assert open_page(overview_shapes="true").dataframe
+
+
+def test_the_trained_models_shapes_are_those_of_its_trace() -> None:
+    app = working(open_page(overview_shapes="true", text=f"{DEFAULT_TEXT}\nShort."))
+    encoder, tokenizer = load("minilm")
+    batch, trace = tokenizer.encode_batch([DEFAULT_TEXT, "Short."]), Trace()
+    encoder(batch.ids, batch.mask, trace)
+    points = {name: tensor for name, tensor in trace.items() if not name.endswith(".in")}  # made at an earlier point
+    shown = app.dataframe[0].value
+    rows = dict(zip(shown["intermediate"], shown["shape"], strict=True))
+    assert {name: rows[name] for name in points} == {name: str(tuple(tensor.shape)) for name, tensor in points.items()}
+    letters = dict(zip(shown["intermediate"], shown["in letters"], strict=True))
+    assert letters["layers.5.attn.pattern"] == "(B, H, T, T)"
+    assert letters["embed.segment"] == "(d_model,)"
+    for name, tensor in points.items():
+        assert shown.set_index("intermediate").loc[name, "numbers"] == tensor.numel()
+
+
+def test_tutorial_cs_own_batch_under_its_preset() -> None:
+    config = PRESETS["tutorial-c"].config
+    query = {key: write(getattr(config, key)) for key in ARCHITECTURE}
+    app = working(
+        open_page(weights="random", tokenizer="word", overview_shapes="true", overview_batch=C_BATCH, **query)
+    )
+    expected = shapes(Encoder(config, seed=None).config, 30, 200)
+    shown = app.dataframe[0].value
+    steps = list(zip(shown["intermediate"], shown["shape"], strict=True))
+    # The app's text always has ids and a table; the tutorial starts from vectors.
+    assert steps == [("ids", "(30, 200)"), *((name, str(shape)) for name, shape in expected)]
+    assert f"{30 * 200 + sum(math.prod(shape) for _, shape in expected):,} numbers in all" in captions(app)
+    lines = app.code[0].value.splitlines()
+    assert [tuple(line.split(maxsplit=1)) for line in lines] == steps
+
+
+@pytest.mark.parametrize(("causal", "mask"), [("false", "(1, 1, 1, 5)"), ("true", "(1, 1, 5, 5)")])
+def test_the_masks_shape_is_the_sidebars(causal: str, mask: str) -> None:
+    text = "this is an example sentence"
+    assert words([text]).vocab_size == 5
+    app = open_page(weights="random", tokenizer="word", text=text, causal=causal, overview_shapes="true")
+    shown = app.dataframe[0].value.set_index("intermediate")
+    assert shown.loc["layers.0.attn.mask", "shape"] == mask
+
+
+@pytest.mark.parametrize(("positions", "ids"), [("learned", "(30, 64)"), ("none", "(30, 200)")])
+def test_a_batch_longer_than_the_position_table_is_cut_with_a_notice(positions: str, ids: str) -> None:
+    app = working(
+        open_page(weights="random", overview_shapes="true", overview_batch=C_BATCH, max_len="64", positions=positions)
+    )
+    assert ("(max_len)" in captions(app)) == (positions == "learned")
+    assert app.dataframe[0].value.set_index("intermediate").loc["ids", "shape"] == ids

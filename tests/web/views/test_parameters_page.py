@@ -14,7 +14,7 @@ from playground.presets import PRESETS
 from playground.web.choices.params import write
 from playground.web.session import caches
 from tests.web import app_test
-from tests.web.app_test import array, captions, charts
+from tests.web.app_test import array, captions, charts, working
 
 TRAINED = PRESETS["minilm-l6"].config
 SMALL = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 64,
@@ -164,8 +164,7 @@ def test_tables_and_code_open() -> None:
     app = open_page(**SMALL, text="0123456789")
     for key in ("flops_breakdown_open", "flops_by_length_open", "named_models_open", "parameters_code"):
         app.session_state[key] = True
-    app.run()
-    assert not app.exception
+    working(app.run())
     _, flops, by_length, _, models = [frame.value for frame in app.dataframe]
     assert flops["total"].sum() == count_flops(SMALL_CONFIG, 10).total
     assert (by_length["attention"] > by_length["feed_forward"]).tolist() == [

@@ -10,12 +10,19 @@ from playground.model.positions import sinusoids, wavelengths
 from playground.text import characters
 from playground.web.choices.params import DEFAULT_TEXT
 from playground.weights import checkpoint
-from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web.app_test import (
+    SMALL,
+    SMALL_CONFIG,
+    array,
+    captions,
+    charts,
+    formulas,
+    open_page,
+    sentences,
+    words,
+    working,
+)  # fmt: skip
 
-SMALL = {
-    "weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "2", "d_ff": "32",
-    "positions": "sinusoidal",
-}  # fmt: skip
 CHARTS = {
     "swap two words": {"swap_differences"},
     "this sentence": {"addition_lengths"},
@@ -26,35 +33,13 @@ CHARTS = {
 
 
 def page(**query: str) -> AppTest:
-    app = open_page("positions", **query)
-    assert not app.exception
+    app = working(open_page("positions", **query))
     assert not app.error
     return app
 
 
 def small_encoder(positions: str = "sinusoidal") -> Encoder:
-    config = ModelConfig(
-        vocab_size=characters().vocab_size,
-        d_model=16,
-        n_heads=4,
-        n_layers=2,
-        d_ff=32,
-        norm_eps=1e-12,
-        activation="gelu",
-        scale_embeddings=False,
-        embedding_norm=True,
-        n_segments=2,
-        positions=positions,  # type: ignore[arg-type]
-    )
-    return Encoder(config, seed=0)
-
-
-def words_of(app: AppTest) -> str:
-    return "\n".join([captions(app), *(markdown.value for markdown in app.markdown)])
-
-
-def latex(app: AppTest) -> list[str]:
-    return [formula.value.strip("$\n") for formula in app.latex]
+    return Encoder(ModelConfig(**SMALL_CONFIG | {"positions": positions}), seed=0)
 
 
 def test_the_trained_models_own_table_is_drawn() -> None:
@@ -66,8 +51,8 @@ def test_the_trained_models_own_table_is_drawn() -> None:
     lengths = np.linalg.norm(table, axis=1)
     assert f"position 0, with a length (L2 norm) of {lengths[0]:.3g}" in captions(app)
     assert f"mean length is {lengths.mean():.3g}" in captions(app)
-    assert "**This table is learned.**" in words_of(app)
-    assert "random" not in words_of(app)
+    assert "**This table is learned.**" in words(app)
+    assert "random" not in words(app)
 
 
 @pytest.mark.parametrize(("positions", "d_model"), [("sinusoidal", 15), ("sinusoidal-doubled", 16), ("none", 16)])
@@ -76,7 +61,7 @@ def test_sinusoids_are_drawn_at_the_sidebars_width(positions: str, d_model: int)
     expected = sinusoids(32, d_model, doubled=positions == "sinusoidal-doubled").numpy()
     np.testing.assert_array_equal(array(charts(app)["position_table"]), expected)
     assert f"positions 0 to 31 of 32, dimensions 0 to {d_model - 1} of {d_model}." in captions(app)
-    assert ("**This encoder adds no positions**" in words_of(app)) is (positions == "none")
+    assert ("**This encoder adds no positions**" in words(app)) is (positions == "none")
     assert (f"about {8**0.5:.3g}." in captions(app)) is (d_model == 16)
 
 
@@ -84,7 +69,7 @@ def test_a_random_learned_table_is_said_to_be_random() -> None:
     app = page(**SMALL | {"positions": "learned"})
     expected = small_encoder("learned").embed.position_vectors(128).detach().numpy()
     np.testing.assert_array_equal(array(charts(app)["position_table"]), expected)
-    assert "random: nothing is trained yet" in words_of(app)
+    assert "random: nothing is trained yet" in words(app)
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
@@ -167,7 +152,7 @@ def test_what_is_added_is_measured(scaled: str, factor: int) -> None:
     assert ("multiplied by √16 = 4" in captions(app)) is (scaled == "true")
     assert "the vector of segment 0 is added and a norm rescales the sum" in captions(app)
     result = f"{tokens[1, 0]:.4g} + {rows[1, 0]:.4g} = {tokens[1, 0] + rows[1, 0]:.4g}"
-    assert latex(app)[1] == rf"x_{{1,\,0}} = {result}"
+    assert formulas(app)[1] == rf"x_{{1,\,0}} = {result}"
 
 
 def test_chosen_dimensions_are_curves_with_their_wavelengths() -> None:
@@ -180,7 +165,7 @@ def test_chosen_dimensions_are_curves_with_their_wavelengths() -> None:
     assert f"{waves[1]:.3g} (dimension 3), {waves[4]:,.0f} (dimension 8), {waves[7]:,.0f} (dimension 15)" in captions(
         app
     )
-    assert latex(app)[1].endswith(f"= {table[3, 8]:.4g}")
+    assert formulas(app)[1].endswith(f"= {table[3, 8]:.4g}")
 
 
 @pytest.mark.parametrize("measure", ["dot product", "distance"])
@@ -190,11 +175,11 @@ def test_positions_are_compared(measure: str) -> None:
     expected = table @ table.T if measure == "dot product" else torch.cdist(table, table)
     np.testing.assert_allclose(array(charts(app)["between_positions"]), expected.numpy(), atol=1e-5)
     np.testing.assert_allclose(array(charts(app)["by_offset"], 1, "y"), expected[0].numpy(), atol=1e-4)
-    assert len(latex(app)) == 1
+    assert len(formulas(app)) == 1
 
 
 def test_a_learned_tables_likeness_has_no_formula() -> None:
-    assert not latex(page(**SMALL | {"positions": "learned"}, positions_view="similarity"))
+    assert not formulas(page(**SMALL | {"positions": "learned"}, positions_view="similarity"))
     odd = page(**SMALL | {"d_model": "15", "n_heads": "1"}, positions_view="similarity")
     assert "leaves the last sine without its cosine" in captions(odd)
 
@@ -251,13 +236,6 @@ def test_padding_takes_no_part() -> None:
         )
 
 
-def test_a_model_too_large_to_run_is_refused_in_a_sentence() -> None:
-    app = open_page("positions", **SMALL | {"d_model": "12288", "d_ff": "49152"})
-    assert not app.exception
-    assert app.error
-    assert not charts(app)
-
-
 @pytest.mark.parametrize("view", CHARTS)
 def test_tables_and_code_open(view: str) -> None:
     app = page(positions_view=view)  # its sentence has the same word twice
@@ -265,8 +243,7 @@ def test_tables_and_code_open(view: str) -> None:
     for table in tables:
         app.session_state[f"{table}_open"] = True
     app.session_state["positions_code"] = True
-    app.run()
-    assert not app.exception
+    working(app.run())
     assert not app.error
     assert len(app.dataframe) == len(tables)
     assert app.dataframe[0].value.shape == (128, 256)

@@ -11,19 +11,13 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import STAGES
 from playground.text import characters
-from playground.web.choices.params import DEFAULT_TEXT
+from playground.web.choices.params import DEFAULT_TEXT, write
 from playground.web.session import caches
 from playground.weights import checkpoint
-from tests.web.app_test import array, captions, charts, open_page, sentences
+from tests.web import app_test
+from tests.web.app_test import SMALL_CONFIG, array, captions, charts, formulas, open_page, sentences
 
-SMALL = {
-    "weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "n_layers": "2", "d_ff": "32",
-    "positions": "sinusoidal", "norm_eps": "1e-05", "seed": "3",
-}  # fmt: skip
-CONFIG: dict[str, Any] = {
-    "vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32,
-    "activation": "gelu", "scale_embeddings": False, "embedding_norm": True, "n_segments": 2,
-}  # fmt: skip
+SMALL = {**app_test.SMALL, "norm_eps": "1e-05", "seed": "3"}
 CHARTS = {stage: {f"step_{stage.replace(' ', '_').replace('-', '_')}"} for stage in STAGES} | {
     "dot products": {"step_products", "step_dot_products"},
     "softmax": {"step_softmax", "step_pattern"},
@@ -31,8 +25,7 @@ CHARTS = {stage: {f"step_{stage.replace(' ', '_').replace('-', '_')}"} for stage
 
 
 def open_step(**query: object) -> AppTest:
-    words = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in query.items()}
-    app = open_page("step_by_step", **words)
+    app = open_page("step_by_step", **{key: write(value) for key, value in query.items()})
     assert_well(app)
     return app
 
@@ -48,14 +41,12 @@ def largest_difference(app: AppTest) -> float:
     return float(number)
 
 
-def latex(app: AppTest) -> str:
-    return "\n".join(element.value for element in app.latex)
-
-
 def trace_of(text: str, mask: torch.Tensor | None = None, **changes: Any) -> Trace:
     trace = Trace()
     with torch.inference_mode():
-        Encoder(ModelConfig(**CONFIG | changes), seed=3)(characters().encode_batch([text]).ids, mask, trace)
+        Encoder(ModelConfig(**SMALL_CONFIG | {"norm_eps": 1e-5} | changes), seed=3)(
+            characters().encode_batch([text]).ids, mask, trace
+        )
     return trace
 
 
@@ -86,8 +77,8 @@ def test_scores_and_weights_are_those_of_the_trace() -> None:
     np.testing.assert_allclose(array(products["step_products"])[2], (q[10] * k[2])[:8], atol=1e-5)
     scaled = open_step(step_stage="scale", **where)
     np.testing.assert_allclose(array(charts(scaled)["step_scale"], name="y"), scores[10], atol=1e-5)
-    assert f"= {scores[10, 2]:.4g}" in latex(scaled)
-    assert r"\sqrt{32}" in latex(scaled)
+    assert f"= {scores[10, 2]:.4g}" in "".join(formulas(scaled))
+    assert r"\sqrt{32}" in "".join(formulas(scaled))
     softmax = open_step(step_stage="softmax", **where)
     np.testing.assert_allclose(array(charts(softmax)["step_softmax"], name="y"), pattern[10], atol=1e-5)
     np.testing.assert_allclose(array(charts(softmax)["step_pattern"]), pattern, atol=1e-5)
@@ -125,7 +116,7 @@ def test_the_block_is_followed_to_its_end() -> None:
 )
 def test_every_stage_of_any_architecture_on_odd_sentences(changes: dict[str, Any]) -> None:
     text = "one\n<script>$x$ [a](b) `c` € \u202e عربى 🧭</script>\nx"
-    app = open_step(**SMALL | {key: str(value).lower() for key, value in changes.items()}, text=text, step_dropout=True)
+    app = open_step(**SMALL | changes, text=text, step_dropout=True)
     for stage in STAGES:
         app.session_state["step_stage"] = stage
         app.run()
@@ -162,8 +153,8 @@ def test_the_mask_counts_what_is_hidden() -> None:
     allowed = np.tri(7, dtype=bool) & (np.arange(7) < 3)
     assert np.array_equal(np.isnan(scores), ~allowed)
     masked = open_step(**SMALL, step_stage="softmax", text="abc\nabcdefg", causal=True, step_query=1, step_key=5)
-    assert r"e^{-\infty - " in latex(masked)
-    assert latex(masked).endswith("= 0\n$$")
+    assert r"e^{-\infty - " in formulas(masked)[-1]
+    assert formulas(masked)[-1].endswith("= 0")
     alone = open_step(**SMALL, step_stage="mask", text="abc")
     assert "No key is hidden from `c`." in captions(alone)
 
@@ -285,13 +276,6 @@ def test_all_numbers_of_a_vector_are_in_the_table() -> None:
     (table,) = (frame.value for frame in app.dataframe)
     assert table.shape == (1536, 4)
     assert table["output f"].count() == 384
-
-
-def test_without_a_sentence_the_page_asks_for_one() -> None:
-    app = open_page("step_by_step", text="   ")
-    assert not app.exception
-    assert app.info
-    assert not charts(app)
 
 
 def test_a_busy_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

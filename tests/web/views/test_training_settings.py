@@ -18,20 +18,10 @@ from playground.web.session.experiment_inputs import validation_data
 from playground.web.session.trained_slot import SLOT
 from tests.training.after.test_trained_network import CONFIG, trainer
 from tests.waiting import job_threads, until
-from tests.web.app_test import array, captions, charts, open_page, press, sentences, upload, uploader, working
+from tests.web.app_test import array, captions, charts, press, sentences, upload, uploader, working
+from tests.web.views.test_training_page import TEXT, page
 
-LINK = {
-    "training_d_model": "16", "training_n_heads": "2", "training_n_layers": "1", "training_d_ff": "32",
-    "training_length": "8", "training_n_symbols": "5", "training_n_train": "64", "training_steps": "5",
-    "training_batch_size": "16",
-}  # fmt: skip
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
-
-TEXT = "the cat sat on the mat and the dog sat on the log. " * 6 + "what a day it was for all of them, 3 * 4 = 12!"
-
-
-def page(**query: str) -> AppTest:
-    return working(open_page("training", **{**LINK, **query}))
 
 
 def train(app: AppTest) -> TrainedNetwork:

@@ -10,7 +10,7 @@ from playground.tutorials.catalogue import TUTORIALS
 from playground.tutorials.table import NAMES, table
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT
 from playground.web.shared.navigation import pages
-from tests.web.app_test import array, captions, charts, open_page, press, sentences, values
+from tests.web.app_test import array, captions, charts, open_page, press, sentences, values, working
 
 LETTERS = list(NAMES)
 
@@ -20,8 +20,7 @@ def words_of(app: AppTest) -> str:
 
 
 def test_the_answer_and_the_charts_are_this_seeds() -> None:
-    app = open_page("tutorials", seed="7")
-    assert not app.exception
+    app = working(open_page("tutorials", seed="7"))
     assert sentences(app) == ""
     traces = {letter: comparison.trace_of(comparison.small_config(letter), 7) for letter in NAMES}
     distances = comparison.matrix(traces)
@@ -39,8 +38,7 @@ def test_the_answer_and_the_charts_are_this_seeds() -> None:
 
 @pytest.mark.parametrize("against", NAMES)
 def test_every_other_is_told_apart_with_its_causes(against: str) -> None:
-    app = open_page("tutorials", tutorials_against=against)
-    assert not app.exception
+    app = working(open_page("tutorials", tutorials_against=against))
     lines = next(element.value for element in app.markdown if element.value.startswith("- **")).splitlines()
     assert [line[4] for line in lines] == [letter for letter in NAMES if letter != against]
     for line in lines:
@@ -66,8 +64,7 @@ def test_the_table_holds_every_row_and_marks_what_stands_out() -> None:
 
 @pytest.mark.parametrize("letter", NAMES)
 def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong(letter: str) -> None:
-    app = open_page("tutorials", tutorials_letter=letter)
-    assert not app.exception
+    app = working(open_page("tutorials", tutorials_letter=letter))
     tutorial, text = TUTORIALS[letter], words_of(app)
     assert f"**{PRESETS[NAMES[letter]].title}.** {tutorial.what}" in text
     for lesson in tutorial.lessons:
@@ -83,7 +80,6 @@ def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong(letter: str)
 @pytest.mark.parametrize("letter", ["A", "C", "E"])
 def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None:
     app = press(open_page("tutorials", tutorials_letter=letter, seed="3"), "tutorials_open_overview")
-    assert not app.exception
     preset = PRESETS[NAMES[letter]]
     assert values(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}
     assert app.segmented_control(key="weights").value == "random"
@@ -96,7 +92,6 @@ def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None
 
 def test_a_door_leads_to_the_lessons_page() -> None:
     app = press(open_page("tutorials", tutorials_letter="D"), "tutorials_open_parameters")
-    assert not app.exception
     assert app.title[0].value == "Where do the parameters sit?"
     assert "matches: Tutorial D" in captions(app)
 
@@ -124,14 +119,12 @@ def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
 
 
 def test_the_page_needs_no_sentence() -> None:
-    app = open_page("tutorials", text="")
-    assert not app.exception
+    app = working(open_page("tutorials", text=""))
     assert charts(app).keys() == {"tutorials_matrix", "tutorials_where"}
 
 
 def test_a_wrong_link_is_told() -> None:
-    app = open_page("tutorials", tutorials_letter="Z", tutorials_against="")
-    assert not app.exception
+    app = working(open_page("tutorials", tutorials_letter="Z", tutorials_against=""))
     assert "tutorials_letter" in sentences(app)
     assert app.segmented_control(key="tutorials_letter").value == "A"
     assert app.segmented_control(key="tutorials_against").value == "E"

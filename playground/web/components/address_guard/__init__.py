@@ -8,11 +8,8 @@ _guard = load_component("address_guard")
 
 
 def write_address(key: str, parameters: Mapping[str, list[str]], run: int) -> None:
-    """Put these parameters into the address bar; an empty list takes its parameter out.
+    """Put these texts of parameters into the address bar; an empty list takes its parameter out.
 
-    Args:
-        key: the component's.
-        parameters: their texts.
-        run: a number that differs from run to run: with it the browser acts on each, changed texts or not.
+    `run` differs from run to run: with it the browser acts on each, changed texts or not.
     """
     _guard(key=key, data={"parameters": dict(parameters), "run": run})

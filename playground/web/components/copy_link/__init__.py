@@ -10,8 +10,6 @@ _button = load_component("copy_link")
 def draw_copy_link(version: str, more: Mapping[str, list[str]]) -> None:
     """Draw the button; the link is read from the address bar when it is pressed.
 
-    Args:
-        version: of the link's format, which goes with it.
-        more: parameters that go with it where the address bar does not have them.
+    The version of the link's format goes with it, and `more` parameters where the address bar does not have them.
     """
     _button(key="copy_link", data={"version": version, "more": dict(more)})

@@ -7,13 +7,6 @@ _frame = load_component("head_frame")
 
 
 def draw_head_frame(container: str, selected: tuple[int, int], n_layers: int, n_heads: int) -> None:
-    """Frame one thumbnail.
-
-    Args:
-        container: the key of the grid's container, inside which this is called.
-        selected: the layer and head to frame.
-        n_layers: the grid's rows.
-        n_heads: its columns; all of its thumbnails are equally large.
-    """
+    """Frame the selected layer and head in a grid of equally large thumbnails; called inside the grid's container."""
     place = {"layer": selected[0], "head": selected[1], "layers": n_layers, "heads": n_heads}
     _frame(key=f"{container}_frame", data={**place, "container": container, "colour": palette.FEED_FORWARD})

@@ -10,19 +10,13 @@ _legend = load_component("legend", draws=True)
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One line of the charts.
-
-    Attributes:
-        name: what it stands for.
-        colour: as CSS writes it.
-        dash: `solid`, `dash`, `dot` or `dashdot`, as in Plotly.
-        state: `done`, `growing`, or still `coming`.
-    """
+    """One line of the charts: its name, its CSS colour, one of Plotly's dashes, and how far it is."""
 
     name: str
     colour: str
     dash: str
     state: str
+    """`done`, `growing`, or still `coming`."""
 
 
 def draw_legend(key: str, entries: Sequence[LegendEntry]) -> None:
