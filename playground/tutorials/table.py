@@ -81,7 +81,7 @@ _NOTES = {
     "parameters": {"E": "the encoder half"},
 }
 
-_TOLD = (
+_ROWS_BY_HAND = (
     Row(
         "mask",
         {
@@ -109,10 +109,10 @@ _TOLD = (
 """What no field of a config says."""
 
 
-def table() -> list[Row]:
+def build_table() -> list[Row]:
     """The properties of the five, from their presets where a field says it."""
     rows = []
     for name, (word, changes) in _PROPERTIES.items():
         cells = {letter: word(PRESETS[preset].config) for letter, preset in NAMES.items()}
         rows.append(Row(name, cells, changes, _NOTES.get(name, {})))
-    return [*rows, *_TOLD]
+    return [*rows, *_ROWS_BY_HAND]

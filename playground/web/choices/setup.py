@@ -14,7 +14,7 @@ from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import link, params
 from playground.web.session import caches, trained_slot
 from playground.web.session.uploaded_weights import UploadedWeights, current_upload
-from playground.weights.recognise import Recognised
+from playground.weights.recognise import RecognisedWeights
 
 _SETUP = "_setup"
 """Session key of the `Setup` that was built last."""
@@ -78,14 +78,14 @@ class Setup:
         return is_random(self.weights)
 
     @property
-    def recognised(self) -> Recognised | None:
+    def recognised(self) -> RecognisedWeights | None:
         """What an upload or a trained network decides."""
         return recognised_weights(self["weights"])
 
     @cached_property
     def config(self) -> ModelConfig:
         """The architecture, with the vocabulary of the upload's token table, or else the tokenizer's."""
-        vocab_size = self.uploaded.recognised.known["vocab_size"] if self.uploaded else 0
+        vocab_size = self.uploaded.recognised.settings["vocab_size"] if self.uploaded else 0
         return link.model_config(self.values, vocab_size or caches.tokenizer(self.text_key).vocab_size)
 
     @property
@@ -129,7 +129,7 @@ def current_value(key: str) -> Any:
     return link.read(key, texts)[0] if texts else params.PARAMS[key].default
 
 
-def recognised_weights(weights: str) -> Recognised | None:
+def recognised_weights(weights: str) -> RecognisedWeights | None:
     """What the session's upload (`mine`) or trained network (`trained here`) decides, if there is one."""
     if weights == "mine":
         uploaded = current_upload()

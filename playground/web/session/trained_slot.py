@@ -9,7 +9,7 @@ from playground.text import Tokenizer
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.session import memory_budget
 from playground.web.session.memory_budget import MemoryUser
-from playground.weights.recognise import Recognised
+from playground.weights.recognise import RecognisedWeights
 
 SLOT = "_trained"
 """Session key of the `TrainedSlot`."""
@@ -78,12 +78,12 @@ def find_tokenizer(key: str) -> Tokenizer:
     return find_network(key).tokenizer
 
 
-def recognised_settings(trained: TrainedNetwork) -> Recognised:
+def recognised_settings(trained: TrainedNetwork) -> RecognisedWeights:
     """The settings that a trained network decides, in the form that an upload has: its shape and its seed."""
     known = asdict(trained.config) | {"seed": trained.recipe.seed}
     if trained.task.predicts_next:
         known["causal"] = trained.recipe.causal
-    return Recognised("playground", known, asked={})
+    return RecognisedWeights("playground", known, open_settings={})
 
 
 def weights_label(weights: str) -> str | None:

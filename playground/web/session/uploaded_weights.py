@@ -11,7 +11,7 @@ from playground.runs.budget import check_budget
 from playground.web.server.settings import settings
 from playground.web.session import memory_budget
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise
-from playground.weights.recognise import Recognised
+from playground.weights.recognise import RecognisedWeights
 
 UPLOAD = "_uploaded_weights"
 """Session key of the `UploadedWeights`."""
@@ -32,7 +32,7 @@ class UploadedWeights:
     file: str
     sha256: str
     tensors: Mapping[str, Tensor]
-    recognised: Recognised
+    recognised: RecognisedWeights
     not_finite: str | None
 
     @property

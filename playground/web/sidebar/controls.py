@@ -75,7 +75,7 @@ def _locked_parameters(setup: Setup) -> Collection[str]:
     """The parameters that the weights decide."""
     if setup["weights"] == "minilm":
         return params.LOCKED
-    return setup.recognised.known.keys() if setup.recognised else ()
+    return setup.recognised.settings.keys() if setup.recognised else ()
 
 
 def _architecture(locked: Collection[str]) -> None:

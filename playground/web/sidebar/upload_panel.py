@@ -84,11 +84,11 @@ def _summary(upload: UploadedWeights) -> str:
 
 def _remarks(upload: UploadedWeights) -> list[str]:
     """Sentences on what a reader of the charts has to know."""
-    not_in_file = ", ".join(upload.recognised.asked)
+    not_in_file = ", ".join(upload.recognised.open_settings)
     remarks = [f"The locked settings follow it; it does not tell **{not_in_file}**: set them as in your code."]
     if upload.recognised.scheme == "tutorial-e":
         remarks.append("The encoder half is what these pages run.")
-    if not upload.recognised.known["vocab_size"]:
+    if not upload.recognised.settings["vocab_size"]:
         remarks.append("It has no token table: the tokens' vectors are random, drawn from the seed.")
     else:
         remarks.append("Which word has which id is not in it: ids are the tokenizer's below.")
@@ -118,7 +118,7 @@ def _open(file: str, source: bytes | Path) -> None:
         with caches.TURNS.take():
             upload = read_upload(file, source if isinstance(source, bytes) else read_file(source))
         st.session_state[UPLOAD] = upload
-        for key, likely in upload.recognised.asked.items():
+        for key, likely in upload.recognised.open_settings.items():
             st.session_state[key] = likely
-        if 0 < upload.recognised.known["vocab_size"] < params.TRAINED.vocab_size:
+        if 0 < upload.recognised.settings["vocab_size"] < params.TRAINED.vocab_size:
             st.session_state["tokenizer"] = "word"

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from playground import Encoder, Trace
-from playground.accounting.shapes import shapes
+from playground.accounting.shapes import list_shapes
 from playground.presets import PRESETS
 from playground.text import words
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, write
@@ -44,7 +44,7 @@ def test_tutorial_cs_own_batch_under_its_preset() -> None:
     query = {key: write(getattr(config, key)) for key in ARCHITECTURE}
     app = open_page(weights="random", tokenizer="word", overview_shapes="true", overview_batch=C_BATCH, **query)
     assert not app.exception
-    expected = shapes(Encoder(config, seed=None).config, 30, 200)
+    expected = list_shapes(Encoder(config, seed=None).config, 30, 200)
     shown = app.dataframe[0].value
     steps = list(zip(shown["intermediate"], shown["shape"], strict=True))
     # The app's text always has ids and a table; the tutorial starts from vectors.

@@ -3,7 +3,8 @@
 import numpy as np
 
 from playground.analysis.streams import l2
-from playground.analysis.walkthrough import Array, Walk
+from playground.analysis.tex import Floats
+from playground.analysis.walkthrough import Walk
 from playground.web.views.step_by_step.walk_charts import draw_vectors
 
 NORM_OUTPUTS = {
@@ -29,7 +30,7 @@ def show_embedding(walk: Walk) -> None:
         reading += f" The position's vector is {l2(rows['position']) / length:.3g} times as long as the token's."
     rows["embedding"] = arrays["embed.out"][walk.query]
     if layer.layer:
-        rows[f"enters layer {layer.layer}"] = layer.block_input[walk.query]
+        rows[f"enters layer {layer.layer}"] = walk.first_sum[0]
         before = "layer 0" if layer.layer == 1 else f"layers 0 to {layer.layer - 1}"
         reading += f" The last row is what enters layer {layer.layer}: the vector after {before}."
     draw_vectors("embedding", rows, reading)
@@ -47,7 +48,7 @@ def show_second_residual(walk: Walk) -> None:
     _show_residual(walk, "second_residual", {"stream": stream, "feed-forward's output": added}, "resid_post")
 
 
-def _show_residual(walk: Walk, key: str, rows: dict[str, Array], result: str) -> None:
+def _show_residual(walk: Walk, key: str, rows: dict[str, Floats], result: str) -> None:
     stream, added = (l2(vector) for vector in rows.values())
     action = "They are added, number by number." if walk.config.residual else "Only the second goes on."
     reading = f"The first vector has length {stream:.3g}, the second {added:.3g}. {action}"

@@ -8,7 +8,7 @@ from playground.analysis.streams import l2
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
 from playground.figures.theme import Array
-from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIALS, DroppedRun
+from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
 from playground.web.shared import panels
 
 
@@ -33,7 +33,7 @@ def show_dropout(walk: Walk, dropped: DroppedRun, seed: int) -> None:
     zeroed = [f"{_count_zeroed(before, after):,} of {before.size:,}" for before, after in rows.values()]
     table = {"zeroed here": zeroed} | {
         f"tutorial {name}": ["✓" if point in points else "–" for point in DROPOUT_PLACES]
-        for name, points in TUTORIALS.items()
+        for name, points in TUTORIAL_DROPOUTS.items()
     }
     st.dataframe(
         pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout"), key="step_drops_where", height="content"
