@@ -16,19 +16,16 @@ class Topic:
 
 @dataclass(frozen=True)
 class Mistake:
-    """Something that a tutorial gets wrong.
-
-    Attributes:
-        where: the part of its code or text.
-        printed: what stands there.
-        happens: what comes of it.
-        demonstration: computes one sentence of evidence; None where there is nothing to compute.
-    """
+    """Something that a tutorial gets wrong."""
 
     where: str
+    """The part of its code or text."""
     printed: str
+    """What stands there."""
     happens: str
+    """What comes of it."""
     demonstration: Callable[[], str] | None
+    """Computes one sentence of evidence; None where there is nothing to compute."""
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,12 @@ NAMES = {"A": "tutorial-a", "B": "tutorial-b", "C": "tutorial-c", "D": "tutorial
 
 @dataclass(frozen=True)
 class Row:
-    """One property of the five.
-
-    Attributes:
-        name: of the property.
-        cells: what it is, by letter.
-        changes: what is another where it differs.
-        notes: what there is to add to a cell, by letter.
-    """
+    """One property of the five; cells, and notes on them, by letter."""
 
     name: str
     cells: Mapping[str, str]
     changes: str
+    """What a difference changes: the numbers, the layout, the training or the size."""
     notes: Mapping[str, str] = field(default_factory=dict)
 
     def unusual(self) -> set[str]:

@@ -11,12 +11,13 @@ from torch import Tensor, nn
 from playground import Encoder, ModelConfig
 from playground.errors import ConfigError, WeightsError
 from playground.presets import PRESETS
-from playground.weights import SCHEMES, build_encoder, read_tensors, recognise
+from playground.weights import build_encoder, read_tensors, recognise
 from playground.weights.checkpoint import WEIGHTS, load, minilm_path
 from playground.weights.names import Shape
 from playground.weights.recognise import MAX_COMPUTED_POSITIONS
 from tests.model.strategies import configs
 from tests.test_oracles import ENCODERS, FILES, ON_OUTPUTS, assert_close, embed, mask_of, read
+from tests.weights.bert import bert_shapes
 
 ANSWERS = {"n_heads": 4}
 """What the oracles' files leave open and their tutorials' own examples do not settle."""
@@ -91,18 +92,8 @@ def test_a_library_encoder_is_recognised() -> None:
 
 
 def bert_header(prefix: str = "", gain: str = "weight") -> dict[str, Shape]:
-    names = SCHEMES["bert"].names
-    sizes = {"embed.tokens": (30, 8), "embed.positions": (9, 8), "embed.segments": (2, 8), "ffn.up": (12, 8),
-             "ffn.down": (8, 12), "qkv": (8, 8), "attn.o": (8, 8)}  # fmt: skip
-    shapes: dict[str, Shape] = {}
-    for ours, theirs in names.items():
-        shape = next((size for part, size in sizes.items() if part in ours), (8,))
-        shape = shape if ours.endswith("weight") or "norm" in ours else shape[:1]
-        for i in range(2):
-            shapes |= {
-                prefix + name.format(i=i).replace("LayerNorm.weight", f"LayerNorm.{gain}"): shape for name in theirs
-            }
-    return shapes
+    shapes = bert_shapes(vocab_size=30, d_model=8, d_ff=12, max_len=9, n_layers=2)
+    return {prefix + name.replace("LayerNorm.weight", f"LayerNorm.{gain}"): shape for name, shape in shapes.items()}
 
 
 def test_a_published_checkpoint_is_recognised() -> None:
