@@ -9,14 +9,9 @@ from playground.config import ModelConfig
 
 @dataclass(frozen=True)
 class Preset:
-    """A named `ModelConfig`, with where it comes from.
+    """A named `ModelConfig`, with its source: the paper, or what sets a tutorial apart.
 
-    Attributes:
-        title: how it is called on a page.
-        config: the architecture.
-        source: the paper, or what sets a tutorial apart.
-        tokenizer: the kind of tokenizer that its own example uses, if any.
-        text: its own example, if any.
+    A tutorial may have an example of its own: a `text`, and the kind of `tokenizer` that it goes through.
     """
 
     title: str

@@ -26,6 +26,8 @@ TOTALS = {
 
 def test_the_menu_is_complete() -> None:
     assert set(PRESETS) == set(TOTALS)
+    assert all(preset.title and preset.source for preset in PRESETS.values())
+    assert len({preset.title for preset in PRESETS.values()}) == len(PRESETS)
 
 
 @pytest.mark.parametrize("name", TOTALS)
@@ -44,16 +46,6 @@ def test_tutorial_d_splits_into_blocks_and_embedding() -> None:
     assert count.total - count.by(lambda term: term.component)["embeddings"] == 18_915_328
     by_layer = count.by(lambda term: term.layer)
     assert [by_layer[i] for i in range(6)] == [3_152_384] * 6
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_says_what_it_is(name: str) -> None:
-    assert PRESETS[name].title
-    assert PRESETS[name].source
-
-
-def test_titles_tell_presets_apart() -> None:
-    assert len({preset.title for preset in PRESETS.values()}) == len(PRESETS)
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("tutorial-")])

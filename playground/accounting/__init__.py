@@ -3,6 +3,8 @@
 from playground.accounting.flops import attention_overtakes, count_flops, flops_by_length
 from playground.accounting.memory import Memory, count_memory
 from playground.accounting.parameters import count_encoder_decoder, count_parameters
+from playground.accounting.shapes import list_shapes, symbolic_shapes
+from playground.accounting.stages import Stage, list_stages
 from playground.accounting.terms import LABELS, Component, Count, Term
 
 __all__ = [
@@ -10,6 +12,7 @@ __all__ = [
     "Component",
     "Count",
     "Memory",
+    "Stage",
     "Term",
     "attention_overtakes",
     "count_encoder_decoder",
@@ -17,4 +20,7 @@ __all__ = [
     "count_memory",
     "count_parameters",
     "flops_by_length",
+    "list_shapes",
+    "list_stages",
+    "symbolic_shapes",
 ]

@@ -11,12 +11,7 @@ def count_flops(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> Cou
     """Count one forward pass's floating-point operations: 2 per multiply-add of its matrix products.
 
     Biases, norms, softmax and residual additions are left out, as is usual (Kaplan et al. 2020, section 2.1): they grow
-    with T · d_model alone.
-
-    Args:
-        config: the architecture.
-        n_tokens: T, the length of each sentence, padding included.
-        n_sentences: B.
+    with T · d_model alone. T = `n_tokens`, padding included; B = `n_sentences`.
     """
     d, ff, B, T = config.d_model, config.d_ff, n_sentences, n_tokens  # noqa: N806
     terms: list[Term] = []

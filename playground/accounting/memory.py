@@ -8,13 +8,7 @@ from playground.config import ModelConfig
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes needed for one purpose.
-
-    Attributes:
-        purpose: what they are for.
-        formula: how they come about, N being the number of parameters.
-        n_bytes: how many.
-    """
+    """Bytes needed for one purpose, and their formula; N is the number of parameters."""
 
     purpose: str
     formula: str

@@ -18,23 +18,19 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Term:
-    """One addend of a count.
-
-    Attributes:
-        name: what is counted; of parameters, the name that the built model's own parameters start with.
-        component: the part of the model that it belongs to.
-        part: the finer part, such as `Q` or `W₁`.
-        layer: the block, from 0; None outside the blocks.
-        formula: the count in the config's names.
-        count: parameters or floating-point operations.
-    """
+    """One addend of a count."""
 
     name: str
+    """Of parameters, the name that the built model's own parameters start with."""
     component: Component
     part: str
+    """Of the component, such as `Q` or `W₁`."""
     layer: int | None
+    """From 0; None outside the blocks."""
     formula: str
+    """The count in the config's names."""
     count: int
+    """Parameters or floating-point operations."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis.gradient_variants import Variant
-from playground.analysis.gradients import Array, Flow
+from playground.analysis.gradients import Flow, Norms
 from playground.analysis.tex import number
 
 LIMIT = 1_000
@@ -37,13 +37,13 @@ _OPENINGS: dict[Verdict, str] = {
 }
 
 
-def first_over_last(norms: Array) -> float:
+def first_over_last(norms: Norms) -> float:
     """The first layer's gradient over the last one's; NaN for 0 / 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(norms[0] / norms[-1])
 
 
-def judge(norms: Array) -> Verdict:
+def judge(norms: Norms) -> Verdict:
     """What becomes of a gradient from the last layer to the first; norms are in the order of the layers."""
     if np.isnan(norms).any():
         return "not a number"
@@ -57,7 +57,7 @@ def judge(norms: Array) -> Verdict:
     return "vanishing" if ratio < 1 / LIMIT else "steady"
 
 
-def of_part(flows: Mapping[Variant, Flow], part: str) -> dict[Variant, Array]:
+def of_part(flows: Mapping[Variant, Flow], part: str) -> dict[Variant, Norms]:
     """One part's gradients by variant, of those that have it: the norms of an encoder without norms are not there."""
     return {variant: flow.gradients[part] for variant, flow in flows.items() if part in flow.gradients}
 
@@ -86,7 +86,7 @@ def describe(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> str:
     )
 
 
-def by_layer(values: Mapping[Variant, Array]) -> pd.DataFrame:
+def by_layer(values: Mapping[Variant, Norms]) -> pd.DataFrame:
     """Numbers by variant as a table, a row a layer or a depth."""
     return pd.DataFrame({variant.name: numbers for variant, numbers in values.items()})
 
@@ -114,7 +114,7 @@ def chain_numbers(flow: Flow) -> str:
     return f"{number(factor, 3)}^{{{n_layers}}} = {number(ratio, 3)}"
 
 
-def _named(variant: Variant, norms: Array) -> str:
+def _named(variant: Variant, norms: Norms) -> str:
     ratio = first_over_last(norms)
     return f"*{variant.name}*" + (f" ({times(ratio)})" if np.isfinite(ratio) else "")
 

@@ -24,15 +24,12 @@ LONGEST = 64
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the six.
-
-    Attributes:
-        norm: `post`: norm(x + f(x)); `pre`: x + f(norm(x)); `none`: no norm in the blocks or behind them.
-        residual: whether each sublayer's input is added to its output.
-    """
+    """One of the six."""
 
     norm: Literal["post", "pre", "none"]
+    """`post`: norm(x + f(x)); `pre`: x + f(norm(x)); `none`: no norm in the blocks or behind them."""
     residual: bool
+    """Whether each sublayer's input is added to its output."""
 
     @property
     def name(self) -> str:
@@ -46,21 +43,16 @@ VARIANTS = tuple(Variant(norm, residual) for residual in (True, False) for norm 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The six side by side.
-
-    Attributes:
-        config: what they share.
-        flows: by number of layers, then by variant.
-        n_tokens: T.
-        device: where they ran.
-        seconds: what all of it took, the weights' drawing included.
-    """
+    """The six side by side."""
 
     config: ModelConfig
+    """What they share."""
     flows: Mapping[int, Mapping[Variant, Flow]]
+    """By number of layers, then by variant."""
     n_tokens: int
     device: str
     seconds: float
+    """What all of it took, the weights' drawing included."""
 
 
 def common_config(config: ModelConfig, n_layers: int) -> ModelConfig:
@@ -79,11 +71,7 @@ def common_config(config: ModelConfig, n_layers: int) -> ModelConfig:
 
 
 def check_layers(config: ModelConfig, max_parameters: int) -> None:
-    """Refuse, before anything is allocated, encoders of more than `max_parameters`; say how many layers would fit.
-
-    Raises:
-        TooLargeError: they are too large.
-    """
+    """Refuse encoders of more than `max_parameters` before they are built: TooLargeError says how many layers fit."""
     count = count_parameters(config)
     if count.total <= max_parameters:
         return

@@ -18,28 +18,27 @@ from playground.model import Encoder, causal_mask
 from playground.model.blocks import EncoderBlock
 from playground.model.init import Embedding
 from playground.model.masks import UNMASKED, AttentionMask
+from playground.runs.arrays import freeze
 
-Array = NDArray[np.float64]
+Norms = NDArray[np.float64]
+"""One number a layer or a depth."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """One encoder's backward pass; every norm is L2, a vector's length. All arrays are read-only.
-
-    Attributes:
-        loss: as `next_token_loss` gives it.
-        gradients: by part. `whole layer`, `attention`, `feed-forward` and, where there are any, `norms`: of a layer's
-            parameters, (L,); `stream`: of the vectors between the blocks, by depth, (L + 1,).
-        embeddings: norm of the gradient of the tables and of the norm on them.
-        lengths: mean length of a token's vector, by depth, (L + 1,).
-        alike: mean cosine between two tokens' vectors behind the last block; NaN where there is one token.
-    """
+    """One encoder's backward pass; every norm is L2, a vector's length. All arrays are read-only."""
 
     loss: float
-    gradients: Mapping[str, Array]
+    """As `next_token_loss` gives it."""
+    gradients: Mapping[str, Norms]
+    """By part. `whole layer`, `attention`, `feed-forward` and, where there are any, `norms`: of a layer's parameters,
+    (L,); `stream`: of the vectors between the blocks, by depth, (L + 1,)."""
     embeddings: float
-    lengths: Array
+    """Norm of the gradient of the tables and of the norm on them."""
+    lengths: Norms
+    """Mean length of a token's vector, by depth, (L + 1,)."""
     alike: float
+    """Mean cosine between two tokens' vectors behind the last block; NaN where there is one token."""
 
 
 def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
@@ -96,9 +95,9 @@ def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, caus
             found.setdefault(name, []).append(norm)
     return Flow(
         loss=float(loss.detach()),
-        gradients={name: _frozen(norms[::-1]) for name, norms in found.items()},
+        gradients={name: _read_only(norms[::-1]) for name, norms in found.items()},
         embeddings=_norm(torch.autograd.grad(embedded, list(encoder.embed.parameters()), gradient)),
-        lengths=_frozen([float(torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64).mean()) for x in stream]),
+        lengths=_read_only([float(torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64).mean()) for x in stream]),
         alike=mean_of_pairs(cosine_between_tokens(stream[-1][0].float().cpu().numpy())),
     )
 
@@ -127,7 +126,7 @@ def _norm(tensors: Iterable[Tensor]) -> float:
     return float(torch.linalg.vector_norm(torch.stack(norms)))
 
 
-def _frozen(numbers: list[float]) -> Array:
+def _read_only(numbers: list[float]) -> Norms:
     array = np.array(numbers)
-    array.flags.writeable = False
+    freeze(array)
     return array

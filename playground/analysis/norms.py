@@ -21,13 +21,7 @@ from playground.runs.encoder_run import Run
 
 @dataclass(frozen=True)
 class NormPoint:
-    """One norm of a run.
-
-    Attributes:
-        name: its name in the model, such as `layers.0.norm1`.
-        before: (T, D), what it is given.
-        after: (T, D), what it hands out.
-    """
+    """One norm of a run by its name in the model, such as `layers.0.norm1`: its input and its output, (T, D) both."""
 
     name: str
     before: Array
@@ -57,19 +51,16 @@ def norm_statistics(points: list[NormPoint]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class ByHand:
-    """One token's norm, before gain and bias.
-
-    Attributes:
-        mean: of the D numbers; 0 for `rms`, which subtracts none.
-        spread: what the formula calls σ², s or the mean square.
-        normalized: (D,), the result.
-        off: the largest difference to what torch computes.
-    """
+    """One token's norm, before gain and bias."""
 
     mean: float
+    """Of the D numbers; 0 for `rms`, which subtracts none."""
     spread: float
+    """What the formula calls σ², s or the mean square."""
     normalized: Array
+    """(D,), the result."""
     off: float
+    """The largest difference to what torch computes."""
 
 
 def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:

@@ -7,29 +7,27 @@ computed at the stage itself stands beside it. Legend: T tokens, H heads, D = d_
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from playground.analysis import norms
-from playground.analysis.tex import factor, number, sum_of_products
-from playground.analysis.walkthrough import Array, Walk
+from playground.analysis.tex import Floats, factor, number, sum_of_products
+from playground.analysis.walkthrough import Walk
 
 
 @dataclass(frozen=True)
 class Step:
-    """One stage, worked out.
-
-    Attributes:
-        formulas: LaTeX, in symbols.
-        numbers: LaTeX, the first number of each result with what it is made of.
-        by_hand: what the formulas give; (1,) to (T,) or (D,).
-        traced: the same, as the model computed it.
-    """
+    """One stage, worked out."""
 
     formulas: tuple[str, ...]
+    """LaTeX, in symbols."""
     numbers: tuple[str, ...]
-    by_hand: Array
-    traced: Array
+    """LaTeX, the first number of each result with what it is made of."""
+    by_hand: Floats
+    """What the formulas give; (1,) to (T,) or (D,)."""
+    traced: Floats
+    """The same, as the model computed it."""
 
     @property
     def off(self) -> float:
@@ -137,17 +135,13 @@ def _output_projection(walk: Walk) -> Step:
     return Step((r"o_t = W_O\, c_t + b_O",), (line,), np.array([result]), walk.of_query("attn.out")[:1])
 
 
-def _first_residual(walk: Walk) -> Step:
-    return _residual(walk, r"x'_t", ("x_t", "o_t"), walk.first_sum, "resid_mid")
-
-
-def _second_residual(walk: Walk) -> Step:
-    base = "x'_t" if walk.config.norm_placement == "pre" else "y_t"
-    return _residual(walk, r"x''_t", (base, "f_t"), walk.second_sum, "resid_post")
-
-
-def _residual(walk: Walk, result: str, symbols: tuple[str, str], vectors: tuple[Array, Array], name: str) -> Step:
-    stream, added = vectors
+def _residual(walk: Walk, name: str) -> Step:
+    """The residual connection that gives the point `name` of the trace."""
+    if name == "resid_mid":
+        result, symbols, (stream, added) = "x'_t", ("x_t", "o_t"), walk.first_sum
+    else:
+        base = "x'_t" if walk.config.norm_placement == "pre" else "y_t"
+        result, symbols, (stream, added) = "x''_t", (base, "f_t"), walk.second_sum
     first = result.replace("_t", "_{t,0}")
     if not walk.config.residual:
         return Step((f"{result} = {symbols[1]}",), (f"{first} = {number(added[0])}",), added, walk.of_query(name))
@@ -156,20 +150,12 @@ def _residual(walk: Walk, result: str, symbols: tuple[str, str], vectors: tuple[
     return Step((f"{result} = {' + '.join(symbols)}",), (line,), summed, walk.of_query(name))
 
 
-def _first_norm(walk: Walk) -> Step:
-    return _norm(walk, "norm1")
-
-
-def _second_norm(walk: Walk) -> Step:
-    return _norm(walk, "norm2")
-
-
 def _norm(walk: Walk, name: str) -> Step:
     out, formulas, lines = _normalise(walk, name, walk.of_query(f"{name}.in"))
     return Step(formulas, lines, out, walk.of_query(f"{name}.out"))
 
 
-def _normalise(walk: Walk, name: str, x: Array) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+def _normalise(walk: Walk, name: str, x: Floats) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
     """The norm of one vector (D,) by hand, its formulas, and the same with numbers."""
     config, learned = walk.config, walk.layer.learned
     if config.norm == "none":
@@ -219,9 +205,9 @@ _STEPS: dict[str, Callable[[Walk], Step]] = {
     "weighted sum": _weighted_sum,
     "merge": _merge,
     "output projection": _output_projection,
-    "first residual": _first_residual,
-    "first norm": _first_norm,
+    "first residual": partial(_residual, name="resid_mid"),
+    "first norm": partial(_norm, name="norm1"),
     "feed-forward": _feed_forward,
-    "second residual": _second_residual,
-    "second norm": _second_norm,
+    "second residual": partial(_residual, name="resid_post"),
+    "second norm": partial(_norm, name="norm2"),
 }

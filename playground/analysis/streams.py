@@ -54,12 +54,9 @@ def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
 
 
 def describe_growth(config: ModelConfig, lengths: Mapping[str, Array], final: Array) -> str:
-    """What the place of the norms does to the residual stream, in this run's numbers.
+    """What the place of the norms does to the residual stream, in the numbers of a run's `lengths`.
 
-    Args:
-        config: the architecture that ran.
-        lengths: of the run, as `lengths` returns them.
-        final: (T,), lengths of what leaves the encoder.
+    `final`, (T,), holds the lengths of what leaves the encoder.
     """
     means = lengths["residual"].mean(axis=1)
     broken = np.flatnonzero(np.isnan(means))

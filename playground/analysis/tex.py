@@ -5,7 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+Floats = NDArray[np.floating]
+"""Of fp32 as a model computes it, or of fp64 as it is worked out by hand."""
 
 TERMS = 2
 """Products of a long sum that are spelled out."""
@@ -28,7 +29,7 @@ def factor(x: float, digits: int = 4) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def sum_of_products(name: str, a: Array, b: Array, result: float, bias: float | None = None) -> str:
+def sum_of_products(name: str, a: Floats, b: Floats, result: float, bias: float | None = None) -> str:
     """name = Σ aᵢ bᵢ + bias = result: the first products in three digits, the rest of a long sum below."""
     products = " + ".join(rf"{factor(x, 3)} \cdot {factor(y, 3)}" for x, y in zip(a[:TERMS], b[:TERMS], strict=True))
     end = f"= {number(result)}" if bias is None else f"+ {factor(bias, 3)} = {number(result)}"

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from playground.analysis.tex import Floats
 from playground.config import ModelConfig
 from playground.runs.layer_run import LayerRun
-
-Array = NDArray[np.floating]
 
 STAGES = (
     "embedding",
@@ -58,28 +57,32 @@ class Walk:
         padding = self.layer.run.padding
         return int((~self.allowed & ~padding).sum()), int((~self.allowed & padding).sum())
 
-    def of_query(self, name: str) -> Array:
+    def of_query(self, name: str) -> Floats:
         """The query token's row of an array of this layer, or the head's if it has heads."""
         array = self.layer[name]
-        row: Array = array[self.head, self.query] if array.ndim == 3 else array[self.query]
+        row: Floats = array[self.head, self.query] if array.ndim == 3 else array[self.query]
         return row
 
     @property
-    def first_sum(self) -> tuple[Array, Array]:
+    def first_sum(self) -> tuple[Floats, Floats]:
         """The two vectors (D,) that the first residual connection adds."""
-        return self.layer.block_input[self.query], self.of_query("attn.out")
+        return self._stream_and_output("attn", "norm1")
 
     @property
-    def second_sum(self) -> tuple[Array, Array]:
+    def second_sum(self) -> tuple[Floats, Floats]:
         """The two vectors (D,) that the second residual connection adds."""
-        return self.layer.second_stream[self.query], self.of_query("ffn.out")
+        return self._stream_and_output("ffn", "norm2")
 
-    def dot_products(self) -> Array:
+    def _stream_and_output(self, sublayer: str, norm: str) -> tuple[Floats, Floats]:
+        reader = norm if self.config.norm_placement == "pre" else sublayer  # of the stream, before the sublayer
+        return self.of_query(f"{reader}.in"), self.of_query(f"{sublayer}.out")
+
+    def dot_products(self) -> Floats:
         """The query with every key, (T,), before scale and mask."""
-        products: Array = self.layer["attn.k"][self.head].astype(np.float64) @ self.of_query("attn.q")
+        products: Floats = self.layer["attn.k"][self.head].astype(np.float64) @ self.of_query("attn.q")
         return products
 
-    def scaled(self) -> Array:
+    def scaled(self) -> Floats:
         """The dot products over √d_head, (T,), before the mask."""
         return self.dot_products() / math.sqrt(self.config.d_head)
 

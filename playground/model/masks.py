@@ -49,9 +49,7 @@ def causal_and_padding(key_mask: Tensor) -> Tensor:
 def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: int) -> Tensor | None:
     """Bring a mask to (B or 1, 1, Tq or 1, Tk), so that it broadcasts over heads.
 
-    Args:
-        mask: bool; (B, Tk) hides keys from every query, (B or 1, Tq, Tk) says who may look at whom; None hides nothing.
-        n_sentences: B. n_queries: Tq. n_keys: Tk.
+    A mask (B, Tk) hides keys from every query, one of (B or 1, Tq, Tk) says who may look at whom, None hides nothing.
 
     Raises:
         InputError: the mask is not boolean, or its shape fits neither form.
@@ -74,13 +72,7 @@ def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: in
 def no_peek(mask: Tensor | None, n_sentences: int, n_tokens: int, device: torch.device | None = None) -> Tensor:
     """A target's mask over heads, (B or 1, 1, T, T): nobody looks ahead, unless the mask itself says who looks where.
 
-    Args:
-        mask: bool; (B, T) hides keys on top of what lies ahead, (B or 1, T, T) is taken as it is; None hides no key.
-        n_sentences: B. n_tokens: T.
-        device: where to build the mask.
-
-    Raises:
-        InputError: as `over_heads`.
+    A mask (B, T) hides keys on top of what lies ahead, one of (B or 1, T, T) is taken as it is; errors as `over_heads`.
     """
     given = over_heads(mask, n_sentences, n_tokens, n_tokens)
     ahead = causal_mask(n_tokens, device)[:, None]  # (1, 1, T, T)

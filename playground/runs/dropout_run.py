@@ -25,7 +25,7 @@ DROPOUT_PLACES = {
 }
 """Where this model drops, in the order of the computation, and the name that a trace has for it; `{}` is the layer."""
 
-TUTORIALS = {
+TUTORIAL_DROPOUTS = {
     "A": tuple(DROPOUT_PLACES),
     "B": (),
     "C": ("after attention", "inside the feed-forward", "after the feed-forward"),

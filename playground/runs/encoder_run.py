@@ -1,17 +1,16 @@
 """One bounded pass: (encoder, batch, sentence) → `Run`, the arrays that every page draws from."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_and_padding
 from playground.runs.arrays import Array, first_sentence, freeze
 from playground.runs.budget import check_kept
+from playground.runs.device import time_pass
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
@@ -20,27 +19,22 @@ _LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
 
 @dataclass(frozen=True)
 class Run:
-    """What the encoder did with one sentence of a batch. T counts the batch's padding too, H heads, D = d_model.
-
-    Attributes:
-        config: the architecture that ran.
-        tokens: the sentence's pieces, and `[PAD]` up to T.
-        special: (T,) bool, tokens that the tokenizer added, padding included.
-        padding: (T,) bool.
-        allowed: (T, T) bool, which key each query may attend to.
-        arrays: the trace without its sentence axis, by its names; read-only. See `Trace`.
-        device: where it ran.
-        seconds: how long the forward pass took.
-    """
+    """What the encoder did with one sentence of a batch. T counts the batch's padding too, H heads, D = d_model."""
 
     config: ModelConfig
     tokens: tuple[str, ...]
+    """The sentence's pieces, and `[PAD]` up to T."""
     special: NDArray[np.bool_]
+    """(T,): tokens that the tokenizer added, padding included."""
     padding: NDArray[np.bool_]
+    """(T,)"""
     allowed: NDArray[np.bool_]
+    """(T, T): which key each query may attend to."""
     arrays: Mapping[str, Array]
+    """The trace without its sentence axis, by its names; read-only. See `Trace`."""
     device: str
     seconds: float
+    """Of the forward pass alone."""
 
     def pattern(self, layer: int) -> Array:
         """One layer's attention: (H, T, T); padding's own rows are zero, nobody reads what padding attends to."""
@@ -84,12 +78,7 @@ def run(
     mask = causal_and_padding(keys) if causal else keys  # (1, T, T) or (1, T)
 
     trace = Trace(keep)
-    started = time.perf_counter()
-    with torch.inference_mode():
-        encoder(ids, mask, trace)
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-    seconds = time.perf_counter() - started
+    _, seconds = time_pass(lambda: encoder(ids, mask, trace), device)
 
     padding = ~batch.mask[sentence].numpy()
     n_padding = int(padding.sum())

@@ -21,7 +21,7 @@ class LayerRun:
     """A pass, as one layer saw it.
 
     Attributes:
-        run: the pass; its arrays are the whole trace of the embeddings and of this layer, and what enters it.
+        run: the pass; its arrays are the whole trace of the embeddings and of this layer.
         layer: which one, from 0.
         merged: (T, D), the heads' results joined, before W_O; by the model's own merge.
         learned: read-only, by name. `embed.positions` (T, D) and `embed.segments` (D,), where there are any; `gain` and
@@ -38,16 +38,6 @@ class LayerRun:
         """An array of this layer, such as `attn.q`."""
         return self.run.arrays[f"layers.{self.layer}.{name}"]
 
-    @property
-    def block_input(self) -> Array:
-        """What enters the block: (T, D)."""
-        return self.run.arrays[f"layers.{self.layer - 1}.out" if self.layer else "embed.out"]
-
-    @property
-    def second_stream(self) -> Array:
-        """What the second residual connection adds to the feed-forward's output: (T, D)."""
-        return self["resid_mid" if self.run.config.norm_placement == "pre" else "norm1.out"]
-
 
 def trace_layer(encoder: Encoder, batch: Batch, sentence: int, layer: int, *, causal: bool = False) -> LayerRun:
     """Run one sentence and keep all of one layer; arguments and errors as in `encoder_run.run`."""
@@ -60,8 +50,8 @@ def trace_layer(encoder: Encoder, batch: Batch, sentence: int, layer: int, *, ca
 
 
 def is_of_layer(name: str, layer: int) -> bool:
-    """Whether a point of the trace is the embeddings', this layer's, or what enters it."""
-    return name.startswith(("embed.", f"layers.{layer}.")) or name == f"layers.{layer - 1}.out"
+    """Whether a point of the trace is the embeddings' or this layer's."""
+    return name.startswith(("embed.", f"layers.{layer}."))
 
 
 def _embedding_numbers(encoder: Encoder, n_tokens: int) -> dict[str, Tensor]:

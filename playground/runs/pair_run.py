@@ -3,12 +3,10 @@
 Legend: Ts/Tt source/target tokens, padding included; Tq/Tk queries/keys, L layers, H heads, V target words.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -17,6 +15,7 @@ from playground.model import EncoderDecoder, Trace, causal_mask
 from playground.model.masks import no_peek
 from playground.runs.arrays import Array, freeze, stack_layers, to_array
 from playground.runs.budget import check_pair_patterns
+from playground.runs.device import time_pass
 from playground.text import Batch
 
 Mask = NDArray[np.bool_]
@@ -127,12 +126,7 @@ def run_pair(model: EncoderDecoder, source: Batch, target: Batch, sentence: int 
     masks = build_masks(source_keys, target_keys)
 
     trace = Trace(keep=lambda name: name.endswith(".pattern"))
-    started = time.perf_counter()
-    with torch.inference_mode():
-        logits = model(source_ids, target_ids, source_keys, masks["combined"], trace)
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-    seconds = time.perf_counter() - started
+    logits, seconds = time_pass(lambda: model(source_ids, target_ids, source_keys, masks["combined"], trace), device)
 
     patterns = {
         attention: stack_layers(trace, point, range(config.n_layers)) for attention, point in ATTENTION_POINTS.items()

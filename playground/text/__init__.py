@@ -1,8 +1,18 @@
 """From typed text to a padded batch of token ids, with the pieces that a student can read."""
 
 from playground.text.batch import Batch
-from playground.text.builders import bpe, characters, wordpiece, words
+from playground.text.builders import bpe, characters, word_level_tokenizer, wordpiece, words
 from playground.text.sentences import Sentences, split_sentences
 from playground.text.tokenizer import Tokenizer
 
-__all__ = ["Batch", "Sentences", "Tokenizer", "bpe", "characters", "split_sentences", "wordpiece", "words"]
+__all__ = [
+    "Batch",
+    "Sentences",
+    "Tokenizer",
+    "bpe",
+    "characters",
+    "split_sentences",
+    "word_level_tokenizer",
+    "wordpiece",
+    "words",
+]

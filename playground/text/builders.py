@@ -58,7 +58,7 @@ def characters() -> Tokenizer:
     return Tokenizer("char", backend)
 
 
-def trained(vocabulary: Sequence[str], *, blanks_between: bool) -> Tokenizer:
+def word_level_tokenizer(vocabulary: Sequence[str], *, blanks_between: bool) -> Tokenizer:
     """The tokenizer of a model that is trained here: ids in the order of a vocabulary, which holds [UNK].
 
     Args:

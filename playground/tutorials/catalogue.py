@@ -7,7 +7,7 @@ from playground.tutorials import demonstrations as show
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Topic:
     """Something that a tutorial teaches, and the page that shows it."""
 
     text: str
@@ -16,19 +16,16 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Mistake:
-    """Something that a tutorial gets wrong.
-
-    Attributes:
-        where: the part of its code or text.
-        printed: what stands there.
-        happens: what comes of it.
-        demonstration: computes one sentence of evidence; None where there is nothing to compute.
-    """
+    """Something that a tutorial gets wrong."""
 
     where: str
+    """The part of its code or text."""
     printed: str
+    """What stands there."""
     happens: str
+    """What comes of it."""
     demonstration: Callable[[], str] | None
+    """Computes one sentence of evidence; None where there is nothing to compute."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Tutorial:
     """One of the five; its architecture is the preset of its letter."""
 
     what: str
-    lessons: tuple[Lesson, ...]
+    topics: tuple[Topic, ...]
     mistakes: tuple[Mistake, ...]
 
 
@@ -57,10 +54,10 @@ TUTORIALS: dict[str, Tutorial] = {
     "A": Tutorial(
         "An encoder, one component after another, and then a sentence of five words sent through it.",
         (
-            Lesson("How “this is an example sentence” becomes a result of shape (1, 5, 512).", "overview"),
-            Lesson("Sinusoidal positions, computed once and added to every sentence.", "positions"),
-            Lesson("A norm with one gain α and one bias for all features, in front of each sublayer.", "norms"),
-            Lesson("Where an encoder drops numbers while it learns.", "step-by-step"),
+            Topic("How “this is an example sentence” becomes a result of shape (1, 5, 512).", "overview"),
+            Topic("Sinusoidal positions, computed once and added to every sentence.", "positions"),
+            Topic("A norm with one gain α and one bias for all features, in front of each sublayer.", "norms"),
+            Topic("Where an encoder drops numbers while it learns.", "step-by-step"),
         ),
         (
             Mistake(
@@ -82,9 +79,9 @@ TUTORIALS: dict[str, Tutorial] = {
     "B": Tutorial(
         "A walk from one attention to a whole block, every stop with its own small input.",
         (
-            Lesson("Attention, self-attention with its weights, then several heads, in that order.", "step-by-step"),
-            Lesson("Positions, and what adding them does.", "positions"),
-            Lesson("The block: attention and feed-forward, each followed by add & norm.", "norms"),
+            Topic("Attention, self-attention with its weights, then several heads, in that order.", "step-by-step"),
+            Topic("Positions, and what adding them does.", "positions"),
+            Topic("The block: attention and feed-forward, each followed by add & norm.", "norms"),
         ),
         (
             Mistake(
@@ -98,12 +95,12 @@ TUTORIALS: dict[str, Tutorial] = {
     "C": Tutorial(
         "An encoder that prints the shape of every intermediate while 30 sentences of 200 tokens pass through it.",
         (
-            Lesson("Every shape, in order. Its own batch of 30 × 200 is one of the choices.", "overview"),
-            Lesson("One projection for queries, keys and values, and where its rows end up.", "step-by-step"),
-            Lesson("Masking as a regulariser: with a causal mask, no token looks ahead.", "attention"),
-            Lesson("Layer normalisation by mean and deviation, as a regulariser.", "norms"),
-            Lesson("Dropout in the feed-forward and on residual connections.", "step-by-step"),
-            Lesson(
+            Topic("Every shape, in order. Its own batch of 30 × 200 is one of the choices.", "overview"),
+            Topic("One projection for queries, keys and values, and where its rows end up.", "step-by-step"),
+            Topic("Masking as a regulariser: with a causal mask, no token looks ahead.", "attention"),
+            Topic("Layer normalisation by mean and deviation, as a regulariser.", "norms"),
+            Topic("Dropout in the feed-forward and on residual connections.", "step-by-step"),
+            Topic(
                 "Regularisers of training: weight decay, label smoothing, early stopping, gradient clipping, "
                 "knowledge distillation, and data augmentation by masking tokens, swapping them or masking spans.",
                 "regularisers",
@@ -133,12 +130,12 @@ TUTORIALS: dict[str, Tutorial] = {
     "D": Tutorial(
         "A notebook that builds a block, stacks it, and closes with exercises.",
         (
-            Lesson("LayerNorm by hand against the library's.", "norms"),
-            Lesson("The table of positions as a picture.", "positions"),
-            Lesson("Parameters by layer; exercise 1: the share of each component.", "parameters"),
-            Lesson("Exercise 2: a decoder block that looks at itself and at the encoder.", "encoder-decoder"),
-            Lesson("Exercise 3: gradients with and without residual connections and norms.", "gradient-flow"),
-            Lesson("Its next step: learning from real text, letter by letter, and writing more of it.", "training"),
+            Topic("LayerNorm by hand against the library's.", "norms"),
+            Topic("The table of positions as a picture.", "positions"),
+            Topic("Parameters by layer; exercise 1: the share of each component.", "parameters"),
+            Topic("Exercise 2: a decoder block that looks at itself and at the encoder.", "encoder-decoder"),
+            Topic("Exercise 3: gradients with and without residual connections and norms.", "gradient-flow"),
+            Topic("Its next step: learning from real text, letter by letter, and writing more of it.", "training"),
         ),
         (
             Mistake(
@@ -160,10 +157,10 @@ TUTORIALS: dict[str, Tutorial] = {
     "E": Tutorial(
         "A whole transformer from scratch: an encoder, a decoder beside it, and scores for the next word.",
         (
-            Lesson("Source padding, target padding and no-peek masks, and how they combine.", "encoder-decoder"),
-            Lesson("Cross-attention: the target's tokens look at the source's.", "encoder-decoder"),
-            Lesson("From the last vectors to a score for every word.", "encoder-decoder"),
-            Lesson("Its encoder half is the paper's: post-norm, ReLU, sinusoids.", "overview"),
+            Topic("Source padding, target padding and no-peek masks, and how they combine.", "encoder-decoder"),
+            Topic("Cross-attention: the target's tokens look at the source's.", "encoder-decoder"),
+            Topic("From the last vectors to a score for every word.", "encoder-decoder"),
+            Topic("Its encoder half is the paper's: post-norm, ReLU, sinusoids.", "overview"),
         ),
         (
             Mistake(

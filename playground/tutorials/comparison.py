@@ -90,14 +90,9 @@ def first_apart(differences: Array) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """One field in which a tutorial is not like another.
+    """A field of `ModelConfig` in which a tutorial (`here`) is not like the one it is compared with (`there`).
 
-    Attributes:
-        letter: the tutorial.
-        field: of `ModelConfig`.
-        here: its value there.
-        there: its value in the tutorial compared with.
-        effect: the largest difference of outputs when this field alone is changed in the tutorial compared with.
+    `effect` is the largest difference of outputs when the latter takes this one value from the former.
     """
 
     letter: str

@@ -14,18 +14,12 @@ NAMES = {"A": "tutorial-a", "B": "tutorial-b", "C": "tutorial-c", "D": "tutorial
 
 @dataclass(frozen=True)
 class Row:
-    """One property of the five.
-
-    Attributes:
-        name: of the property.
-        cells: what it is, by letter.
-        changes: what is another where it differs.
-        notes: what there is to add to a cell, by letter.
-    """
+    """One property of the five; cells, and notes on them, by letter."""
 
     name: str
     cells: Mapping[str, str]
     changes: str
+    """What a difference changes: the numbers, the layout, the training or the size."""
     notes: Mapping[str, str] = field(default_factory=dict)
 
     def unusual(self) -> set[str]:
@@ -81,7 +75,7 @@ _NOTES = {
     "parameters": {"E": "the encoder half"},
 }
 
-_TOLD = (
+_ROWS_BY_HAND = (
     Row(
         "mask",
         {
@@ -109,10 +103,10 @@ _TOLD = (
 """What no field of a config says."""
 
 
-def table() -> list[Row]:
+def build_table() -> list[Row]:
     """The properties of the five, from their presets where a field says it."""
     rows = []
     for name, (word, changes) in _PROPERTIES.items():
         cells = {letter: word(PRESETS[preset].config) for letter, preset in NAMES.items()}
         rows.append(Row(name, cells, changes, _NOTES.get(name, {})))
-    return [*rows, *_TOLD]
+    return [*rows, *_ROWS_BY_HAND]

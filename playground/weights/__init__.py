@@ -12,13 +12,14 @@ from playground.weights.files import (
 )
 from playground.weights.load import load_weights
 from playground.weights.names import encoder_half
-from playground.weights.recognise import recognise
+from playground.weights.recognise import RecognisedWeights, recognise
 from playground.weights.schemes import SCHEMES, Scheme
 
 __all__ = [
     "HOW_TO_SAVE",
     "MAX_BYTES",
     "SCHEMES",
+    "RecognisedWeights",
     "Scheme",
     "WeightsError",
     "build_encoder",

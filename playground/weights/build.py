@@ -8,10 +8,12 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.model import Encoder, EncoderDecoder
 from playground.weights.load import load_weights
-from playground.weights.recognise import Recognised
+from playground.weights.recognise import RecognisedWeights
 
 
-def build_encoder(tensors: Mapping[str, Tensor], recognised: Recognised, config: ModelConfig, seed: int = 0) -> Encoder:
+def build_encoder(
+    tensors: Mapping[str, Tensor], recognised: RecognisedWeights, config: ModelConfig, seed: int = 0
+) -> Encoder:
     """Make the encoder whose weights these are: of tutorial E the encoder half.
 
     Where the file has no token table but the config does, its rows are drawn from the seed.
@@ -23,7 +25,7 @@ def build_encoder(tensors: Mapping[str, Tensor], recognised: Recognised, config:
         both = EncoderDecoder(config, recognised.tgt_vocab_size, seed=None)
         load_weights(both, tensors, recognised.scheme)
         return both.encoder
-    loaded = Encoder(replace(config, vocab_size=recognised.known["vocab_size"]), seed=None)
+    loaded = Encoder(replace(config, vocab_size=recognised.settings["vocab_size"]), seed=None)
     load_weights(loaded, tensors, recognised.scheme)
     if loaded.config == config:
         return loaded

@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import json
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +13,12 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.errors import ConfigError, PretrainedError, WeightsError
+from playground.errors import ConfigError, InputError, PretrainedError, WeightsError
 from playground.model import Encoder
 from playground.text import Tokenizer, wordpiece
 from playground.weights.load import load_weights
+
+logger = logging.getLogger(__name__)
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.json"
 
@@ -75,6 +78,7 @@ def _download_minilm() -> Path:
     """Fetch all-MiniLM-L6-v2 into the model hub's cache, unless PLAYGROUND_DOWNLOAD is 0."""
     if os.environ.get("PLAYGROUND_DOWNLOAD") == "0":
         raise PretrainedError(f"The trained weights are not on this machine; {HOW_TO_GET_MINILM}.")
+    import httpx2  # what the hub sends its requests through
     from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
 
     try:
@@ -82,7 +86,9 @@ def _download_minilm() -> Path:
         get_hf_file_metadata(hf_hub_url(MINILM_REPOSITORY, CONFIG), token=False, timeout=DOWNLOAD_TIMEOUT)
         for name in (CONFIG, VOCABULARY, WEIGHTS):
             path = hf_hub_download(MINILM_REPOSITORY, name, token=False, etag_timeout=DOWNLOAD_TIMEOUT)
-    except Exception as error:  # whatever went wrong, the app goes on without
+    except Exception as error:  # the app goes on without the weights
+        if not isinstance(error, OSError | httpx2.HTTPError):
+            logger.exception("The download of %s failed", MINILM_REPOSITORY)
         raise PretrainedError(
             f"The trained weights are not on this machine and could not be downloaded; {HOW_TO_GET_MINILM}."
         ) from error
@@ -138,7 +144,7 @@ def _read_config(path: Path) -> ModelConfig:
 def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer:
     try:
         tokenizer = wordpiece(path)
-    except ValueError as error:
+    except InputError as error:
         raise PretrainedError(f"{path} is missing or damaged: {error}.") from error
     if tokenizer.vocab_size > config.vocab_size:
         raise PretrainedError(

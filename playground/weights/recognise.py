@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from playground.accounting import count_parameters
@@ -15,49 +15,34 @@ from playground.weights.schemes import SCHEMES
 MAX_COMPUTED_POSITIONS = 5_000
 """Rows of a table of sines and cosines, which is computed anew: as many as the usual code makes."""
 
-_LIKELY = {name: PRESETS[name].config if name in PRESETS else ModelConfig(vocab_size=0) for name in SCHEMES}
-_LIKELY["bert"] = PRESETS["minilm-l6"].config
+_USUAL = {name: PRESETS[name].config if name in PRESETS else ModelConfig(vocab_size=0) for name in SCHEMES}
+_USUAL["bert"] = PRESETS["minilm-l6"].config
 
 _OPEN = (
-    "n_heads",
-    "norm_placement",
-    "norm_eps",
-    "activation",
-    "positions",
-    "max_len",
-    "scale_embeddings",
-    "head_merge",
+    "n_heads", "norm_placement", "norm_eps", "activation", "positions", "max_len", "scale_embeddings", "head_merge",
     "residual",
-)
+)  # fmt: skip
 """Fields that leave no trace in names and shapes, but for a table of positions."""
 
 
 @dataclass(frozen=True)
-class Recognised:
-    """A file's naming scheme, and what is known of its encoder, by the fields of `ModelConfig`.
-
-    Attributes:
-        scheme: a key of `SCHEMES`.
-        known: what the shapes tell; `vocab_size` is 0 where the file has no token table.
-        asked: what they do not, each with what it mostly is in this scheme.
-        tgt_vocab_size: words of the target language; 0 where there is no decoder.
-    """
+class RecognisedWeights:
+    """A file's naming scheme (a key of `SCHEMES`), and its encoder's settings by the fields of `ModelConfig`."""
 
     scheme: str
-    known: Mapping[str, Any]
-    asked: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    """What the shapes tell; `vocab_size` is 0 where the file has no token table."""
+    open_settings: Mapping[str, Any]
+    """What the shapes leave open, each with its usual value in this scheme."""
     tgt_vocab_size: int = 0
+    """Words of the target language; 0 where there is no decoder."""
 
     def config(self, **answers: Any) -> ModelConfig:
-        """The encoder's architecture; answers go before suggestions, and what is known before both.
-
-        Raises:
-            ConfigError: the answers do not fit what is known.
-        """
-        return ModelConfig(**{**self.asked, **answers, **self.known})
+        """The encoder's architecture: settings go before answers, answers before usual values; ConfigError if unfit."""
+        return ModelConfig(**{**self.open_settings, **answers, **self.settings})
 
 
-def recognise(header: Mapping[str, Shape]) -> Recognised:
+def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
     """Find the naming scheme of tensors, given as name → shape, and what they tell about the model.
 
     Every size comes from a tensor that is as large as it says, so that a small file can't ask for a large model.
@@ -68,7 +53,7 @@ def recognise(header: Mapping[str, Shape]) -> Recognised:
     scheme = scheme_of(header)
     shapes, n_layers = encoder_shapes(header, scheme)
     d_ff, d_model = _widths(shapes, scheme)
-    known: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "vocab_size": _rows(shapes, "embed.tokens.weight", scheme, d_model),
         "d_model": d_model,
         "n_layers": n_layers,
@@ -81,15 +66,22 @@ def recognise(header: Mapping[str, Shape]) -> Recognised:
     }
     computed = SCHEMES[scheme].position_table
     if "embed.positions.weight" in shapes:
-        known |= {"positions": "learned", "max_len": _rows(shapes, "embed.positions.weight", scheme, d_model)}
+        settings |= {"positions": "learned", "max_len": _rows(shapes, "embed.positions.weight", scheme, d_model)}
     elif computed is not None and computed in header:
-        known["max_len"] = _computed_rows(computed, header[computed], d_model)
-    asked = {field: getattr(_LIKELY[scheme], field) for field in _OPEN if field not in known}
-    found = _checked(Recognised(scheme, known, asked, _target_words(header, scheme, d_model)))
-    needed, held = count_parameters(found.config()).total, sum(math.prod(shape) for shape in header.values())
+        settings["max_len"] = _computed_rows(computed, header[computed], d_model)
+    usual = {field: getattr(_USUAL[scheme], field) for field in _OPEN if field not in settings}
+    tgt_vocab_size = _target_words(header, scheme, d_model)
+    try:
+        ModelConfig(**usual | settings | {"n_heads": 1})
+        if d_model % usual["n_heads"]:
+            usual["n_heads"] = nearest_divisors(d_model, usual["n_heads"])[0]
+        recognised = RecognisedWeights(scheme, settings, usual, tgt_vocab_size)
+        needed, held = count_parameters(recognised.config()).total, sum(map(math.prod, header.values()))
+    except ConfigError as error:
+        raise WeightsError(f"These shapes describe no encoder: {error}") from error
     if needed > 2 * held:  # one that is missing will be named; where most are, building the rest is no use
         raise WeightsError(f"These shapes describe an encoder of {needed:,} parameters, and the file holds {held:,}.")
-    return found
+    return recognised
 
 
 def _widths(shapes: Mapping[str, Shape], scheme: str) -> Shape:
@@ -142,17 +134,3 @@ def _target_words(header: Mapping[str, Shape], scheme: str, d_model: int) -> int
             f"decoder_embedding.weight is missing or not (…, {d_model}); its shape tells the target's vocabulary."
         )
     return shape[0]
-
-
-def _checked(found: Recognised) -> Recognised:
-    """The same with a number of heads that divides d_model, if the rest describes an encoder."""
-    try:
-        d_model = found.config(n_heads=1).d_model
-        heads = found.asked["n_heads"]
-        if d_model % heads:
-            heads = nearest_divisors(d_model, heads)[0]
-        found = replace(found, asked={**found.asked, "n_heads": heads})
-        found.config()
-    except ConfigError as error:
-        raise WeightsError(f"These shapes describe no encoder: {error}") from error
-    return found

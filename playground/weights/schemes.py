@@ -37,30 +37,42 @@ def _norm(ours: str, theirs: str, gain: str = "weight", bias: str = "bias") -> N
     return {f"{ours}.gain": (f"{theirs}.{gain}",), f"{ours}.bias": (f"{theirs}.{bias}",)}
 
 
-def _own(*queries_keys_values: str) -> Names:
+def _block(
+    theirs: str,
+    *,
+    qkv: tuple[str, ...],
+    o: str,
+    up: str,
+    down: str,
+    norms: tuple[str, str] = ("norm1", "norm2"),
+    gain: str = "weight",
+    bias: str = "bias",
+) -> Names:
+    """An encoder block's parameters; each part's foreign name begins with `theirs`."""
+    names = _linear("layers.{i}.attn.qkv", *(f"{theirs}.{name}" for name in qkv))
+    for part, name in {"attn.o": o, "ffn.up": up, "ffn.down": down}.items():
+        names |= _linear(f"layers.{{i}}.{part}", f"{theirs}.{name}")
+    for n, name in enumerate(norms, start=1):
+        names |= _norm(f"layers.{{i}}.norm{n}", f"{theirs}.{name}", gain, bias)
+    return names
+
+
+def _own(*qkv: str) -> Names:
     """Our names for an `Encoder`'s parameters, with queries, keys and values in one tensor or in three."""
     names: Names = {
         f"embed.{table}.weight": (f"embed.{table}.weight",) for table in ("tokens", "positions", "segments")
     }
-    names |= _linear("layers.{i}.attn.qkv", *queries_keys_values)
-    for linear in ("attn.o", "ffn.up", "ffn.down"):
-        names |= _linear(f"layers.{{i}}.{linear}", f"layers.{{i}}.{linear}")
-    for norm in ("embed.norm", "layers.{i}.norm1", "layers.{i}.norm2", "final_norm"):
-        names |= _norm(norm, norm, gain="gain")
-    return names
-
-
-def _torch_attention(ours: str, theirs: str) -> Names:
-    """torch.nn.MultiheadAttention."""
-    packed = {f"{ours}.qkv.{part}": (f"{theirs}.in_proj_{part}",) for part in ("weight", "bias")}
-    return packed | _linear(f"{ours}.o", f"{theirs}.out_proj")
+    names |= _block("layers.{i}", qkv=qkv, o="attn.o", up="ffn.up", down="ffn.down", gain="gain")
+    return names | _norm("embed.norm", "embed.norm", "gain") | _norm("final_norm", "final_norm", "gain")
 
 
 def _torch_layer(ours: str, theirs: str, attentions: dict[str, str]) -> Names:
     """torch.nn.TransformerEncoderLayer, or TransformerDecoderLayer with its two attentions: our name → theirs."""
     names = _linear(f"{ours}.ffn.up", f"{theirs}.linear1") | _linear(f"{ours}.ffn.down", f"{theirs}.linear2")
-    for attention, name in attentions.items():
-        names |= _torch_attention(f"{ours}.{attention}", f"{theirs}.{name}")
+    for attention, name in attentions.items():  # torch.nn.MultiheadAttention
+        for part in ("weight", "bias"):
+            names[f"{ours}.{attention}.qkv.{part}"] = (f"{theirs}.{name}.in_proj_{part}",)
+        names |= _linear(f"{ours}.{attention}.o", f"{theirs}.{name}.out_proj")
     for n in range(1, len(attentions) + 2):
         names |= _norm(f"{ours}.norm{n}", f"{theirs}.norm{n}")
     return names
@@ -69,10 +81,7 @@ def _torch_layer(ours: str, theirs: str, attentions: dict[str, str]) -> Names:
 SCHEMES = {
     # torch.nn.TransformerEncoder's state dict
     "torch": Scheme(
-        {
-            **_torch_layer("layers.{i}", "layers.{i}", {"attn": "self_attn"}),
-            **_norm("final_norm", "norm"),
-        },
+        _torch_layer("layers.{i}", "layers.{i}", {"attn": "self_attn"}) | _norm("final_norm", "norm"),
         untouched=("embed.",),
     ),
     # Hugging Face's BertModel; "bert.", gamma and beta are how checkpoints with heads, and older ones, spell it
@@ -82,17 +91,14 @@ SCHEMES = {
             "embed.positions.weight": ("embeddings.position_embeddings.weight",),
             "embed.segments.weight": ("embeddings.token_type_embeddings.weight",),
             **_norm("embed.norm", "embeddings.LayerNorm"),
-            **_linear(
-                "layers.{i}.attn.qkv",
-                "encoder.layer.{i}.attention.self.query",
-                "encoder.layer.{i}.attention.self.key",
-                "encoder.layer.{i}.attention.self.value",
+            **_block(
+                "encoder.layer.{i}",
+                qkv=("attention.self.query", "attention.self.key", "attention.self.value"),
+                o="attention.output.dense",
+                up="intermediate.dense",
+                down="output.dense",
+                norms=("attention.output.LayerNorm", "output.LayerNorm"),
             ),
-            **_linear("layers.{i}.attn.o", "encoder.layer.{i}.attention.output.dense"),
-            **_norm("layers.{i}.norm1", "encoder.layer.{i}.attention.output.LayerNorm"),
-            **_linear("layers.{i}.ffn.up", "encoder.layer.{i}.intermediate.dense"),
-            **_linear("layers.{i}.ffn.down", "encoder.layer.{i}.output.dense"),
-            **_norm("layers.{i}.norm2", "encoder.layer.{i}.output.LayerNorm"),
         },
         spellings=((r"^bert\.", ""), (r"\.gamma$", ".weight"), (r"\.beta$", ".bias")),
         ignored=r"pooler\.|cls\.|embeddings\.position_ids$",
@@ -100,60 +106,49 @@ SCHEMES = {
     "tutorial-a": Scheme(
         {
             "embed.tokens.weight": ("embedding.embedding.weight",),
-            **_linear(
-                "layers.{i}.attn.qkv",
-                "encoder.layers.{i}.self_attention_block.w_q",
-                "encoder.layers.{i}.self_attention_block.w_k",
-                "encoder.layers.{i}.self_attention_block.w_v",
+            **_block(
+                "encoder.layers.{i}",
+                qkv=("self_attention_block.w_q", "self_attention_block.w_k", "self_attention_block.w_v"),
+                o="self_attention_block.w_o",
+                up="feed_forward_block.linear_1",
+                down="feed_forward_block.linear_2",
+                norms=("residual_connections.0.norm", "residual_connections.1.norm"),
+                gain="alpha",
             ),
-            **_linear("layers.{i}.attn.o", "encoder.layers.{i}.self_attention_block.w_o"),
-            **_norm("layers.{i}.norm1", "encoder.layers.{i}.residual_connections.0.norm", gain="alpha"),
-            **_linear("layers.{i}.ffn.up", "encoder.layers.{i}.feed_forward_block.linear_1"),
-            **_linear("layers.{i}.ffn.down", "encoder.layers.{i}.feed_forward_block.linear_2"),
-            **_norm("layers.{i}.norm2", "encoder.layers.{i}.residual_connections.1.norm", gain="alpha"),
             **_norm("final_norm", "encoder.norm", gain="alpha"),
         }
     ),
     "tutorial-b": Scheme(
-        {
-            **_linear(
-                "layers.{i}.attn.qkv",
-                "layers.{i}.attention.query",
-                "layers.{i}.attention.key",
-                "layers.{i}.attention.value",
-            ),
-            **_linear("layers.{i}.attn.o", "layers.{i}.attention.fc_out"),
-            **_norm("layers.{i}.norm1", "layers.{i}.norm1"),
-            **_linear("layers.{i}.ffn.up", "layers.{i}.feed_forward.0"),
-            **_linear("layers.{i}.ffn.down", "layers.{i}.feed_forward.2"),
-            **_norm("layers.{i}.norm2", "layers.{i}.norm2"),
-        }
+        _block(
+            "layers.{i}",
+            qkv=("attention.query", "attention.key", "attention.value"),
+            o="attention.fc_out",
+            up="feed_forward.0",
+            down="feed_forward.2",
+        )
     ),
     "tutorial-c": Scheme(
-        {
-            **_linear("layers.{i}.attn.qkv", "encoder.layers.{i}.attention.qkv_layer"),
-            **_linear("layers.{i}.attn.o", "encoder.layers.{i}.attention.linear_layer"),
-            **_norm("layers.{i}.norm1", "encoder.layers.{i}.norm1", "gamma", "beta"),
-            **_linear("layers.{i}.ffn.up", "encoder.layers.{i}.ffn.linear1"),
-            **_linear("layers.{i}.ffn.down", "encoder.layers.{i}.ffn.linear2"),
-            **_norm("layers.{i}.norm2", "encoder.layers.{i}.norm2", "gamma", "beta"),
-        },
+        _block(
+            "encoder.layers.{i}",
+            qkv=("attention.qkv_layer",),
+            o="attention.linear_layer",
+            up="ffn.linear1",
+            down="ffn.linear2",
+            gain="gamma",
+            bias="beta",
+        ),
         head_by_head=True,
     ),
     "tutorial-d": Scheme(
         {
             "embed.tokens.weight": ("embedding.weight",),
-            **_linear(
-                "layers.{i}.attn.qkv",
-                "encoder.layers.{i}.attention.W_Q",
-                "encoder.layers.{i}.attention.W_K",
-                "encoder.layers.{i}.attention.W_V",
+            **_block(
+                "encoder.layers.{i}",
+                qkv=("attention.W_Q", "attention.W_K", "attention.W_V"),
+                o="attention.W_O",
+                up="feed_forward.linear1",
+                down="feed_forward.linear2",
             ),
-            **_linear("layers.{i}.attn.o", "encoder.layers.{i}.attention.W_O"),
-            **_norm("layers.{i}.norm1", "encoder.layers.{i}.norm1"),
-            **_linear("layers.{i}.ffn.up", "encoder.layers.{i}.feed_forward.linear1"),
-            **_linear("layers.{i}.ffn.down", "encoder.layers.{i}.feed_forward.linear2"),
-            **_norm("layers.{i}.norm2", "encoder.layers.{i}.norm2"),
             **_norm("final_norm", "encoder.norm"),
         },
         position_table="pos_encoding.pe",
@@ -172,7 +167,7 @@ SCHEMES = {
         }
     ),
     # an Encoder's own state dict, with separate projections or the fused one
-    "playground": Scheme(_own("layers.{i}.attn.q", "layers.{i}.attn.k", "layers.{i}.attn.v")),
-    "playground-fused": Scheme(_own("layers.{i}.attn.qkv"), head_by_head=True),
+    "playground": Scheme(_own("attn.q", "attn.k", "attn.v")),
+    "playground-fused": Scheme(_own("attn.qkv"), head_by_head=True),
 }
 """The naming schemes that `load_weights` reads."""

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from playground import Encoder, ModelConfig, Trace, count_parameters
-from playground.accounting import Count, Term, attention_overtakes, count_flops, count_memory
+from playground import Encoder, EncoderDecoder, ModelConfig, Trace, count_parameters
+from playground.accounting import Count, Term, attention_overtakes, count_encoder_decoder, count_flops, count_memory
 from playground.presets import PRESETS
 from tests.model.reference import vectors
 from tests.model.strategies import configs, modest
@@ -23,16 +23,19 @@ def numel(model: Encoder) -> int:
 
 
 @modest
-@given(configs() | configs(vocab_size=0))
-def test_each_term_counts_the_parameters_under_its_name(config: ModelConfig) -> None:
-    held: dict[str, int] = {}
-    for name, parameter in Encoder(config, seed=None).named_parameters():
-        owner = name.rpartition(".")[0]
-        held[owner] = held.get(owner, 0) + parameter.numel()
-    counted = count_parameters(config)
-    assert {term.name: term.count for term in counted} == held
-    assert len(counted.terms) == len(held)
-    assert counted.total == sum(held.values())
+@given(configs() | configs(vocab_size=0), st.integers(1, 20))
+def test_each_term_counts_the_parameters_under_its_name(config: ModelConfig, tgt_vocab_size: int) -> None:
+    for model, counted in (
+        (Encoder(config, seed=None), count_parameters(config)),
+        (EncoderDecoder(config, tgt_vocab_size, seed=None), count_encoder_decoder(config, tgt_vocab_size)),
+    ):
+        held: dict[str, int] = {}
+        for name, parameter in model.named_parameters():
+            owner = name.rpartition(".")[0]
+            held[owner] = held.get(owner, 0) + parameter.numel()
+        assert {term.name: term.count for term in counted} == held
+        assert len(counted.terms) == len(held)
+        assert counted.total == sum(held.values())
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -42,11 +45,13 @@ def test_presets_total_what_the_built_model_holds(name: str) -> None:
 
 
 @modest
-@given(configs())
-def test_each_formula_computes_its_count(config: ModelConfig) -> None:
+@given(configs(), st.integers(1, 20))
+def test_each_formula_computes_its_count(config: ModelConfig, tgt_vocab_size: int) -> None:
     names = {field: getattr(config, field) for field in ("vocab_size", "d_model", "d_ff", "max_len", "n_segments")}
     for term in count_parameters(config):
         assert evaluate(term.formula, names) == term.count
+    for term in count_encoder_decoder(config, tgt_vocab_size):
+        assert evaluate(term.formula, names | {"tgt_vocab_size": tgt_vocab_size}) == term.count
     for term in count_flops(config, 7, 3):
         assert evaluate(term.formula, names | {"B": 3, "T": 7}) == term.count
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from playground import Encoder, ModelConfig, Trace
-from playground.accounting.shapes import shapes, symbolic_shapes
+from playground.accounting.shapes import list_shapes, symbolic_shapes
 from playground.model import causal_and_padding
 from playground.model.attention import Attention
 from playground.model.masks import over_heads
@@ -86,7 +86,7 @@ def test_every_shape_is_that_of_a_real_pass(config: ModelConfig, n_sentences: in
     keys = torch.ones(n_sentences, n_tokens, dtype=torch.bool)
     mask = causal_and_padding(keys) if causal else keys
     model(ids, mask, trace)
-    told = shapes(config, n_sentences, n_tokens, causal)
+    told = list_shapes(config, n_sentences, n_tokens, causal)
     computed = {name: shape_of(tensor) for name, tensor in trace.items() if not name.endswith(".in")}  # inputs repeat
     assert [(name, shape) for name, shape in told if name in trace] == list(computed.items())
     others = {name: shape for name, shape in told if name not in trace}
@@ -97,14 +97,14 @@ def test_every_shape_is_that_of_a_real_pass(config: ModelConfig, n_sentences: in
 @pytest.mark.parametrize("causal", [False, True])
 def test_letters_and_numbers_name_the_same_steps(causal: bool) -> None:
     config = ModelConfig(vocab_size=9, d_model=12, n_heads=3, n_layers=2, d_ff=20)
-    letters, numbers = symbolic_shapes(config, causal), shapes(config, 4, 7, causal)
+    letters, numbers = symbolic_shapes(config, causal), list_shapes(config, 4, 7, causal)
     assert [name for name, _ in letters] == [name for name, _ in numbers]
     values = {"B": 4, "T": 7, "H": 3, "d_model": 12, "d_head": 4, "d_ff": 20, "1": 1}
     assert [tuple(values[letter] for letter in symbols) for _, symbols in letters] == [shape for _, shape in numbers]
 
 
 def test_tutorial_cs_own_batch() -> None:
-    told = dict(shapes(PRESETS["tutorial-c"].config, 30, 200))
+    told = dict(list_shapes(PRESETS["tutorial-c"].config, 30, 200))
     assert told["embed.out"] == (30, 200, 512)
     assert told["layers.0.attn.qkv"] == (30, 200, 1536)
     assert told["layers.0.attn.qkv.reshaped"] == (30, 200, 8, 192)
@@ -120,14 +120,14 @@ def test_tutorial_cs_own_batch() -> None:
 
 
 def test_shapes_cost_nothing_however_large_the_model() -> None:
-    told = dict(shapes(PRESETS["gpt-3"].config, 1_000, 2_048))
+    told = dict(list_shapes(PRESETS["gpt-3"].config, 1_000, 2_048))
     assert told["layers.95.attn.pattern"] == (1_000, 96, 2_048, 2_048)
 
 
 def test_order_of_a_block() -> None:
     def steps(**variant: Any) -> list[str]:
         config = ModelConfig(vocab_size=0, n_layers=1, **variant)
-        return [name.removeprefix("layers.0.") for name, _ in shapes(config, 1, 1)]
+        return [name.removeprefix("layers.0.") for name, _ in list_shapes(config, 1, 1)]
 
     post, pre = steps(), steps(norm_placement="pre")
     assert post.index("attn.out") < post.index("resid_mid") < post.index("norm1.mean") < post.index("ffn.up")

@@ -13,6 +13,7 @@ from playground import Encoder, ModelConfig
 from playground.analysis.steps import Step, work_out
 from playground.analysis.walkthrough import STAGES, Walk, order, tutorial_b
 from playground.config import HeadMerge, NormPlacement
+from playground.runs.arrays import Array
 from playground.runs.layer_run import LayerRun, trace_layer
 from playground.text import Batch, characters
 from playground.weights import checkpoint
@@ -127,6 +128,11 @@ def test_what_is_hidden_and_why(causal: bool, query: int, hidden: tuple[int, int
     assert Walk(run, 0, query, 0).hidden() == hidden
 
 
+def entering_layer_1(config: ModelConfig) -> Array:
+    """(T, D): what leaves layer 0 of the model behind `layer_run`."""
+    return layer_run(config, 0)[0]["out"]
+
+
 @pytest.mark.parametrize("residual", [True, False])
 def test_residual_sums(residual: bool) -> None:
     placements: tuple[NormPlacement, ...] = ("post", "pre")
@@ -137,8 +143,8 @@ def test_residual_sums(residual: bool) -> None:
         for stage, (stream, added) in (("first residual", walk.first_sum), ("second residual", walk.second_sum)):
             expected = stream + added if residual else added
             np.testing.assert_allclose(work_out(walk, stage).by_hand, expected, atol=1e-6)
-        first = (run.run.arrays["layers.0.out"][4], run["attn.out"][4])
-        assert all(np.array_equal(a, b) for a, b in zip(walk.first_sum, first, strict=True))
+        np.testing.assert_allclose(walk.first_sum[0], entering_layer_1(config)[4], atol=1e-6)
+        assert np.array_equal(walk.first_sum[1], run["attn.out"][4])
         base = run["resid_mid" if placement == "pre" else "norm1.out"][4]
         assert np.array_equal(walk.second_sum[0], base)
 
@@ -160,7 +166,7 @@ def test_formulas_show_the_first_numbers() -> None:
     run, _, _ = layer_run(SMALL)
     walk = Walk(run, 1, 2, 0)
     assert work_out(walk, "embedding").formulas == (r"x = \sqrt{D}\, E_{\mathrm{id}} + P_t",)
-    assert work_out(walk, "embedding").numbers[0].endswith(f"= {run.block_input[2, 0]:.4g}")
+    assert work_out(walk, "embedding").numbers[0].endswith(f"= {walk.first_sum[0][0]:.4g}")
     q, k, v = work_out(walk, "projections").numbers
     for line, name, value in (
         (q, "q_{t,0}", run["attn.q"][1, 2, 0]),
@@ -218,9 +224,8 @@ def test_tutorial_b_goes_from_attention_outwards_through_every_stage(placement: 
 def test_only_one_layer_is_kept_and_nothing_can_be_written() -> None:
     run, model, _ = layer_run(replace(SMALL, n_layers=3), 2)
     names = set(run.run.arrays)
-    assert {"embed.out", "layers.1.out", "layers.2.attn.scores", "layers.2.ffn.hidden"} <= names
-    assert not [name for name in names if name.startswith("layers.0")]
-    assert [name for name in names if name.startswith("layers.1")] == ["layers.1.out"]
+    assert {"embed.out", "layers.2.attn.in", "layers.2.attn.scores", "layers.2.ffn.hidden"} <= names
+    assert not [name for name in names if name.startswith(("layers.0", "layers.1"))]
     assert not any(array.flags.writeable for array in (run.merged, *run.learned.values(), *run.run.arrays.values()))
     assert not any(np.shares_memory(run.learned["q.weight"], p.detach().numpy()) for p in model.parameters())
 

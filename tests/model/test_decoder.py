@@ -112,29 +112,26 @@ def traced(config: ModelConfig) -> tuple[Tensor, Tensor, Trace]:
 
 
 @pytest.mark.parametrize("residual", [True, False])
-def test_each_sublayer_is_added_to_the_stream_post_norm(residual: bool) -> None:
-    x, out, trace = traced(config_of(norm_placement="post", residual=residual))
-    points = [("resid_mid", x, "self_attn"), ("resid_cross", trace["norm1.out"], "cross_attn")]
-    for point, stream, sublayer in [*points, ("resid_post", trace["norm2.out"], "ffn")]:
-        assert torch.equal(trace[point], trace[f"{sublayer}.out"] + (stream if residual else 0))
-    inputs = {"self_attn": x, "norm1": trace["resid_mid"], "cross_attn": trace["norm1.out"]}
-    inputs |= {"norm2": trace["resid_cross"], "ffn": trace["norm2.out"], "norm3": trace["resid_post"]}
-    assert all(trace[f"{name}.in"] is tensor for name, tensor in inputs.items())
-    assert torch.equal(trace["out"], trace["norm3.out"])
-    assert torch.equal(out, trace["out"])
-
-
-@pytest.mark.parametrize("residual", [True, False])
-def test_each_sublayer_is_added_to_the_stream_pre_norm(residual: bool) -> None:
-    x, out, trace = traced(config_of(norm_placement="pre", residual=residual))
-    points = [("resid_mid", x, "self_attn"), ("resid_cross", trace["resid_mid"], "cross_attn")]
-    for point, stream, sublayer in [*points, ("resid_post", trace["resid_cross"], "ffn")]:
-        assert torch.equal(trace[point], trace[f"{sublayer}.out"] + (stream if residual else 0))
-    inputs = {"norm1": x, "self_attn": trace["norm1.out"], "norm2": trace["resid_mid"]}
-    inputs |= {"cross_attn": trace["norm2.out"], "norm3": trace["resid_cross"], "ffn": trace["norm3.out"]}
-    assert all(trace[f"{name}.in"] is tensor for name, tensor in inputs.items())
-    assert torch.equal(trace["out"], trace["resid_post"])
-    assert torch.equal(out, trace["out"])
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_each_sublayer_reads_the_stream_and_is_added_to_it(norm_placement: NormPlacement, residual: bool) -> None:
+    stream, out, trace = traced(config_of(norm_placement=norm_placement, residual=residual))
+    sublayers = (
+        ("self_attn", "norm1", "resid_mid"),
+        ("cross_attn", "norm2", "resid_cross"),
+        ("ffn", "norm3", "resid_post"),
+    )
+    for sublayer, norm, added in sublayers:
+        assert torch.equal(trace[added], trace[f"{sublayer}.out"] + (stream if residual else 0))
+        if norm_placement == "pre":
+            assert trace[f"{norm}.in"] is stream
+            assert trace[f"{sublayer}.in"] is trace[f"{norm}.out"]
+            stream = trace[added]
+        else:
+            assert trace[f"{sublayer}.in"] is stream
+            assert trace[f"{norm}.in"] is trace[added]
+            stream = trace[f"{norm}.out"]
+    assert torch.equal(trace["out"], stream)
+    assert torch.equal(out, stream)
 
 
 @pytest.mark.parametrize("norm_placement", ["post", "pre"])

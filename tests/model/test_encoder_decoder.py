@@ -276,29 +276,6 @@ def test_a_memory_of_another_width_is_refused() -> None:
 # Counting.
 
 
-@modest
-@given(configs() | configs(vocab_size=0), st.integers(1, 20))
-def test_each_term_counts_the_parameters_under_its_name(config: ModelConfig, tgt_vocab_size: int) -> None:
-    held: dict[str, int] = {}
-    for name, parameter in EncoderDecoder(config, tgt_vocab_size, seed=None).named_parameters():
-        owner = name.rpartition(".")[0]
-        held[owner] = held.get(owner, 0) + parameter.numel()
-    counted = count_encoder_decoder(config, tgt_vocab_size)
-    assert {term.name: term.count for term in counted} == held
-    assert len(counted.terms) == len(held)
-    assert counted.total == sum(held.values())
-
-
-@modest
-@given(configs(), st.integers(1, 20))
-def test_each_formula_computes_its_count(config: ModelConfig, tgt_vocab_size: int) -> None:
-    names = {name: getattr(config, name) for name in ("vocab_size", "d_model", "d_ff", "max_len", "n_segments")}
-    names["tgt_vocab_size"] = tgt_vocab_size
-    for term in count_encoder_decoder(config, tgt_vocab_size):
-        formula = term.formula.replace("·", "*").replace("²", "**2")
-        assert eval(formula, {"__builtins__": {}}, names) == term.count
-
-
 def test_the_encoders_half_is_counted_as_an_encoder() -> None:
     config = replace(PRESETS["tutorial-e"].config, norm="rms", final_norm=True)
     both, alone = count_encoder_decoder(config, 10_000), count_parameters(config)

@@ -27,11 +27,6 @@ def test_far_positions_keep_their_digits() -> None:
     torch.testing.assert_close(table[4_999], expected, atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize("d_model", WIDTHS)
-def test_doubled_frequencies_are_squares(d_model: int) -> None:
-    torch.testing.assert_close(frequencies(d_model, doubled=True), frequencies(d_model) ** 2, atol=0, rtol=1e-12)
-
-
 def test_the_doubled_table_differs_as_the_tutorials_does() -> None:
     difference = (sinusoids(50, 16) - sinusoids(50, 16, doubled=True)).abs().max()
     assert difference.item() == pytest.approx(1.997, abs=5e-4)

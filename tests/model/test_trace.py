@@ -3,7 +3,6 @@
 import gc
 import weakref
 
-import pytest
 import torch
 from hypothesis import given
 
@@ -78,12 +77,6 @@ def test_a_scope_records_under_its_name() -> None:
     trace, tensor = Trace(), torch.ones(1)
     assert trace.scope("a").scope("b").record("c", tensor) is tensor
     assert dict(trace) == {"a.b.c": tensor}
-
-
-def test_a_missing_name_is_a_key_error() -> None:
-    with pytest.raises(KeyError):
-        Trace()["final"]
-    assert "final" not in Trace()
 
 
 def test_untraced_records_nothing() -> None:

@@ -8,7 +8,7 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.presets import PRESETS
-from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIALS, DroppedRun, run_with_dropout
+from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun, run_with_dropout
 from playground.text import Batch, characters
 
 CONFIG = ModelConfig(
@@ -90,8 +90,8 @@ def test_without_a_probability_nothing_is_dropped(batch: Batch) -> None:
 
 
 def test_where_the_tutorials_drop() -> None:
-    assert TUTORIALS["A"] == TUTORIALS["D"] == tuple(DROPOUT_PLACES)
-    assert TUTORIALS["B"] == ()
+    assert TUTORIAL_DROPOUTS["A"] == TUTORIAL_DROPOUTS["D"] == tuple(DROPOUT_PLACES)
+    assert TUTORIAL_DROPOUTS["B"] == ()
     assert PRESETS["tutorial-b"].config.dropout == 0
-    assert set(TUTORIALS["C"]) == set(DROPOUT_PLACES) - {"after positions", "attention weights"}
-    assert set(TUTORIALS["E"]) == set(DROPOUT_PLACES) - {"attention weights"}
+    assert set(TUTORIAL_DROPOUTS["C"]) == set(DROPOUT_PLACES) - {"after positions", "attention weights"}
+    assert set(TUTORIAL_DROPOUTS["E"]) == set(DROPOUT_PLACES) - {"attention weights"}

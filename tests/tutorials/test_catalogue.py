@@ -17,9 +17,9 @@ def test_all_five_are_there() -> None:
 
 @pytest.mark.parametrize("letter", TUTORIALS)
 def test_every_lesson_has_a_page(letter: str) -> None:
-    lessons = TUTORIALS[letter].lessons
-    assert lessons
-    assert {lesson.page for lesson in lessons} <= PAGES
+    topics = TUTORIALS[letter].topics
+    assert topics
+    assert {topic.page for topic in topics} <= PAGES
 
 
 def test_the_number_of_mistakes_found() -> None:

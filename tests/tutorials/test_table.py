@@ -9,7 +9,7 @@ import pytest
 from playground.config import ModelConfig
 from playground.presets import PRESETS
 from playground.tutorials import table as module
-from playground.tutorials.table import NAMES, Row, table
+from playground.tutorials.table import NAMES, Row, build_table
 
 # Written out once by hand, from the description of the tutorials; the order of cells is A to E.
 EXPECTED = {
@@ -45,7 +45,7 @@ UNUSUAL = {
 
 
 def rows() -> dict[str, Row]:
-    return {row.name: row for row in table()}
+    return {row.name: row for row in build_table()}
 
 
 def test_every_tutorial_has_its_letter() -> None:
@@ -63,7 +63,7 @@ def test_what_stands_out_is_marked() -> None:
 
 
 def test_notes_belong_to_rows_and_letters() -> None:
-    assert all(row.notes.keys() <= NAMES.keys() for row in table())
+    assert all(row.notes.keys() <= NAMES.keys() for row in build_table())
     assert module._NOTES.keys() <= rows().keys()
 
 

@@ -18,6 +18,7 @@ from playground.presets import PRESETS
 from playground.text import Tokenizer
 from playground.weights import checkpoint
 from playground.weights.checkpoint import load, minilm_path
+from tests.weights.bert import bert_shapes
 
 Trained = tuple[Encoder, Tokenizer]
 Oracle = dict[str, Any]
@@ -95,25 +96,10 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     model = models.WordPiece({word: index for index, word in enumerate(VOCABULARY)}, unk_token="[UNK]")
     tokenizers.Tokenizer(model).save(str(tmp_path / "tokenizer.json"))
-    shapes: dict[str, tuple[int, ...]] = {
-        "embeddings.word_embeddings.weight": (6, 8),
-        "embeddings.position_embeddings.weight": (10, 8),
-        "embeddings.token_type_embeddings.weight": (2, 8),
-        "encoder.layer.0.intermediate.dense.weight": (12, 8),
-        "encoder.layer.0.intermediate.dense.bias": (12,),
-        "encoder.layer.0.output.dense.weight": (8, 12),
-        "encoder.layer.0.output.dense.bias": (8,),
-    }
-    for part in ("self.query", "self.key", "self.value", "output.dense"):
-        shapes |= {f"encoder.layer.0.attention.{part}.{kind}": (8, 8)[: 2 - (kind == "bias")] for kind in KINDS}
-    for norm in ("embeddings", "encoder.layer.0.attention.output", "encoder.layer.0.output"):
-        shapes |= {f"{norm}.LayerNorm.{kind}": (8,) for kind in KINDS}
+    shapes = bert_shapes(vocab_size=6, d_model=8, d_ff=12, max_len=10, n_layers=1)
     tensors = {name: torch.ones(shape) for name, shape in shapes.items()}
     safetensors.torch.save_file(tensors, tmp_path / "model.safetensors")
     return tmp_path
-
-
-KINDS = ("weight", "bias")
 
 
 def test_a_folder_with_a_bert_checkpoint_loads(folder: Path) -> None:

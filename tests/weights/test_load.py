@@ -8,6 +8,7 @@ from playground.config import ModelConfig
 from playground.errors import WeightsError
 from playground.model import Encoder
 from playground.weights import load_weights
+from tests.weights.bert import bert_shapes
 
 D_MODEL, N_HEADS, N_LAYERS, D_FF = 16, 4, 2, 32
 
@@ -25,24 +26,7 @@ def bert_config(**changes: Any) -> ModelConfig:
 def bert_tensors() -> dict[str, Tensor]:
     """Random weights of a small BERT, under the names Hugging Face gives them."""
     generator = torch.Generator().manual_seed(1)
-    shapes: dict[str, tuple[int, ...]] = {
-        "embeddings.word_embeddings.weight": (7, D_MODEL),
-        "embeddings.position_embeddings.weight": (9, D_MODEL),
-        "embeddings.token_type_embeddings.weight": (2, D_MODEL),
-    }
-    norms = ["embeddings.LayerNorm"]
-    linears = {}
-    for i in range(N_LAYERS):
-        layer = f"encoder.layer.{i}"
-        norms += [f"{layer}.attention.output.LayerNorm", f"{layer}.output.LayerNorm"]
-        for part in ("self.query", "self.key", "self.value", "output.dense"):
-            linears[f"{layer}.attention.{part}"] = (D_MODEL, D_MODEL)
-        linears[f"{layer}.intermediate.dense"] = (D_FF, D_MODEL)
-        linears[f"{layer}.output.dense"] = (D_MODEL, D_FF)
-    for name in norms:
-        shapes |= {f"{name}.weight": (D_MODEL,), f"{name}.bias": (D_MODEL,)}
-    for name, shape in linears.items():
-        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    shapes = bert_shapes(vocab_size=7, d_model=D_MODEL, d_ff=D_FF, max_len=9, n_layers=N_LAYERS)
     return {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
 
 

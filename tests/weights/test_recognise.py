@@ -11,12 +11,13 @@ from torch import Tensor, nn
 from playground import Encoder, ModelConfig
 from playground.errors import ConfigError, WeightsError
 from playground.presets import PRESETS
-from playground.weights import SCHEMES, build_encoder, read_tensors, recognise
+from playground.weights import build_encoder, read_tensors, recognise
 from playground.weights.checkpoint import WEIGHTS, load, minilm_path
 from playground.weights.names import Shape
 from playground.weights.recognise import MAX_COMPUTED_POSITIONS
 from tests.model.strategies import configs
 from tests.test_oracles import ENCODERS, FILES, ON_OUTPUTS, assert_close, embed, mask_of, read
+from tests.weights.bert import bert_shapes
 
 ANSWERS = {"n_heads": 4}
 """What the oracles' files leave open and their tutorials' own examples do not settle."""
@@ -38,16 +39,18 @@ def test_a_tutorials_file_is_recognised(tutorial: str) -> None:
     wanted = oracle.config(tutorial)
     assert found.config(max_len=wanted.max_len, **ANSWERS) == ModelConfig(**fields(wanted) | {"dropout": 0.1})
     assert found.tgt_vocab_size == oracle.sizes.get("tgt_vocab_size", 0)
-    assert not found.known.keys() & found.asked.keys()
-    assert found.known.keys() | found.asked.keys() | {"dropout"} == set(ModelConfig.__dataclass_fields__)
+    assert not found.settings.keys() & found.open_settings.keys()
+    assert found.settings.keys() | found.open_settings.keys() | {"dropout"} == set(ModelConfig.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("tutorial", FILES)
 def test_heads_placement_and_activation_are_always_asked(tutorial: str) -> None:
     found = recognise(header(read(FILES[tutorial]).weights))
     preset = PRESETS[tutorial].config
-    assert {"n_heads", "norm_placement", "activation", "positions", "scale_embeddings"} <= found.asked.keys()
-    assert all(found.asked[key] == getattr(preset, key) for key in found.asked.keys() - {"n_heads", "max_len"})
+    assert {"n_heads", "norm_placement", "activation", "positions", "scale_embeddings"} <= found.open_settings.keys()
+    assert all(
+        found.open_settings[key] == getattr(preset, key) for key in found.open_settings.keys() - {"n_heads", "max_len"}
+    )
 
 
 @pytest.mark.parametrize("tutorial", ENCODERS)
@@ -68,7 +71,7 @@ def test_of_an_encoder_decoder_the_encoder_is_built() -> None:
 
 
 def test_tutorial_ds_table_of_positions_tells_its_length() -> None:
-    assert recognise(header(read(FILES["tutorial-d"]).weights)).known["max_len"] == 6
+    assert recognise(header(read(FILES["tutorial-d"]).weights)).settings["max_len"] == 6
 
 
 def test_a_library_encoder_is_recognised() -> None:
@@ -82,25 +85,15 @@ def test_a_library_encoder_is_recognised() -> None:
         "d_ff": 24,
         "n_layers": 3,
         "final_norm": True,
-    }.items() <= found.known.items()
+    }.items() <= found.settings.items()
     config = found.config(n_heads=5, activation="gelu", positions="none")
     x = torch.randn(2, 7, 20, generator=torch.Generator().manual_seed(1))
     assert_close(build_encoder(stack.state_dict(), found, config).encode(x), stack(x).detach(), ON_OUTPUTS)
 
 
 def bert_header(prefix: str = "", gain: str = "weight") -> dict[str, Shape]:
-    names = SCHEMES["bert"].names
-    sizes = {"embed.tokens": (30, 8), "embed.positions": (9, 8), "embed.segments": (2, 8), "ffn.up": (12, 8),
-             "ffn.down": (8, 12), "qkv": (8, 8), "attn.o": (8, 8)}  # fmt: skip
-    shapes: dict[str, Shape] = {}
-    for ours, theirs in names.items():
-        shape = next((size for part, size in sizes.items() if part in ours), (8,))
-        shape = shape if ours.endswith("weight") or "norm" in ours else shape[:1]
-        for i in range(2):
-            shapes |= {
-                prefix + name.format(i=i).replace("LayerNorm.weight", f"LayerNorm.{gain}"): shape for name in theirs
-            }
-    return shapes
+    shapes = bert_shapes(vocab_size=30, d_model=8, d_ff=12, max_len=9, n_layers=2)
+    return {prefix + name.replace("LayerNorm.weight", f"LayerNorm.{gain}"): shape for name, shape in shapes.items()}
 
 
 def test_a_published_checkpoint_is_recognised() -> None:
@@ -122,8 +115,8 @@ def test_berts_spellings_are_recognised(prefix: str, gain: str) -> None:
     assert fields(config) == fields(PRESETS["minilm-l6"].config) | {
         "vocab_size": 30, "d_model": 8, "d_ff": 12, "n_layers": 2, "max_len": 9, "n_heads": 8,
     }  # fmt: skip
-    assert "positions" not in found.asked
-    assert "max_len" not in found.asked
+    assert "positions" not in found.open_settings
+    assert "max_len" not in found.open_settings
 
 
 @settings(max_examples=60)
@@ -135,7 +128,7 @@ def test_our_own_models_are_recognised_and_come_back_the_same(config: ModelConfi
     # A norm without parameters leaves no trace, wherever it stands.
     traceless = ("dropout", "final_norm", "embedding_norm") if config.norm == "none" else ("dropout",)
     assert found.scheme == ("playground-fused" if config.fused_qkv else "playground")
-    answers = {key: getattr(config, key) for key in found.asked}
+    answers = {key: getattr(config, key) for key in found.open_settings}
     assert fields(found.config(**answers), *traceless) == fields(config, *traceless)
     again = build_encoder(tensors, found, found.config(**answers))
     assert all(torch.equal(tensor, tensors[name]) for name, tensor in again.state_dict().items())
@@ -144,7 +137,7 @@ def test_our_own_models_are_recognised_and_come_back_the_same(config: ModelConfi
 def test_suggested_heads_divide_the_width() -> None:
     for d_model in (1, 7, 20, 384, 1000):
         tensors = header(dict(Encoder(ModelConfig(vocab_size=3, d_model=d_model, n_heads=1), seed=None).state_dict()))
-        assert d_model % recognise(tensors).asked["n_heads"] == 0
+        assert d_model % recognise(tensors).open_settings["n_heads"] == 0
 
 
 def test_what_is_known_goes_before_answers_and_answers_before_suggestions() -> None:
@@ -263,7 +256,7 @@ def test_a_table_without_rows_is_refused(shape: Shape) -> None:
 @pytest.mark.parametrize("before", [(), (1,)])
 def test_the_longest_table_of_positions_is_taken(before: Shape) -> None:
     shapes = header(read(FILES["tutorial-d"]).weights) | {"pos_encoding.pe": (*before, MAX_COMPUTED_POSITIONS, 16)}
-    assert recognise(shapes).known["max_len"] == MAX_COMPUTED_POSITIONS
+    assert recognise(shapes).settings["max_len"] == MAX_COMPUTED_POSITIONS
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.errors import RecipeError
-from playground.text.builders import trained
+from playground.text.builders import word_level_tokenizer
 from playground.training.seeding import generator
 from playground.training.tasks.examples import IGNORE, PAD_ID, SPECIALS, Examples, commonest_answer_share
 from playground.training.tasks.task import Data, DataRecipe, Task
@@ -82,7 +82,7 @@ class MadeUpTask(Task):
         example = validation[:1].ids[0].tolist()
         return Data(
             task=self,
-            tokenizer=trained(vocabulary, blanks_between=True),
+            tokenizer=word_level_tokenizer(vocabulary, blanks_between=True),
             vocabulary=vocabulary,
             labels=self.labels(recipe.length, vocabulary),
             train=train,

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from playground.text.builders import trained
+from playground.text.builders import word_level_tokenizer
 from playground.training.seeding import generator
 from playground.training.tasks.examples import (
     IGNORE,
@@ -88,6 +88,6 @@ def _followers(text: Tensor, validation: Examples) -> float:
 
 
 def _data(task: Task, windows: Windows, sets: tuple[Examples, Examples], baseline: float, example: str) -> Data:
-    tokenizer = trained(windows.vocabulary, blanks_between=False)
+    tokenizer = word_level_tokenizer(windows.vocabulary, blanks_between=False)
     labels = tuple(map(tokenizer.id_to_token, range(tokenizer.vocab_size)))
     return Data(task, tokenizer, windows.vocabulary, labels, *sets, baseline, example)

@@ -13,7 +13,7 @@ from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.web.choices.kinds import Several, Text
 from playground.web.choices.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, write, write_all
-from playground.weights.recognise import Recognised
+from playground.weights.recognise import RecognisedWeights
 
 VERSION = "1"
 """Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
@@ -37,7 +37,7 @@ def settle(
     *,
     shown_before: Mapping[str, Any] | None = None,
     has_checkpoint: bool = True,
-    recognised: Recognised | None = None,
+    recognised: RecognisedWeights | None = None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Make the values of all shared parameters, each in its own domain, go together, by as few changes as possible.
 
@@ -102,12 +102,12 @@ def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notice
     values.update({key: SHARED[key].default for key in odd})
 
 
-def _apply_recognised(values: dict[str, Any], recognised: Recognised, notices: list[str]) -> None:
+def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, notices: list[str]) -> None:
     """Set what the upload or the trained network decides."""
-    decided = {key: known for key, known in recognised.known.items() if key in {*ARCHITECTURE, "causal", "seed"}}
+    decided = {key: known for key, known in recognised.settings.items() if key in {*ARCHITECTURE, "causal", "seed"}}
     values.update(decided)
-    if values["positions"] == "learned" and "positions" in recognised.asked:
-        values["positions"] = recognised.asked["positions"]
+    if values["positions"] == "learned" and "positions" in recognised.open_settings:
+        values["positions"] = recognised.open_settings["positions"]
         notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")
 
 

@@ -14,7 +14,7 @@ from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import link, params
 from playground.web.session import caches, trained_slot
 from playground.web.session.uploaded_weights import current_upload
-from playground.weights.recognise import Recognised
+from playground.weights.recognise import RecognisedWeights
 
 OPEN_PAGE = "_open"
 """Session key of the page that was drawn last, by its path."""
@@ -75,7 +75,7 @@ class Setup:
     def config(self) -> ModelConfig:
         """The architecture, with the vocabulary of the upload's token table, or else the tokenizer's."""
         upload = current_upload() if self["weights"] == "mine" else None
-        vocab_size = upload.recognised.known["vocab_size"] if upload else 0
+        vocab_size = upload.recognised.settings["vocab_size"] if upload else 0
         return link.model_config(self.values, vocab_size or caches.tokenizer(self.text_key).vocab_size)
 
     @property
@@ -119,7 +119,7 @@ def current_value(key: str) -> Any:
     return link.read(key, texts)[0] if texts else params.PARAMS[key].default
 
 
-def recognised_weights(weights: str) -> Recognised | None:
+def recognised_weights(weights: str) -> RecognisedWeights | None:
     """What the session's upload (`mine`) or trained network (`trained here`) decides, if there is one."""
     if weights == "mine":
         uploaded = current_upload()

@@ -13,7 +13,7 @@ from playground.web.server.settings import settings
 from playground.web.session import memory_budget
 from playground.web.session.memory_budget import MemoryUser
 from playground.web.session.weights_cache import cache_in_session
-from playground.weights.recognise import Recognised
+from playground.weights.recognise import RecognisedWeights
 
 SLOT = "_trained"
 """Session key of the `TrainedSlot`."""
@@ -93,12 +93,12 @@ def _copy_on_device(weights: str) -> Network:
     return model.to(choose_device(settings().device))
 
 
-def recognised_settings(trained: TrainedNetwork) -> Recognised:
+def recognised_settings(trained: TrainedNetwork) -> RecognisedWeights:
     """The settings that a trained network decides, in the form that an upload has: its shape and its seed."""
     known = asdict(trained.config) | {"seed": trained.recipe.seed}
     if trained.task.predicts_next:
         known["causal"] = trained.recipe.causal
-    return Recognised("playground", known, asked={})
+    return RecognisedWeights("playground", known, open_settings={})
 
 
 def weights_label(weights: str) -> str | None:

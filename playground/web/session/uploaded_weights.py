@@ -16,7 +16,7 @@ from playground.web.server.settings import settings
 from playground.web.session import memory_budget
 from playground.web.session.weights_cache import cache_in_session
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise
-from playground.weights.recognise import Recognised
+from playground.weights.recognise import RecognisedWeights
 
 UPLOAD = "_uploaded_weights"
 """Session key of the `UploadedWeights`."""
@@ -32,7 +32,7 @@ class UploadedWeights:
     """Of its bytes; what caches know the weights by."""
     tensors: Mapping[str, Tensor]
     """By the file's own names."""
-    recognised: Recognised
+    recognised: RecognisedWeights
     not_finite: str | None
     """The first tensor that holds NaN or an infinite number."""
 

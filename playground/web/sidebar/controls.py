@@ -47,7 +47,7 @@ def draw() -> Callable[[], None]:
     )
     st.caption(_nearest_preset(setup))
     recognised = recognised_weights(setup["weights"])
-    decided: Collection[str] = recognised.known if recognised else ()
+    decided: Collection[str] = recognised.settings if recognised else ()
     locked = params.LOCKED if is_checkpoint else decided
     architecture = st.expander("Architecture", expanded=not is_checkpoint and setup.trained_network is None)
     tokens = st.expander("Tokens and masks")

@@ -72,7 +72,7 @@ def files_on_server() -> dict[str, Path]:
 
 def _describe(upload: UploadedWeights) -> list[str]:
     """Sentences on the file, and on what a reader of the charts has to know."""
-    scheme, not_in_file = upload.recognised.scheme, ", ".join(upload.recognised.asked)
+    scheme, not_in_file = upload.recognised.scheme, ", ".join(upload.recognised.open_settings)
     names = _SCHEMES.get(scheme, f"the names of tutorial {scheme[-1].upper()}")
     n = sum(tensor.numel() for tensor in upload.tensors.values())
     remarks = [
@@ -81,7 +81,7 @@ def _describe(upload: UploadedWeights) -> list[str]:
     ]
     if scheme == "tutorial-e":
         remarks.append("The encoder half is what these pages run.")
-    if not upload.recognised.known["vocab_size"]:
+    if not upload.recognised.settings["vocab_size"]:
         remarks.append("It has no token table: the tokens' vectors are random, drawn from the seed.")
     else:
         remarks.append("Which word has which id is not in it: ids are the tokenizer's below.")
@@ -111,7 +111,7 @@ def _open(file: str, source: bytes | Path) -> None:
         with caches.TURNS.take():
             upload = read_upload(file, source if isinstance(source, bytes) else read_file(source))
         st.session_state[UPLOAD] = upload
-        for key, likely in upload.recognised.asked.items():
+        for key, likely in upload.recognised.open_settings.items():
             st.session_state[key] = likely
-        if 0 < upload.recognised.known["vocab_size"] < params.TRAINED.vocab_size:
+        if 0 < upload.recognised.settings["vocab_size"] < params.TRAINED.vocab_size:
             st.session_state["tokenizer"] = "word"

@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from playground.accounting import count_flops, count_parameters
-from playground.accounting.shapes import shapes, symbolic_shapes
-from playground.accounting.stages import stages
+from playground.accounting.shapes import list_shapes, symbolic_shapes
+from playground.accounting.stages import list_stages
 from playground.analysis import streams
 from playground.config import ModelConfig
 from playground.figures import attention, norms, parameters
@@ -46,7 +46,7 @@ def draw_tokens(run: Run) -> None:
 def draw_stages(run: Run) -> None:
     """The stages of the forward pass as boxes that open pages, and the whole pass in three numbers."""
     config, n_tokens = run.config, len(run.tokens)
-    draw_data_flow(stages(config, n_tokens), config.n_layers, _remember_opened_page)
+    draw_data_flow(list_stages(config, n_tokens), config.n_layers, _remember_opened_page)
     st.caption(
         "Each box is a step with a shape: (tokens, features) of its vectors, heads × (tokens, tokens) of attention's "
         "weights. The feed-forward shows its hidden layer. In all: "
@@ -124,7 +124,7 @@ def _draw_shapes(config: ModelConfig) -> None:
     if config.positions != "none" and n_tokens > config.max_len:
         st.caption(f"The position table has {config.max_len} rows (max_len): the {n_tokens} tokens are cut to as many.")
         n_tokens = config.max_len
-    steps = shapes(config, n_sentences, n_tokens, setup["causal"])
+    steps = list_shapes(config, n_sentences, n_tokens, setup["causal"])
     sizes = [math.prod(shape) for _, shape in steps]
     st.dataframe(
         pd.DataFrame(

@@ -8,7 +8,7 @@ from playground.model import Trace
 from playground.presets import PRESETS
 from playground.tutorials import comparison
 from playground.tutorials.catalogue import TUTORIALS, Mistake, Tutorial
-from playground.tutorials.table import NAMES, Row, table
+from playground.tutorials.table import NAMES, Row, build_table
 from playground.web.choices import widgets
 from playground.web.choices.shortcuts import apply_preset
 from playground.web.shared import panels
@@ -40,7 +40,7 @@ def show_answer(seed: int) -> None:
 
 def show_properties() -> None:
     """Every property of the five; cells that differ from most of them are marked."""
-    rows = table()
+    rows = build_table()
     columns = {letter: [_format_cell(row, letter) for row in rows] for letter in NAMES}
     changes = [row.changes for row in rows]
     st.table(pd.DataFrame(columns | {"a difference changes": changes}, index=[f"**{row.name}**" for row in rows]))
@@ -108,7 +108,7 @@ def show_tutorial() -> None:
     letter = widgets.choice("tutorials_letter", "Tutorial")
     tutorial, preset = TUTORIALS[letter], PRESETS[NAMES[letter]]
     st.markdown(f"**{preset.title}.** {tutorial.what} As a preset: {preset.source}.")
-    odd = [f"**{row.name}** {row.cells[letter]}" for row in table() if letter in row.unusual()]
+    odd = [f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual()]
     st.markdown(f"Unlike most of the five: {'; '.join(odd)}.")
     st.markdown("**What it teaches, and the page that shows it**")
     _show_lessons(tutorial, NAMES[letter])
@@ -120,13 +120,13 @@ def show_tutorial() -> None:
 
 
 def _show_lessons(tutorial: Tutorial, preset: str) -> None:
-    """The tutorial's lessons, and a button for each of their pages, which opens it with the tutorial's preset."""
+    """The tutorial's topics, and a button for each of their pages, which opens it with the tutorial's preset."""
     available = pages()
     titles = {name: page.title for name, page in available.items()}
-    st.markdown("\n".join(f"- {lesson.text} *{titles[lesson.page]}*" for lesson in tutorial.lessons))
+    st.markdown("\n".join(f"- {topic.text} *{titles[topic.page]}*" for topic in tutorial.topics))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Open as preset:", width="content")
-        for name in dict.fromkeys(("overview", *(lesson.page for lesson in tutorial.lessons))):
+        for name in dict.fromkeys(("overview", *(topic.page for topic in tutorial.topics))):
             if st.button(titles[name], key=f"tutorials_open_{name}", on_click=apply_preset, args=(preset,)):
                 st.switch_page(available[name], query_params={})
 

@@ -323,7 +323,7 @@ def test_its_encoder_is_found_in_its_tensors(task: Any) -> None:
     half = encoder_half(weights(trained(task).network))
     assert same(half, weights(trained(task).encoder))
     found = recognise({name: tuple(tensor.shape) for name, tensor in half.items()})
-    own = {name: value for name, value in found.known.items() if name in asdict(CONFIG)}
+    own = {name: value for name, value in found.settings.items() if name in asdict(CONFIG)}
     assert own == {name: getattr(trained(task).config, name) for name in own}
 
 

@@ -400,8 +400,8 @@ def test_any_settings_go_together_with_any_file(chosen: dict[str, Any], tutorial
     settled, _ = settle(chosen, asked, recognised=found)
     assert settle(settled, asked, recognised=found) == (settled, [])
     config = model_config(settled, vocab_size=9)
-    assert all(getattr(config, key) == known for key, known in found.known.items() if key != "vocab_size")
-    free = found.asked.keys() - {"n_heads", "positions"}
+    assert all(getattr(config, key) == known for key, known in found.settings.items() if key != "vocab_size")
+    free = found.open_settings.keys() - {"n_heads", "positions"}
     assert {key: settled[key] for key in free} == {key: chosen[key] for key in free}
     away, _ = settle(settled | {"weights": "random"})
     assert all(away[key] in size.options for key, size in SIZES.items())

@@ -8,7 +8,7 @@ import pytest
 
 from playground import Encoder, Trace, count_parameters
 from playground.accounting import count_flops
-from playground.accounting.shapes import shapes
+from playground.accounting.shapes import list_shapes
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
 from playground.text import words
@@ -139,7 +139,7 @@ def test_tutorial_cs_own_batch_under_its_preset() -> None:
     app = working(
         open_page(weights="random", tokenizer="word", overview_shapes="true", overview_batch=C_BATCH, **query)
     )
-    expected = shapes(Encoder(config, seed=None).config, 30, 200)
+    expected = list_shapes(Encoder(config, seed=None).config, 30, 200)
     shown = app.dataframe[0].value
     steps = list(zip(shown["intermediate"], shown["shape"], strict=True))
     # The app's text always has ids and a table; the tutorial starts from vectors.

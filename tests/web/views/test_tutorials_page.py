@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from playground.presets import PRESETS
 from playground.tutorials import comparison
 from playground.tutorials.catalogue import TUTORIALS
-from playground.tutorials.table import NAMES, table
+from playground.tutorials.table import NAMES, build_table
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT
 from playground.web.shared.navigation import pages
 from tests.web.app_test import array, captions, charts, open_page, press, sentences, values, working
@@ -53,8 +53,8 @@ def test_the_table_holds_every_row_and_marks_what_stands_out() -> None:
     (element,) = open_page("tutorials").table
     drawn = element.value
     assert list(drawn.columns) == [*NAMES, "a difference changes"]
-    assert list(drawn.index) == [f"**{row.name}**" for row in table()]
-    for row in table():
+    assert list(drawn.index) == [f"**{row.name}**" for row in build_table()]
+    for row in build_table():
         for letter, cell in row.cells.items():
             text = str(drawn.loc[f"**{row.name}**", letter])
             assert cell in text
@@ -67,13 +67,13 @@ def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong(letter: str)
     app = working(open_page("tutorials", tutorials_letter=letter))
     tutorial, text = TUTORIALS[letter], words_of(app)
     assert f"**{PRESETS[NAMES[letter]].title}.** {tutorial.what}" in text
-    for lesson in tutorial.lessons:
-        assert f"- {lesson.text}" in text
+    for topic in tutorial.topics:
+        assert f"- {topic.text}" in text
     for mistake in tutorial.mistakes:
         assert f"{mistake.printed}. {mistake.happens}" in text
         if mistake.demonstration:
             assert mistake.demonstration() in captions(app)
-    odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in table() if letter in row.unusual())
+    odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual())
     assert f"{odd}." in text
 
 
@@ -100,7 +100,7 @@ def test_a_door_leads_to_the_lessons_page() -> None:
 def test_there_is_a_door_to_every_lessons_page_that_there_is(letter: str) -> None:
     app = open_page("tutorials", tutorials_letter=letter)
     doors = [str(button.key) for button in app.button if "tutorials_open_" in str(button.key)]
-    wanted = {"overview", *(lesson.page for lesson in TUTORIALS[letter].lessons)}
+    wanted = {"overview", *(topic.page for topic in TUTORIALS[letter].topics)}
     assert set(doors) == {f"tutorials_open_{page}" for page in wanted & pages().keys()}
     assert len(doors) == len(set(doors))
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.analysis import gradient_reading as reading
 from playground.analysis.gradient_variants import Comparison, Variant
-from playground.analysis.gradients import Array, Flow
+from playground.analysis.gradients import Flow, Norms
 from playground.analysis.tex import number
 from playground.figures import gradient_flow as figures
 from playground.web.choices.setup import Setup
@@ -63,7 +63,7 @@ def show_lengths(flows: Mapping[Variant, Flow]) -> None:
     panels.numbers("gradient_lengths", lambda: reading.by_layer(values).rename_axis("blocks passed"))
 
 
-def figure_lines(values: Mapping[Variant, Array]) -> list[figures.Line]:
+def figure_lines(values: Mapping[Variant, Norms]) -> list[figures.Line]:
     """Each encoder's numbers as a line of the figures."""
     return [figures.Line(variant.name, variant.norm, variant.residual, numbers) for variant, numbers in values.items()]
 

@@ -7,9 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.streams import l2
-from playground.analysis.walkthrough import Array, Walk
+from playground.analysis.tex import Floats
+from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
-from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIALS, DroppedRun
+from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
 from playground.web.shared import panels
 from playground.web.views.step_by_step.walk_charts import draw_vectors
 
@@ -36,7 +37,7 @@ def show_embedding(walk: Walk) -> None:
         reading += f" The position's vector is {l2(rows['position']) / length:.3g} times as long as the token's."
     rows["embedding"] = arrays["embed.out"][walk.query]
     if layer.layer:
-        rows[f"enters layer {layer.layer}"] = layer.block_input[walk.query]
+        rows[f"enters layer {layer.layer}"] = walk.first_sum[0]
         before = "layer 0" if layer.layer == 1 else f"layers 0 to {layer.layer - 1}"
         reading += f" The last row is what enters layer {layer.layer}: the vector after {before}."
     draw_vectors("embedding", rows, reading)
@@ -54,7 +55,7 @@ def show_second_residual(walk: Walk) -> None:
     _show_residual(walk, "second_residual", {"stream": stream, "feed-forward's output": added}, "resid_post")
 
 
-def _show_residual(walk: Walk, key: str, rows: dict[str, Array], result: str) -> None:
+def _show_residual(walk: Walk, key: str, rows: dict[str, Floats], result: str) -> None:
     stream, added = (l2(vector) for vector in rows.values())
     action = "They are added, number by number." if walk.config.residual else "Only the second goes on."
     reading = f"The first vector has length {stream:.3g}, the second {added:.3g}. {action}"
@@ -110,7 +111,7 @@ def show_dropout(walk: Walk, dropped: DroppedRun, seed: int) -> None:
     zeroed = [f"{np.sum((after == 0) & (before != 0)):,} of {before.size:,}" for before, after in rows.values()]
     table = {"zeroed here": zeroed} | {
         f"tutorial {name}": ["✓" if point in points else "–" for point in DROPOUT_PLACES]
-        for name, points in TUTORIALS.items()
+        for name, points in TUTORIAL_DROPOUTS.items()
     }
     st.dataframe(
         pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout"), key="step_drops_where", height="content"

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from playground.analysis.walkthrough import Array, Walk
+from playground.analysis.tex import Floats
+from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
 from playground.figures.theme import token_names, token_table
 from playground.web.shared import panels
 
 
-def draw_vectors(key: str, rows: Mapping[str, Array], reading: str) -> None:
+def draw_vectors(key: str, rows: Mapping[str, Floats], reading: str) -> None:
     """Vectors below one another; `key` is the chart's name after `step_`."""
     longest = max(len(vector) for vector in rows.values())
     drawn = "" if longest <= figures.SHOWN else f" Drawn: the first {figures.SHOWN} of up to {longest:,} numbers."
@@ -22,7 +23,7 @@ def draw_vectors(key: str, rows: Mapping[str, Array], reading: str) -> None:
     panels.numbers(f"step_{key}", lambda: pd.DataFrame(table).rename_axis("number"), "All the numbers")
 
 
-def draw_keys(walk: Walk, key: str, values: Array, title: str, reading: str, *, masked: bool = True) -> None:
+def draw_keys(walk: Walk, key: str, values: Floats, title: str, reading: str, *, masked: bool = True) -> None:
     """One number a key, as bars; without those of masked keys, unless the mask is still to come."""
     tokens, allowed = walk.layer.run.tokens, walk.allowed
     panels.chart(
