@@ -10,7 +10,7 @@ from torch import Tensor
 
 from playground.training.tasks.examples import BOS, EOS, EOS_ID, IGNORE, PAD_ID, SPECIALS, Examples
 from playground.training.tasks.made_up import MadeUpTask
-from playground.training.tasks.symbol_tasks import reversed_within
+from playground.training.tasks.symbol_tasks import reverse_sequences
 
 
 class DecoderCopy(MadeUpTask):
@@ -45,4 +45,4 @@ class DecoderReverse(DecoderCopy):
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
         """Every sequence backwards: (N, T) → (N, T)."""
-        return reversed_within(ids)
+        return reverse_sequences(ids)

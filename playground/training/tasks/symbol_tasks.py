@@ -34,7 +34,7 @@ class Reverse(MadeUpTask):
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
         """Every sequence backwards: (N, T) → (N, T)."""
-        return reversed_within(ids)
+        return reverse_sequences(ids)
 
 
 class Sort(MadeUpTask):
@@ -71,7 +71,7 @@ class Count(MadeUpTask):
         return counts.scatter_add(1, ids, torch.ones_like(ids)).gather(1, ids) - 1
 
 
-def reversed_within(ids: Tensor) -> Tensor:
+def reverse_sequences(ids: Tensor) -> Tensor:
     """Every sequence reversed within its own length: (N, T) → (N, T)."""
     places = (ids > 0).sum(1, keepdim=True) - 1 - torch.arange(ids.shape[1])
     return ids.gather(1, places.clamp(min=0)).masked_fill(places < 0, 0)

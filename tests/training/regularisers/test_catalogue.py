@@ -140,13 +140,13 @@ def test_a_switch_changes_one_field(switch: str) -> None:
     regulariser = REGULARISERS[switch]
     for recipe in (Recipe(), replace(Recipe(), clip=2.0, dropout_residual=0.5, mask_padding=False, patience=9)):
         for on in (True, False):
-            turned = regulariser.switched(recipe, on)
+            turned = regulariser.switch(recipe, on)
             assert bool(regulariser.strength(turned)) == on
             assert replace(turned, **{switch: getattr(recipe, switch)}) == recipe
             assert type(getattr(turned, switch)) is type(getattr(Recipe(), switch))
     if not regulariser.on_by_default:
         strength = type(regulariser.usual)(3) / 4 if isinstance(regulariser.usual, float) else 3
-        assert regulariser.strength(regulariser.switched(Recipe(), True, strength)) == strength
+        assert regulariser.strength(regulariser.switch(Recipe(), True, strength)) == strength
 
 
 def test_every_switch_of_a_recipe_is_there_in_the_order_of_the_ten() -> None:
@@ -390,7 +390,7 @@ def test_what_cannot_matter_is_named_and_does_not() -> None:
         short = replace(recipe, steps=3)
         config = replace(CONFIG, norm=norm)  # type: ignore[arg-type]
         losses = []
-        for one in (REGULARISERS[switch].switched(short, on) for on in (True, False)):
+        for one in (REGULARISERS[switch].switch(short, on) for on in (True, False)):
             trainer = Trainer(config, one)
             for _ in trainer.run():
                 pass
