@@ -145,9 +145,8 @@ REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for re
 
 def without_regularisers(recipe: Recipe) -> Recipe:
     """The recipe with nothing but what a transformer has by nature: masks and norms."""
-    for regulariser in REGULARISERS.values():
-        recipe = regulariser.switch(recipe, on=regulariser.on_by_default)
-    return recipe
+    changes: dict[str, Any] = {each.field: type(each.usual)(each.on_by_default) for each in REGULARISERS.values()}
+    return replace(recipe, **changes)
 
 
 def reason_without_effect(regulariser: Regulariser, recipe: Recipe, norm: str) -> str:
