@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Iterator
 
 from playground.errors import PlaygroundError, explain
 from playground.jobs.backend import JobStatus, OnEnd, Work
@@ -134,23 +135,22 @@ class Job:
         outcome: JobStatus = "finished"
         error = ""
         try:
-            self._run_steps(work)
+            if self._may_continue():
+                with contextlib.closing(work()) as steps:
+                    self._run_steps(steps)
         except BaseException as problem:  # whatever it is, it ends this thread alone
             outcome, error = "failed", explain(problem)
             level = logging.WARNING if isinstance(problem, PlaygroundError) else logging.ERROR
             logger.log(level, "A job failed", exc_info=True)
         self.end(on_end, outcome, error)
 
-    def _run_steps(self, work: Work) -> None:
-        if not self._may_continue():
-            return
+    def _run_steps(self, steps: Iterator[object]) -> None:
         begun = time.monotonic()
-        with contextlib.closing(work()) as steps:
-            for _ in steps:
-                self.seconds += time.monotonic() - begun
-                if not self._may_continue():
-                    return
-                begun = time.monotonic()
+        for _ in steps:
+            self.seconds += time.monotonic() - begun
+            if not self._may_continue():
+                return
+            begun = time.monotonic()
         self.seconds += time.monotonic() - begun
 
     def _may_continue(self) -> bool:

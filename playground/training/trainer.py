@@ -70,7 +70,7 @@ class Trainer:
         data: Data | None = None,
         watch: bool = True,
     ) -> None:
-        self.recipe, self.device, self.watch = recipe, device or torch.device("cpu"), watch
+        self.recipe, self.device = recipe, device or torch.device("cpu")
         self.data = make_data(recipe) if data is None else data
         self.config = architecture(config, recipe, self.data)
         self.network = build_network(self.config, self.data.task, len(self.data.labels), recipe.seed).to(self.device)
@@ -95,6 +95,7 @@ class Trainer:
         self._augmenting = generator(recipe.seed, "augment")
         self._guess_loss = math.log(len(self.data.labels))
         self._best_weights = BestWeights(self.network, recipe.patience, self._guess_loss)
+        self._evaluation_steps = evaluation_steps(recipe.steps) if watch or recipe.patience else frozenset()
         self._snapshot_steps = snapshot_steps(self.config, recipe.steps, self.data)
         self._seconds, self._tokens = 0.0, 0
 
@@ -108,17 +109,14 @@ class Trainer:
         """Train; yields after every step of the teacher, then of the network. One iterator for the whole run."""
         if self.teacher is not None:
             yield from self.teacher.run()
-        evaluated = evaluation_steps(self.recipe.steps) if self.watch or self.recipe.patience else frozenset()
-        self._evaluate()
         self.network.train()
+        self._evaluate()
         for rows in self._batches():
             if not self._learn(self.data.train[rows]):
                 return self._end("diverged")
-            if self.step in evaluated:
-                self._evaluate()
-                if self._best_weights.out_of_patience:
-                    return self._end("stopped early")
-                self.network.train()
+            self._evaluate()
+            if self._best_weights.out_of_patience:
+                return self._end("stopped early")
             yield self.step
         self._end("finished")
 
@@ -147,7 +145,7 @@ class Trainer:
         )
 
     def _batches(self) -> Iterator[Tensor]:
-        """Rows of each step's batch: the training set, shuffled anew whenever it is used up."""
+        """The rows of each step's batch: the training set, shuffled anew whenever it is used up."""
         order = generator(self.recipe.seed, "order")
         n, size = len(self.data.train.ids), min(self.recipe.batch_size, len(self.data.train.ids))
         waiting = torch.empty(0, dtype=torch.int64)
@@ -197,10 +195,10 @@ class Trainer:
         return sum(recent) / len(recent) > DIVERGED * max(self._guess_loss, self.history.loss[0])
 
     def _evaluate(self) -> None:
-        """Evaluate, save attention, and update the best weights; leaves the network in eval mode."""
-        self.network.eval()
-        if not (self.watch or self.recipe.patience):
+        """Evaluate, save attention, and update the best weights, after the steps that are for that."""
+        if self.step not in self._evaluation_steps:
             return
+        self.network.eval()
         n = self.recipe.n_validation
         evaluation = Evaluation(
             step=self.step,
@@ -213,6 +211,7 @@ class Trainer:
             self.history.snapshots.append(take_snapshot(self.network, self.data, self.recipe, self.step, self.device))
         self.history.evaluations.append(evaluation)
         self._best_weights.update(self.network, self.step, evaluation.validation.loss)
+        self.network.train()
 
     def _end(self, outcome: Outcome) -> None:
         """Put the weights to keep into the network: the last, unless the loss ran away or the best are wanted."""

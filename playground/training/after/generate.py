@@ -91,15 +91,9 @@ def decode_greedily(
         model: a trained encoder–decoder.
         src_ids: (B, Ts) int64.
         src_mask: (B, Ts) bool, True = a token; None where there is no padding.
-        bos: the token that the target starts after; it is not returned.
-        eos: the token that ends it.
-        longest: most tokens of a target; one that has not ended by then is cut.
-
-    Returns:
-        (B, Tt) int64, 0 after a row's [EOS]; Tt is the longest target's length.
-
-    Raises:
-        InputError: `longest` is longer than the position table.
+        bos: the token that a target starts after, which is not returned.
+        eos: the token that ends it; what follows is 0.
+        longest: most tokens of a target, which is cut off there; InputError where the position table is shorter.
     """
     target = torch.full((len(src_ids), 1), bos, device=src_ids.device)
     ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)

@@ -31,13 +31,10 @@ class TrainedNetwork:
     """A network that was trained in this session, or read from a file; on the CPU, in eval mode and without gradients.
 
     Attributes:
-        recipe: how.
         config: the architecture, with the task's vocabulary.
         network: an encoder with a head, or an encoder–decoder.
-        tokenizer: of the task's vocabulary.
         labels: what each class is called.
         example: a validation sequence as text.
-        results: how it went.
         key: `trained-` and a hash of recipe, architecture and weights: equal keys are equal networks.
     """
 

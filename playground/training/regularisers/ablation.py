@@ -71,7 +71,7 @@ def ablation_runs(recipe: Recipe, chosen: Sequence[str]) -> tuple[AblationRun, .
 
     def turn(recipe_so_far: Recipe, regulariser: Regulariser) -> Recipe:
         strength = regulariser.strength(recipe) or None
-        return regulariser.switched(recipe_so_far, not regulariser.on_by_default, strength)
+        return regulariser.switch(recipe_so_far, not regulariser.on_by_default, strength)
 
     runs = [AblationRun("none", "none of them", baseline)]
     for regulariser in turned:

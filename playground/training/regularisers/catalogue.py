@@ -52,7 +52,7 @@ class Regulariser:
         """What the recipe sets it to; 0 or False where the recipe has it not."""
         return getattr(recipe, self.field)
 
-    def switched(self, recipe: Recipe, on: bool, strength: Any = None) -> Recipe:
+    def switch(self, recipe: Recipe, on: bool, strength: Any = None) -> Recipe:
         """The recipe with it, at this or its usual strength, or without it; nothing else changes."""
         off, wanted = type(self.usual)(0), self.usual if strength is None else strength
         change: dict[str, Any] = {self.field: wanted if on else off}
@@ -146,9 +146,8 @@ REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for re
 
 def without_regularisers(recipe: Recipe) -> Recipe:
     """The recipe with nothing but what a transformer has by nature: masks and norms."""
-    for regulariser in REGULARISERS.values():
-        recipe = regulariser.switched(recipe, on=regulariser.on_by_default)
-    return recipe
+    changes: dict[str, Any] = {each.field: type(each.usual)(each.on_by_default) for each in REGULARISERS.values()}
+    return replace(recipe, **changes)
 
 
 def reason_without_effect(regulariser: Regulariser, recipe: Recipe, norm: str) -> str:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from playground.training.tasks.made_up import MadeUpTask, cut_off, shortest
+from playground.training.tasks.made_up import MadeUpTask, cut_off, shortest_length
 from playground.training.tasks.task import DataRecipe
 
 BRACKETS = ("(", ")", "[", "]")
@@ -64,7 +64,7 @@ class Brackets(MadeUpTask):
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many balanced sequences there are: Catalan's number of shapes, and two kinds for each pair."""
-        pairs = range((shortest(length) + 1) // 2, length // 2 + 1)
+        pairs = range((shortest_length(length) + 1) // 2, length // 2 + 1)
         return sum(math.comb(2 * n, n) // (n + 1) * 2**n for n in pairs)
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
@@ -73,7 +73,7 @@ class Brackets(MadeUpTask):
         Source: Arnold & Sleep 1980, "Uniform random generation of balanced parenthesis strings".
         """
         length = recipe.length
-        pairs = torch.randint((shortest(length) + 1) // 2, length // 2 + 1, (n,), generator=random).numpy()
+        pairs = torch.randint((shortest_length(length) + 1) // 2, length // 2 + 1, (n,), generator=random).numpy()
         coins = torch.rand(n, length, generator=random).numpy()
         kinds = torch.randint(2, (n, length), generator=random).numpy()
         rows, height = np.arange(n), np.zeros(n, np.int64)

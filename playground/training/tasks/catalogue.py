@@ -2,8 +2,7 @@
 
 from playground.errors import RecipeError
 from playground.training.tasks.brackets import Brackets
-from playground.training.tasks.decoder_tasks import DecoderCopy, DecoderReverse
-from playground.training.tasks.symbol_tasks import Copy, Count, Reverse, Sort
+from playground.training.tasks.symbol_tasks import Copy, Count, DecoderCopy, DecoderReverse, Reverse, Sort
 from playground.training.tasks.task import Data, DataRecipe, Task
 from playground.training.tasks.text_tasks import MaskedCharacters, NextCharacter
 

@@ -42,9 +42,7 @@ class MadeUpTask(Task):
     def answers(self, ids: Tensor, length: int) -> Tensor:
         """The class of every token, (N, T) → (N, T); what stands after a sequence's end means nothing.
 
-        Args:
-            ids: the sequences; the first symbol's id is `first_id`.
-            length: tokens of the longest sequence that the recipe allows.
+        The first symbol's id is `first_id`, and `length` the longest sequence that the recipe allows.
         """
 
     def symbols(self, n_symbols: int) -> tuple[str, ...]:
@@ -57,11 +55,11 @@ class MadeUpTask(Task):
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many different sequences there are."""
-        return sum(n_symbols**n for n in range(shortest(length), length + 1))
+        return sum(n_symbols**n for n in range(shortest_length(length), length + 1))
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
         """Random sequences, some of them equal: (n, recipe.length) ids, 0 after the end; lengths are uniform."""
-        lengths = torch.randint(shortest(recipe.length), recipe.length + 1, (n, 1), generator=random)
+        lengths = torch.randint(shortest_length(recipe.length), recipe.length + 1, (n, 1), generator=random)
         end = self.first_id + recipe.n_symbols
         ids = torch.randint(self.first_id, end, (n, recipe.length), generator=random)
         return cut_off(ids.numpy(), lengths.numpy())
@@ -95,11 +93,8 @@ class MadeUpTask(Task):
         """Sequences for training, (N, T) int64, and for validation; none occurs twice, nor in both.
 
         Lengths are uniform from half the recipe's to all of it, as long as there are sequences of each that are new.
-        Validation has as many as the recipe asks for; training has nearly all others where it asks for more than there
-        are.
-
-        Raises:
-            RecipeError: there are too few different sequences to hold some back for validation.
+        Training has nearly all that validation leaves where the recipe asks for more; RecipeError where that is
+        nothing.
         """
         self._check_variety(recipe)
         validation = self._distinct(recipe, recipe.n_validation, "validation", ())
@@ -128,7 +123,7 @@ class MadeUpTask(Task):
             field, value, longer = "length", length, range(length + 1, 257)
             enough = next(n for n in longer if self.count_sequences(n, recipe.n_symbols) >= needed)
         sequences, symbols = self.sequences_of
-        lengths = "2" if length == 2 else f"{shortest(length)} to {length}"
+        lengths = "2" if length == 2 else f"{shortest_length(length)} to {length}"
         raise RecipeError(
             field,
             value,
@@ -138,7 +133,7 @@ class MadeUpTask(Task):
         )
 
 
-def shortest(length: int) -> int:
+def shortest_length(length: int) -> int:
     """Tokens of the shortest sequence, where the longest has `length`."""
     return max(2, length // 2)
 

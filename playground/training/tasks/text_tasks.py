@@ -38,8 +38,8 @@ class MaskedCharacters(Task):
     def make_data(self, recipe: DataRecipe) -> Data:
         """Windows with gaps; RecipeError where the text can't be learnt from."""
         windows = cut_windows(recipe, recipe.length)
-        train = with_gaps(windows.train, generator(recipe.seed, "training gaps"))
-        validation = with_gaps(windows.validation, generator(recipe.seed, "validation gaps"))
+        train = hide_characters(windows.train, generator(recipe.seed, "training gaps"))
+        validation = hide_characters(windows.validation, generator(recipe.seed, "validation gaps"))
         hidden = (validation.targets[0] != IGNORE).tolist()
         example = "".join(MASK if gap else character for gap, character in zip(hidden, windows.first, strict=True))
         return _data(self, windows, (train, validation), commonest_answer_share(train, validation), example)
@@ -59,11 +59,13 @@ class NextCharacter(Task):
     def make_data(self, recipe: DataRecipe) -> Data:
         """Windows and what follows each character; RecipeError where the text can't be learnt from."""
         windows = cut_windows(recipe, recipe.length + 1)
-        train, validation = _shifted(windows.train), _shifted(windows.validation)
-        return _data(self, windows, (train, validation), _followers(windows.train_text, validation), windows.first)
+        train, validation = _ask_next(windows.train), _ask_next(windows.validation)
+        return _data(
+            self, windows, (train, validation), _commonest_follower_share(windows.train_text, validation), windows.first
+        )
 
 
-def with_gaps(ids: Tensor, random: torch.Generator) -> Examples:
+def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
     """[MASK] for 15 % of every window's tokens, one at least: (N, T) → examples that ask for what it hides.
 
     Unlike Devlin et al. 2018, section 3.1, no token is replaced by another one, or asked for without being hidden.
@@ -74,12 +76,12 @@ def with_gaps(ids: Tensor, random: torch.Generator) -> Examples:
     return Examples(ids.masked_fill(hidden, MASK_ID), ids.masked_fill(~hidden, IGNORE))
 
 
-def _shifted(ids: Tensor) -> Examples:
+def _ask_next(ids: Tensor) -> Examples:
     """The next token is asked at every position: (N, T + 1) → T positions."""
     return Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
 
 
-def _followers(text: Tensor, validation: Examples) -> float:
+def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
     """How often the commonest follower of the present character, in the training text, is the next one."""
     n = int(max(text.max(), validation.ids.max())) + 1
     counts = (text[:-1] * n + text[1:]).bincount(minlength=n * n).view(n, n)  # (character, follower)

@@ -33,12 +33,10 @@ TYPEWRITTEN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "�
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of a text for training, and of its end for validation; none is among both.
+    """Windows of a text for training, and of its end for validation, (N, T) int64; none is among both.
 
     Attributes:
         vocabulary: the characters that are tokens, in the order of their ids.
-        train: (N, T) int64.
-        validation: (N, T) int64.
         train_text: (characters,) int64, everything that training may see.
         first: the first validation window as text.
     """

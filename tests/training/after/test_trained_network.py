@@ -93,32 +93,27 @@ def test_every_architecture_comes_back(task: Any, changes: dict[str, Any]) -> No
     assert torch.equal(before.encoder(ids), after.encoder(ids))
 
 
-def test_the_results_are_those_of_the_weights() -> None:
-    run = trainer(task="sort")
-    kept = trained_network.from_trainer(run)
-    examples = run.data.validation
-    logits = kept.network(examples.ids, examples.mask)
-    asked = examples.targets != IGNORE
-    answers = logits.argmax(-1)[asked] == examples.targets[asked]
-    assert kept.results.validation_accuracy == pytest.approx(answers.double().mean().item(), abs=1e-12)
-    loss = torch.nn.functional.cross_entropy(logits[asked], examples.targets[asked])
-    assert kept.results.validation_loss == pytest.approx(loss.item(), abs=1e-5)
-    assert (kept.results.outcome, kept.results.steps, kept.results.kept_step) == ("finished", 6, 6)
-    assert kept.results.baseline == run.data.baseline
-
-
-def test_a_cancelled_run_is_measured_where_it_stopped() -> None:
-    run = Trainer(CONFIG, RECIPE, watch=False)
-    steps = run.run()
-    for _ in range(3):
-        next(steps)
-    kept = trained_network.from_trainer(run)
-    assert (kept.results.outcome, kept.results.steps, kept.results.kept_step) == ("cancelled", 3, 3)
+@pytest.mark.parametrize("outcome", ["finished", "cancelled"])
+def test_the_results_are_those_of_the_weights(outcome: str) -> None:
+    run = Trainer(CONFIG, replace(RECIPE, task="sort"), watch=outcome == "finished")
+    for step in run.run():
+        if outcome == "cancelled" and step == 3:
+            break
+    kept, examples = trained_network.from_trainer(run), run.data.validation
     assert not kept.network.training
-    examples = run.data.validation
     asked = examples.targets != IGNORE
-    answers = kept.network(examples.ids, examples.mask).argmax(-1)[asked] == examples.targets[asked]
-    assert kept.results.validation_accuracy == pytest.approx(answers.double().mean().item(), abs=1e-12)
+    logits, targets = kept.network(examples.ids, examples.mask)[asked], examples.targets[asked]
+    accuracy = (logits.argmax(-1) == targets).double().mean().item()
+    loss = torch.nn.functional.cross_entropy(logits, targets).item()
+    n_steps = 6 if outcome == "finished" else 3
+    assert asdict(kept.results) == {
+        "outcome": outcome,
+        "steps": n_steps,
+        "kept_step": n_steps,
+        "baseline": run.data.baseline,
+        "validation_loss": pytest.approx(loss, abs=1e-5),
+        "validation_accuracy": pytest.approx(accuracy, abs=1e-12),
+    }
 
 
 def test_a_run_that_goes_on_leaves_what_was_kept_alone() -> None:
@@ -224,10 +219,8 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "an unknown setting": (lambda: forged(colour="x"), "a setting “colour”, which is not known here"),
     "a missing setting": (lambda: forged(seed=...), "The file's recipe does not say seed"),
     "NaN": (lambda: forged(lr=float("nan")), "lr=“nan”, which is no setting"),
-    "infinity": (lambda: forged("config", norm_eps=float("inf")), "norm_eps=“inf”"),
     "a nested value": (lambda: forged(steps={"a": 1}), "which is no setting"),
     "a long number": (lambda: forged(steps=10**300), "which is no setting"),
-    "a number beyond all floats": (lambda: forged(steps=10**400), "which is no setting"),
     "half a character": (lambda: forged(text="\ud800"), "The file's recipe holds half a character"),
     "half a character in a name": (
         lambda: with_metadata({**DESCRIBED, "recipe": '{"\\ud800": 1}'}),
@@ -235,8 +228,6 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "markup": (lambda: forged(task="[x](http://y) <b>"), "task=“xhttp//y b”, which is no setting"),
     "another type": (lambda: forged(steps="many"), "steps='many' is not a whole number"),
-    "a switch for a number": (lambda: forged(steps=True), "steps=True is not a whole number"),
-    "a fraction": (lambda: forged("config", d_model=16.0), "d_model=16.0 is not a whole number"),
     "out of range": (lambda: forged(lr=1e9), "lr=1000000000.0 is not between"),
     "no task": (lambda: forged(task="juggle"), "task='juggle' is not a choice"),
     "a text too long": (lambda: forged(text="ab" * 20_000), "has 40,000 characters"),
@@ -245,8 +236,6 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "too many layers": (lambda: forged("config", n_layers=HUGE), "2,147,483,647 layers and 20 positions"),
     "too many positions": (lambda: forged("config", max_len=HUGE), "2 layers and 2,147,483,647 positions"),
     "too wide": (lambda: forged("config", d_model=2**30), "This model has"),
-    "too deep a layer": (lambda: forged("config", d_ff=HUGE), "This model has"),
-    "too many words": (lambda: forged("config", vocab_size=HUGE), "This model has"),
     "another vocabulary": (lambda: forged("config", vocab_size=14), "makes a vocabulary of 13 tokens"),
     "other symbols": (lambda: forged(n_symbols=11), "makes a vocabulary of 14 tokens"),
     "norms that the recipe takes away": (lambda: forged(layer_norm=False), "13 tokens and no norms"),

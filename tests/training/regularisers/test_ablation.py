@@ -83,8 +83,8 @@ def test_every_run_goes_as_it_would_alone() -> None:
             pass
         assert result.run == each
         assert result.history.loss == alone.history.loss
-        assert [at.validation for at in result.history.evaluations] == [
-            at.validation for at in alone.history.evaluations
+        assert [each.validation for each in result.history.evaluations] == [
+            each.validation for each in alone.history.evaluations
         ]
         assert result.outcome == "finished"
         assert result.evaluation is not None
@@ -97,9 +97,9 @@ def test_what_is_kept_is_the_evaluation_of_the_weights_that_came_back() -> None:
     """Eight sequences are soon known by heart: the best weights are not the last."""
     recipe = replace(RECIPE, n_train=8, steps=300, lr=1e-2, schedule="constant", patience=3)
     baseline, stopped = ended(Ablation(CONFIG, ablation_runs(recipe, ["patience"]))).results()
-    looks = stopped.history.evaluations
+    evaluations = stopped.history.evaluations
     assert stopped.outcome == "stopped early"
-    assert stopped.evaluation == min(looks, key=lambda look: look.validation.loss) == looks[-4]
+    assert stopped.evaluation == min(evaluations, key=lambda each: each.validation.loss) == evaluations[-4]
     assert baseline.outcome == "finished"
     assert baseline.evaluation == baseline.history.evaluations[-1]
     assert len(baseline.history.loss) == 300

@@ -39,7 +39,7 @@ def test_a_hundred_sequences_are_learnt_by_heart() -> None:
     assert result.gap is not None
     assert result.evaluation.train.accuracy > 0.99
     assert result.gap > 0.4
-    lowest = min(look.validation.loss for look in result.history.evaluations)
+    lowest = min(each.validation.loss for each in result.history.evaluations)
     assert result.evaluation.validation.loss > 1.5 * lowest  # surer and surer of wrong answers
 
 

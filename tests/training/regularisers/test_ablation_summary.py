@@ -33,11 +33,11 @@ def result(
     title = "none of them" if regulariser is None else regulariser.title
     if regulariser is not None and regulariser.on_by_default:
         title = f"without {title[0].lower()}{title[1:]}"
-    look = Evaluation(kept, Measure(0.1, train), Measure(loss, validation), 1.0)
+    evaluation = Evaluation(kept, Measure(0.1, train), Measure(loss, validation), 1.0)
     used = Measure(loss, validation) if unbatched == "the same" else unbatched
-    history = History(loss=[1.0] * steps, evaluations=[look])
+    history = History(loss=[1.0] * steps, evaluations=[evaluation])
     return AblationResult(
-        AblationRun(switch or "none", title, Recipe(), regulariser), history, outcome if used else "", look, used
+        AblationRun(switch or "none", title, Recipe(), regulariser), history, outcome if used else "", evaluation, used
     )
 
 
@@ -102,10 +102,10 @@ def test_an_effect_is_measured_in_use() -> None:
 
 
 def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
-    said = summarise_ablation([NONE, HELPS, HARMS, NOTHING, SURE, STOPPED], N)
+    sentences = summarise_ablation([NONE, HELPS, HARMS, NOTHING, SURE, STOPPED], N)
     doubt = 100 * difference_noise(0.4, N)
     assert 1 < doubt < 3
-    assert said == [
+    assert sentences == [
         "**None of them** gets 100.0% right of what it learns from, and 40.0% of what it never sees: the gap of 60.0 "
         "points is learnt by heart.",
         "In use, more of the validation set is right with **dropout at residual connections** (+10.0 points).",
@@ -120,45 +120,46 @@ def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
 
 
 def test_a_loss_that_rises_is_told_too() -> None:
-    said = summarise_ablation([NONE, result("layer_norm", 1.0, 0.4, 5.5)], N)
+    sentences = summarise_ablation([NONE, result("layer_norm", 1.0, 0.4, 5.5)], N)
     assert any(
-        "in use, it is 3.00 nats with none of them, higher **without layer normalisation** (5.50)." in s for s in said
+        "in use, it is 3.00 nats with none of them, higher **without layer normalisation** (5.50)." in s
+        for s in sentences
     )
 
 
-def test_order_and_sign_follow_the_numbers() -> None:
-    more = [result(name, 1, share, 3.0) for name, share in (("clip", 0.6), ("patience", 0.9), ("distill", 0.7))]
-    (told,) = [sentence for sentence in summarise_ablation([NONE, *more], N) if sentence.startswith("In use, more")]
-    places = [told.index(title) for title in ("early stopping", "knowledge distillation", "gradient clipping")]
-    assert places == sorted(places)
-    less = [result(name, 1, share, 3.0) for name, share in (("clip", 0.2), ("patience", 0.1), ("distill", 0.3))]
-    (told,) = [sentence for sentence in summarise_ablation([NONE, *less], N) if sentence.startswith("In use, less")]
-    places = [told.index(title) for title in ("early stopping", "gradient clipping", "knowledge distillation")]
+@pytest.mark.parametrize(("word", "shares"), [("more", (0.6, 0.7, 0.9)), ("less", (0.3, 0.2, 0.1))])
+def test_order_follows_the_numbers(word: str, shares: tuple[float, ...]) -> None:
+    """The largest change comes first."""
+    others = [result(name, 1, share, 3.0) for name, share in zip(("clip", "distill", "patience"), shares, strict=True)]
+    (sentence,) = [s for s in summarise_ablation([NONE, *others], N) if s.startswith(f"In use, {word}")]
+    places = [sentence.index(title) for title in ("early stopping", "knowledge distillation", "gradient clipping")]
     assert places == sorted(places)
 
 
 def test_without_a_gap_there_is_nothing_to_mend() -> None:
-    said = summarise_ablation([result(None, 0.999, 0.998, 0.01), result("clip", 0.999, 0.998, 0.012)], N)
-    assert said[0].endswith("nothing is learnt by heart, so that there is little for a regulariser to mend.")
-    assert said[1].startswith("About as much is right with gradient clipping")
-    assert not any("nats" in sentence for sentence in said)
+    sentences = summarise_ablation([result(None, 0.999, 0.998, 0.01), result("clip", 0.999, 0.998, 0.012)], N)
+    assert sentences[0].endswith("nothing is learnt by heart, so that there is little for a regulariser to mend.")
+    assert sentences[1].startswith("About as much is right with gradient clipping")
+    assert not any("nats" in sentence for sentence in sentences)
 
 
 def test_a_missing_padding_mask_is_seen_when_sequences_come_alone() -> None:
     for used, word in ((0.7, "less"), (0.99, "about as much"), (1.0, "more")):
         batches = 0.99 if used <= 0.99 else 0.8
         without = result("mask_padding", 1.0, batches, 0.02, unbatched=Measure(1.0, used))
-        (told,) = [s for s in summarise_ablation([NONE, without], N) if s.startswith("**Without the padding mask**")]
-        assert f"{batches:.1%} is right in batches as they come, and {word}, {used:.1%}, when" in told
+        (sentence,) = [
+            s for s in summarise_ablation([NONE, without], N) if s.startswith("**Without the padding mask**")
+        ]
+        assert f"{batches:.1%} is right in batches as they come, and {word}, {used:.1%}, when" in sentence
 
 
 def test_a_missing_causal_mask_is_no_help() -> None:
     without = result("causal", 1.0, 0.9, 0.3, unbatched=Measure(6.0, 0.12))
-    said = "\n".join(summarise_ablation([NONE, without], N))
-    assert "In use, more of the validation set" not in said
-    assert "In use, less of the validation set is right **without causal mask** (-28.0 points)." in said
-    assert "90.0% of the validation set seems to be right" in said
-    assert "nobody knows it yet, 12.0% is." in said
+    sentences = "\n".join(summarise_ablation([NONE, without], N))
+    assert "In use, more of the validation set" not in sentences
+    assert "In use, less of the validation set is right **without causal mask** (-28.0 points)." in sentences
+    assert "90.0% of the validation set seems to be right" in sentences
+    assert "nobody knows it yet, 12.0% is." in sentences
 
 
 @pytest.mark.parametrize("used", [0.9, 0.41, 0.4])
@@ -169,9 +170,9 @@ def test_a_missing_causal_mask_is_no_cause_where_nothing_is_lost_in_use(used: fl
 
 def test_a_run_that_ran_away_is_named() -> None:
     away: dict[str, Any] = {"steps": 12, "kept": 0, "outcome": "diverged"}
-    said = summarise_ablation([result(None, 0.1, 0.1, 2.0, **away), result("clip", 0.1, 0.1, 2.0, **away)], N)
-    assert said[0] == "The run with **none of them** ran away, and what is measured are its weights of step 0."
-    assert "**Gradient clipping** ran away: what is measured are its weights of step 0." in said
+    sentences = summarise_ablation([result(None, 0.1, 0.1, 2.0, **away), result("clip", 0.1, 0.1, 2.0, **away)], N)
+    assert sentences[0] == "The run with **none of them** ran away, and what is measured are its weights of step 0."
+    assert "**Gradient clipping** ran away: what is measured are its weights of step 0." in sentences
 
 
 def test_only_what_has_ended_is_read() -> None:

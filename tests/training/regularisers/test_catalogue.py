@@ -129,7 +129,7 @@ def run(recipe: Recipe) -> Observed:
     return observed
 
 
-seen = cache(run)
+cached_run = cache(run)
 
 
 # --- all switches
@@ -140,13 +140,13 @@ def test_a_switch_changes_one_field(switch: str) -> None:
     regulariser = REGULARISERS[switch]
     for recipe in (Recipe(), replace(Recipe(), clip=2.0, dropout_residual=0.5, mask_padding=False, patience=9)):
         for on in (True, False):
-            turned = regulariser.switched(recipe, on)
+            turned = regulariser.switch(recipe, on)
             assert bool(regulariser.strength(turned)) == on
             assert replace(turned, **{switch: getattr(recipe, switch)}) == recipe
             assert type(getattr(turned, switch)) is type(getattr(Recipe(), switch))
     if not regulariser.on_by_default:
         strength = type(regulariser.usual)(3) / 4 if isinstance(regulariser.usual, float) else 3
-        assert regulariser.strength(regulariser.switched(Recipe(), True, strength)) == strength
+        assert regulariser.strength(regulariser.switch(Recipe(), True, strength)) == strength
 
 
 def test_every_switch_of_a_recipe_is_there_in_the_order_of_the_ten() -> None:
@@ -167,38 +167,38 @@ def test_plain_is_what_a_recipe_is_by_default() -> None:
 
 @pytest.mark.parametrize("switch", REGULARISERS)
 def test_weights_data_and_order_are_the_baselines(switch: str) -> None:
-    plainly, changed = seen(baseline(switch)), seen(switched(switch))
+    plain, changed = cached_run(baseline(switch)), cached_run(switched(switch))
     for name, tensor in changed.initial.items():
-        assert torch.equal(tensor, plainly.initial[name])
-    left_out = plainly.initial.keys() - changed.initial.keys()
+        assert torch.equal(tensor, plain.initial[name])
+    left_out = plain.initial.keys() - changed.initial.keys()
     assert bool(left_out) == (switch == "layer_norm")
     assert all("norm" in name for name in left_out)
     for part in ("train", "validation"):
-        ours, theirs = (vars(getattr(one.trainer.data, part)) for one in (changed, plainly))
+        ours, theirs = (vars(getattr(one.trainer.data, part)) for one in (changed, plain))
         assert all(torch.equal(ours[name], theirs[name]) for name in ("ids", "targets"))
     n = len(changed.rows)
-    assert n == len(plainly.rows) or switch == "patience"
+    assert n == len(plain.rows) or switch == "patience"
     assert n > 3
-    assert all(torch.equal(a, b) for a, b in zip(changed.rows, plainly.rows, strict=False))
+    assert all(torch.equal(a, b) for a, b in zip(changed.rows, plain.rows, strict=False))
     if switch not in AUGMENTATIONS:
-        assert all(torch.equal(a, b) for a, b in zip(changed.read, plainly.read, strict=False))
+        assert all(torch.equal(a, b) for a, b in zip(changed.read, plain.read, strict=False))
 
 
 @pytest.mark.parametrize("switch", REGULARISERS)
 def test_the_switch_changes_what_is_learnt(switch: str) -> None:
-    assert seen(switched(switch)).losses != seen(baseline(switch)).losses
-    assert not torch.equal(seen(switched(switch)).final[:100], seen(baseline(switch)).final[:100])
+    assert cached_run(switched(switch)).losses != cached_run(baseline(switch)).losses
+    assert not torch.equal(cached_run(switched(switch)).final[:100], cached_run(baseline(switch)).final[:100])
 
 
 @pytest.mark.parametrize("switch", [name for name, found in REGULARISERS.items() if not found.on_by_default])
 def test_strength_0_is_the_baseline_to_the_bit(switch: str) -> None:
     changes: dict[str, Any] = {switch: 0}
     off = run(replace(switched(switch), **changes))
-    plainly = seen(baseline(switch))
-    assert off.losses == plainly.losses
-    assert torch.equal(off.final, plainly.final)
-    assert [look.validation for look in off.trainer.history.evaluations] == [
-        look.validation for look in plainly.trainer.history.evaluations
+    plain = cached_run(baseline(switch))
+    assert off.losses == plain.losses
+    assert torch.equal(off.final, plain.final)
+    assert [each.validation for each in off.trainer.history.evaluations] == [
+        each.validation for each in plain.trainer.history.evaluations
     ]
 
 
@@ -209,16 +209,16 @@ def test_strength_0_is_the_baseline_to_the_bit(switch: str) -> None:
 )
 def test_a_strength_that_does_next_to_nothing_leaves_the_baselines_losses(switch: str, strength: Any) -> None:
     changes: dict[str, Any] = {switch: strength}
-    assert run(replace(BASE, **changes)).losses == pytest.approx(seen(BASE).losses, rel=1e-4)
+    assert run(replace(BASE, **changes)).losses == pytest.approx(cached_run(BASE).losses, rel=1e-4)
 
 
 def test_with_every_switch_off_a_run_is_a_plain_loop_of_torch() -> None:
-    plainly = seen(BASE)
+    plain = cached_run(BASE)
     data = make_data(BASE)
     network = build_network(architecture(CONFIG, BASE, data), data.task, len(data.labels), BASE.seed)
     optimizer = torch.optim.AdamW(network.parameters(), BASE.lr, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0)
     losses, norms = [], []
-    for rows in plainly.rows:
+    for rows in plain.rows:
         batch = data.train[rows]
         loss = F.cross_entropy(network(batch.ids, batch.mask).transpose(1, 2), batch.targets, ignore_index=IGNORE)
         optimizer.zero_grad()
@@ -226,9 +226,9 @@ def test_with_every_switch_off_a_run_is_a_plain_loop_of_torch() -> None:
         norms.append(torch.nn.utils.clip_grad_norm_(network.parameters(), 1e9).item())
         optimizer.step()
         losses.append(loss.item())
-    assert plainly.losses == pytest.approx(losses, rel=1e-4)
-    assert plainly.trainer.history.grad_norm == pytest.approx(norms, rel=1e-3)
-    assert torch.equal(torch.cat(plainly.rows)[:64], torch.randperm(64, generator=generator(0, "order")))
+    assert plain.losses == pytest.approx(losses, rel=1e-4)
+    assert plain.trainer.history.grad_norm == pytest.approx(norms, rel=1e-3)
+    assert torch.equal(torch.cat(plain.rows)[:64], torch.randperm(64, generator=generator(0, "order")))
 
 
 @pytest.mark.parametrize("switch", [*DROPOUTS, "weight_decay", "label_smoothing", "clip", "distill"])
@@ -236,7 +236,7 @@ def test_a_switch_leaves_what_augmentation_draws(switch: str) -> None:
     augmented = replace(BASE, token_masking=0.2, token_swapping=0.2)
     changes: dict[str, Any] = {switch: STRENGTHS.get(switch, 0.3)}
     both = run(replace(augmented, **changes))
-    assert all(torch.equal(a, b) for a, b in zip(both.read, seen(augmented).read, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(both.read, cached_run(augmented).read, strict=True))
 
 
 # --- one by one
@@ -245,15 +245,15 @@ def test_a_switch_leaves_what_augmentation_draws(switch: str) -> None:
 @pytest.mark.parametrize("switch", DROPOUTS)
 def test_dropout_drops_at_its_own_place_alone_and_as_often_as_it_says(switch: str) -> None:
     for point in DROPOUTS:
-        zeros, n = seen(switched(switch)).count_dropped(point)
+        zeros, n = cached_run(switched(switch)).count_dropped(point)
         assert n > 5_000
         p = 0.3 if point == switch else 0.0
         assert zeros / n == pytest.approx(p, abs=5 * math.sqrt(p * (1 - p) / n))
-        assert seen(BASE).count_dropped(point)[0] == 0
+        assert cached_run(BASE).count_dropped(point)[0] == 0
 
 
 def test_without_the_causal_mask_the_next_character_is_looked_up() -> None:
-    masked, unmasked = seen(COINS).trainer, seen(switched("causal")).trainer
+    masked, unmasked = cached_run(COINS).trainer, cached_run(switched("causal")).trainer
     honest, looked_up = masked.history.evaluations[-1], unmasked.history.evaluations[-1]
     possible = math.log(4)
     assert honest.validation.loss > 0.95 * possible
@@ -267,7 +267,7 @@ def test_without_the_causal_mask_the_next_character_is_looked_up() -> None:
 
 def test_in_use_is_one_sequence_at_a_time_behind_both_masks() -> None:
     for switch in ("mask_padding", "causal"):
-        trainer = seen(switched(switch)).trainer
+        trainer = cached_run(switched(switch)).trainer
         masked = replace(trainer.recipe, causal=True, mask_padding=True)
         losses, right = [], []
         for row in range(len(trainer.data.validation)):
@@ -295,7 +295,7 @@ def test_weight_decay_makes_matrices_smaller() -> None:
     decayed = {
         name: [
             float(module.weight.norm())
-            for module in seen(recipe).trainer.network.modules()
+            for module in cached_run(recipe).trainer.network.modules()
             if isinstance(module, Linear | Embedding)
         ]
         for name, recipe in (("off", BASE), ("on", replace(BASE, weight_decay=1.0)))
@@ -307,24 +307,24 @@ def test_weight_decay_makes_matrices_smaller() -> None:
 
 
 def test_label_smoothing_is_in_the_loss_of_the_same_network_and_in_no_evaluation() -> None:
-    smooth, plainly = seen(switched("label_smoothing")), seen(BASE)
+    smooth, plain = cached_run(switched("label_smoothing")), cached_run(BASE)
     trainer = smooth.trainer
     network = build_network(trainer.config, trainer.data.task, len(trainer.data.labels), BASE.seed)
     batch = trainer.data.train[smooth.rows[0]]
     logits = scores(network, batch, BASE).transpose(1, 2)
-    assert plainly.losses[0] == pytest.approx(F.cross_entropy(logits, batch.targets).item(), rel=1e-5)
+    assert plain.losses[0] == pytest.approx(F.cross_entropy(logits, batch.targets).item(), rel=1e-5)
     expected = F.cross_entropy(logits, batch.targets, label_smoothing=0.3, ignore_index=IGNORE)
     assert smooth.losses[0] == pytest.approx(expected.item(), rel=1e-5)
-    assert smooth.trainer.history.evaluations[0].train == plainly.trainer.history.evaluations[0].train
+    assert smooth.trainer.history.evaluations[0].train == plain.trainer.history.evaluations[0].train
 
 
 def test_early_stopping_is_the_same_run_cut_off_with_its_best_weights() -> None:
-    stopped, plainly = seen(switched("patience")), seen(BY_HEART)
+    stopped, plain = cached_run(switched("patience")), cached_run(BY_HEART)
     trainer, n = stopped.trainer, stopped.trainer.step
     assert trainer.outcome == "stopped early"
-    assert n < plainly.trainer.step
-    assert stopped.losses == plainly.losses[:n]
-    losses = {look.step: look.validation.loss for look in plainly.trainer.history.evaluations if look.step <= n}
+    assert n < plain.trainer.step
+    assert stopped.losses == plain.losses[:n]
+    losses = {each.step: each.validation.loss for each in plain.trainer.history.evaluations if each.step <= n}
     assert trainer.kept_step == min(losses, key=lambda step: losses[step])
     assert list(losses).index(n) - list(losses).index(trainer.kept_step) == STRENGTHS["patience"]
     now = evaluate(trainer.network, trainer.data.validation, trainer.recipe, CPU)
@@ -334,24 +334,24 @@ def test_early_stopping_is_the_same_run_cut_off_with_its_best_weights() -> None:
 
 @pytest.mark.parametrize("switch", AUGMENTATIONS)
 def test_the_network_reads_augmented_batches(switch: str) -> None:
-    observed, random, train = seen(switched(switch)), generator(BASE.seed, "augment"), make_data(BASE).train
+    observed, random, train = cached_run(switched(switch)), generator(BASE.seed, "augment"), make_data(BASE).train
     for rows, read in zip(observed.rows, observed.read, strict=True):
         assert torch.equal(read, augment(train[rows].ids, observed.trainer.recipe, random))
         assert not torch.equal(read, train[rows].ids)
 
 
 def test_clipping_bounds_the_gradient_that_is_used() -> None:
-    clipped, plainly = seen(switched("clip")), seen(BASE)
+    clipped, plain = cached_run(switched("clip")), cached_run(BASE)
     norms = clipped.trainer.history.grad_norm
     assert min(norms) > 0.1
     assert clipped.used_norms == pytest.approx([0.1] * len(norms), rel=1e-4)
-    assert plainly.used_norms == pytest.approx(plainly.trainer.history.grad_norm, rel=1e-4)
-    assert clipped.losses[0] == plainly.losses[0]
+    assert plain.used_norms == pytest.approx(plain.trainer.history.grad_norm, rel=1e-4)
+    assert clipped.losses[0] == plain.losses[0]
 
 
 def test_distillation_mixes_the_loss_with_a_teacher_that_has_learnt() -> None:
     recipe = replace(BASE, distill=0.3, temperature=3.0)
-    student = seen(recipe)
+    student = cached_run(recipe)
     teacher = Trainer(teacher_config(CONFIG), BASE)
     for _ in teacher.run():
         pass
@@ -366,7 +366,7 @@ def test_distillation_mixes_the_loss_with_a_teacher_that_has_learnt() -> None:
     apart = F.kl_div((ours / 3).log_softmax(-1), (theirs / 3).softmax(-1), reduction="batchmean")
     expected = 0.7 * F.cross_entropy(ours, batch.targets[kept]) + 0.3 * 9 * apart
     assert student.losses[0] == pytest.approx(expected.item(), rel=1e-5)
-    assert seen(BASE).trainer.teacher is None
+    assert cached_run(BASE).trainer.teacher is None
 
 
 # --- where a switch can do nothing
@@ -390,7 +390,7 @@ def test_what_cannot_matter_is_named_and_does_not() -> None:
         short = replace(recipe, steps=3)
         config = replace(CONFIG, norm=norm)  # type: ignore[arg-type]
         losses = []
-        for one in (REGULARISERS[switch].switched(short, on) for on in (True, False)):
+        for one in (REGULARISERS[switch].switch(short, on) for on in (True, False)):
             trainer = Trainer(config, one)
             for _ in trainer.run():
                 pass

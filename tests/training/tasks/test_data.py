@@ -116,11 +116,11 @@ def test_the_decoder_reads_what_it_has_said(name: str) -> None:
         columns = (part.ids, part.decoder_ids, part.decoder_mask, part.targets)
         for ids, read, mask, targets in zip(*(column.tolist() for column in columns), strict=True):
             source = [token for token in ids if token]
-            said = source if name == "seq2seq-copy" else source[::-1]
+            answer = source if name == "seq2seq-copy" else source[::-1]
             padding = len(ids) - len(source)
-            assert read == [BOS_ID, *said] + [0] * padding
-            assert targets == [*said, EOS_ID] + [IGNORE] * padding
-            assert mask == [True] * (len(said) + 1) + [False] * padding
+            assert read == [BOS_ID, *answer] + [0] * padding
+            assert targets == [*answer, EOS_ID] + [IGNORE] * padding
+            assert mask == [True] * (len(answer) + 1) + [False] * padding
 
 
 @pytest.mark.parametrize("name", [name for name in TASK_NAMES if name != "characters"])

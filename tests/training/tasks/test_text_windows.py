@@ -13,7 +13,7 @@ from playground.text.corpus import english_texts
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.tasks.examples import MASK, MASK_ID
-from playground.training.tasks.text_tasks import with_gaps
+from playground.training.tasks.text_tasks import hide_characters
 from playground.training.tasks.text_windows import MAX_KINDS, Windows, clean, cut_windows, help_topics
 
 SPECIALS = ("[PAD]", "[UNK]", MASK)
@@ -115,7 +115,7 @@ def test_cleaning_is_done_once_for_all(text: str) -> None:
 @pytest.mark.parametrize("length", [2, 4, 7, 64])
 def test_hiding_takes_a_fixed_share_anywhere(length: int) -> None:
     ids = torch.randint(3, 30, (3_000, length), generator=torch.Generator().manual_seed(0))
-    examples = with_gaps(ids, torch.Generator().manual_seed(1))
+    examples = hide_characters(ids, torch.Generator().manual_seed(1))
     hidden = examples.ids == MASK_ID
     assert (hidden.sum(1) == max(1, round(0.15 * length))).all()
     assert torch.equal(examples.ids[~hidden], ids[~hidden])
