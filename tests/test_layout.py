@@ -149,7 +149,7 @@ def test_no_session_holds_on_to_a_run(path: Path) -> None:
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     fragments = [node for node in functions if "fragment" in {ast.unparse(mark) for mark in node.decorator_list}]
     assert "st.fragment" not in {ast.unparse(mark) for node in functions for mark in node.decorator_list}, (
-        "see ended.py"
+        "see page_end.py"
     )
     handed = [ast.unparse(argument) for node in fragments for argument in node.args.args]
     assert not [argument for argument in handed if argument.endswith("Run")]
