@@ -10,8 +10,8 @@ from playground.web.shared import experiment_buttons, panels
 from playground.web.views.training import settings_panel
 from playground.web.views.training.after_training import after_training
 from playground.web.views.training.attention_over_time import attention_over_time
-from playground.web.views.training.plan import PAGE
 from playground.web.views.training.progress import progress
+from playground.web.views.training.training_run import PAGE
 
 panels.heading("How does a transformer learn?")
 run, settings = st.columns([5, 3], gap="medium")

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import pytest
 
 from playground.figures import gradient_flow as figures
-from playground.figures import palette
 from playground.figures.gradient_flow import Line
+from tests.figures.axes import titles
 
 INF, NAN = np.inf, np.nan
 NAMES = {"post": "post-norm", "pre": "pre-norm", "none": "no norm"}
@@ -42,15 +42,12 @@ def test_every_encoder_has_its_line() -> None:
         assert drawn.line.dash == ("solid" if line.residual else "dash")
     looks = {(line.line.color, line.line.dash, line.marker.symbol) for line in lines(figure)}
     assert len(looks) == 6
-    assert len({palette.POST_NORM, palette.PRE_NORM, palette.NO_NORM}) == 3
+    assert len({colour for colour, _, _ in looks}) == 3
     assert not crosses(figure)
-    layout = figure.layout
-    assert layout.yaxis.type == "log"
-    assert layout.yaxis.title.text == "gradient norm (log scale)"
-    assert layout.xaxis.title.text == "layer (0 = first)"
-    assert layout.xaxis.unifiedhovertitle.text == "layer %{x}"
-    assert layout.yaxis.range[0] < -8
-    assert layout.yaxis.range[1] > 2
+    assert titles(figure) == ("layer (0 = first)", "gradient norm (log scale)")
+    assert figure.layout.xaxis.unifiedhovertitle.text == "layer %{x}"
+    low, high = figure.layout.yaxis.range
+    assert (figure.layout.yaxis.type, low < -8, high > 2) == ("log", True, True)
 
 
 def test_the_legend_names_norms_and_the_dash() -> None:

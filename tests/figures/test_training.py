@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from playground.figures import palette
 from playground.figures import training as figures
 from playground.figures.training import Evaluations
+from tests.figures.axes import titles
 
 NOISE = np.random.default_rng(0).uniform(0, 0.2, 5_000)
 
@@ -46,17 +47,15 @@ def test_the_losses_are_those_given() -> None:
     np.testing.assert_array_equal(trace(figure, "batches").x, np.arange(1, 91))
     mean = pd.Series(batches(90)).rolling(24, min_periods=1).mean()
     np.testing.assert_allclose(trace(figure, "mean of 24 batches").y, mean, rtol=1e-6)
-    for name, values, colour in (
-        ("training set", losses(90).train, palette.TRAINING),
-        ("validation set", losses(90).validation, palette.VALIDATION),
-    ):
+    train, validation = (losses(90).train, palette.TRAINING), (losses(90).validation, palette.VALIDATION)
+    for name, (values, colour) in (("training set", train), ("validation set", validation)):
         drawn = trace(figure, name)
         np.testing.assert_array_equal(drawn.x, losses(90).steps)
         np.testing.assert_array_equal(drawn.y, floats(values))
         assert drawn.line.color == colour
     assert set(level(figure).y) == {np.float32(math.log(13))}
     assert level(figure).text[1] == "guessing: ln 13 = 2.56"
-    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("step", "loss, nats")
+    assert titles(figure) == ("step", "loss, nats")
 
 
 def test_axes_stay_while_a_run_goes_on() -> None:

@@ -107,6 +107,12 @@ def prose(app: AppTest) -> str:
     return "\n".join(text.value for text in app.markdown)
 
 
+def table(app: AppTest, column: str) -> Any:
+    """The one table that has a column of this name."""
+    (found,) = (frame.value for frame in app.dataframe if column in frame.value)
+    return found
+
+
 def words(app: AppTest) -> str:
     """What captions and markdown say."""
     return f"{captions(app)}\n{prose(app)}"

@@ -9,7 +9,7 @@ from playground.jobs import JobQueue
 from playground.training.cost import Speed
 from playground.web.session import experiments
 from playground.web.views.regularisers import ablation_plan
-from playground.web.views.training import plan
+from playground.web.views.training import training_run
 from tests.waiting import job_threads, until
 from tests.web.app_test import SESSION
 
@@ -18,7 +18,7 @@ from tests.web.app_test import SESSION
 def one_experiment_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A queue of the test's own, on a machine that is known to be fast; nothing runs on after the test."""
     monkeypatch.setattr(experiments, "BACKEND", JobQueue(1))
-    for module in (plan, ablation_plan):
+    for module in (training_run, ablation_plan):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(1e-6, 1e-12))
     yield
     clear_session_resource_cache(SESSION)

@@ -14,7 +14,7 @@ from playground.runs.pair_run import PairRun, run_pair
 from playground.text import characters
 from playground.web.choices.params import DEFAULT_TARGET
 from tests.web import app_test
-from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, working
+from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, table, working
 
 SMALL = {**app_test.SMALL, "n_layers": "3", "seed": "7"}
 TEXT, TARGET = "a cat sat\na <b>rather</b> longer cat", "een kat\neen <i>kat</i> zat"
@@ -43,12 +43,6 @@ def seen(run: PairRun, attention: str, layer: int, head: int) -> NDArray[np.floa
     """A pattern as it is shown: nothing where nobody may look, and nothing of what padding asks."""
     shown = run.allowed(attention) & ~run.sides(attention)[0].padding[:, None]
     return np.where(shown, run.patterns[attention][layer, head], np.float32(np.nan))
-
-
-def next_words(app: AppTest) -> Any:
-    """The table of next words."""
-    (table,) = (frame.value for frame in app.dataframe if "next token" in frame.value)
-    return table
 
 
 @pytest.mark.parametrize("sentence", [0, 1])
@@ -85,13 +79,13 @@ def test_tutorial_es_rows_are_counted_where_there_is_padding() -> None:
 def test_the_table_is_the_softmax_of_the_logits_best_first(position: int) -> None:
     run = computed()
     app = small(encdec_position=str(position))
-    table, probabilities = next_words(app), run.next_words(position)
+    shown, probabilities = table(app, "next token"), run.next_words(position)
     best = np.argsort(-probabilities, kind="stable")[:10]
-    assert list(table.index) == list(range(1, 11))
-    assert list(table["next token"]) == [characters().id_to_token(int(word)) for word in best]
-    np.testing.assert_allclose(table["probability, %"], 100 * probabilities[best], rtol=1e-6)
-    np.testing.assert_array_equal(table["logit"], run.logits[position, best])
-    np.testing.assert_allclose(table["times an even guess"], VOCABULARY * probabilities[best], rtol=1e-6)
+    assert list(shown.index) == list(range(1, 11))
+    assert list(shown["next token"]) == [characters().id_to_token(int(word)) for word in best]
+    np.testing.assert_allclose(shown["probability, %"], 100 * probabilities[best], rtol=1e-6)
+    np.testing.assert_array_equal(shown["logit"], run.logits[position, best])
+    np.testing.assert_allclose(shown["times an even guess"], VOCABULARY * probabilities[best], rtol=1e-6)
     assert captions(app).count(":orange-badge[untrained: random weights]") == 2
     texts = [text.value for text in app.text]
     assert f"So far: {' '.join(run.target.tokens[: position + 1])}" in texts
@@ -107,21 +101,20 @@ def test_the_table_is_the_softmax_of_the_logits_best_first(position: int) -> Non
 
 
 def test_a_vocabulary_of_few_words_has_a_short_table() -> None:
-    app = small(tokenizer="word", encdec_target="een kat zat")
-    table = next_words(app)
-    assert sorted(table["next token"]) == ["een", "kat", "zat"]
-    assert table["probability, %"].sum() == pytest.approx(100)
+    shown = table(small(tokenizer="word", encdec_target="een kat zat"), "next token")
+    assert sorted(shown["next token"]) == ["een", "kat", "zat"]
+    assert shown["probability, %"].sum() == pytest.approx(100)
 
 
 def test_parameters_of_both_halves_add_up_to_the_model() -> None:
     app = small(norm="rms", positions="learned")
     config = computed(norm="rms", positions="learned").config
-    (table,) = (frame.value for frame in app.dataframe if "together" in frame.value)
+    shown = table(app, "together")
     model = EncoderDecoder(config, VOCABULARY, seed=None)
     halves = [sum(p.numel() for p in half.parameters()) for half in (model.encoder, model.decoder, model.fc)]
-    assert list(table.loc["total"]) == [*halves, sum(halves)]
-    assert (table.drop("total").sum() == table.loc["total"]).all()
-    assert list(table.loc["cross-attention"]) == [0, 3 * 4 * (16 * 16 + 16), 0, 3 * 4 * (16 * 16 + 16)]
+    assert list(shown.loc["total"]) == [*halves, sum(halves)]
+    assert (shown.drop("total").sum() == shown.loc["total"]).all()
+    assert list(shown.loc["cross-attention"]) == [0, 3 * 4 * (16 * 16 + 16), 0, 3 * 4 * (16 * 16 + 16)]
     assert f"formulas: {sum(halves):,} = the model's `numel()`" in captions(app)
     assert f"Decoder less encoder is {halves[1] - halves[0]:,}." in captions(app)
 

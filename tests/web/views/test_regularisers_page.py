@@ -38,6 +38,7 @@ from tests.web.app_test import (
     prose,
     sentences,
     status_text,
+    table,
     working,
 )  # fmt: skip
 
@@ -67,6 +68,11 @@ def ended(app: AppTest) -> AppTest:
     """The page once its runs are over."""
     until(lambda: "cancel" in grey_buttons(working(app.run()), "regularisers"), seconds=180)
     return app
+
+
+def measured(*chosen: str, **query: str) -> AppTest:
+    """The page once all runs of a link are over."""
+    return ended(press(page(*chosen, **query), "regularisers_start"))
 
 
 def drawings(app: AppTest) -> set[str]:
@@ -136,11 +142,10 @@ def test_axes_and_names_are_there_before_a_run() -> None:
 
 def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     fields = ["mask_padding", "dropout_residual", "clip", "distill"]
-    app = page(
+    app = measured(
         "Dropout at residual connections", "Padding mask", "Gradient clipping", "Knowledge distillation",
         regularisers_clip="0.5", regularisers_dropout_residual="0.3",
     )  # fmt: skip
-    app = ended(press(app, "regularisers_start"))
     expected = reference("reverse", fields, clip=0.5, dropout_residual=0.3)
     assert "All 6 runs are done" in status_text(app)
     found = charts(app)
@@ -151,7 +156,7 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
             accuracies = [getattr(look, of).accuracy for look in result.history.evaluations]
             np.testing.assert_allclose(array(lines, i, "y"), accuracies, atol=1e-6)
             assert array(lines, i, "x").tolist() == list(range(STEPS + 1))
-    (shown,) = (frame.value for frame in app.dataframe if COLUMNS["gap"] in frame.value)
+    shown = table(app, COLUMNS["gap"])
     wanted = ablation_table(expected, [result.run.title for result in expected])
     np.testing.assert_allclose(shown.drop(columns=COLUMNS["ending"]), wanted.drop(columns=COLUMNS["ending"]), atol=1e-3)
     assert list(shown[COLUMNS["ending"]]) == ["after 6 steps"] * 6
@@ -160,9 +165,7 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
 
 
 def test_every_card_shows_its_measured_effect() -> None:
-    app = ended(
-        press(page("Label smoothing", "Padding mask", regularisers_label_smoothing="0.3"), "regularisers_start")
-    )
+    app = measured("Label smoothing", "Padding mask", regularisers_label_smoothing="0.3")
     baseline, masked, smoothed = reference("reverse", ["mask_padding", "label_smoothing"], label_smoothing=0.3)
     for result, how in ((masked, "Without it"), (smoothed, "At 0.3")):
         apart = compare_to_baseline(result, baseline)
@@ -177,14 +180,14 @@ def test_every_card_shows_its_measured_effect() -> None:
 
 
 def test_losses_can_be_drawn_and_all_numbers_read() -> None:
-    app = ended(press(page("Weight decay", regularisers_measure="loss"), "regularisers_start"))
+    app = measured("Weight decay", regularisers_measure="loss")
     expected = reference("reverse", ["weight_decay"])
     lines = charts(app)["regularisers_validation"][1:]
     losses = [look.validation.loss for look in expected[1].history.evaluations]
     np.testing.assert_allclose(array(lines, 1, "y"), losses, rtol=1e-4)
     app.session_state["regularisers_curves_open"] = True
     working(app.run())
-    (numbers,) = (frame.value for frame in app.dataframe if "Weight decay, validation set" in frame.value)
+    numbers = table(app, "Weight decay, validation set")
     np.testing.assert_allclose(numbers["Weight decay, validation set"], losses, rtol=1e-4)
     assert list(numbers.index) == list(range(STEPS + 1))
 
@@ -193,9 +196,7 @@ def test_losses_can_be_drawn_and_all_numbers_read() -> None:
     "title", ["Reverse", "Match brackets", "Fill in the gaps", "Next character", "Copy, with a decoder"]
 )
 def test_every_kind_of_task_can_be_run(title: str) -> None:
-    app = ended(
-        press(page("Causal mask", "Token swapping", "Padding mask", regularisers_task=title), "regularisers_start")
-    )
+    app = measured("Causal mask", "Token swapping", "Padding mask", regularisers_task=title)
     idle = {
         "Causal mask": title != "Next character",
         "Padding mask": title in ("Next character", "Fill in the gaps"),
@@ -249,7 +250,7 @@ def test_it_is_drawn_while_it_runs_and_can_pause_go_on_and_be_cancelled(monkeypa
     assert grey_buttons(app, "regularisers") == {"start"}
     until(lambda: "step 2" in status_text(app.run()))
     assert "Training: run 1 of 2: none of them" in status_text(app)
-    (shown,) = (frame.value for frame in app.dataframe if COLUMNS["gap"] in frame.value)
+    shown = table(app, COLUMNS["gap"])
     assert list(shown[COLUMNS["ending"]])[1] == "still to come"
     app = press(app, "regularisers_pause")
     assert "Paused: run 1 of 2" in status_text(app)
@@ -298,7 +299,7 @@ def test_a_connection_that_breaks_is_said_and_leaves_the_numbers(monkeypatch: py
 
 
 def test_other_settings_than_those_measured_are_told() -> None:
-    app = ended(press(page("Weight decay"), "regularisers_start"))
+    app = measured("Weight decay")
     assert sentences(app) == ""
     app.select_slider(key="regularisers_clip").set_value(0.5).run()
     assert sentences(app) == ""  # which is not chosen
@@ -313,7 +314,7 @@ def test_other_settings_than_those_measured_are_told() -> None:
 
 
 def test_other_runs_than_those_measured_are_told_and_dropout_makes_none() -> None:
-    app = ended(press(page("Weight decay", weights="random"), "regularisers_start"))
+    app = measured("Weight decay", weights="random")
     app.select_slider(key="dropout").set_value(0.5).run()
     assert sentences(app) == ""
     app.session_state["regularisers_chosen"] = ["Padding mask"]
@@ -374,7 +375,7 @@ def test_a_failure_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("secret /path")
 
     monkeypatch.setattr(Ablation, "run", fail)
-    app = ended(press(page("Weight decay"), "regularisers_start"))
+    app = measured("Weight decay")
     assert "Something went wrong" in status_text(app)
     assert "secret" not in status_text(app)
     assert "start" not in grey_buttons(app, "regularisers")

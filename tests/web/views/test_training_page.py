@@ -39,7 +39,7 @@ from playground.web.session import experiment_inputs, experiments, memory_budget
 from playground.web.session.experiments import EXPERIMENTS, Experiment, session_experiments
 from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.trained_slot import SLOT, TrainedSlot
-from playground.web.views.training import plan, text_generation, training_run
+from playground.web.views.training import text_generation, training_run
 from tests.waiting import job_threads, until
 from tests.web.app_test import (
     SESSION,
@@ -52,6 +52,7 @@ from tests.web.app_test import (
     prose,
     sentences,
     status_text,
+    table,
     upload,
     uploader,
     working,
@@ -106,13 +107,7 @@ def run(asked: Recipe, **changes: Any) -> Trainer:
 
 def opened(app: AppTest, key: str, column: str) -> Any:
     app.session_state[f"{key}_open"] = True
-    working(app.run())
-    return table(app, column)
-
-
-def table(app: AppTest, column: str) -> Any:
-    (found,) = (frame.value for frame in app.dataframe if column in frame.value)
-    return found
+    return table(working(app.run()), column)
 
 
 # --- before
@@ -503,13 +498,6 @@ def test_one_thing_at_a_time_over_all_pages() -> None:
     assert "the page “Regularisers” is paused" in captions(working(app.run()))
 
 
-def test_a_session_that_ends_leaves_no_thread() -> None:
-    press(page(**ENDLESS), "training_start")
-    until(lambda: bool(job_threads()))
-    clear_session_resource_cache(SESSION)
-    until(lambda: not job_threads())
-
-
 # --- what can't be
 
 
@@ -534,7 +522,7 @@ def test_what_can_not_be_trained_is_said_in_one_sentence(query: dict[str, str], 
 
 
 def test_a_run_that_takes_too_long_says_what_to_shrink(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "machine_speed", lambda: Speed(10.0, 1e-12))
+    monkeypatch.setattr(training_run, "machine_speed", lambda: Speed(10.0, 1e-12))
     app = page(training_steps="600")
     assert "this server trains for at most 5 min" in sentences(app)
     assert "steps would fit" in sentences(app)

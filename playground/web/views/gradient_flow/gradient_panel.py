@@ -11,7 +11,7 @@ from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
-from playground.web.views.gradient_flow import chain_and_sweep, gradient_cache, gradient_results
+from playground.web.views.gradient_flow import gradient_cache, gradient_results
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
 
@@ -67,9 +67,9 @@ def show_comparison() -> None:
     gradient_results.show_table(flows, part, n_layers)
     gradient_results.show_loss(comparison, setup)
     if widgets.choice("gradient_view", "Look closer") == "chain rule":
-        chain_and_sweep.show_chain(flows, n_layers)
+        gradient_results.show_chain(flows, n_layers)
     else:
-        chain_and_sweep.show_sweep(key, part)
+        gradient_results.show_sweep(key, part)
 
 
 def _describe_run(comparison: Comparison, random: str) -> str:

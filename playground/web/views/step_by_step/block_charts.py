@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.streams import l2
-from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
 from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
@@ -43,23 +42,17 @@ def show_embedding(walk: Walk) -> None:
     draw_vectors("embedding", rows, reading)
 
 
-def show_first_residual(walk: Walk) -> None:
-    """Attention's output, and what it is added to."""
-    stream, added = walk.first_sum
-    _show_residual(walk, "first_residual", {"into the block": stream, "attention's output": added}, "resid_mid")
-
-
-def show_second_residual(walk: Walk) -> None:
-    """The feed-forward's output, and what it is added to."""
-    stream, added = walk.second_sum
-    _show_residual(walk, "second_residual", {"stream": stream, "feed-forward's output": added}, "resid_post")
-
-
-def _show_residual(walk: Walk, key: str, rows: dict[str, Floats], result: str) -> None:
-    stream, added = (l2(vector) for vector in rows.values())
+def show_residual(walk: Walk, number: Literal[1, 2]) -> None:
+    """The output of attention or of the feed-forward, what it is added to, and what goes on."""
+    if number == 1:
+        key, names, vectors, result = "first", ("into the block", "attention's output"), walk.first_sum, "resid_mid"
+    else:
+        key, names, vectors, result = "second", ("stream", "feed-forward's output"), walk.second_sum, "resid_post"
+    stream, added = map(l2, vectors)
     action = "They are added, number by number." if walk.config.residual else "Only the second goes on."
     reading = f"The first vector has length {stream:.3g}, the second {added:.3g}. {action}"
-    draw_vectors(key, rows | {"goes on": walk.of_query(result)}, reading)
+    rows = dict(zip(names, vectors, strict=True))
+    draw_vectors(f"{key}_residual", rows | {"goes on": walk.of_query(result)}, reading)
 
 
 def show_norm(walk: Walk, number: Literal[1, 2]) -> None:

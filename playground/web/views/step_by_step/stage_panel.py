@@ -53,7 +53,7 @@ STAGES: dict[str, tuple[str, Callable[[Walk], None]]] = {
     ),
     "first residual": (
         "A *residual connection* adds attention's output to the vector that entered the block.",
-        block_charts.show_first_residual,
+        partial(block_charts.show_residual, number=1),
     ),
     "first norm": (
         "A *norm* brings the vector to a common scale. Learned numbers then stretch it, and may shift it.",
@@ -65,7 +65,7 @@ STAGES: dict[str, tuple[str, Callable[[Walk], None]]] = {
     ),
     "second residual": (
         "A second residual connection adds the feed-forward's output to the stream.",
-        block_charts.show_second_residual,
+        partial(block_charts.show_residual, number=2),
     ),
     "second norm": (
         "A second norm brings the vector to a common scale once more.",

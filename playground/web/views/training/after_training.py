@@ -100,7 +100,10 @@ def _show_results(trained: TrainedNetwork) -> None:
             "it reads": [show_blanks(sample.text, task) for sample in answered],
             "right answer": [task.join(sample.right_answer) for sample in answered],
             "it says": [task.join(sample.answer) for sample in answered],
-            "mistakes": [_mistakes(sample) for sample in answered],
+            "mistakes": [
+                f"{sample.n_wrong} of {max(len(sample.right_answer), len(sample.answer))}" if sample.n_wrong else "none"
+                for sample in answered
+            ],
         }
         st.dataframe(pd.DataFrame(table), hide_index=True, height="content")
     wrong = sum(sample.n_wrong > 0 for sample in answered)
@@ -110,11 +113,6 @@ def _show_results(trained: TrainedNetwork) -> None:
     )
     if task.predicts_next:
         text_generation.text_generation()
-
-
-def _mistakes(sample: Sample) -> str:
-    longest = max(len(sample.right_answer), len(sample.answer))
-    return f"{sample.n_wrong} of {longest}" if sample.n_wrong else "none"
 
 
 @st.cache_resource(max_entries=1, scope="session", show_spinner=False)

@@ -15,21 +15,21 @@ from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.experiment_status import list_shortly, run_differences
 from playground.web.shared.page_end import fragment
-from playground.web.views.training.plan import PAGE, TrainingPlan
-from playground.web.views.training.training_run import TrainingRun, current_experiment, describe_run, status_sentence
+from playground.web.views.training import training_run
+from playground.web.views.training.training_run import PAGE, TrainingPlan, TrainingRun
 
 MEASURED: tuple[Measured, ...] = ("loss", "accuracy")
 
 
 def progress(plan: TrainingPlan | None) -> None:
     """Draw the session's experiment; before there is one, the learning rates of the planned run."""
-    experiment = current_experiment()
+    experiment = training_run.current_experiment()
     if experiment is None:
         if plan is not None:
             planned_rates(plan.recipe)
         return
     config, recipe = experiment.inputs
-    st.caption(f"**This run:** {describe_run(config, recipe, training_data(recipe))}.")
+    st.caption(f"**This run:** {training_run.describe_run(config, recipe, training_data(recipe))}.")
     if plan is not None and experiment.inputs != plan.inputs:
         differences = list_shortly(run_differences(experiment.inputs, plan.inputs))
         st.info(
@@ -56,13 +56,13 @@ def planned_rates(recipe: Recipe) -> None:
 
 def status_and_curves() -> None:
     """Draw the progress bar, the metrics and the curves so far."""
-    experiment = current_experiment()
+    experiment = training_run.current_experiment()
     if experiment is None:
         return
     run = experiment.computation
     diverged = run is not None and run.outcome == "diverged"
     share = run.step / run.recipe.steps if run is not None and diverged else experiment.progress
-    st.progress(share, status_sentence(experiment))
+    st.progress(share, training_run.status_sentence(experiment))
     if experiment.job.status == "failed":
         st.error(experiment.job.error)
     if run is not None:
@@ -130,7 +130,7 @@ def _curves(run: TrainingRun, history: History, show: Callable[..., None]) -> No
 @fragment
 def tables() -> None:
     """Draw the numbers of all four charts, as of the moment when their table is opened."""
-    experiment = current_experiment()
+    experiment = training_run.current_experiment()
     if experiment is None:
         return
     history = experiment.computation.history.copy() if experiment.computation else History()

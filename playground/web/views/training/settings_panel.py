@@ -18,9 +18,9 @@ from playground.web.choices.setup import current_setup
 from playground.web.session.experiment_inputs import training_data, without_idle
 from playground.web.shared import experiment_buttons
 from playground.web.shared.markdown import escape_markdown
-from playground.web.views.training.plan import PAGE, TrainingPlan, current_recipe, make_plan, value
+from playground.web.views.training import training_run
 from playground.web.views.training.task_text import show_blanks
-from playground.web.views.training.training_run import create_experiment, current_experiment
+from playground.web.views.training.training_run import PAGE, TrainingPlan, value
 
 OPTIMIZERS = (
     "adam: a step size for every weight, from its own gradients (Kingma & Ba 2015). adamw: weight decay apart from "
@@ -45,7 +45,7 @@ def pick_task() -> None:
 def plan_or_error() -> TrainingPlan | None:
     """The run that the settings describe; None, with an error on the page, where there can be none."""
     try:
-        return make_plan(current_recipe())
+        return training_run.make_plan(training_run.current_recipe())
     except PlaygroundError as error:
         st.error(escape_markdown(_suggest_slider_stop(error) if isinstance(error, ConfigError) else error))
     return None
@@ -99,8 +99,8 @@ def settings(plan: TrainingPlan | None) -> None:
 
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
-    experiment_buttons.buttons(PAGE, None if plan is None else partial(create_experiment, plan))
-    experiment = current_experiment()
+    experiment_buttons.buttons(PAGE, None if plan is None else partial(training_run.create_experiment, plan))
+    experiment = training_run.current_experiment()
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
         recipe = plan.recipe
         st.caption(
