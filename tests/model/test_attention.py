@@ -67,12 +67,6 @@ def test_equal_keys_share_the_attention_evenly() -> None:
     torch.testing.assert_close(z, v.mean(2, keepdim=True).expand_as(z))
 
 
-def test_scores_are_scaled_by_the_heads_width() -> None:
-    q, k, trace = vectors(1, 2, 3, 16), vectors(1, 2, 3, 16, seed=5), Trace()
-    attend(q, k, k, trace=trace)
-    torch.testing.assert_close(trace["scores"], torch.einsum("bhqd,bhkd->bhqk", q, k) / 4)
-
-
 def test_huge_scores_do_not_overflow() -> None:
     q = 1e4 * vectors(1, 1, 3, 4)
     for trace in (Trace(), None):
