@@ -74,15 +74,6 @@ def test_huge_scores_do_not_overflow() -> None:
         assert z.isfinite().all()
 
 
-def test_the_pattern_is_noted_before_dropout() -> None:
-    attention, trace = new().train(), Trace()
-    attention.weight_dropout.p = 0.5
-    attention(vectors(B, T, 12), trace=trace)
-    torch.testing.assert_close(trace["pattern"].sum(-1), torch.ones(B, 4, T))
-    expected = trace["pattern"] @ trace["v"]
-    assert not torch.allclose(trace["z"], expected, atol=1e-2)
-
-
 @pytest.mark.parametrize("traced", [False, True])
 def test_dropout_keeps_the_mean(traced: bool) -> None:
     dropout = Dropout(0.4, "attention")
