@@ -95,19 +95,16 @@ def compare(
     causal: bool = False,
     device: torch.device | None = None,
 ) -> Comparison:
-    """Run the six forwards and backwards.
+    """Run the six forwards and backwards, on ids (T,) int64, one sentence without padding; errors as in `backward`.
 
     Args:
         config: what they share, as `common_config` returns it.
         seed: of the weights. The six have the same ones, and a shallower encoder the first layers of a deeper one.
-        ids: (T,) int64, one sentence without padding.
+        ids: of the tokens.
         depths: numbers of layers, at most the config's.
         scale: every linear map's weights are multiplied by it.
         causal: whether later tokens are hidden.
         device: where to run; the weights are drawn on the CPU all the same.
-
-    Raises:
-        InputError: as `backward`.
     """
     started = time.perf_counter()
     weights = draw_weights(config, seed, scale).to(device)

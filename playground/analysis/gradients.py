@@ -83,19 +83,19 @@ def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, caus
     last = end if encoder.final_norm is None else encoder.final_norm(end)
     loss = next_token_loss(last[0], token_table(encoder).weight, ids)
     (gradient,) = torch.autograd.grad(loss, end)
-    found: dict[str, list[float]] = {"stream": [_norm([gradient])]}
+    by_part: dict[str, list[float]] = {"stream": [_norm([gradient])]}
     while blocks:
         block, start, out = blocks.pop()
         parts = _parts(block)
         parameters = [parameter for part in parts.values() for parameter in part]
         gradient, *of_parameters = torch.autograd.grad(out, [start, *parameters], gradient)
-        found["stream"].append(_norm([gradient]))
+        by_part["stream"].append(_norm([gradient]))
         norms = {name: _norm([of_parameters.pop(0) for _ in part]) for name, part in parts.items()}
         for name, norm in {**norms, "whole layer": float(np.linalg.norm(list(norms.values())))}.items():
-            found.setdefault(name, []).append(norm)
+            by_part.setdefault(name, []).append(norm)
     return Flow(
         loss=float(loss.detach()),
-        gradients={name: _read_only(norms[::-1]) for name, norms in found.items()},
+        gradients={name: _read_only(norms[::-1]) for name, norms in by_part.items()},
         embeddings=_norm(torch.autograd.grad(embedded, list(encoder.embed.parameters()), gradient)),
         lengths=_read_only([float(torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64).mean()) for x in stream]),
         alike=mean_of_pairs(cosine_between_tokens(stream[-1][0].float().cpu().numpy())),

@@ -42,14 +42,10 @@ class DecoderBlock(ResidualBlock):
         memory_mask: AttentionMask = UNMASKED,
         trace: Trace = UNTRACED,
     ) -> Tensor:
-        """x (B, Tt, d_model), memory (B, Ts, d_model) → (B, Tt, d_model).
+        """The target's x (B, Tt, d_model), the encoder's memory (B, Ts, d_model) → (B, Tt, d_model).
 
-        Args:
-            x: the target's residual stream.
-            memory: what the encoder made of the source; no norm of the decoder reads it.
-            mask: who looks where in the target, (Tt, Tt), as in `attend`.
-            memory_mask: who looks where in the source, (Tt, Ts).
-            trace: where to note every intermediate.
+        `mask` is over the target, (Tt, Tt), and `memory_mask` over the source, (Tt, Ts), both as in `attend`. No norm
+        of the decoder reads the memory.
         """
         x = self.add(x, self.self_attn(self.before("norm1", x, trace), mask, trace.scope("self_attn")))
         x = self.after("norm1", trace.record("resid_mid", x), trace)
@@ -88,12 +84,8 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """Decode target ids (B, Tt) beside memory (B, Ts, d_model) → (B, Tt, d_model).
 
-        Args:
-            ids: int64.
-            memory: what the encoder made of the source.
-            memory_mask: bool, (B, Ts), True = a source token that may be looked at.
-            mask: bool: (B, Tt) over target keys, on top of the no-peek mask, or (B or 1, Tt, Tt) instead of it.
-            trace: where to note every intermediate.
+        `memory_mask` is boolean over source tokens, (B, Ts); `mask` over target keys, (B, Tt), on top of the no-peek
+        mask, or (B or 1, Tt, Tt) instead of it. True = may be looked at.
 
         Raises:
             InputError: ids, memory or a mask have another shape, or the target is longer than the config's max_len.

@@ -18,12 +18,7 @@ DROPOUT_POINTS: tuple[Point, ...] = get_args(Point)
 class Dropout(nn.Module):
     """While training, zero each number with probability p and divide the others by 1 − p (Srivastava et al. 2014).
 
-    Args:
-        p: the probability.
-        point: where in the model it stands.
-
-    Attributes:
-        generator: what the zeros are drawn from; None is torch's own, which all threads of the process share.
+    The zeros are drawn from `generator`; None is torch's own, which all threads of the process share.
     """
 
     def __init__(self, p: float, point: Point) -> None:

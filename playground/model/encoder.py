@@ -37,15 +37,9 @@ class Encoder(nn.Module):
         self.eval()
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
-        """Encode token ids.
+        """Encode token ids (B, T) int64 → (B, T, d_model); the output is the same with and without a trace.
 
-        Args:
-            ids: (B, T) int64.
-            mask: bool, True = may attend: (B, T) over keys, or (B or 1, T, T) over query-key pairs.
-            trace: where to note every intermediate; the output is the same with and without.
-
-        Returns:
-            (B, T, d_model)
+        The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over query-key pairs.
 
         Raises:
             InputError: ids or mask have another shape, or the sentence is longer than the config's max_len.

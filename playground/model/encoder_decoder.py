@@ -49,18 +49,11 @@ class EncoderDecoder(nn.Module):
         tgt_mask: Tensor | None = None,
         trace: Trace | None = UNTRACED,
     ) -> Tensor:
-        """Score every target word as the one after each target token.
+        """Score every target word as the one after each target token: (B, Ts), (B, Tt) int64 → (B, Tt, tgt_vocab_size).
 
-        Args:
-            src_ids: (B, Ts) int64.
-            tgt_ids: (B, Tt) int64, the target so far.
-            src_mask: bool, (B, Ts), True = a source token, not padding.
-            tgt_mask: bool, True = may attend: (B, Tt) over target keys, on top of the no-peek mask, or
-                (B or 1, Tt, Tt) instead of it.
-            trace: where to note every intermediate: `encoder.…`, `decoder.…`, `logits`.
-
-        Returns:
-            logits, (B, Tt, tgt_vocab_size)
+        `src_mask` is boolean, (B, Ts), True = a source token; `tgt_mask` (B, Tt) over target keys, on top of the
+        no-peek mask, or (B or 1, Tt, Tt) instead of it, True = may attend. A trace notes `encoder.…`, `decoder.…` and
+        `logits`.
 
         Raises:
             InputError: ids or a mask have another shape, or a sentence is longer than the config's max_len.

@@ -45,15 +45,12 @@ class Drop:
 
 @dataclass(frozen=True)
 class DroppedRun:
-    """A pass in train mode.
-
-    Attributes:
-        run: the pass; of its trace, what belongs to the layer.
-        drops: by place; (H, T, T) for attention weights, (T, d_ff) inside the feed-forward, else (T, D).
-    """
+    """A pass in train mode."""
 
     run: Run
+    """Of its trace, what belongs to the layer."""
     drops: Mapping[str, Drop]
+    """By place; (H, T, T) for attention weights, (T, d_ff) inside the feed-forward, else (T, D)."""
 
 
 def run_with_dropout(

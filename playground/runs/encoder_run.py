@@ -58,14 +58,9 @@ def run(
     causal: bool = False,
     keep: Callable[[str], bool] = on_every_page,
 ) -> Run:
-    """Run one sentence of a batch through an encoder, padded as the batch is, and keep what pages show.
+    """Run one sentence of a batch through an encoder, padded as the batch is, in the encoder's mode, eval or train.
 
-    Args:
-        encoder: the model, in eval or in train mode.
-        batch: the tokens.
-        sentence: which of them, from 0.
-        causal: whether later tokens are hidden.
-        keep: which points of the trace to keep, by name.
+    `keep` says which points of the trace to keep, by name; `causal` hides later tokens.
 
     Raises:
         TooLargeError: the attention patterns would be too many to keep.

@@ -30,13 +30,7 @@ ATTENTION_POINTS = {
 
 @dataclass(frozen=True)
 class Side:
-    """One sentence, as one half of the model gets it: padded as its batch is.
-
-    Attributes:
-        tokens: T pieces, `[PAD]` where there is none.
-        ids: (T,) int64.
-        padding: (T,) bool.
-    """
+    """One sentence, as one half of the model gets it: T tokens, `[PAD]` included, as its batch is padded."""
 
     tokens: tuple[str, ...]
     ids: NDArray[np.int64]
@@ -52,15 +46,9 @@ class Side:
 class PairRun:
     """What an encoder–decoder did with one source and one target sentence. Every array is read-only.
 
-    Attributes:
-        config: the architecture of both halves.
-        source: what the encoder read.
-        target: what the decoder was given.
-        masks: (T…, T…) bool, True = may attend, by name; see `build_masks`.
-        patterns: (L, H, Tq, Tk), attention by the names of `ATTENTION_POINTS`.
-        logits: (Tt, V), a score for each target word as the one after each target token.
-        device: where it ran.
-        seconds: how long the forward pass took.
+    Masks are (T…, T…) bool, True = may attend, by the names in `build_masks`; patterns (L, H, Tq, Tk), by those in
+    `ATTENTION_POINTS`; logits (Tt, V), a score for each target word as the one after each target token. `seconds` are
+    those of the forward pass alone.
     """
 
     config: ModelConfig
@@ -93,11 +81,7 @@ class PairRun:
 
 
 def build_masks(source_keys: Tensor, target_keys: Tensor) -> dict[str, Tensor]:
-    """The masks of one pair, True = may attend, with a first axis of 1.
-
-    Args:
-        source_keys: (1, Ts) bool, True = a token, not padding.
-        target_keys: (1, Tt) likewise.
+    """The masks of one pair, True = may attend, from (1, Ts) and (1, Tt) bool, True = a token, not padding.
 
     Returns:
         `source padding` (1, Tt, Ts), the same row for every query; `target padding` (1, Tt, Tt), likewise; `no peek`

@@ -1,6 +1,6 @@
 """The four tokenizers: the trained model's own, words, characters, and byte-level BPE."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from os import PathLike
 
@@ -42,34 +42,31 @@ def words(sentences: Sequence[str]) -> Tokenizer:
     """
     texts = map(replace_surrogates, sentences)
     splitter = pre_tokenizers.BertPreTokenizer()
-    found = dict.fromkeys(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
-    backend = tokenizers.Tokenizer(models.WordLevel({word: index for index, word in enumerate(found)}, UNKNOWN))
-    backend.pre_tokenizer = splitter
-    return Tokenizer("word", backend)
+    different = dict.fromkeys(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
+    return _tokenizer_of_words("word", different, splitter)
 
 
 @lru_cache(maxsize=1)
 def characters() -> Tokenizer:
     """One token a character: [PAD], [UNK], then printable ASCII; any other character is [UNK]."""
     printable = map(chr, range(ord(" "), ord("~") + 1))
-    vocabulary = {token: index for index, token in enumerate([PAD, UNKNOWN, *printable])}
-    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, UNKNOWN))
-    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-    return Tokenizer("char", backend)
+    return _tokenizer_of_words("char", [PAD, UNKNOWN, *printable], pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated"))
 
 
 def word_level_tokenizer(vocabulary: Sequence[str], *, blanks_between: bool) -> Tokenizer:
-    """The tokenizer of a model that is trained here: ids in the order of a vocabulary, which holds [UNK].
+    """The tokenizer of a network that is trained in the session: ids in the order of a vocabulary, which holds [UNK].
 
-    Args:
-        vocabulary: different tokens.
-        blanks_between: tokens stand between blanks; if not, every character is one, and so is a whole "[MASK]".
+    With `blanks_between`, tokens stand between blanks; else every character is one, and so is a whole "[MASK]".
     """
+    apart = pre_tokenizers.Split(Regex(r"\[MASK\]|[\s\S]"), "isolated")
+    return _tokenizer_of_words("trained", vocabulary, pre_tokenizers.WhitespaceSplit() if blanks_between else apart)
+
+
+def _tokenizer_of_words(name: str, vocabulary: Iterable[str], splitter: pre_tokenizers.PreTokenizer) -> Tokenizer:
     ids = {token: index for index, token in enumerate(vocabulary)}
     backend = tokenizers.Tokenizer(models.WordLevel(ids, UNKNOWN))
-    apart = pre_tokenizers.Split(Regex(r"\[MASK\]|[\s\S]"), "isolated")
-    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if blanks_between else apart
-    return Tokenizer("trained", backend)
+    backend.pre_tokenizer = splitter
+    return Tokenizer(name, backend)
 
 
 @lru_cache(maxsize=8)

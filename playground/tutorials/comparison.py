@@ -106,9 +106,9 @@ def causes(against: str, seed: int) -> list[Cause]:
     """Why the other four give other numbers than one: their fields, each tried alone."""
     base = small_config(against)
     values = {name: getattr(base, name) for name in _VARIANTS}
-    found, before = [], trace_of(base, seed)
+    result, before = [], trace_of(base, seed)
     for letter in NAMES:
         for name, value in differences(values, small_config(letter)).items():
             effect = apart_by(trace_of(replace(base, **{name: value}), seed), before)
-            found.append(Cause(letter, name, value, values[name], effect))
-    return found
+            result.append(Cause(letter, name, value, values[name], effect))
+    return result

@@ -98,12 +98,12 @@ def _download_minilm() -> Path:
 def _check_sha256(path: Path, expected: str) -> None:
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise PretrainedError(f"{path} can't be read: {error.strerror}.") from error
-    if found != expected:
+    if digest != expected:
         raise PretrainedError(
-            f"{path} is not the file that was published: its SHA-256 begins {found[:12]}, not {expected[:12]}."
+            f"{path} is not the file that was published: its SHA-256 begins {digest[:12]}, not {expected[:12]}."
         )
 
 

@@ -67,26 +67,11 @@ def test_equal_keys_share_the_attention_evenly() -> None:
     torch.testing.assert_close(z, v.mean(2, keepdim=True).expand_as(z))
 
 
-def test_scores_are_scaled_by_the_heads_width() -> None:
-    q, k, trace = vectors(1, 2, 3, 16), vectors(1, 2, 3, 16, seed=5), Trace()
-    attend(q, k, k, trace=trace)
-    torch.testing.assert_close(trace["scores"], torch.einsum("bhqd,bhkd->bhqk", q, k) / 4)
-
-
 def test_huge_scores_do_not_overflow() -> None:
     q = 1e4 * vectors(1, 1, 3, 4)
     for trace in (Trace(), None):
         z = attend(q, q, q) if trace is None else attend(q, q, q, trace=trace)
         assert z.isfinite().all()
-
-
-def test_the_pattern_is_noted_before_dropout() -> None:
-    attention, trace = new().train(), Trace()
-    attention.weight_dropout.p = 0.5
-    attention(vectors(B, T, 12), trace=trace)
-    torch.testing.assert_close(trace["pattern"].sum(-1), torch.ones(B, 4, T))
-    expected = trace["pattern"] @ trace["v"]
-    assert not torch.allclose(trace["z"], expected, atol=1e-2)
 
 
 @pytest.mark.parametrize("traced", [False, True])

@@ -39,14 +39,6 @@ def test_training_drops_numbers_reproducibly(traced: bool) -> None:
     assert torch.equal(model.eval()(IDS), still)
 
 
-@pytest.mark.parametrize("point", ["embed.out", "layers.0.attn.out", "layers.1.ffn.out"])
-def test_training_drops_from_the_embeddings_and_from_each_sublayer(point: str) -> None:
-    torch.manual_seed(0)
-    trace = Trace()
-    Encoder(config_of(dropout=0.5)).train()(IDS, trace=trace)
-    assert 0.3 < (trace[point] == 0).float().mean().item() < 0.7
-
-
 def test_a_copy_is_independent() -> None:
     model = Encoder(config_of(fused_qkv=True, embedding_norm=True, final_norm=True))
     before = model(IDS)

@@ -138,16 +138,6 @@ def test_every_logit_depends_on_every_source_token_and_on_no_padding() -> None:
         assert torch.equal(gradient.abs().sum(-1) > 0, SRC_MASK)
 
 
-@pytest.mark.parametrize("n_sentences", [1, 2])
-def test_an_explicit_target_mask_takes_the_place_of_no_peek(n_sentences: int) -> None:
-    model = scramble(new())
-    default = model(SRC, TGT)
-    same = model(SRC, TGT, tgt_mask=causal_mask(4).expand(n_sentences, 4, 4))
-    torch.testing.assert_close(same, default)
-    everything = model(SRC, TGT, tgt_mask=torch.ones(n_sentences, 4, 4, dtype=torch.bool))
-    assert not torch.allclose(everything[:, 0], default[:, 0], atol=1e-3)
-
-
 @pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("norm_placement", ["post", "pre"])
 def test_sentences_of_padding_alone_train_without_nan(norm_placement: NormPlacement, traced: bool) -> None:
@@ -171,15 +161,6 @@ def test_the_halves_are_the_whole() -> None:
     assert torch.equal(logits, trace["logits"])
     assert torch.equal(model.encode(SRC, SRC_MASK), model.encoder(SRC, SRC_MASK))
     torch.testing.assert_close(model(SRC, TGT, SRC_MASK, TGT_MASK), logits, atol=1e-5, rtol=1e-5)
-
-
-def test_words_can_be_chosen_one_after_the_other() -> None:
-    model = scramble(new())
-    memory, tgt = model.encode(SRC, SRC_MASK), TGT[:, :1]
-    for _ in range(4):
-        logits = model.decode(tgt, memory, SRC_MASK)
-        tgt = torch.cat([tgt, logits[:, -1:].argmax(-1)], dim=1)
-    assert torch.equal(model(SRC, tgt, SRC_MASK)[:, :-1].argmax(-1), tgt[:, 1:])
 
 
 def test_it_starts_in_eval_mode_and_drops_in_training() -> None:

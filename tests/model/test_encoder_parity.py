@@ -14,7 +14,6 @@ from playground.model import causal_and_padding, causal_mask
 from playground.model.blocks import EncoderBlock
 from playground.model.init import initialise
 from tests.model.reference import (
-    attention_float64,
     float64,
     scramble,
     sinusoid,
@@ -125,17 +124,3 @@ def test_the_whole_encoder_is_its_halves() -> None:
     expected = torch_encoder(model)(model.embed(ids), src_key_padding_mask=~REAL)
     torch.testing.assert_close(model(ids, REAL), expected, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(model.encode(model.embed(ids), REAL), model(ids, REAL))
-
-
-@pytest.mark.parametrize("merge", ["transpose", "reshape"])
-@pytest.mark.parametrize("fused", [False, True])
-def test_every_layers_attention_is_the_formulas(fused: bool, merge: str) -> None:
-    model = scramble(Encoder(config_of(fused_qkv=fused, head_merge=merge)))
-    trace, x = Trace(), vectors(B, T, 24)
-    model.encode(x, REAL, trace)
-    for i, layer in enumerate(model.layers):
-        assert isinstance(layer, EncoderBlock)
-        entering = x if i == 0 else trace[f"layers.{i - 1}.out"]
-        out, pattern = attention_float64(layer.attn, float64(entering), REAL[:, None, None].numpy())
-        np.testing.assert_allclose(float64(trace[f"layers.{i}.attn.out"]), out, atol=1e-5, rtol=0)
-        np.testing.assert_allclose(float64(trace[f"layers.{i}.attn.pattern"]), pattern, atol=1e-5, rtol=0)

@@ -27,11 +27,6 @@ def test_far_positions_keep_their_digits() -> None:
     torch.testing.assert_close(table[4_999], expected, atol=1e-6, rtol=0)
 
 
-def test_the_doubled_table_differs_as_the_tutorials_does() -> None:
-    difference = (sinusoids(50, 16) - sinusoids(50, 16, doubled=True)).abs().max()
-    assert difference.item() == pytest.approx(1.997, abs=5e-4)
-
-
 @pytest.mark.parametrize("doubled", [False, True])
 def test_a_pair_repeats_after_its_wavelength(doubled: bool) -> None:
     turns = wavelengths(12, doubled=doubled) * frequencies(12, doubled=doubled)

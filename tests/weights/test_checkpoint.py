@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import huggingface_hub
 import numpy as np
 import pytest
@@ -204,6 +205,23 @@ def test_absent_weights_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, dow
     assert minilm_path() is None
     with pytest.raises(PretrainedError, match=message):
         load("minilm")
+
+
+@pytest.mark.usefixtures("no_package")
+@pytest.mark.parametrize(
+    ("error", "logged"), [(OSError("no network"), 0), (httpx2.ConnectTimeout("slow"), 0), (KeyError("x"), 1)]
+)
+def test_a_download_that_fails_unexpectedly_is_logged(
+    error: Exception, logged: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.delenv("PLAYGROUND_DOWNLOAD", raising=False)
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", fail)
+    with pytest.raises(PretrainedError, match="could not be downloaded"):
+        load("minilm")
+    assert [record.exc_info is not None for record in caplog.records] == [True] * logged
 
 
 @pytest.mark.usefixtures("no_package")
