@@ -168,6 +168,15 @@ def test_folders_stay_small_and_shallow(folder: Path) -> None:
         assert longest_chain(folder_edges(".".join(folder.parts))) <= MAX_FLOORS
 
 
+SUBJECTS = {"ablation", "attention", "encoder_decoder", "norms", "parameters", "positions", "training", "tutorials"}
+"""What a module is named after in each layer: model, analysis, figures, views."""
+
+
+def test_no_two_modules_share_a_name_unless_it_is_their_subject() -> None:
+    names = [path.stem for path in SOURCES if path.parts[0] == "playground" and path.name != "__init__.py"]
+    assert {name for name in names if names.count(name) > 1} <= SUBJECTS
+
+
 def test_long_work_in_the_background_knows_neither_torch_nor_streamlit() -> None:
     for path in SOURCES:
         if path.is_relative_to("playground/jobs"):

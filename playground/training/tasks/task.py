@@ -30,7 +30,7 @@ class DataRecipe:
 
 
 class Task(ABC):
-    """Something to learn. A new one is a subclass in a module of this folder, and an entry of `catalogue.TASKS`.
+    """Something to learn. A new one is a subclass in a module of this folder, and an entry of `task_list.TASKS`.
 
     Attributes:
         name: as a recipe calls it.

@@ -4,7 +4,7 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.training.recipe import Recipe
-from playground.training.tasks.catalogue import TASKS
+from playground.training.tasks.task_list import TASKS
 from playground.web.session.experiments import Experiment
 
 

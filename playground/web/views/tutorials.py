@@ -7,8 +7,8 @@ from playground.figures import tutorials as figures
 from playground.model import Trace
 from playground.presets import PRESETS
 from playground.tutorials import comparison
-from playground.tutorials.catalogue import TUTORIALS, Mistake, Tutorial
 from playground.tutorials.table import NAMES, Row, build_table
+from playground.tutorials.tutorial_texts import TUTORIALS, Mistake, Tutorial
 from playground.web.choices import widgets
 from playground.web.choices.shortcuts import apply_preset
 from playground.web.shared import panels

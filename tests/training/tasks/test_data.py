@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from playground.errors import RecipeError
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data, Examples, make_data
-from playground.training.tasks.catalogue import MAX_TRAIN_TOKENS
 from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE, MASK, MASK_ID
+from playground.training.tasks.task_list import MAX_TRAIN_TOKENS
 from playground.training.tasks.text_windows import clean, help_topics
 
 TASK_NAMES = tuple(TASKS)

@@ -6,8 +6,8 @@ from streamlit.testing.v1 import AppTest
 
 from playground.presets import PRESETS
 from playground.tutorials import comparison
-from playground.tutorials.catalogue import TUTORIALS
 from playground.tutorials.table import NAMES, build_table
+from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT
 from playground.web.shared.navigation import pages
 from tests.web.app_test import array, captions, charts, open_page, press, sentences, values, working

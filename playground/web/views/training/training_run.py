@@ -16,7 +16,7 @@ from playground.training.cost import check_cost
 from playground.training.history import Measure
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data
-from playground.training.tasks.catalogue import TASKS
+from playground.training.tasks.task_list import TASKS
 from playground.training.trainer import Trainer
 from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import RECIPE, TITLES, TRAINED_SIZES

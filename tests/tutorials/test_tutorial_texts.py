@@ -2,8 +2,8 @@
 
 import pytest
 
-from playground.tutorials.catalogue import TUTORIALS
 from playground.tutorials.table import NAMES
+from playground.tutorials.tutorial_texts import TUTORIALS
 
 PAGES = {
     "overview", "attention", "norms", "parameters", "positions", "step-by-step", "encoder-decoder", "gradient-flow",
