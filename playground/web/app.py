@@ -5,7 +5,7 @@ import streamlit as st
 from playground.web.choices.address import correct_address
 from playground.web.choices.open_page import open_page, page_parameters
 from playground.web.shared.navigation import pages
-from playground.web.shared.page_end import EndedError
+from playground.web.shared.page_end import PageEndError
 from playground.web.sidebar import controls
 
 st.set_page_config(page_title="Transformer Encoder Playground", page_icon="🧭", layout="wide")
@@ -15,7 +15,7 @@ with st.sidebar:
     draw_expanders = controls.draw()
 try:
     page.run()
-except EndedError:
+except PageEndError:
     pass
 finally:
     draw_expanders()

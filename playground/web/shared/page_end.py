@@ -10,7 +10,7 @@ import streamlit as st
 P = ParamSpec("P")
 
 
-class EndedError(Exception):
+class PageEndError(Exception):
     """Ends the page, or the fragment, at this line; its explanation is already drawn."""
 
 
@@ -19,7 +19,7 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> None:
-        with suppress(EndedError):
+        with suppress(PageEndError):
             view(*args, **kwargs)
 
     return st.fragment(draw, run_every=run_every)

@@ -15,7 +15,7 @@ from playground.runs.encoder_run import Run
 from playground.web.choices.setup import Setup, current_notices, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.page_end import EndedError
+from playground.web.shared.page_end import PageEndError
 
 
 def heading(question: str) -> None:
@@ -42,7 +42,7 @@ def explain_errors() -> Iterator[None]:
         yield
     except PlaygroundError as error:
         st.error(escape_markdown(error))
-        raise EndedError from None
+        raise PageEndError from None
 
 
 def current_run() -> Run:
@@ -69,7 +69,7 @@ def require_text(setup: Setup, invitation: str) -> None:
         st.info(note, icon=":material/content_cut:")
     if not setup.text.sentences:
         st.info(invitation)
-        raise EndedError
+        raise PageEndError
 
 
 def run_line(run: Run) -> None:

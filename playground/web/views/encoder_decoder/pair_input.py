@@ -14,7 +14,7 @@ from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, pair_cache, trained_slot
 from playground.web.session.caches import TextKey
 from playground.web.shared import panels
-from playground.web.shared.page_end import EndedError
+from playground.web.shared.page_end import PageEndError
 
 PairKey = tuple[TextKey, int, TextKey, int, str, ModelConfig, int]
 """The arguments of `pair_cache.run`. A fragment is handed these, and never the run itself."""
@@ -39,7 +39,7 @@ def choose_pair() -> PairKey:
     panels.require_text(setup, "Type a sentence in the sidebar: it is the source that the encoder reads.")
     if not lines:
         st.info("Type a target: the decoder needs at least one token to go on from.")
-        raise EndedError
+        raise PageEndError
     weights = setup.weights if setup.trained_network and setup.trained_network.task.has_decoder else "random"
     if weights != "random":
         lines = _fit_to_trained_decoder(setup, weights, lines)
