@@ -2,6 +2,7 @@
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,9 +24,14 @@ class _Kind:
     """The parameter's key where it is empty."""
     help_text: str | None = None
 
+
+@dataclass(frozen=True, kw_only=True)
+class _Single(_Kind, ABC):
+    """A kind that holds one value."""
+
+    @abstractmethod
     def read(self, text: str) -> Reading:
         """Read one text of a link."""
-        raise NotImplementedError
 
     def read_all(self, texts: Sequence[str]) -> Reading:
         """Read a parameter that a link may repeat: the last one counts."""
@@ -33,7 +39,7 @@ class _Kind:
 
 
 @dataclass(frozen=True)
-class Choice(_Kind):
+class Choice(_Single):
     """One of a few words."""
 
     default: str
@@ -74,7 +80,7 @@ class Several(_Kind):
 
 
 @dataclass(frozen=True)
-class Size(_Kind):
+class Size(_Single):
     """One of the numbers that a slider stops at, smallest first."""
 
     default: float
@@ -98,7 +104,7 @@ class Size(_Kind):
 
 
 @dataclass(frozen=True)
-class Whole(_Kind):
+class Whole(_Single):
     """A whole number between two bounds."""
 
     default: int
@@ -121,7 +127,7 @@ class Whole(_Kind):
 
 
 @dataclass(frozen=True)
-class Switch(_Kind):
+class Switch(_Single):
     """On or off."""
 
     default: bool
@@ -138,7 +144,7 @@ class Switch(_Kind):
 
 
 @dataclass(frozen=True)
-class Text(_Kind):
+class Text(_Single):
     """Typed text of at most `longest` characters."""
 
     default: str

@@ -76,14 +76,14 @@ def restore_page_values(page: str) -> None:
 
 def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str]) -> LinkReading:
     """Read the link's parameters, without those that have a widget, which the visitor may have moved since."""
-    asked = {key: texts[key] for key in texts if key in params.PARAMS and key not in with_widgets}
-    readings = {key: link.read(key, asked[key]) for key in asked}
+    linked = {key: texts[key] for key in texts if key in params.PARAMS and key not in with_widgets}
+    readings = {key: link.read(key, linked[key]) for key in linked}
     values = {key: value for key, (value, _) in readings.items()}
     sentences = [complaint for _, complaint in readings.values() if complaint]
     outdated = texts.get("v", [link.VERSION])[-1] != link.VERSION
     if outdated:
         sentences.append("This link was made by another version of the playground; some of it may look different.")
-    is_exact = not outdated and all(params.write_all(values[key]) == asked[key] for key in asked)
+    is_exact = not outdated and all(params.write_all(values[key]) == linked[key] for key in linked)
     return LinkReading(values, sentences, is_exact)
 
 

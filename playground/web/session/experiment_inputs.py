@@ -1,6 +1,6 @@
 """What an experiment needs before it starts: its data, this machine's speed, and how much memory it will take."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import streamlit as st
@@ -11,10 +11,8 @@ from playground.training.cost import Speed, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data, make_data
+from playground.training.tasks.task import DataRecipe
 from playground.web.session import caches
-
-_DATA_FIELDS = ("task", "text", "length", "n_symbols", "n_train", "n_validation", "seed")
-"""The recipe's fields that its data depend on."""
 
 _TRAINING_BYTES = 6 * 4
 """Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
@@ -22,7 +20,7 @@ _TRAINING_BYTES = 6 * 4
 
 def training_data(recipe: Recipe) -> Data:
     """The recipe's data, which many runs and visitors share; raises RecipeError if there can be none."""
-    return _cached_data(Recipe(**{name: getattr(recipe, name) for name in _DATA_FIELDS}))
+    return _cached_data(Recipe(**{field.name: getattr(recipe, field.name) for field in fields(DataRecipe)}))
 
 
 def validation_data(recipe: Recipe) -> Data:
@@ -57,11 +55,6 @@ def without_idle(recipe: Recipe) -> Recipe:
     return replace(recipe, **{name: getattr(default, name) for name in names})
 
 
-def count_parameters(config: ModelConfig, data: Data) -> int:
-    """Parameters of the whole network: the encoder with its head, or both halves."""
-    return count_network(config, data.task, len(data.labels))
-
-
 def training_bytes(config: ModelConfig, recipe: Recipe, data: Data) -> int:
     """Memory that a run takes from its first step to its end, with its teacher and its data, in bytes.
 
@@ -73,4 +66,4 @@ def training_bytes(config: ModelConfig, recipe: Recipe, data: Data) -> int:
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
     parts = (part for examples in (data.train, data.validation) for part in vars(examples).values())
     n_data: int = sum(part.nbytes for part in parts)
-    return _TRAINING_BYTES * sum(count_parameters(each, data) for each in networks) + n_data
+    return _TRAINING_BYTES * sum(count_network(each, data.task, len(data.labels)) for each in networks) + n_data

@@ -166,7 +166,7 @@ def test_the_defaults_are_those_of_the_first_task_and_stand_on_stops() -> None:
     assert all(getattr(Recipe(**TASKS["reverse"].defaults), name) == value for name, value in plain.items())
     for task in TASKS.values():
         for name, value in task.defaults.items():
-            assert RECIPE[name].read(f"{value:g}" if isinstance(value, float) else str(value)) == (value, None)
+            assert RECIPE[name].read_all([f"{value:g}" if isinstance(value, float) else str(value)]) == (value, None)
 
 
 def test_another_task_by_hand_brings_its_own_settings_and_a_link_keeps_its() -> None:

@@ -14,6 +14,7 @@ from playground.training.after.trained_network import from_trainer
 from playground.training.architecture import architecture
 from playground.training.cost import check_cost
 from playground.training.history import Measure
+from playground.training.network import count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data
 from playground.training.tasks.task_list import TASKS
@@ -24,7 +25,6 @@ from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiment_inputs import (
-    count_parameters,
     machine_speed,
     training_bytes,
     training_data,
@@ -88,7 +88,7 @@ def make_plan(recipe: Recipe) -> TrainingPlan:
         max_seconds=limits.max_training_seconds,
         max_parameters=limits.max_parameters,
     )
-    return TrainingPlan(config, recipe, count_parameters(config, data), seconds)
+    return TrainingPlan(config, recipe, count_network(config, data.task, len(data.labels)), seconds)
 
 
 class TrainingRun:
@@ -188,6 +188,6 @@ def describe_run(config: ModelConfig, recipe: Recipe, data: Data) -> str:
     return (
         f"{TASKS[recipe.task].title} · {len(data.train):,} sequences of {recipe.length} · n_layers {config.n_layers}, "
         f"n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff} · "
-        f"{count_parameters(config, data):,} parameters · {recipe.optimizer}, {recipe.schedule} schedule, "
-        f"lr {recipe.lr:g} · seed {recipe.seed}"
+        f"{count_network(config, data.task, len(data.labels)):,} parameters · "
+        f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g} · seed {recipe.seed}"
     )
