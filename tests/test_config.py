@@ -33,6 +33,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "activation": NOT_CHOICES,
     "positions": NOT_CHOICES,
     "head_merge": NOT_CHOICES,
+    "initialisation": NOT_CHOICES,
     "final_norm": NOT_SWITCHES,
     "scale_embeddings": NOT_SWITCHES,
     "embedding_norm": NOT_SWITCHES,

@@ -85,6 +85,7 @@ SAME: dict[str, Any] = {
     "fused_qkv": True,
     "head_merge": "reshape",
     "residual": False,
+    "initialisation": "torch",
 }
 
 

@@ -22,6 +22,7 @@ from playground.tutorials.comparison import (
     first_apart,
     matrix,
     point_names,
+    position_share,
     small_config,
     trace_of,
 )
@@ -34,7 +35,7 @@ TRACES = {letter: trace_of(small_config(letter), 0) for letter in NAMES}
 def test_small_variants_keep_all_but_the_sizes(letter: str) -> None:
     small, preset = small_config(letter), PRESETS[NAMES[letter]].config
     positions = "sinusoidal" if letter == "C" else preset.positions
-    assert small == replace(preset, **SIZES, positions=positions)
+    assert small == replace(preset, **SIZES, positions=positions, initialisation="xavier")
 
 
 @pytest.mark.parametrize("letter", "ABDE")
@@ -145,8 +146,13 @@ CHANGES: dict[str, Any] = {
 }
 
 
+def test_torchs_tables_dwarf_tutorial_as_positions() -> None:
+    assert position_share("torch", 0) == pytest.approx(0.03, abs=0.003)
+    assert position_share("xavier", 0) == pytest.approx(0.71, abs=0.02)
+
+
 def test_every_field_but_sizes_and_dropout_is_looked_at() -> None:
-    assert set(ModelConfig.__dataclass_fields__) == {*CHANGES, *SIZES, "dropout"}
+    assert set(ModelConfig.__dataclass_fields__) == {*CHANGES, *SIZES, "dropout", "initialisation"}
     preset = PRESETS["tutorial-b"]
     for field, value in CHANGES.items():
         other = replace(preset, config=replace(PRESETS["tutorial-e"].config, **{field: value}))

@@ -39,7 +39,8 @@ UNUSUAL = {
     "d_model, heads, layers, d_ff": {"B", "C"},
     "vocabulary": set(),
     "parameters": set(),
-    "mask": {"B", "C"},
+    "initial weights": set(),
+    "mask": {"B", "C", "D"},
     "dropout": {"B", "C", "E"},
 }
 
@@ -77,6 +78,7 @@ CHANGES: dict[str, Any] = {
     "activation": "silu",
     "fused_qkv": True,
     "head_merge": "reshape",
+    "initialisation": "xavier",
     "d_model": 64,
     "n_heads": 4,
     "n_layers": 2,

@@ -46,7 +46,7 @@ GLOSSARY = {
     "residual stream": "The vectors that pass from block to block, one for each token.",
     "rollout": "An estimate of how much of each input token has reached a position: the attention of all layers up to "
     "there, multiplied.",
-    "scalar norm": "Tutorial A's norm: a layer norm with one gain and one bias for all features instead of one each.",
+    "scalar norm": "The norm of tutorial A · Implementing an Encoder: one gain and bias for all features.",
     "score": "The dot product of a query and a key, divided by √d_head. A softmax turns a query's scores into weights.",
     "softmax": "Turns numbers into positive weights that add up to 1; a larger number gets a larger weight.",
     "token": "A piece of text that the model reads as one unit: a word, a part of one, or a character.",

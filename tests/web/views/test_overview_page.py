@@ -12,7 +12,8 @@ from playground.accounting.shapes import list_shapes
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
 from playground.text import words
-from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, write
+from playground.web.choices.architecture_params import ARCHITECTURE
+from playground.web.choices.params import DEFAULT_TEXT, write
 from playground.web.server.settings import settings
 from playground.weights.checkpoint import load
 from tests.web.app_test import array, captions, charts, open_page, sentences, working

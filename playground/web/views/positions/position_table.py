@@ -20,7 +20,7 @@ DESCRIPTIONS = {
     "learned": "**This table is learned.** Its rows are parameters, like every other weight.",
     "sinusoidal": "**This table is made of sines and cosines.** Each pair of dimensions changes more slowly than the "
     "pair before it. Nothing in the table is learned.",
-    "sinusoidal-doubled": "**This is tutorial B's table of sines and cosines.** Its exponent counts twice, so most "
+    "sinusoidal-doubled": "**This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most "
     "dimensions hardly change. Nothing in the table is learned.",
     "none": "**This encoder adds no positions** (`positions = none`). The standard table is drawn for comparison.",
 }
@@ -153,7 +153,8 @@ def show_exponents(run: Run, n_rows: int) -> None:
         panels.chart(
             "table_doubled",
             figures.table_heatmap(doubled, height=320),
-            caption=f"Tutorial B's table at d_model {d_model}. Its exponent counts twice: each frequency is squared.",
+            caption=f"The table of tutorial B · Encoder Block at d_model {d_model}. Its exponent counts twice: "
+            "each frequency is squared.",
             alt="Heatmap of the position table with the doubled exponent.",
         )
     waves, waves_doubled = (wavelengths(d_model, doubled=twice).numpy() for twice in (False, True))
