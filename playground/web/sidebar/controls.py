@@ -23,6 +23,7 @@ def draw() -> Callable[[], None]:
     widgets.text("text", height=110)
     setup = current_setup()
     if len(setup.text.sentences) > 1:
+        st.caption("Each line is a sentence of its own, in code too: no token sees another line.")
         widgets.whole("sentence", high=len(setup.text.sentences))
     widgets.choice("weights", on_change=shortcuts.save_or_restore_unlocked)
     is_checkpoint = setup["weights"] == "minilm"
