@@ -80,19 +80,23 @@ def split_projections(attention: Attention) -> tuple[dict[str, Array], dict[str,
     return weights, {p: float64(linear.bias).reshape(heads, width) for p, linear in maps.items()}
 
 
-def attention_float64(attention: Attention, x: Array, mask: NDArray[np.bool_]) -> tuple[Array, Array]:
+def attention_float64(
+    attention: Attention, x: Array, mask: NDArray[np.bool_], memory: Array | None = None
+) -> tuple[Array, Array]:
     """Multi-head attention, index by index.
 
     Args:
         attention: whose weights to use.
-        x: (B, T, d_model).
+        x: (B, Tq, d_model).
         mask: broadcasts to (B, H, Tq, Tk), True = may attend.
+        memory: (B, Tk, d_model), where keys and values come from; None is x.
 
     Returns:
-        the output (B, T, d_model) and the pattern (B, H, Tq, Tk).
+        the output (B, Tq, d_model) and the pattern (B, H, Tq, Tk).
     """
     weights, biases = split_projections(attention)
-    q, k, v = (np.einsum("btm,hdm->bhtd", x, weights[p]) + biases[p][:, None, :] for p in "qkv")
+    sources = {"q": x, "k": x if memory is None else memory, "v": x if memory is None else memory}
+    q, k, v = (np.einsum("btm,hdm->bhtd", sources[p], weights[p]) + biases[p][:, None, :] for p in "qkv")
     scores = np.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(attention.d_head)
     pattern = masked_softmax(scores, np.broadcast_to(mask, scores.shape))
     z = np.einsum("bhqk,bhkd->bhqd", pattern, v)
