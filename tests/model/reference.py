@@ -104,33 +104,34 @@ def attention_float64(
     return np.einsum("btm,nm->btn", merged, float64(attention.o.weight)) + float64(attention.o.bias), pattern
 
 
-def torch_layer(
-    config: ModelConfig,
-    kind: type[nn.TransformerEncoderLayer | nn.TransformerDecoderLayer] = nn.TransformerEncoderLayer,
-) -> nn.Module:
-    """torch's encoder or decoder layer of this config's shape."""
-    return kind(
-        config.d_model,
-        config.n_heads,
-        dim_feedforward=config.d_ff,
-        dropout=config.dropout,
-        activation=config.activation,
-        layer_norm_eps=config.norm_eps,
-        batch_first=True,
-        norm_first=config.norm_placement == "pre",
-    )
+def torch_sizes(config: ModelConfig) -> dict[str, Any]:
+    """The arguments that make torch's encoder or decoder layer of this config's shape."""
+    return {
+        "d_model": config.d_model,
+        "nhead": config.n_heads,
+        "dim_feedforward": config.d_ff,
+        "dropout": config.dropout,
+        "activation": config.activation,
+        "layer_norm_eps": config.norm_eps,
+        "batch_first": True,
+        "norm_first": config.norm_placement == "pre",
+    }
+
+
+def torch_layer(config: ModelConfig) -> nn.TransformerEncoderLayer:
+    """torch's encoder layer of this config's shape."""
+    return nn.TransformerEncoderLayer(**torch_sizes(config))
 
 
 def torch_stack(model: Encoder | Decoder) -> nn.Module:
     """torch's own encoder or decoder, without embeddings, with this model's weights and type, in eval mode."""
     config = model.config
     norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if config.final_norm else None
+    theirs: nn.Module
     if isinstance(model, Decoder):
-        layer = torch_layer(config, nn.TransformerDecoderLayer)
-        theirs: nn.Module = nn.TransformerDecoder(layer, config.n_layers, norm)  # type: ignore[arg-type]
+        theirs = nn.TransformerDecoder(nn.TransformerDecoderLayer(**torch_sizes(config)), config.n_layers, norm)
     else:
-        layer = torch_layer(config)
-        theirs = nn.TransformerEncoder(layer, config.n_layers, norm, enable_nested_tensor=False)  # type: ignore[arg-type]
+        theirs = nn.TransformerEncoder(torch_layer(config), config.n_layers, norm, enable_nested_tensor=False)
     theirs.to(next(model.parameters()).dtype).load_state_dict(torch_names(model.state_dict()))
     return theirs.eval()
 

@@ -16,6 +16,7 @@ N_WORDS = 13
 SRC = torch.tensor([[4, 2, 8, 1, 5, 3], [7, 7, 1, 0, 0, 0]])
 TGT = torch.tensor([[1, 12, 3, 9], [5, 6, 0, 0]])
 SRC_MASK, TGT_MASK = SRC != 0, TGT != 0
+Shapes = dict[str, tuple[int, ...]]
 
 
 def new(**fields: object) -> EncoderDecoder:
@@ -26,23 +27,21 @@ def test_a_trace_names_both_halves_and_the_logits() -> None:
     model, trace, encoder = new(final_norm=True), Trace(), Trace()
     logits = model(SRC, TGT, SRC_MASK, TGT_MASK, trace)
     memory = model.encoder(SRC, SRC_MASK, encoder)
-    stream, scores, source = (2, 4, 24), (2, 3, 4, 4), (2, 3, 6, 8)
-    normed = dict.fromkeys(("in", "normalized", "out"), stream)
-    attention = dict.fromkeys(("q", "k", "v", "z"), (2, 3, 4, 8)) | dict.fromkeys(("scores", "pattern"), scores)
+    stream, source = (2, 4, 24), (2, 3, 6, 8)
+    ends: Shapes = {"in": stream, "out": stream}
+    normed = ends | {"normalized": stream}
+    attention = ends | dict.fromkeys("qkvz", (2, 3, 4, 8)) | dict.fromkeys(("scores", "pattern"), (2, 3, 4, 4))
     crossed = attention | {"k": source, "v": source} | dict.fromkeys(("scores", "pattern"), (2, 3, 4, 6))
-    ends = {"in": stream, "out": stream}
-    parts = {
-        "self_attn": attention | ends,
-        "cross_attn": crossed | ends,
-        "ffn": {"up": (2, 4, 40), "hidden": (2, 4, 40)} | ends,
-        **dict.fromkeys(("norm1", "norm2", "norm3"), normed),
-    }
+    ffn = ends | {"up": (2, 4, 40), "hidden": (2, 4, 40)}
+    parts = {"self_attn": attention, "cross_attn": crossed, "ffn": ffn} | dict.fromkeys(
+        ("norm1", "norm2", "norm3"), normed
+    )
     block = {f"{part}.{name}": shape for part, names in parts.items() for name, shape in names.items()}
     block |= dict.fromkeys(("resid_mid", "resid_cross", "resid_post", "out"), stream)
-    decoder = dict.fromkeys(("embed.tokens", "embed.sum", "embed.out", "final"), stream)
+    decoder: Shapes = dict.fromkeys(("embed.tokens", "embed.sum", "embed.out", "final"), stream)
     decoder |= {f"final_norm.{name}": shape for name, shape in normed.items()}
     decoder |= {f"layers.{i}.{name}": shape for i in (0, 1) for name, shape in block.items()}
-    expected = {f"encoder.{name}": tuple(tensor.shape) for name, tensor in encoder.items()} | {
+    expected: Shapes = {f"encoder.{name}": tuple(tensor.shape) for name, tensor in encoder.items()} | {
         "logits": (2, 4, N_WORDS)
     }
     expected |= {f"decoder.{name}": shape for name, shape in decoder.items()}
