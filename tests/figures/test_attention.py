@@ -113,10 +113,23 @@ def test_the_scale_ends_where_it_is_told_to() -> None:
     assert (stretched.zmin, stretched.zmax) == (0, pytest.approx(pattern[allowed].max()))
     assert attention.head_heatmap(np.zeros((T, T), np.float32), TOKENS, ALL, stretch=True).data[0].zmax > 0
     difference = pattern - random_patterns(T, T, seed=2)
-    signed = attention.head_heatmap(difference, TOKENS, ALL, signed=True).data[0]
+    signed = attention.head_heatmap(difference, TOKENS, ALL, signed=True, bar="difference").data[0]
     assert -signed.zmin == signed.zmax == pytest.approx(np.abs(difference).max())
     assert signed.colorscale is not None
     assert signed.colorbar.title.text == "difference"
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
+def test_a_scale_has_a_length_whatever_the_numbers(value: float) -> None:
+    square = np.full((T, T), value, dtype=np.float32)
+    for signed in (False, True):
+        heatmap = attention.head_heatmap(square, TOKENS, ALL, stretch=True, signed=signed).data[0]
+        assert heatmap.zmin < heatmap.zmax < np.inf
+
+
+def test_a_query_can_have_a_frame() -> None:
+    (frame,) = attention.head_heatmap(random_patterns(T, T), TOKENS, ALL, framed=4).layout.shapes
+    assert (frame.y0, frame.y1, frame.x1) == (3.5, 4.5, T - 0.5)
 
 
 # --- ranking, entropy

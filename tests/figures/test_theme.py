@@ -63,7 +63,6 @@ SQUARE, MASK = np.full((4, 4), 0.25, np.float32), np.ones((4, 4), dtype=bool)
         positions.addition_lengths(pd.DataFrame(SQUARE[:, :3], columns=["token", "position", "sum"]), TOKENS),
         positions.swap_differences(SQUARE[0], SQUARE[0], TOKENS),
         step_by_step.keys(SQUARE[0], TOKENS, MASK[0], 0, title="score"),
-        step_by_step.matrix(SQUARE, TOKENS, MASK, 0, title="score", signed=True),
         step_by_step.projections({"Q": SQUARE, "K": SQUARE, "V": SQUARE}, TOKENS, 0, 0),
     ],
 )

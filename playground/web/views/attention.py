@@ -85,7 +85,15 @@ def _draw_pattern(
         reading += " Grey cells are masked: padding, or tokens that a causal mask hides."
     panels.chart(
         "attention_pattern",
-        figures.head_heatmap(pattern, run.tokens, allowed, shown=visible, stretch=stretch, signed=signed),
+        figures.head_heatmap(
+            pattern,
+            run.tokens,
+            allowed,
+            shown=visible,
+            stretch=stretch,
+            signed=signed,
+            bar="difference" if signed else "weight",
+        ),
         caption=f"**{name}.** {reading}",
         alt=f"Attention of {name}: queries in rows, keys in columns.",
     )

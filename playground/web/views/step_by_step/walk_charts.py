@@ -8,6 +8,7 @@ import pandas as pd
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
+from playground.figures.attention import head_heatmap
 from playground.figures.theme import token_names, token_table
 from playground.web.shared import panels
 
@@ -40,7 +41,7 @@ def draw_matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, si
     run, values = walk.layer.run, walk.layer[name][walk.head]
     panels.chart(
         f"step_{key}",
-        figures.matrix(values, run.tokens, run.allowed, walk.query, title=title, signed=signed),
+        head_heatmap(values, run.tokens, run.allowed, stretch=True, signed=signed, bar=title, framed=walk.query),
         caption=reading,
         alt=f"Heatmap: {title} of every query with every key",
     )
