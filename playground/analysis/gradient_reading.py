@@ -15,9 +15,6 @@ LIMIT = 1_000
 
 Verdict = Literal["steady", "vanishing", "exploding", "zero", "infinite", "not a number"]
 
-PARTS = ("whole layer", "attention", "feed-forward", "norms", "stream")
-"""What a gradient is of, by the names of `Flow.gradients`."""
-
 _CHAIN = {
     ("post", True): "N' (I + f')",
     ("pre", True): "I + f' N'",
@@ -27,14 +24,15 @@ _CHAIN = {
     ("none", False): "f'",
 }
 
-_OPENINGS: dict[Verdict, str] = {
-    "steady": "**Steady**:",
-    "vanishing": "**Vanishing**:",
-    "exploding": "**Exploding**:",
-    "zero": "**Zero** in every layer:",
-    "infinite": "**Infinite**, beyond 32-bit floats:",
-    "not a number": "**Not a number**, as numbers on the way leave 32-bit floats:",
+VERDICTS: dict[Verdict, tuple[str, str]] = {
+    "steady": ("green", ""),
+    "vanishing": ("blue", ""),
+    "exploding": ("red", ""),
+    "zero": ("gray", " in every layer"),
+    "infinite": ("red", ", beyond 32-bit floats"),
+    "not a number": ("red", ", as numbers on the way leave 32-bit floats"),
 }
+"""Each verdict's colour on a page, and what a sentence adds to it."""
 
 
 def first_over_last(norms: Norms) -> float:
@@ -73,10 +71,10 @@ def describe(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> str:
     first, last = first_and_last(part, n_layers)
     verdicts = {variant: judge(norms) for variant, norms in gradients.items()}
     sentences = []
-    for verdict, opening in _OPENINGS.items():
+    for verdict, (_, addition) in VERDICTS.items():
         names = [_named(variant, gradients[variant]) for variant in gradients if verdicts[variant] == verdict]
         if names:
-            sentences.append(f"{opening} {'; '.join(names)}.")
+            sentences.append(f"**{verdict.capitalize()}**{addition}: {'; '.join(names)}.")
     if part != "stream" and n_layers == 1:
         return f"One layer is first and last at once. With more layers, the gradient has a way. {' '.join(sentences)}"
     steady = sum(verdict == "steady" for verdict in verdicts.values())

@@ -96,8 +96,8 @@ def _draw_pattern(
         ),
         caption=f"**{name}.** {reading}",
         alt=f"Attention of {name}: queries in rows, keys in columns.",
+        table=lambda: token_table(pattern, run.tokens),
     )
-    panels.numbers("attention_pattern", lambda: token_table(pattern, run.tokens))
 
 
 def _draw_grid(run: Run, layer: int, head: int) -> None:
@@ -138,8 +138,8 @@ def _draw_ranking(run: Run, pattern: Array, name: str) -> None:
         figures.query_ranking(pattern[query], run.tokens, run.allowed[query]),
         caption=f"**{name}.** What {query_name} attends to, the strongest key first.",
         alt=f"Bars: attention weights of query {query}.",
+        table=lambda: _query_weights(run, pattern[query]),
     )
-    panels.numbers("attention_ranking", lambda: _query_weights(run, pattern[query]))
 
 
 def _draw_entropies(run: Run, layer: int, head: int) -> None:
@@ -152,8 +152,8 @@ def _draw_entropies(run: Run, layer: int, head: int) -> None:
         f"is 0 bits if every query attends to one token, and {highest:.2f} if every query spreads evenly over all keys "
         f"that it may attend to. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits.",
         alt="Mean entropy of every head, in bits.",
+        table=lambda: pd.DataFrame(bits).rename_axis("layer").rename_axis("head", axis=1),
     )
-    panels.numbers("attention_entropy", lambda: pd.DataFrame(bits).rename_axis("layer").rename_axis("head", axis=1))
 
 
 def _draw_rollout(run: Run, layer: int, visible: Mask) -> None:
@@ -168,8 +168,8 @@ def _draw_rollout(run: Run, layer: int, visible: Mask) -> None:
         f"estimates it: it averages the heads, {residual}and multiplies the layers. A row shows the share of each "
         "input token in that position.",
         alt=f"Attention rollout from the input to layer {layer}.",
+        table=lambda: token_table(shares, run.tokens),
     )
-    panels.numbers("attention_rollout", lambda: token_table(shares, run.tokens))
 
 
 def _largest_weights(run: Run) -> pd.DataFrame:

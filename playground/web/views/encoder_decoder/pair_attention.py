@@ -89,8 +89,8 @@ def show_attention(pair: PairKey) -> None:
             f"The last query may look at {n_visible} keys. Spread evenly, each would get {1 / n_visible:.3f}; the "
             f"largest weight is {pattern[last].max():.3f}. Grey is masked, or a padded query.",
             alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
+            table=lambda: token_table(pattern, queries.tokens, keys.tokens),
         )
-        panels.numbers("encdec_pattern", lambda: token_table(pattern, queries.tokens, keys.tokens))
     with grid:
         head_picker(
             "encdec_grid",

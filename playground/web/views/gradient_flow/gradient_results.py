@@ -23,15 +23,6 @@ PARTS = {
     "norms": "the parameters of layer $l$'s two norms; encoders without norms have none",
 }
 
-BADGES: dict[reading.Verdict, str] = {
-    "steady": ":green-badge[steady]",
-    "vanishing": ":blue-badge[vanishing]",
-    "exploding": ":red-badge[exploding]",
-    "zero": ":gray-badge[zero]",
-    "infinite": ":red-badge[infinite]",
-    "not a number": ":red-badge[not a number]",
-}
-
 
 def show_gradients(flows: Mapping[Variant, Flow], part: str) -> None:
     """The L2 norm of the gradient, layer by layer."""
@@ -39,6 +30,7 @@ def show_gradients(flows: Mapping[Variant, Flow], part: str) -> None:
     symbol = "x_l" if stream else r"\theta_l"
     meaning = "all tokens' vectors after $l$ blocks" if stream else PARTS[part]
     verdicts = ", ".join(f"{variant.name} {reading.judge(norms)}" for variant, norms in values.items())
+    name = "blocks passed" if stream else "layer"
     panels.chart(
         "gradient_by_layer",
         figures.by_layer(figure_lines(values), "gradient norm", figures.DEPTH if stream else figures.LAYER),
@@ -47,9 +39,8 @@ def show_gradients(flows: Mapping[Variant, Flow], part: str) -> None:
         "Dashed lines have no residual connections. Crosses are values that a logarithmic axis cannot show: 0, "
         "infinite (∞), not a number (NaN).",
         alt=f"Gradient norm of the {part} by layer, six lines on a logarithmic axis: {verdicts}.",
+        table=lambda: reading.by_layer(values).rename_axis(name),
     )
-    name = "blocks passed" if stream else "layer"
-    panels.numbers("gradient_by_layer", lambda: reading.by_layer(values).rename_axis(name))
 
 
 def show_lengths(flows: Mapping[Variant, Flow]) -> None:
@@ -61,8 +52,8 @@ def show_lengths(flows: Mapping[Variant, Flow]) -> None:
         caption=r"**Forwards:** $\lVert x_l \rVert_2$, the length of a token's vector after $l$ blocks, as a mean over "
         "tokens. These are the same six encoders; all start from the same embeddings.",
         alt="Mean L2 norm of the tokens' vectors by depth, six lines on a logarithmic axis.",
+        table=lambda: reading.by_layer(values).rename_axis("blocks passed"),
     )
-    panels.numbers("gradient_lengths", lambda: reading.by_layer(values).rename_axis("blocks passed"))
 
 
 def figure_lines(values: Mapping[Variant, Norms]) -> list[figures.Line]:
@@ -79,7 +70,8 @@ def show_table(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> None:
         ends = ["–"] * 4
         if norms is not None:
             numbers = (reading.first_over_last(norms), norms[0], norms[-1])
-            ends = [BADGES[reading.judge(norms)], *map(_format_number, numbers)]
+            verdict = reading.judge(norms)
+            ends = [f":{reading.VERDICTS[verdict][0]}-badge[{verdict}]", *map(_format_number, numbers)]
         alike = "–" if math.isnan(flow.alike) else f"{flow.alike:.4f}"
         rows[f"**{variant.name}**"] = [*ends, _format_number(flow.embeddings), _format_number(flow.loss), alike]
     columns = ["verdict", "first / last", "first", "last", "tables", "loss", "tokens alike"]
@@ -149,15 +141,15 @@ def show_sweep(key: ComparisonKey, part: str) -> None:
         f"{variant.name} {reading.times(reading.first_over_last(norms[::-1]))}"
         for variant, norms in norms_by_depth.items()
     )
+    table = reading.by_layer(norms_by_depth).set_index(pd.Index(depths, name="layers"))
     panels.chart(
         "gradient_by_depth",
         figures.by_depth(figure_lines(norms_by_depth), depths, "gradient norm"),
         caption=f"The gradient norm at {first} ({part}), for encoders of 1 to {n_layers} layers. A deeper encoder "
         f"begins with the layers of a shallower one. From 1 layer to {n_layers} the norm changes by: {changes}.",
         alt=f"Gradient norm at {first} against the number of layers, six lines, both axes logarithmic.",
+        table=lambda: table,
     )
-    table = reading.by_layer(norms_by_depth).set_index(pd.Index(depths, name="layers"))
-    panels.numbers("gradient_by_depth", lambda: table)
 
 
 def _format_number(x: float) -> str:

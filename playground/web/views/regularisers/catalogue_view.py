@@ -7,7 +7,7 @@ from playground.training.regularisers.ablation_table import compare_to_baseline
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
 from playground.training.tasks import TASKS
 from playground.web.choices import widgets
-from playground.web.views.regularisers import ablation_plan
+from playground.web.session.experiments import session_experiments
 from playground.web.views.regularisers.ablation_plan import PAGE
 
 WITHOUT_MASKS = (
@@ -70,7 +70,7 @@ def _set_up(name: str) -> None:
 
 def _measured_effects() -> dict[str, str]:
     """Sentences on the regularisers that the session's ablation has measured by now, by field."""
-    experiment = ablation_plan.current_experiment()
+    experiment = session_experiments().get(PAGE)
     ablation = None if experiment is None else experiment.computation
     results = ablation.results() if ablation is not None else []
     effects = ((result.run.regulariser, _effect_sentence(result, results[0])) for result in results)

@@ -18,15 +18,15 @@ def show_projections(walk: Walk) -> None:
     matrices = {name.upper(): layer[f"attn.{name}"][head] for name in "qkv"}
     query, key = _quote_tokens(walk)
     drawn = "" if d_head <= figures.SHOWN else f"; the first {figures.SHOWN} are drawn"
+    framed = {"q": matrices["Q"][walk.query], "k": matrices["K"][walk.key], "v": matrices["V"][walk.key]}
     panels.chart(
         "step_projections",
         figures.projections(matrices, layer.run.tokens, walk.query, walk.key),
         caption=f"The queries, keys and values of head {head}. A row is a token; a column is one of d_head = {d_head} "
         f"numbers{drawn}. Frames mark q of {query}, k and v of {key}.",
         alt="Heatmaps of the head's queries, keys and values",
+        table=lambda: pd.DataFrame(framed).rename_axis("number"),
     )
-    framed = {"q": matrices["Q"][walk.query], "k": matrices["K"][walk.key], "v": matrices["V"][walk.key]}
-    panels.numbers("step_projections", lambda: pd.DataFrame(framed).rename_axis("number"))
 
 
 def show_dot_products(walk: Walk) -> None:

@@ -32,8 +32,8 @@ def draw_keys(walk: Walk, key: str, values: Floats, title: str, reading: str, *,
         figures.keys(values, tokens, allowed if masked else np.ones_like(allowed), walk.key, title=title),
         caption=reading,
         alt=f"Bars: {title} of one query with every key",
+        table=lambda: pd.DataFrame({title: values}, token_names(tokens)).rename_axis("key"),
     )
-    panels.numbers(f"step_{key}", lambda: pd.DataFrame({title: values}, token_names(tokens)).rename_axis("key"))
 
 
 def draw_matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, signed: bool) -> None:
@@ -44,5 +44,5 @@ def draw_matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, si
         head_heatmap(values, run.tokens, run.allowed, stretch=True, signed=signed, bar=title, framed=walk.query),
         caption=reading,
         alt=f"Heatmap: {title} of every query with every key",
+        table=lambda: token_table(values, run.tokens),
     )
-    panels.numbers(f"step_{key}", lambda: token_table(values, run.tokens))

@@ -13,7 +13,6 @@ from playground.web.session.experiment_inputs import validation_data
 from playground.web.shared import panels, uploads
 from playground.web.shared.navigation import pages
 from playground.web.views.training import text_generation
-from playground.web.views.training.task_text import show_blanks
 
 UPLOADER = "training_file"
 """Name of the uploader."""
@@ -97,7 +96,7 @@ def _show_results(trained: TrainedNetwork) -> None:
         answered = _cached_samples(trained.key, trained)
     with st.container(key="training_trials"):
         table = {
-            "it reads": [show_blanks(sample.text, task) for sample in answered],
+            "it reads": [task.show_blanks(sample.text) for sample in answered],
             "right answer": [task.join(sample.right_answer) for sample in answered],
             "it says": [task.join(sample.answer) for sample in answered],
             "mistakes": [

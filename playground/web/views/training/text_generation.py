@@ -132,5 +132,5 @@ def _next_character(trained: TrainedNetwork, data: Data, ids: list[int], request
         caption=f"The character after these would be drawn from {len(tokens)}, the likeliest on top. A low temperature "
         "and a small k leave little but the first; temperature 1 and k = 0 show what the network itself believes.",
         alt=f"Probabilities of the next character; the likeliest, {names[0]}, has {shares[0]:.0%}.",
+        table=lambda: pd.DataFrame({"character": names, "probability": shares}),
     )
-    panels.numbers("training_next", lambda: pd.DataFrame({"character": names, "probability": shares}))
