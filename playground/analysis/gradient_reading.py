@@ -15,7 +15,10 @@ LIMIT = 1_000
 
 Verdict = Literal["steady", "vanishing", "exploding", "zero", "infinite", "not a number"]
 
-_CHAIN = {
+PARTS = ("whole layer", "attention", "feed-forward", "norms", "stream")
+"""What a gradient is of, by the names of `Flow.gradients`."""
+
+CHAIN_FORMULAS = {
     ("post", True): "N' (I + f')",
     ("pre", True): "I + f' N'",
     ("none", True): "I + f'",
@@ -23,6 +26,10 @@ _CHAIN = {
     ("pre", False): "f' N'",
     ("none", False): "f'",
 }
+"""What one sublayer f multiplies a gradient by, in LaTeX, by norm and residual; N' and f' are derivatives.
+
+Xiong et al. 2020, section 3, for both places of the norm; He et al. 2015, section 3.2, for the identity I.
+"""
 
 VERDICTS: dict[Verdict, tuple[str, str]] = {
     "steady": ("green", ""),
@@ -89,24 +96,10 @@ def by_layer(values: Mapping[Variant, Norms]) -> pd.DataFrame:
     return pd.DataFrame({variant.name: numbers for variant, numbers in values.items()})
 
 
-def block_factor(flow: Flow) -> float:
-    """What a block multiplies the stream's gradient by on its way back, as a geometric mean over the blocks."""
-    stream = flow.gradients["stream"]
-    return float(first_over_last(stream) ** (1 / (len(stream) - 1)))
-
-
-def chain_formula(variant: Variant) -> str:
-    """What one sublayer f multiplies a gradient by, in LaTeX: N' and f' are the norm's and the sublayer's derivatives.
-
-    Xiong et al. 2020, section 3, for both places of the norm; He et al. 2015, section 3.2, for the identity I.
-    """
-    return _CHAIN[variant.norm, variant.residual]
-
-
 def chain_numbers(flow: Flow) -> str:
     r"""The way through all blocks in LaTeX: `0.97^{12} = 0.69`; where it leads out of all numbers, NaN."""
-    factor, n_layers = block_factor(flow), len(flow.gradients["stream"]) - 1
-    ratio = first_over_last(flow.gradients["stream"])
+    ratio, n_layers = first_over_last(flow.gradients["stream"]), len(flow.gradients["stream"]) - 1
+    factor = ratio ** (1 / n_layers)  # of each block, as a geometric mean
     if not np.isfinite(factor):
         return r"\mathrm{NaN}"
     return f"{number(factor, 3)}^{{{n_layers}}} = {number(ratio, 3)}"

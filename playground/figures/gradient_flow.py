@@ -68,9 +68,9 @@ def _draw(
     traces = []
     for line in lines:
         y, symbol = line.values, SYMBOLS[line.norm] + ("" if line.residual else "-open")
-        look = {"dash": "solid" if line.residual else "dash", "marker": 6, "symbol": symbol}
-        group = {"legendgroup": line.norm, "showlegend": line.residual}  # two lines an entry: the legend fits a line
-        traces.append(theme.line(x, _drawable(y), COLOURS[line.norm], "%{y:.4g}", name=line.name, **look, **group))
+        look: dict[str, Any] = {"dash": "solid" if line.residual else "dash", "marker": 6, "symbol": symbol}
+        look |= {"legendgroup": line.norm, "showlegend": line.residual}  # two lines an entry: the legend fits a line
+        traces.append(theme.line(x, _drawable(y), COLOURS[line.norm], "%{y:.4g}", name=line.name, **look))
         for beyond, side in ((np.isnan(y) | np.isinf(y), 1), (y == 0, -1)):
             if beyond.any():
                 edge = high if side == 1 else low

@@ -29,13 +29,13 @@ def norms_by_layer(lengths: Mapping[str, Array]) -> go.Figure:
     Lengths are (L + 1, T) for the residual stream and (L, T) for the outputs of the sublayers.
     """
     n_depths = len(lengths["residual"])
-    traces = []
+    traces: list[go.Scatter] = []
     for part, values in lengths.items():
         name, colour = PARTS[part]
         depths, means = np.arange(n_depths - len(values), n_depths), values.mean(axis=1)
-        ends = np.percentile(values, [10, 90], axis=1).astype(np.float32)
+        low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)
         hover = "%{y:.4g} (80 % of tokens: %{customdata[0]:.4g} … %{customdata[1]:.4g})"
-        traces += line_in_band(depths, means, *ends, colour, _faint(colour), hover, name=name, marker=6)
+        traces += line_in_band(depths, means, low, high, colour, _faint(colour), hover, name=name, marker=6)
     return draw_figure(
         traces,
         height=380,
@@ -101,7 +101,7 @@ def cosines_between_tokens(cosines: Array, tokens: Sequence[str]) -> go.Figure:
 
 
 def _cosines(
-    cosines: Array, labels: object, pair: str, title: str, x_axis: dict[str, object], y_axis: dict[str, object]
+    cosines: Array, labels: object, pair: str, title: str, x_axis: Mapping[str, object], y_axis: Mapping[str, object]
 ) -> go.Figure:
     return heatmap(
         cosines,

@@ -37,12 +37,9 @@ def explore_heads() -> None:
     show = widgets.choice("attention_show", "Show", help_text=HELP["show"])
     average, difference = show == "average of heads", show == "difference of two heads"
     last_head = run.config.n_heads - 1
-    columns = st.columns(3)
-    with columns[0]:
+    with st.container(horizontal=True):
         layer = widgets.whole("attention_layer", "layer", high=run.config.n_layers - 1)
-    with columns[1]:
         head = 0 if average else widgets.whole("attention_head", "head", high=last_head)
-    with columns[2]:
         other = widgets.whole("attention_other", "minus head", high=last_head) if difference else None
     with st.container(horizontal=True):
         hide = widgets.switch("attention_hide", "hide special tokens", help_text=HELP["hide"])

@@ -127,10 +127,8 @@ def _draw_one_norm(run: Run, tokens: list[str]) -> None:
         st.info("With norm = none there is nothing to compute: every output equals its input.")
         return
     points = norms.norm_points(run)
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True):
         number = widgets.whole("norms_norm", "Norm, in the order of the computation", high=len(points) - 1)
-    with right:
         token = widgets.whole("norms_token", "Token, by its position", high=len(tokens) - 1)
     point = points[number]
     x, out = point.before[token], point.after[token]

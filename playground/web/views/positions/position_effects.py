@@ -40,10 +40,8 @@ def show_swap(run: Run) -> None:
     if n_tokens < 2:
         st.info("This sentence has only one token: there is nothing to swap it with.")
         return
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True):
         first = widgets.whole("positions_first", "Swap the token at position", high=n_tokens - 2)
-    with right:
         second = widgets.whole("positions_second", "with the token at position", high=n_tokens - 1)
     if first == second:
         st.info("Both sliders name the same token. Choose two different positions to swap.")

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis import positions
+from playground.config import Positions
 from playground.figures import positions as figures
 from playground.model.positions import sinusoids, wavelengths
 from playground.runs.arrays import Array
@@ -139,23 +140,20 @@ def show_exponents(run: Run, n_rows: int) -> None:
     """The paper's table beside tutorial B's, whose exponent is doubled, and the wavelengths of both."""
     d_model, max_len = run.config.d_model, run.config.max_len
     standard, doubled = (sinusoids(n_rows, d_model, doubled=twice).numpy() for twice in (False, True))
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.latex(positions.formula("sinusoidal"))
-        panels.chart(
-            "table_standard",
-            figures.table_heatmap(standard, height=320),
-            caption=f"The standard table (Vaswani et al. 2017, section 3.5) at d_model {d_model}.",
-            alt="Heatmap of the standard position table.",
-        )
-    with right:
-        st.latex(positions.formula("sinusoidal-doubled"))
-        panels.chart(
-            "table_doubled",
-            figures.table_heatmap(doubled, height=320),
-            caption=f"Tutorial B's table at d_model {d_model}. Its exponent counts twice: each frequency is squared.",
-            alt="Heatmap of the position table with the doubled exponent.",
-        )
+    at = f"at d_model {d_model}."
+    tables: dict[str, tuple[Positions, Array, str]] = {
+        "standard": ("sinusoidal", standard, f"The standard table (Vaswani et al. 2017, section 3.5) {at}"),
+        "doubled": (
+            "sinusoidal-doubled",
+            doubled,
+            f"Tutorial B's table {at} Its exponent counts twice: each frequency is squared.",
+        ),
+    }
+    for column, (name, (kind, rows, caption)) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):
+        with column:
+            st.latex(positions.formula(kind))
+            figure = figures.table_heatmap(rows, height=320)
+            panels.chart(f"table_{name}", figure, caption=caption, alt=f"Heatmap of the {name} position table.")
     waves, waves_doubled = (wavelengths(d_model, doubled=twice).numpy() for twice in (False, True))
     turning, turning_doubled = (int((lengths <= max_len).sum()) for lengths in (waves, waves_doubled))
     apart = float(np.abs(standard - doubled)[: figures.MAX_POSITIONS].max())

@@ -49,18 +49,14 @@ def _row(regulariser: Regulariser, effect: str | None, *, alone: bool) -> None:
         st.markdown(regulariser.explanation if alone else f"**{regulariser.title}.** {regulariser.explanation}")
         st.caption(f"Where: {regulariser.where}.")
     with strength:
-        _strength(regulariser)
+        if regulariser.on_by_default:
+            st.caption("Always on, unless it is chosen above: then one run goes without.")
+        else:
+            widgets.draw(f"{PAGE}_{regulariser.field}", regulariser.scale)
+        if regulariser.field == "distill":
+            widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared")
     with effects:
         st.caption(effect or "Not measured yet: choose it above, and start.")
-
-
-def _strength(regulariser: Regulariser) -> None:
-    if regulariser.on_by_default:
-        st.caption("Always on, unless it is chosen above: then one run goes without.")
-        return
-    widgets.draw(f"{PAGE}_{regulariser.field}", regulariser.scale)
-    if regulariser.field == "distill":
-        widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared")
 
 
 def _set_up(name: str) -> None:

@@ -38,7 +38,15 @@ def after_training() -> None:
                 help="Every page then runs these weights; if they know nothing of your text, it becomes an example of "
                 "the task. The sidebar has a switch to the same network before training.",
             )
-            _download(trained)
+            st.download_button(
+                "Download (safetensors)",
+                lambda: save(trained),
+                file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
+                mime="application/octet-stream",
+                key="training_download",
+                icon=":material/download:",
+                on_click="ignore",
+            )
         if current_value("weights") == "trained here":
             names, listed = pages(), ["attention", "norms", "parameters", "step-by-step", "positions"]
             if trained.task.has_decoder:
@@ -50,18 +58,6 @@ def after_training() -> None:
     if trained is not None:
         with results:  # last, as it may end the page
             _show_results(trained)
-
-
-def _download(trained: TrainedNetwork) -> None:
-    st.download_button(
-        "Download (safetensors)",
-        lambda: save(trained),
-        file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
-        mime="application/octet-stream",
-        key="training_download",
-        icon=":material/download:",
-        on_click="ignore",
-    )
 
 
 def _upload() -> None:

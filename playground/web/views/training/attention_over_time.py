@@ -31,12 +31,9 @@ def attention_over_time(experiment: Experiment[TrainingRun]) -> None:
     names = list(snapshots[0].patterns)
     name = _pick_attention(names) if len(names) > 1 else names[0]
     n_layers, n_heads = snapshots[0].patterns[name].shape[:2]
-    columns = st.columns(3)
-    with columns[0]:
+    with st.container(horizontal=True):
         moment = widgets.whole("training_moment", "moment: from 0, before training, to the end", high=LAST_MOMENT)
-    with columns[1]:
         layer = widgets.whole("training_layer", "layer", high=n_layers - 1)
-    with columns[2]:
         head = widgets.whole("training_head", "head", high=n_heads - 1)
     step = round(run.recipe.steps * moment / LAST_MOMENT)
     reached = [snapshot for snapshot in snapshots if snapshot.step <= step]

@@ -72,10 +72,8 @@ def text_generation() -> None:
 
 def _ask_for_request(trained: TrainedNetwork) -> GenerationRequest:
     prompt = widgets.text("training_prompt", "How it begins")
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True):
         temperature = widgets.size("training_heat", "temperature: 0 takes the likeliest, 1 draws what it believes")
-    with right:
         top_k = widgets.whole("training_top_k", "top-k: draw from the k likeliest, 0 is from all", high=20)
     return GenerationRequest(trained.key, prompt, temperature, top_k, current_value("seed"))
 
