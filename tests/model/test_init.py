@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from playground import Encoder, EncoderDecoder, ModelConfig
+from playground.presets import PRESETS
 
 CONFIG = ModelConfig(
     vocab_size=11, d_model=12, n_heads=3, n_layers=2, d_ff=20, max_len=8,
