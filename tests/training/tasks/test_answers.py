@@ -1,8 +1,5 @@
 """The answers to made-up sequences, against the plainest program that says the same."""
 
-import random
-from collections.abc import Callable
-
 import pytest
 import torch
 from hypothesis import given
@@ -11,56 +8,29 @@ from torch import Tensor
 
 from playground.training.tasks import TASKS
 from playground.training.tasks.made_up import MadeUpTask
+from tests.training.tasks.plain import PLAIN, plain_answers
 
-LENGTH = 9
-
-
-def made_up(name: str) -> MadeUpTask:
-    task = TASKS[name]
-    assert isinstance(task, MadeUpTask)
-    return task
-
-
-def partners(symbols: list[int], none: int = LENGTH) -> list[int]:
-    """Each bracket's partner by its definition: the innermost open one, if of its kind; else none."""
-    places, stack = [none] * len(symbols), list[int]()
-    for place, symbol in enumerate(symbols):
-        if symbol % 2 == 0:
-            stack.append(place)
-        elif stack and symbols[stack[-1]] == symbol - 1:
-            places[place] = stack[-1]
-            places[stack.pop()] = place
-    return places
-
-
-PLAIN: dict[str, Callable[[list[int]], list[int]]] = {
-    "copy": list,
-    "reverse": lambda row: row[::-1],
-    "sort": sorted,
-    "count": lambda row: [row.count(symbol) - 1 for symbol in row],
-    "brackets": lambda row: partners([symbol - 3 for symbol in row]),
-    "seq2seq-copy": list,
-    "seq2seq-reverse": lambda row: row[::-1],
-}
+LENGTH = 200
 ROWS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=LENGTH), min_size=1, max_size=6)
 
 
-def padded(rows: list[list[int]], first: int = 3) -> Tensor:
-    width = max(map(len, rows))
-    return torch.tensor([[symbol + first for symbol in row] + [0] * (width - len(row)) for row in rows])
+def answer(name: str, rows: list[list[int]]) -> list[list[int]]:
+    """The task's answers to rows of symbols, without the padding that they are given."""
+    task, width = TASKS[name], max(map(len, rows))
+    assert isinstance(task, MadeUpTask)
+    ids = torch.tensor([[symbol + task.first_id for symbol in row] + [0] * (width - len(row)) for row in rows])
+    before = ids.clone()
+    answers: Tensor = task.answers(ids, LENGTH)
+    assert torch.equal(ids, before)
+    assert answers.dtype == torch.int64
+    return [places[: len(row)] for row, places in zip(rows, answers.tolist(), strict=True)]
 
 
 @pytest.mark.parametrize("name", PLAIN)
 @given(rows=ROWS)
 def test_answers_are_what_a_plain_program_says(name: str, rows: list[list[int]]) -> None:
-    task = made_up(name)
-    ids = padded(rows, task.first_id)
-    before = ids.clone()
-    answers = task.answers(ids, LENGTH)
-    assert torch.equal(ids, before)
-    assert answers.dtype == torch.int64
-    for answer, row in zip(answers.tolist(), rows, strict=True):
-        assert answer[: len(row)] == PLAIN[name]([symbol + task.first_id for symbol in row])
+    first = TASKS[name].first_id  # type: ignore[attr-defined]
+    assert answer(name, rows) == [plain_answers(name, [symbol + first for symbol in row], LENGTH) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -75,15 +45,5 @@ def test_answers_are_what_a_plain_program_says(name: str, rows: list[list[int]])
     ],
 )
 def test_partners_by_hand(word: str, places: list[int | None]) -> None:
-    ids = padded([["()[]".index(symbol) for symbol in word]])
-    answers = made_up("brackets").answers(ids, LENGTH)[0].tolist()
+    (answers,) = answer("brackets", [["()[]".index(symbol) for symbol in word]])
     assert answers == [LENGTH if place is None else place for place in places]
-
-
-def test_long_brackets() -> None:
-    draw = random.Random(0)
-    rows = [[draw.randrange(4) for _ in range(draw.randint(100, 200))] for _ in range(60)]
-    answers = made_up("brackets").answers(padded(rows), 200).tolist()
-    assert [places[: len(row)] for row, places in zip(rows, answers, strict=True)] == [
-        partners(row, none=200) for row in rows
-    ]
