@@ -94,27 +94,21 @@ def test_a_failure_is_one_sentence_and_a_traceback_and_lets_others_run(
     assert_free(queue)
 
 
-def test_an_exception_in_on_end_is_a_failure() -> None:
-    def on_end(_: str) -> None:
-        raise KeyError("x")
-
-    queue = JobQueue(1)
-    job = queue.submit(Steps(1, free=True), on_end)
-    until(lambda: job.status == "failed")
-    assert job.error == UNEXPECTED
-    assert_free(queue)
-
-
-def test_where_no_thread_can_be_had_the_job_fails_and_leaves_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: threading.Thread) -> None:
+def test_where_no_thread_can_be_had_or_on_end_fails_the_job_fails_and_leaves_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     queue = JobQueue(1)
+    ended = queue.submit(Steps(1, free=True), refuse)
+    until(lambda: ended.ended)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
-        job = queue.submit(Steps())
-    assert (job.status, job.error, job.position) == ("failed", UNEXPECTED, 0)
-    job.cancel()
+        not_begun = queue.submit(Steps())
+    for job in (ended, not_begun):
+        job.cancel()
+        assert (job.status, job.error, job.position) == ("failed", UNEXPECTED, 0)
     assert_free(queue)
 
 

@@ -114,9 +114,8 @@ def test_switching_one_on_leaves_the_others_their_draws() -> None:
 
 
 def test_the_generator_decides() -> None:
-    assert torch.equal(changed(OFF), DATA.ids)
     recipe = Recipe(**SOME)  # type: ignore[arg-type]
-    assert torch.equal(changed(recipe), changed(recipe))
+    assert torch.equal(changed(OFF), DATA.ids)
     assert not torch.equal(changed(recipe), changed(recipe, seed=1))
 
 

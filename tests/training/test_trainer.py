@@ -43,25 +43,19 @@ def test_runs_of_one_recipe_are_equal_and_leave_torchs_own_generator_alone(task:
     assert one.history.loss != train(replace(recipe, seed=1)).history.loss
 
 
-DROPOUTS = {
-    "dropout_positions": "positions",
-    "dropout_attention": "attention",
-    "dropout_feedforward": "feed-forward",
-    "dropout_residual": "residual",
-}
-
-
-@pytest.mark.parametrize("switch", DROPOUTS)
-def test_a_dropout_leaves_the_other_places_their_zeros(switch: str) -> None:
-    zeros = []
-    for p in (0.0, 0.3):
-        changes: dict[str, Any] = dict.fromkeys(DROPOUTS, 0.3) | {switch: p}
-        recipe = replace(SMALL, **changes)
-        modules = Trainer(CONFIG, recipe).network.train().modules()
-        drawn = [(module.point, module(torch.ones(40)) == 0) for module in modules if isinstance(module, Dropout)]
-        zeros.append([found for point, found in drawn if point != DROPOUTS[switch]])
-    assert all(torch.equal(without, beside) for without, beside in zip(*zeros, strict=True))
-    assert len({tuple(found.tolist()) for found in zeros[0]}) == len(zeros[0]) > 2
+def test_each_dropout_has_its_own_probability_and_generator() -> None:
+    recipe = replace(SMALL, dropout_positions=0.1, dropout_attention=0.2, dropout_feedforward=0.3, dropout_residual=0.4)
+    modules = Trainer(CONFIG, recipe).network.encoder.named_modules()
+    drops = {name: module for name, module in modules if isinstance(module, Dropout)}
+    assert {name: module.p for name, module in drops.items()} == {
+        "embed.dropout": 0.1,
+        "layers.0.attn.weight_dropout": 0.2,
+        "layers.0.ffn.hidden_dropout": 0.3,
+        "layers.0.attn.dropout": 0.4,
+        "layers.0.ffn.dropout": 0.4,
+    }
+    seeds = {module.p: module.generator.initial_seed() for module in drops.values() if module.generator is not None}
+    assert len(set(seeds.values())) == 4
 
 
 def test_watching_changes_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Short runs with one switch turned and without it, and what each began with, read, dropped and stepped with."""
+"""Short runs with one switch turned and without it, and what each began with, read and stepped with."""
 
 import random
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from playground import ModelConfig, Trace
+from playground import ModelConfig
 from playground.training.recipe import Recipe
 from playground.training.tasks import Examples, make_data
 from playground.training.trainer import Trainer
@@ -29,13 +29,6 @@ COINS = replace(
 
 STRENGTHS: dict[str, Any] = {"clip": 0.1, "patience": 2, "span_masking": 0.4, "mask_padding": False, "causal": False,
                              "layer_norm": False}  # fmt: skip
-DROPOUTS = {
-    "dropout_attention": ("attn.weight_dropout",),
-    "dropout_feedforward": ("ffn.hidden_dropout",),
-    "dropout_positions": ("embed.dropout",),
-    "dropout_residual": ("attn.dropout", "ffn.dropout"),
-}
-"""Where each one drops, as a trace names it."""
 AUGMENTATIONS = ("token_masking", "token_swapping", "span_masking")
 
 
@@ -52,14 +45,13 @@ def switched(switch: str) -> Recipe:
 
 @dataclass
 class Observed:
-    """A run, and what it began with, read, dropped and stepped with, by step."""
+    """A run, and what it began with, read and stepped with, by step."""
 
     trainer: Trainer
     initial: dict[str, Tensor]
     rows: list[Tensor] = field(default_factory=list)
     read: list[Tensor] = field(default_factory=list)
     used_norms: list[float] = field(default_factory=list)
-    dropouts: list[Trace] = field(default_factory=list)
 
     @property
     def losses(self) -> list[float]:
@@ -68,17 +60,6 @@ class Observed:
     @property
     def final(self) -> Tensor:
         return torch.cat([parameter.flatten() for parameter in self.trainer.network.parameters()])
-
-    def count_dropped(self, point: str) -> tuple[int, int]:
-        """How many numbers were zeroed at a point, and out of how many."""
-        pairs = [
-            (trace[name], trace[f"{name.removesuffix('.in')}.out"])
-            for trace in self.dropouts
-            for name in trace
-            if name.endswith(".in") and any(part in name for part in DROPOUTS[point])
-        ]
-        n = sum(int((before != 0).sum()) for before, _ in pairs)
-        return sum(int(((before != 0) & (after == 0)).sum()) for before, after in pairs), n
 
 
 def run(recipe: Recipe) -> Observed:
@@ -98,11 +79,9 @@ def run(recipe: Recipe) -> Observed:
     observed = Observed(trainer, {name: tensor.clone() for name, tensor in network.state_dict().items()})
     forward = network.forward
 
-    def traced(*arguments: Any) -> Any:
+    def noted(*arguments: Any) -> Any:
         if network.training:
             observed.read.append(arguments[0].clone())
-            observed.dropouts.append(Trace(keep=lambda name: "dropout." in name))
-            arguments = (*arguments[:-1], observed.dropouts[-1])
         return forward(*arguments)
 
     def note_used(*_: Any) -> None:
@@ -111,7 +90,7 @@ def run(recipe: Recipe) -> Observed:
 
     trainer.optimizer.register_step_pre_hook(note_used)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(network, "forward", traced)
+        patch.setattr(network, "forward", noted)
         for _ in trainer.run():
             pass
     observed.rows = list(rows)  # what tests look up later is no batch

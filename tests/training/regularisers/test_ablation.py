@@ -93,20 +93,16 @@ def test_every_run_goes_as_it_would_alone() -> None:
         assert result.history.snapshots == []
 
 
-def test_what_is_kept_is_the_evaluation_of_the_weights_that_came_back() -> None:
-    """A run that diverges leaves the others alone; of eight sequences known by heart, the best weights are not last."""
+def test_a_run_is_measured_by_the_weights_that_it_kept_and_the_others_go_on() -> None:
     wild = replace(RECIPE, steps=60, lr=100.0, optimizer="sgd", schedule="constant", clip=1e-3)
-    by_heart = replace(RECIPE, n_train=8, steps=300, lr=1e-2, schedule="constant", patience=3)
-    away, clipped = ended(Ablation(CONFIG, ablation_runs(wild, ["clip"]))).results()
-    baseline, stopped = ended(Ablation(CONFIG, ablation_runs(by_heart, ["patience"]))).results()
-    outcomes = [result.outcome for result in (away, clipped, baseline, stopped)]
-    assert outcomes == ["diverged", "finished", "finished", "stopped early"]
-    assert away.evaluation is not None
-    assert away.evaluation.step < len(away.history.loss)
-    evaluations = stopped.history.evaluations
-    assert stopped.evaluation == min(evaluations, key=lambda each: each.validation.loss) == evaluations[-4]
-    assert baseline.evaluation == baseline.history.evaluations[-1]
-    assert len(baseline.history.loss) == 300
+    baseline, clipped = ended(Ablation(CONFIG, ablation_runs(wild, ["clip"]))).results()
+    assert (baseline.outcome, clipped.outcome) == ("diverged", "finished")
+    assert baseline.evaluation is not None
+    assert baseline.evaluation.step < len(baseline.history.loss)
+    by_heart = replace(RECIPE, n_train=8, steps=200, lr=1e-2, schedule="constant", patience=2)
+    (stopped,) = ended(Ablation(CONFIG, ablation_runs(by_heart, ["patience"])[1:])).results()
+    assert stopped.outcome == "stopped early"
+    assert stopped.evaluation == stopped.history.evaluations[-3]
 
 
 def test_progress_rises_from_0_to_1_and_results_grow() -> None:

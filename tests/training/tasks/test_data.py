@@ -13,14 +13,12 @@ from playground.errors import RecipeError
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data, Examples, make_data
 from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE, MASK
-from playground.training.tasks.made_up import MadeUpTask
 from playground.training.tasks.task_list import MAX_TRAIN_TOKENS
 from playground.training.tasks.text_windows import clean, help_topics
-from tests.training.tasks.plain import plain_answers
+from tests.training.tasks.test_made_up import MADE_UP, plain_answers
 
 SMALL = {name: Recipe(task=name, length=10, n_train=400, n_validation=60) for name in TASKS}
 DATA = {name: make_data(recipe) for name, recipe in SMALL.items()}
-MADE_UP = {name: task for name, task in TASKS.items() if isinstance(task, MadeUpTask)}
 SEQ2SEQ = [name for name in TASKS if name.startswith("seq2seq")]
 
 

@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -160,3 +161,72 @@ def test_the_longest_sequences_can_be_drawn() -> None:
         train, _ = sequences(Recipe(task=task, length=256, n_train=20))
         assert 128 <= train.shape[1] <= 256
         assert math.prod(train.shape) > 0
+
+
+# --- answers
+
+
+PLAIN: dict[str, Callable[[list[int], int], list[int]]] = {
+    "copy": lambda row, _: list(row),
+    "reverse": lambda row, _: row[::-1],
+    "sort": lambda row, _: sorted(row),
+    "count": lambda row, _: [row.count(symbol) - 1 for symbol in row],
+    "brackets": lambda row, length: partners([symbol - 3 for symbol in row], length),
+    "seq2seq-copy": lambda row, _: list(row),
+    "seq2seq-reverse": lambda row, _: row[::-1],
+}
+
+
+def plain_answers(task: str, row: list[int], length: int) -> list[int]:
+    """The right answers to a row of ids, in a recipe of this length."""
+    return PLAIN[task](row, length)
+
+
+def partners(symbols: list[int], none: int) -> list[int]:
+    """Each bracket's partner by its definition: the innermost open one, if of its kind; else none."""
+    places, stack = [none] * len(symbols), list[int]()
+    for place, symbol in enumerate(symbols):
+        if symbol % 2 == 0:
+            stack.append(place)
+        elif stack and symbols[stack[-1]] == symbol - 1:
+            places[place] = stack[-1]
+            places[stack.pop()] = place
+    return places
+
+
+LONGEST = 200
+ROWS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=LONGEST), min_size=1, max_size=6)
+
+
+def answers_of(name: str, rows: list[list[int]]) -> list[list[int]]:
+    """The task's answers to rows of symbols, without the padding that they are given."""
+    task, width = MADE_UP[name], max(map(len, rows))
+    ids = torch.tensor([[symbol + task.first_id for symbol in row] + [0] * (width - len(row)) for row in rows])
+    before = ids.clone()
+    answers: Tensor = task.answers(ids, LONGEST)
+    assert torch.equal(ids, before)
+    assert answers.dtype == torch.int64
+    return [places[: len(row)] for row, places in zip(rows, answers.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("name", MADE_UP)
+@given(rows=ROWS)
+def test_answers_are_what_a_plain_program_says(name: str, rows: list[list[int]]) -> None:
+    first = MADE_UP[name].first_id
+    assert answers_of(name, rows) == [plain_answers(name, [symbol + first for symbol in row], LONGEST) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("word", "places"),
+    [
+        ("([])", [3, 2, 1, 0]),
+        ("(]", [None, None]),
+        ("([)]", [None, 3, None, 1]),  # ")" meets "[", finds no partner, and leaves "[" open
+        ("))((", [None] * 4),
+        ("(()", [None, 2, 1]),
+        (")()", [None, 2, 1]),
+    ],
+)
+def test_partners_by_hand(word: str, places: list[int | None]) -> None:
+    (answers,) = answers_of("brackets", [["()[]".index(symbol) for symbol in word]])
+    assert answers == [LONGEST if place is None else place for place in places]
