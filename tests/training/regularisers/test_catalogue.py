@@ -6,7 +6,7 @@ import pytest
 
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, reason_without_effect, without_regularisers
-from tests.training.regularisers.observed import BASE, COINS, CONFIG
+from tests.training.regularisers.test_switches import BASE, COINS, CONFIG
 from tests.training.tiny import train
 
 
