@@ -18,6 +18,8 @@ NOT_CHOICES: tuple[Any, ...] = ("", "banana", None, 0, True, float("nan"), [])
 NOT_SWITCHES: tuple[Any, ...] = (0, 1, "yes", None, float("nan"))
 NOT_NUMBERS: tuple[Any, ...] = ("0.1", None, True, float("nan"), float("inf"), float("-inf"), 10**400, [0.1])
 
+SWITCHES = [field.name for field in fields(ModelConfig) if isinstance(field.default, bool)]
+
 WRONG: dict[str, tuple[Any, ...]] = {
     "vocab_size": (*NOT_INTEGERS, -1, -(10**9)),
     "d_model": (*NOT_INTEGERS, 0, -12),
@@ -28,16 +30,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "n_segments": (*NOT_INTEGERS, -1),
     "dropout": (*NOT_NUMBERS, -0.1, 1, 1.0, 1.5),
     "norm_eps": (*NOT_NUMBERS, 0, 0.0, -1e-5, 1, 2.0),
-    "norm_placement": NOT_CHOICES,
-    "norm": NOT_CHOICES,
-    "activation": NOT_CHOICES,
-    "positions": NOT_CHOICES,
-    "head_merge": NOT_CHOICES,
-    "final_norm": NOT_SWITCHES,
-    "scale_embeddings": NOT_SWITCHES,
-    "embedding_norm": NOT_SWITCHES,
-    "fused_qkv": NOT_SWITCHES,
-    "residual": NOT_SWITCHES,
+    **dict.fromkeys(CHOICES, NOT_CHOICES),
+    **dict.fromkeys(SWITCHES, NOT_SWITCHES),
 }
 
 

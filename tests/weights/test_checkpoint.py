@@ -166,36 +166,29 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the weights' package, with an empty cache, and without a network."""
     monkeypatch.setattr(checkpoint, "MINILM_PACKAGE", "no_such_package")
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: None)
-    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", unreachable)
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", unreachable)
-
-
-def unreachable(*_: object, **__: object) -> None:
-    raise ConnectionError("no network")
-
-
-@pytest.mark.usefixtures("no_package")
-@pytest.mark.parametrize(("download", "message"), [("0", "this machine; `pip"), ("1", "could not be downloaded; `pip")])
-def test_absent_weights_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, download: str, message: str) -> None:
-    monkeypatch.setenv("PLAYGROUND_DOWNLOAD", download)
-    assert minilm_path() is None
-    with pytest.raises(PretrainedError, match=message):
-        load("minilm")
 
 
 @pytest.mark.usefixtures("no_package")
 @pytest.mark.parametrize(
-    ("error", "logged"), [(OSError("no network"), 0), (httpx2.ConnectTimeout("slow"), 0), (KeyError("x"), 1)]
+    ("download", "error", "logged", "message"),
+    [
+        ("0", KeyError("unasked"), 0, "this machine; `pip"),
+        ("1", OSError("no network"), 0, "could not be downloaded; `pip"),
+        ("1", httpx2.ConnectTimeout("slow"), 0, "could not be downloaded; `pip"),
+        ("1", KeyError("x"), 1, "could not be downloaded; `pip"),
+    ],
 )
-def test_a_download_that_fails_unexpectedly_is_logged(
-    error: Exception, logged: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_absent_weights_say_how_to_get_them_and_an_unexpected_failure_is_logged(
+    download: str, error: Exception, logged: int, message: str,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.delenv("PLAYGROUND_DOWNLOAD", raising=False)
+    monkeypatch.setenv("PLAYGROUND_DOWNLOAD", download)
     monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", fail)
-    with pytest.raises(PretrainedError, match="could not be downloaded"):
+    assert minilm_path() is None
+    with pytest.raises(PretrainedError, match=message):
         load("minilm")
     assert [record.exc_info is not None for record in caplog.records] == [True] * logged
 

@@ -15,7 +15,7 @@ from playground.training.tasks import TASKS, Data, Examples, make_data
 from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE, MASK
 from playground.training.tasks.task_list import MAX_TRAIN_TOKENS
 from playground.training.tasks.text_windows import clean, help_topics
-from tests.training.tasks.test_made_up import MADE_UP, plain_answers
+from tests.training.tasks.test_made_up import MADE_UP, PLAIN
 
 SMALL = {name: Recipe(task=name, length=10, n_train=400, n_validation=60) for name in TASKS}
 DATA = {name: make_data(recipe) for name, recipe in SMALL.items()}
@@ -68,7 +68,7 @@ def test_targets_are_the_answers_and_a_decoder_reads_what_it_has_said(name: str)
     for part in (DATA[name].train, DATA[name].validation):
         for row, ids in enumerate(part.ids.tolist()):
             source = [token for token in ids if token]
-            answer, padding = plain_answers(name, source, 10), len(ids) - len(source)
+            answer, padding = PLAIN[name](source, 10), len(ids) - len(source)
             if name in SEQ2SEQ:
                 assert part.decoder_ids[row].tolist() == [BOS_ID, *answer] + [0] * padding
                 assert part.decoder_mask[row].tolist() == [True] * (len(answer) + 1) + [False] * padding

@@ -166,7 +166,7 @@ def test_the_longest_sequences_can_be_drawn() -> None:
 # --- answers
 
 
-PLAIN: dict[str, Callable[[list[int], int], list[int]]] = {
+PLAIN: dict[str, Callable[[list[int], int], list[int]]] = {  # of a row of ids, in a recipe of this length
     "copy": lambda row, _: list(row),
     "reverse": lambda row, _: row[::-1],
     "sort": lambda row, _: sorted(row),
@@ -175,11 +175,6 @@ PLAIN: dict[str, Callable[[list[int], int], list[int]]] = {
     "seq2seq-copy": lambda row, _: list(row),
     "seq2seq-reverse": lambda row, _: row[::-1],
 }
-
-
-def plain_answers(task: str, row: list[int], length: int) -> list[int]:
-    """The right answers to a row of ids, in a recipe of this length."""
-    return PLAIN[task](row, length)
 
 
 def partners(symbols: list[int], none: int) -> list[int]:
@@ -213,7 +208,7 @@ def answers_of(name: str, rows: list[list[int]]) -> list[list[int]]:
 @given(rows=ROWS)
 def test_answers_are_what_a_plain_program_says(name: str, rows: list[list[int]]) -> None:
     first = MADE_UP[name].first_id
-    assert answers_of(name, rows) == [plain_answers(name, [symbol + first for symbol in row], LONGEST) for row in rows]
+    assert answers_of(name, rows) == [PLAIN[name]([symbol + first for symbol in row], LONGEST) for row in rows]
 
 
 @pytest.mark.parametrize(
