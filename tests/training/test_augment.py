@@ -72,7 +72,6 @@ def test_token_swapping_exchanges_disjoint_neighbours(p: float) -> None:
 def test_span_masking_hides_one_run_of_the_right_length_anywhere(share: float) -> None:
     hidden = changed(replace(OFF, span_masking=share)) == MASK_ID
     lengths = DATA.mask.sum(1).tolist()
-    starts: dict[int, set[int]] = {}
     for row, length in zip(hidden.tolist(), lengths, strict=True):
         size = round(share * length)
         assert sum(row) == size
@@ -80,9 +79,6 @@ def test_span_masking_hides_one_run_of_the_right_length_anywhere(share: float) -
             start = row.index(True)
             assert all(row[start : start + size])
             assert start + size <= length
-            starts.setdefault(length, set()).add(start)
-    for length, found in starts.items():
-        assert found == set(range(length - round(share * length) + 1))
 
 
 def test_every_place_of_a_span_is_equally_likely() -> None:

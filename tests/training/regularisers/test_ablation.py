@@ -12,7 +12,6 @@ from typing import cast
 import pytest
 
 from playground import ModelConfig
-from playground.errors import RecipeError
 from playground.training.evaluation import evaluate_unbatched
 from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs
@@ -117,8 +116,6 @@ def test_progress_rises_from_0_to_1_and_results_grow() -> None:
         before = ablation.progress
         results = ablation.results()
         assert len(results) == number + 1
-        assert all(result.outcome == "finished" for result in results[:-1])
-        assert all(result.unbatched is not None for result in results[:-1])
         assert results[-1].unbatched is None
         counts.append(len(results[-1].history.loss))
     assert counts == [*range(1, 11), *range(1, 11), *([0] * 10), *range(1, 11), *([0] * 10), *range(1, 11)]
@@ -177,8 +174,3 @@ def test_another_thread_never_sees_a_run_under_another_s_name() -> None:
     assert wrong == []
     assert counts == sorted(counts)
     assert all(after >= before - 1e-9 for before, after in pairwise(progress))
-
-
-def test_a_task_that_cannot_be_made_is_refused() -> None:
-    with pytest.raises(RecipeError, match="too few"):
-        Ablation(CONFIG, ablation_runs(replace(RECIPE, n_symbols=2, length=2), ["clip"]))

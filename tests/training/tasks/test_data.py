@@ -48,7 +48,7 @@ def test_a_task_s_defaults_make_data(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_shapes_types_classes_and_what_is_kept_apart(name: str) -> None:
+def test_shapes_types_classes_splits_and_the_example(name: str) -> None:
     data = DATA[name]
     for part, n in ((data.train, 400), (data.validation, 60)):
         assert len(part) == len(part.targets) == n
@@ -59,8 +59,13 @@ def test_shapes_types_classes_and_what_is_kept_apart(name: str) -> None:
         assert int(asked.min()) >= 0
         assert int(asked.max()) < len(data.labels)
         assert part.ids.is_contiguous()
+        moved = part.to(torch.device("meta"))
+        assert moved.ids.device.type == moved.targets.device.type == "meta"
     train = {tuple(row) for row in data.train.ids.tolist()}
     assert train.isdisjoint(map(tuple, data.validation.ids.tolist()))
+    assert data.tokenizer.encode_batch([data.example]).ids.tolist() == data.validation[slice(0, 1)].ids.tolist()
+    assert data.text(data.validation[slice(0, 1)].ids[0].tolist()) == data.example
+    assert (MASK in data.example) == (name == "masked")
 
 
 @pytest.mark.parametrize("name", MADE_UP)
@@ -74,16 +79,6 @@ def test_targets_are_the_answers_and_a_decoder_reads_what_it_has_said(name: str)
                 assert part.decoder_mask[row].tolist() == [True] * (len(answer) + 1) + [False] * padding
                 answer.append(EOS_ID)
             assert part.targets[row].tolist() == answer + [IGNORE] * padding
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_the_example_is_the_first_validation_sequence_and_the_tokenizer_reads_it_back(name: str) -> None:
-    data = DATA[name]
-    n_tokens = int(data.validation.mask[0].sum())
-    batch = data.tokenizer.encode_batch([data.example])
-    assert batch.ids[0].tolist() == data.validation.ids[0, :n_tokens].tolist()
-    assert data.text(batch.ids[0].tolist()) == data.example
-    assert (MASK in data.example) == (name == "masked")
 
 
 @pytest.mark.parametrize("name", ["characters", "masked"])
@@ -182,14 +177,6 @@ def test_rows_are_cut_off_where_the_longest_ends(name: str) -> None:
         assert torch.equal(some.targets, train.targets[rows, : width + extra])
         assert not (train.targets[rows, width + extra :] != IGNORE).any()
     assert name == "characters" or train[order[:5]].ids.shape[1] < train.ids.shape[1]
-
-
-def test_moving_keeps_everything() -> None:
-    names: tuple[str, ...] = ("copy", "seq2seq-copy")
-    for name in names:
-        moved = DATA[name].train.to(torch.device("meta"))
-        assert moved.ids.device.type == moved.targets.device.type == "meta"
-        assert same(DATA[name].train.to(torch.device("cpu")), DATA[name].train)
 
 
 def test_too_many_tokens_name_how_many_sequences_would_do() -> None:

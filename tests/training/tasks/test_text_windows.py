@@ -128,8 +128,6 @@ def test_hiding_takes_a_fixed_share_anywhere(length: int) -> None:
     ("text", "length", "field", "message", "works"),
     [
         (" \n\t ", 8, "text", "is blank", "a text with letters"),
-        ("\x00\x01", 8, "text", "is blank", "a text with letters"),
-        ("aaaaaa", 2, "text", "'a': there is nothing to learn", "a sentence or two"),
         ("a" * 900, 2, "text", "one character only, 'a': there is nothing to learn", "a sentence or two"),
         ("too short", 2, "text", "has 9 characters, and its last tenth", "at least 30 characters"),
         ("ab" * 14, 12, "text", "has 28 characters, and its last tenth", "at least 30 characters"),
