@@ -18,8 +18,8 @@ from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer
 from playground.weights import encoder_half, read_metadata, recognise
 from tests.test_oracles import FILES, read
-from tests.training.after.trained import CONFIG, RECIPE, load, trained, weights
-from tests.training.tiny import CPU, train
+from tests.training.after.trained import CONFIG, RECIPE, load, trained, trainer, weights
+from tests.training.tiny import CPU
 
 
 def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
@@ -103,7 +103,7 @@ def test_the_key_tells_networks_apart() -> None:
     changes: list[dict[str, Any]] = [{}, {"seed": 1}, {"steps": 5}, {"lr": 0.02}, {"task": "copy"}]
     assert len({trained(**change).key for change in changes}) == 5
     kept = trained()
-    assert kept.key == trained_network.from_trainer(train(RECIPE, CONFIG)).key
+    assert kept.key == trained_network.from_trainer(trainer()).key
     assert kept.key.startswith("trained-")
     assert kept.n_bytes == 2 * 4 * sum(parameter.numel() for parameter in kept.network.parameters())
     assert kept.initial_key == kept.key.replace("trained", "initial")
