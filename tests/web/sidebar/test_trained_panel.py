@@ -26,7 +26,7 @@ from playground.web.server.settings import Settings
 from playground.web.session import caches, memory_budget, trained_slot
 from playground.web.session.trained_slot import SLOT, TrainedSlot, recognised_settings
 from playground.web.sidebar import trained_panel
-from tests.training.after.test_trained_network import CONFIG, trained, trainer
+from tests.training.after.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
     PAGES,
     SESSION,
