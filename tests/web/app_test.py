@@ -113,6 +113,12 @@ def charts(app: AppTest) -> dict[str, Any]:
     return found
 
 
+def drawn_lines(app: AppTest) -> dict[str, Any]:
+    """What the browser draws a head's lines from; nothing where there are none."""
+    drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("head_lines")]
+    return dict(json.loads(drawings[0].json)) if drawings else {}
+
+
 def array(traces: list[dict[str, Any]], trace: int = 0, name: str = "z") -> NDArray[Any]:
     """One array of a chart, as it travels: base64, or a list."""
     value = traces[trace][name]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from playground.web.shared.experiment_status import cancelled_clause, ordinal, pending_sentence
+from playground.web.shared.experiment_status import ordinal, pending_sentence
 
 
 @pytest.mark.parametrize(
@@ -26,14 +26,6 @@ def test_what_is_said_while_there_is_nothing_to_show(
     job = SimpleNamespace(status=status, position=2, ended=ended)
     experiment: Any = SimpleNamespace(job=job, computation=computation, cancelling=False, disconnected=False)
     assert pending_sentence(experiment) == sentence
-
-
-@pytest.mark.parametrize(
-    ("disconnected", "clause"), [(False, "Cancelled"), (True, "The connection to your browser broke")]
-)
-def test_a_broken_connection_is_told_from_a_visitors_cancelling(disconnected: bool, clause: str) -> None:
-    experiment: Any = SimpleNamespace(disconnected=disconnected)
-    assert cancelled_clause(experiment).startswith(clause)
 
 
 def test_a_place_in_the_queue() -> None:

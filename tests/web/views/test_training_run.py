@@ -3,7 +3,6 @@
 import gc
 import re
 import weakref
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -152,13 +151,6 @@ def test_who_cancels_while_the_teacher_learns_is_told_that_nothing_is_kept() -> 
     press(app, "training_cancel")
     assert status_text(app) == "Cancelled before its own first step; it has no weights to keep."
     assert app.session_state[SLOT].trained is None
-
-
-def test_a_teacher_is_announced_with_its_own_steps() -> None:
-    training = training_run.TrainingRun(config(), recipe(distill=0.5))
-    next(training.run())
-    paused: Any = SimpleNamespace(computation=training, cancelling=False, job=SimpleNamespace(status="paused"))
-    assert "its teacher, twice as wide, learns first: step 1 of 5" in training_run.status_sentence(paused)
 
 
 # --- snapshots
