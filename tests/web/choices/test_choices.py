@@ -36,8 +36,7 @@ def test_a_link_sets_every_widget() -> None:
 @pytest.mark.parametrize(
     ("key", "text", "value", "is_told"),
     [
-        *(("n_layers", text, value, value != 12) for text, value in
-          [("12.0", 12), ("1_2", 6), ("1.2e1", 12), (" 12", 12), ("012", 12), ("１２", 6), ("+12", 6)]),
+        *(("n_layers", text, 12, False) for text in ("12.0", "1_2", "1.2e1", " 12", "012", "１２", "+12")),
         ("causal", "True", True, False),
         ("causal", "FALSE", False, False),
         ("causal", "1", False, True),

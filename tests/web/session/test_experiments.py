@@ -1,4 +1,4 @@
-"""A session's experiments: one at a time, in a thread that ends with them, found again, gone with the session."""
+"""A session's experiments: one at a time, each in a thread and with memory that end with it."""
 
 import gc
 import threading
@@ -6,18 +6,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from streamlit.runtime.caching import clear_session_resource_cache
-from streamlit.testing.v1 import AppTest
 
 from playground.errors import WeightsError
 from playground.jobs import JobStatus
 from playground.web.server.settings import Settings
 from playground.web.session import memory_budget
-from playground.web.session.experiments import EXPERIMENTS, Experiment, SessionExperiments
+from playground.web.session.experiments import Experiment, SessionExperiments
 from playground.web.session.memory_budget import MemoryReservation
 from playground.web.shared.experiment_status import pending_sentence
 from tests.waiting import job_threads, until
-from tests.web.app_test import SESSION, working
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
@@ -178,64 +175,6 @@ def test_a_reservation_is_replaced_by_the_result(used_memory: Callable[[], int])
     assert used_memory() == 20
     memory_budget.release(result)
     assert used_memory() == 0
-
-
-# --- in a session
-
-
-def script() -> None:
-    """A page that starts an experiment if it is given one, and follows it."""
-    import streamlit as st
-
-    from playground.web.session.experiments import session_experiments
-    from playground.web.shared import experiment_buttons
-
-    def view() -> None:
-        experiment = session_experiments().get("training")
-        st.text("nothing" if experiment is None else experiment.job.status)
-
-    if "create" in st.session_state:
-        session_experiments().start("training", st.session_state.pop("create"))
-    experiment_buttons.follow(view, "training")
-
-
-def open_tab() -> AppTest:
-    return working(AppTest.from_function(script, default_timeout=20).run())
-
-
-def shown_status(app: AppTest) -> str:
-    """What the page shows when it is drawn again."""
-    (text,) = working(app.run()).text
-    return str(text.value)
-
-
-def start_in_session(app: AppTest, count: Count) -> None:
-    app.session_state["create"] = creator(count)
-    working(app.run())
-    until(lambda: count.thread is not None)
-
-
-def test_a_page_finds_its_experiment_again() -> None:
-    app, count = open_tab(), Count(2, free=False)
-    assert shown_status(app) == "nothing"
-    start_in_session(app, count)
-    assert [shown_status(app), shown_status(open_tab())] == ["running", "running"]
-    count.gate.release(2)
-    until(lambda: not job_threads())
-    assert shown_status(app) == "finished"
-
-
-def test_a_broken_connection_ends_an_experiment_which_is_found_again() -> None:
-    app = open_tab()
-    for _ in range(2):  # who comes back starts another one
-        count = Count(10**9)
-        start_in_session(app, count)
-        assert shown_status(app) == "running"
-        clear_session_resource_cache(SESSION)  # as the server does when a tab is closed, or its connection broke
-        until(lambda: not job_threads())
-        assert count.done < 10**9
-        assert shown_status(app) == "cancelled"
-    assert app.session_state[EXPERIMENTS].get("training").disconnected
 
 
 def test_a_broken_connection_changes_nothing_of_what_has_ended() -> None:

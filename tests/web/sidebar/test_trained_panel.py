@@ -25,6 +25,7 @@ from tests.web.app_test import (
     sentences,
     values,
     widgets,
+    without_error,
     working,
 )
 from tests.web.choices.test_link import values_of_the_sidebar
@@ -41,7 +42,7 @@ def put(app: AppTest, one: TrainedNetwork) -> AppTest:
     return working(app.run())
 
 
-def opened(one: TrainedNetwork, page: str = "overview", *, example: bool = True, **query: str) -> AppTest:
+def opened(one: TrainedNetwork, page: str = "overview", *, example: bool = True, **query: object) -> AppTest:
     """A page that shows a network, on an example of its task or on the text that everybody starts with."""
     app = new_page(page, **({"text": one.example} if example else {}), **query, weights="trained here")
     return put(app, one)
@@ -147,9 +148,8 @@ def test_what_is_trained_after_it_was_chosen_by_hand_shows_at_the_next_look() ->
 
 def test_it_needs_no_trained_sentence_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "checkpoint_available", lambda: False)
-    app = opened(trained(), "attention")
-    assert not app.error
-    assert "tokenizer is not on this server" not in sentences(app)
+    app = without_error(opened(trained(), "attention"))
+    assert not sentences(app)
     assert "trained here: Reverse" in captions(app)
 
 

@@ -92,8 +92,8 @@ def test_attention_is_that_of_the_chosen_moment_and_head(task: str, attention: s
     assert "before training: random weights" in captions(app)
     pattern = first.patterns[attention or name][0, 1]
     if attention:
-        (group,) = (each for each in app.get("button_group") if each.key == "training_attention")
-        working(group.set_value(attention).run())  # type: ignore[attr-defined]
+        groups: list[Any] = [group for group in app.get("button_group") if group.key == "training_attention"]
+        working(groups[0].set_value(attention).run())
         pattern = np.where(np.tril(np.ones(pattern.shape, bool)), pattern, np.float32(np.nan))
     np.testing.assert_array_equal(array(charts(app)["training_pattern"]), pattern)
 
