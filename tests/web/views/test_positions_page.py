@@ -1,11 +1,14 @@
 """The Positions page, its numbers against ones computed here."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
+from playground.analysis.positions import addition, describe_swap, sum_with_numbers, swap_words
 from playground.model.positions import sinusoids, wavelengths
 from playground.text import characters
 from playground.weights import checkpoint
@@ -30,10 +33,6 @@ def page(**query: object) -> AppTest:
     return without_error(open_page("positions", **query))
 
 
-def small_encoder(positions: str = "sinusoidal") -> Encoder:
-    return Encoder(ModelConfig(**SMALL_CONFIG | {"positions": positions}), seed=0)
-
-
 def test_a_learned_table_is_drawn_and_told_from_a_random_one() -> None:
     encoder, _ = checkpoint.load("minilm")
     table = encoder.embed.position_vectors(128).numpy()
@@ -46,7 +45,12 @@ def test_a_learned_table_is_drawn_and_told_from_a_random_one() -> None:
     assert "**This table is learned.**" in words(app)
     assert "random" not in words(app)
     app = page(**SMALL | {"positions": "learned"})
-    drawn = small_encoder("learned").embed.position_vectors(128).detach().numpy()
+    drawn = (
+        Encoder(ModelConfig(**SMALL_CONFIG | {"positions": "learned"}), seed=0)
+        .embed.position_vectors(128)
+        .detach()
+        .numpy()
+    )
     np.testing.assert_array_equal(array(charts(app)["position_table"]), drawn)
     assert "random: nothing is trained yet" in words(app)
 
@@ -61,35 +65,28 @@ def test_sinusoids_are_drawn_at_the_sidebars_width(positions: str, d_model: int)
     assert (f"about {8**0.5:.3g}." in captions(app)) is (d_model == 16)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
-def test_two_words_are_swapped_with_positions_and_without(positions: str) -> None:
-    ids, order = characters().encode_batch(["abcdef"]).ids, [0, 4, 2, 3, 1, 5]
-    encoder = small_encoder(positions)
-    if positions == "none":
-        weights = encoder.state_dict()
-        encoder = small_encoder("sinusoidal")
-        encoder.load_state_dict(weights)
-    with torch.inference_mode():
-        before, after = encoder(ids)[0], encoder(ids[:, order])[0]
-    expected = (before - after[order]).abs().amax(dim=-1).numpy()
-    app = page(**SMALL | {"positions": positions}, text="abcdef", positions_first="1", positions_second="4")
-    bars = charts(app)["swap_differences"]
-    np.testing.assert_allclose(array(bars, 0, "y"), expected, atol=2e-6)
-    assert array(bars, 1, "y").max() <= 1e-5
-    assert list(array(bars, 0, "x")) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
-    assert "**Without positions the order is lost**" in captions(app)
-    assert f"With positions, outputs change by up to {expected.max():.2g}" in captions(app)
-
-
 @pytest.mark.parametrize(
-    ("changes", "reason"),
-    [({"causal": "true"}, "the causal mask shows"), ({"head_merge": "reshape"}, "the reshape merge mixes")],
+    ("changes", "told"),
+    [
+        ({"positions": "sinusoidal"}, "the order is lost"),
+        ({"positions": "learned"}, "the order is lost"),
+        ({"positions": "none"}, "the order is lost"),
+        ({"causal": True}, "the causal mask shows"),
+        ({"head_merge": "reshape"}, "the reshape merge mixes"),
+    ],
+    ids=str,
 )
-def test_what_else_tells_the_order_is_named(changes: dict[str, str], reason: str) -> None:
-    app = page(**SMALL | changes, text="abcdef")
-    assert array(charts(app)["swap_differences"], 1, "y").max() > 1e-3
-    assert "**Even without positions, outputs change**" in captions(app)
-    assert reason in captions(app)
+def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any], told: str) -> None:
+    app = page(**SMALL | changes, text="abcdef", positions_first=1, positions_second=4)
+    causal, kinds = changes.get("causal", False), {key: value for key, value in changes.items() if key != "causal"}
+    encoder = Encoder(ModelConfig(**SMALL_CONFIG | kinds), seed=0)
+    swap = swap_words(encoder, characters().encode_batch(["abcdef"]), 0, 1, 4, causal=causal)
+    bars = charts(app)["swap_differences"]
+    for i, expected in enumerate((swap.placed, swap.bare)):
+        np.testing.assert_allclose(array(bars, i, "y"), expected, atol=2e-6)
+    assert list(array(bars, 0, "x")) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
+    assert describe_swap(encoder.config, swap, causal=causal) in captions(app)
+    assert told in captions(app)
 
 
 def test_sliders_choose_the_words_to_swap_if_there_are_two() -> None:
@@ -109,15 +106,13 @@ def test_sliders_choose_the_words_to_swap_if_there_are_two() -> None:
 def test_what_is_added_is_measured(scaled: str, factor: int) -> None:
     tokens, rows = small_trace("abcd")["embed.tokens"][0].numpy() * factor, sinusoids(4, 16).numpy()
     app = page(**SMALL, scale_embeddings=scaled, text="abcd", positions_view="this sentence")
-    bars = charts(app)["addition_lengths"]
-    for trace_index, vectors in enumerate((tokens, rows, tokens + rows)):
-        np.testing.assert_allclose(array(bars, trace_index, "y"), np.linalg.norm(vectors, axis=1), rtol=1e-5)
-    relative = np.linalg.norm(rows, axis=1) / np.linalg.norm(tokens, axis=1)
-    assert f"{relative.min():.3g} to {relative.max():.3g} times as long" in captions(app)
+    bars, expected = charts(app)["addition_lengths"], addition(tokens, rows)
+    for i, name in enumerate(("token", "position", "sum")):
+        np.testing.assert_allclose(array(bars, i, "y"), expected[name], rtol=1e-5)
+    assert f"{expected['relative'].min():.3g} to {expected['relative'].max():.3g} times as long" in captions(app)
     assert ("multiplied by √16 = 4" in captions(app)) is (scaled == "true")
     assert "the vector of segment 0 is added and a norm rescales the sum" in captions(app)
-    result = f"{tokens[1, 0]:.4g} + {rows[1, 0]:.4g} = {tokens[1, 0] + rows[1, 0]:.4g}"
-    assert formulas(app)[1] == rf"x_{{1,\,0}} = {result}"
+    assert formulas(app)[1] == sum_with_numbers(tokens, rows, 1)
 
 
 def test_chosen_dimensions_are_curves_with_their_wavelengths() -> None:
