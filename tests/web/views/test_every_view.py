@@ -153,14 +153,6 @@ def test_a_layer_stays_within_a_model_that_shrinks(page: str, key: str) -> None:
     assert values(without_error(choose(app, n_layers=2)), key) == {key: last}
 
 
-@pytest.mark.parametrize("page", [*VIEWS][:-1])
-@pytest.mark.parametrize("text", ["", "  \n \n"])
-def test_without_a_sentence_a_page_asks_for_one(text: str, page: str) -> None:
-    app = without_error(open_page(page, text=text))
-    assert len(app.info) == 1
-    assert not charts(app)
-
-
 REFUSED: dict[str, dict[str, object]] = {
     **{page: {"n_layers": 96, "d_model": 4096, "n_heads": 32} for page in [*VIEWS][:-1]},
     "encoder_decoder": {"d_model": 1024, "n_heads": 16, "d_ff": 4096, "n_layers": 6},

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground import ModelConfig, count_parameters
+from playground.analysis.gradient_reading import chain_formula, chain_numbers
 from playground.analysis.gradient_variants import VARIANTS, common_config, compare
 from playground.analysis.gradients import Flow
 from playground.presets import PRESETS
@@ -122,12 +123,10 @@ def test_every_part_has_its_gradients_and_the_streams_multiply_up() -> None:
         if part in {"attention", "feed-forward", "norms"}:
             assert all((norms < whole[name]).all() for name, norms in drawn.items())
         assert f"Gradient norms of the {part}." in captions(app)
-    for name, norms in drawn.items():
-        formula, numbers = map(str, app.table[1].value.loc[f"**{name}**"])
-        assert "f'" in formula
-        factor, ratio = re.fullmatch(r"\$([\d.]+)\^\{3\} = ([\d.]+)\$", numbers).groups()  # type: ignore[union-attr]
-        assert float(factor) ** 3 == pytest.approx(float(ratio), rel=2e-2)
-        assert float(ratio) == pytest.approx(norms[0] / norms[-1], rel=1e-2)
+    compared = flows(CONFIG, characters().encode_batch(["abcd"]).ids[0], 3)
+    for variant in VARIANTS:
+        shown = tuple(map(str, app.table[1].value.loc[f"**{variant.name}**"]))
+        assert shown == tuple(f"${each}$" for each in (chain_formula(variant), chain_numbers(compared[variant.name])))
 
 
 def test_the_sweep_ends_where_the_page_stands_and_sliders_change_it() -> None:

@@ -114,11 +114,6 @@ def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
     assert "5 tokens ·" in captions(app)
 
 
-def test_the_page_needs_no_sentence() -> None:
-    app = without_error(open_page("tutorials", text=""))
-    assert charts(app).keys() == {"tutorials_matrix", "tutorials_where"}
-
-
 def test_a_wrong_link_is_told() -> None:
     app = without_error(open_page("tutorials", tutorials_letter="Z", tutorials_against=""))
     assert "tutorials_letter" in sentences(app)
