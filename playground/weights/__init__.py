@@ -12,7 +12,7 @@ from playground.weights.files import (
 )
 from playground.weights.load import load_weights
 from playground.weights.names import encoder_half
-from playground.weights.recognise import RecognisedWeights, recognise
+from playground.weights.recognise import RecognisedWeights, recognise, recognise_tensors
 from playground.weights.schemes import SCHEMES, Scheme
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "read_metadata",
     "read_tensors",
     "recognise",
+    "recognise_tensors",
 ]
