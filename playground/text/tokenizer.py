@@ -74,7 +74,7 @@ class LibraryTokenizer(Tokenizer):
     def id_to_token(self, token_id: int) -> str:
         """Return the readable piece with this id; raises IndexError outside the vocabulary."""
         self._check_id(token_id)
-        return self._show(self._backend.id_to_token(token_id))
+        return self._show(str(self._backend.id_to_token(token_id)))
 
     def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
         """Encode one sentence; the special tokens join after the cut, so that it can't take them away."""

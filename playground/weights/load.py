@@ -10,7 +10,7 @@ from playground.config import ModelConfig
 from playground.errors import WeightsError
 from playground.model import Encoder, EncoderDecoder
 from playground.weights.names import encoder_prefix, names_of_file, respelled
-from playground.weights.position_table import kind_of_positions
+from playground.weights.saved_positions import kind_of_positions
 from playground.weights.schemes import SCHEMES, Names, Scheme
 
 

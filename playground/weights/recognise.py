@@ -12,7 +12,7 @@ from playground.config import ModelConfig, nearest_divisors
 from playground.errors import ConfigError, WeightsError
 from playground.presets import PRESETS
 from playground.weights.names import Shape, encoder_prefix, encoder_shapes, names_of_file, respelled, scheme_of
-from playground.weights.position_table import kind_of_positions
+from playground.weights.saved_positions import kind_of_positions
 from playground.weights.schemes import SCHEMES, Names
 
 MAX_COMPUTED_POSITIONS = 5_000

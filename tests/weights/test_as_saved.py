@@ -10,7 +10,7 @@ from playground import Encoder, EncoderDecoder
 from playground.errors import WeightsError
 from playground.model.positions import sinusoids
 from playground.weights import build_encoder, load_weights, read_tensors, recognise_tensors
-from playground.weights.position_table import kind_of_positions
+from playground.weights.saved_positions import kind_of_positions
 from tests.weights.as_saved import (
     FOLDER,
     NAMES,
@@ -75,9 +75,9 @@ def test_a_file_is_recognised_and_its_encoder_is_the_one_that_was_saved(name: st
 def test_an_encoder_alone_leaves_a_models_embeddings_as_they_are(name: str) -> None:
     state = read(name)
     model = Encoder(replace(state.config, vocab_size=VOCABULARY), seed=3)
-    before = model.embed.tokens.weight.clone()
+    before = model.state_dict()["embed.tokens.weight"].clone()
     load_weights(model, state.tensors, state.tutorial)
-    assert torch.equal(model.embed.tokens.weight, before)
+    assert torch.equal(model.state_dict()["embed.tokens.weight"], before)
     assert largest_difference(compute(model, state)[0], state.arrays["output"]) <= ON_OUTPUTS
 
 
@@ -158,7 +158,7 @@ def test_a_table_that_was_trained_becomes_learned_positions(name: str) -> None:
     assert (found.settings["positions"], found.settings["max_len"]) == ("learned", 6)
     assert "positions" not in found.open_settings
     encoder = build_encoder(tensors, found, found.config(n_heads=4))
-    assert torch.equal(encoder.embed.positions.weight, trained[0])
+    assert torch.equal(encoder.state_dict()["embed.positions.weight"], trained[0])
     with pytest.raises(WeightsError, match="is no table of sines and cosines; a model with positions='learned' takes"):
         load_weights(load(name), tensors, state.tutorial)
 

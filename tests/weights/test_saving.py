@@ -29,7 +29,7 @@ def module_of(tensors: dict[str, Tensor]) -> nn.Module:
 def variables_of(name: str) -> dict[str, Any]:
     """What a follower of the tutorial has in a notebook."""
     module = module_of(read(name).tensors)
-    return {
+    variables: dict[str, dict[str, Any]] = {
         "a_whole": dict(module.named_children()),
         "a_encoder": {"encoder": module},
         "b_block": {"block": module},
@@ -37,7 +37,8 @@ def variables_of(name: str) -> dict[str, Any]:
         "d_model": {"model": module},
         "d_encoder": {"model": SimpleNamespace(encoder=module)},
         "e_transformer": {"transformer": module},
-    }[name]
+    }
+    return variables[name]
 
 
 OBJECTS = ["a_whole", "a_encoder", "b_block", "c_encoder", "d_model", "d_encoder", "e_transformer"]
