@@ -16,16 +16,16 @@ parts = {{"embedding": embedding, "pos_encoding": pos_encoding, "encoder": encod
 save_file(ModuleDict(parts).state_dict(), "tutorial-a.safetensors")"""
 
 _CELLS = {
-    ("tutorial-a", "embedding, positions and encoder"): _ALL_OF_A,
-    ("tutorial-a", "the encoder alone"): _save("encoder", "tutorial-a"),
-    ("tutorial-b", "one block"): _save("block", "tutorial-b"),
-    ("tutorial-c", "the encoder"): _save("encoder", "tutorial-c"),
-    ("tutorial-d", "the whole model"): _save("model", "tutorial-d"),
-    ("tutorial-d", "the encoder alone"): _save("model.encoder", "tutorial-d"),
-    ("tutorial-e", "the whole Transformer"): _save("transformer", "tutorial-e"),
+    ("Embedding, positions and encoder", "tutorial-a"): _ALL_OF_A,
+    ("Encoder alone", "tutorial-a"): _save("encoder", "tutorial-a"),
+    ("One block", "tutorial-b"): _save("block", "tutorial-b"),
+    ("Encoder", "tutorial-c"): _save("encoder", "tutorial-c"),
+    ("Whole model", "tutorial-d"): _save("model", "tutorial-d"),
+    ("Encoder alone", "tutorial-d"): _save("model.encoder", "tutorial-d"),
+    ("Whole Transformer", "tutorial-e"): _save("transformer", "tutorial-e"),
 }
 
-SAVING_CELLS = {f"{PRESETS[tutorial].title} · {part}": cell for (tutorial, part), cell in _CELLS.items()} | {
+SAVING_CELLS = {f"{part} · {PRESETS[tutorial].title}": cell for (part, tutorial), cell in _CELLS.items()} | {
     "Another encoder (torch.nn, BERT, …)": _save("model", "model")
 }
 """Python to copy, by what it saves; the variables are called as the tutorials' parts are."""

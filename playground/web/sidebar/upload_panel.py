@@ -84,7 +84,10 @@ def files_on_server() -> dict[str, Path]:
 
 def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
     """Sentences on the file, and on what a reader of the charts has to know."""
-    scheme, not_in_file = upload.recognised.scheme, ", ".join(upload.recognised.open_settings)
+    scheme, settled = upload.recognised.scheme, upload.recognised.settings
+    # A table of positions settles how long it is, and tells how it was computed, which may still be changed.
+    told = {"positions"} if "max_len" in settled else set()
+    not_in_file = ", ".join(key for key in upload.recognised.open_settings if key not in told)
     names = _SCHEMES.get(scheme, f"the names of tutorial {scheme[-1].upper()}")
     n = sum(tensor.numel() for tensor in upload.tensors.values())
     remarks = [
@@ -93,12 +96,14 @@ def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
     ]
     if scheme == "tutorial-e":
         remarks.append("The encoder half is what these pages run.")
-    if not upload.recognised.settings["vocab_size"]:
+    if not settled["vocab_size"]:
         added = "without positions" if setup["positions"] == "none" else f"with {setup['positions']} positions added"
         remarks.append(
             "It has no token table, so your model reads vectors and no words. Here it reads random vectors: one for "
             f"each token, drawn from seed {setup['seed']}, {added}."
         )
+    if scheme.startswith("tutorial") and settled.get("positions") == "learned":
+        remarks.append("Its position table is no table of sines and cosines: it is used as learned positions.")
     if upload.not_finite:
         remarks.append(f":orange-badge[not finite] {upload.not_finite} holds NaN or an infinite number.")
     return remarks

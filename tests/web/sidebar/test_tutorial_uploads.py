@@ -65,6 +65,7 @@ def test_a_trained_table_of_positions_is_locked_as_learned(passes: list[tuple[En
     app = choose(upload(open_page(weights="mine", text="a b c", tokenizer="word"), save(tensors)), n_heads=4)
     assert values(app, "positions", "max_len") == {"positions": "learned", "max_len": 6}
     assert {"positions", "max_len"} <= locked(app)
+    assert "it is used as learned positions" in captions(app)
     assert torch.equal(passes[-1][0].state_dict()["embed.positions.weight"], tensors[table][0])
 
 
