@@ -65,7 +65,7 @@ def draw() -> Callable[[], None]:
             if setup.trained_network is None:
                 widgets.draw("tokenizer", disabled="tokenizer" in locked or bool(setup.own_tokenizer))
             if setup.trained_network is None and setup["tokenizer"] == "bpe":
-                widgets.draw("vocab_size", step=100)
+                widgets.draw("vocab_size", step=100, disabled=bool(setup.own_tokenizer))
             for key in ("max_len", "causal"):
                 widgets.draw(key, disabled=key in locked)
             correct_address("shared", params.SHARED)

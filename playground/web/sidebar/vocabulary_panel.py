@@ -3,6 +3,7 @@
 import streamlit as st
 
 from playground.text import VocabularyTokenizer
+from playground.text.vocabulary_file import MAX_VOCABULARY_BYTES
 from playground.text.wording import quote_text
 from playground.web.choices.setup import Setup
 from playground.web.session.uploaded_vocabulary import (
@@ -40,6 +41,9 @@ with open("vocabulary.json", "w", encoding="utf-8") as file:
 
 _LISTED = 8
 """Words that an example has, and that a sentence names, at most."""
+
+_LONGEST = 40
+"""Characters of a word in an example."""
 
 
 def draw(setup: Setup) -> None:
@@ -82,6 +86,7 @@ def _draw_vocabulary(setup: Setup) -> None:
         type=["txt", "json"],
         key=uploads.uploader_key(UPLOADER),
         on_change=_open_vocabulary,
+        max_upload_size=MAX_VOCABULARY_BYTES // 2**20,
         help="The first line is the word with id 0. JSON gives each word its id. At most 2 MB, kept in your session.",
     )
     if PROBLEM in st.session_state:
@@ -117,16 +122,18 @@ def _describe(vocabulary: UploadedVocabulary, setup: Setup) -> list[str]:
         if different:
             listed = " ".join(map(quote_token, different[:_LISTED])) + " …" * (len(different) > _LISTED)
             remarks.append(
-                f":orange-badge[unknown] It lacks {len(words)} of this sentence's {len(batch.tokens[row])} words. They "
-                f"are read as {quote_token(tokenizer.unknown)}: {listed}"
+                f":orange-badge[unknown] It lacks {len(words)} of this sentence's {len(batch.tokens[row])} tokens. "
+                f"They are read as {quote_token(tokenizer.unknown)}: {listed}"
             )
     return remarks
 
 
 def _example(tokenizer: VocabularyTokenizer) -> str:
-    """The first words that are no special tokens, as a text."""
-    words = [word for word in tokenizer.ids if word.isprintable() and word.strip() and word[0] not in "[<"]
-    return ("" if tokenizer.of_characters else " ").join(words[:_LISTED])
+    """The first words that are short and no special tokens, as a text."""
+    if tokenizer.of_characters:
+        return "".join(word for word in tokenizer.ids if len(word) == 1 and word.isprintable())[:_LISTED].strip()
+    words = [word for word in tokenizer.ids if word.isprintable() and word.split() == [word] and word[0] not in "[<"]
+    return " ".join([word for word in words if len(word) <= _LONGEST][:_LISTED])
 
 
 def _keep_reading() -> None:

@@ -76,7 +76,7 @@ def test_unknown_words_are_marked_and_named(passes: list[tuple[Encoder, Run]]) -
     assert run.tokens == ("the", "<unk>", "sat")
     assert ids_of(run, encoder) == [7, 1, 9]
     assert (
-        ":orange-badge[unknown] It lacks 1 of this sentence's 3 words. They are read as `<unk>`: `zebra`"
+        ":orange-badge[unknown] It lacks 1 of this sentence's 3 tokens. They are read as `<unk>`: `zebra`"
         in captions(app)
     )
     assert "badge[unknown]" not in captions(choose(app, sentence=2))
@@ -89,6 +89,22 @@ def test_a_word_that_can_not_be_read_ends_no_page_in_an_exception(page: str) -> 
         assert "Your vocabulary lacks “zebra” and “!”, and it has no [UNK]" in sentences(app)
         press(app, vocabulary_panel.EXAMPLE)
         assert values(app, "text") == {"text": "the cat sat"}
+        assert not app.error
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "example"),
+    [
+        ([" ", "a", "b", "\n", "<unk>"], "ab"),
+        (["[PAD]", "the", "x" * 5_000, "new york", "cat", "\u2028"], "the cat"),
+        (["<pad>", "[UNK]"], None),
+    ],
+)
+def test_an_example_is_made_of_words_that_can_be_typed(vocabulary: list[str], example: str | None) -> None:
+    app = open_vocabulary(open_words(), json.dumps(vocabulary).encode(), "words.json")
+    assert app.button(key=vocabulary_panel.EXAMPLE).disabled == (example is None)
+    if example is not None:
+        assert values(press(app, vocabulary_panel.EXAMPLE), "text") == {"text": example}
         assert not app.error
 
 
