@@ -11,8 +11,9 @@ from safetensors.torch import save
 
 from playground import Encoder
 from playground.runs.encoder_run import Run
+from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
 from playground.web.choices.link import model_config, settle
-from playground.web.choices.params import ARCHITECTURE, LOCKED, SIZES
+from playground.web.choices.params import LOCKED
 from playground.weights import recognise
 from tests.test_oracles import FILES, ON_ATTENTION, ON_OUTPUTS, assert_close, read
 from tests.web.app_test import (
