@@ -30,7 +30,7 @@ from tests.web.app_test import (
     working,
 )
 from tests.web.choices.test_link import values_of_the_sidebar
-from tests.web.sidebar.test_upload_panel import upload
+from tests.web.sidebar.own_files import upload
 
 KINDS = ("reverse", "characters", "seq2seq-reverse")
 
