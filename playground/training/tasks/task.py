@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from playground.text import Tokenizer
-from playground.training.tasks.examples import Examples
+from playground.text import Tokenizer, word_level_tokenizer
+from playground.training.tasks.examples import Examples, commonest_answer_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +61,22 @@ class Task(ABC):
     @abstractmethod
     def make_data(self, recipe: DataRecipe) -> "Data":
         """The recipe's data; RecipeError where there can be none."""
+
+    def build_data(
+        self,
+        vocabulary: tuple[str, ...],
+        train: Examples,
+        validation: Examples,
+        *,
+        example: str,
+        labels: tuple[str, ...] | None = None,
+        baseline: float | None = None,
+    ) -> "Data":
+        """`Data` of this task; without labels classes are tokens, and without a baseline its rule is one answer."""
+        tokenizer = word_level_tokenizer(vocabulary, blanks_between=not self.reads_text)
+        labels = tuple(map(tokenizer.id_to_token, range(len(vocabulary)))) if labels is None else labels
+        baseline = commonest_answer_share(train, validation) if baseline is None else baseline
+        return Data(self, tokenizer, vocabulary, labels, train, validation, baseline, example)
 
     @property
     def unused_fields(self) -> dict[str, str]:
