@@ -12,10 +12,9 @@ from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.runs.budget import check_budget, check_pair_budget
-from playground.training.architecture import teacher_config
 from playground.training.evaluation import N_EVALUATIONS
 from playground.training.losses import cross_entropy
-from playground.training.network import Tagger
+from playground.training.network import Tagger, teacher_config
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 

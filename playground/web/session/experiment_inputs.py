@@ -6,9 +6,8 @@ from typing import Any
 import streamlit as st
 
 from playground.config import ModelConfig
-from playground.training.architecture import teacher_config
 from playground.training.cost import Speed, measure_speed
-from playground.training.network import count_network
+from playground.training.network import count_network, teacher_config
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data, make_data
 from playground.training.tasks.task import DataRecipe

@@ -6,7 +6,7 @@ import pytest
 
 from playground.errors import RecipeError
 from playground.presets import PRESETS
-from playground.training.architecture import architecture
+from playground.training.network import architecture
 from playground.training.regularisers.ablation import Ablation, ablation_runs
 from playground.training.regularisers.ablation_recipe import PLENTY, SIZES, ablation_recipe
 from playground.training.regularisers.catalogue import without_regularisers

@@ -7,7 +7,7 @@ from typing import Any
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
-from playground.training.architecture import architecture
+from playground.training.network import architecture
 from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs
 from playground.training.regularisers.ablation_recipe import SIZES, ablation_recipe
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
