@@ -48,16 +48,6 @@ class Regulariser:
         """Whether a transformer has it unless it is taken away: masks and norms."""
         return self.usual is True
 
-    def strength(self, recipe: Recipe) -> Any:
-        """What the recipe sets it to; 0 or False where the recipe has it not."""
-        return getattr(recipe, self.field)
-
-    def switch(self, recipe: Recipe, on: bool, strength: Any = None) -> Recipe:
-        """The recipe with it, at this or its usual strength, or without it; nothing else changes."""
-        off, wanted = type(self.usual)(0), self.usual if strength is None else strength
-        change: dict[str, Any] = {self.field: wanted if on else off}
-        return replace(recipe, **change)
-
 
 _ALL = (
     Regulariser(
@@ -146,7 +136,7 @@ REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for re
 
 def without_regularisers(recipe: Recipe) -> Recipe:
     """The recipe with nothing but what a transformer has by nature: masks and norms."""
-    changes: dict[str, Any] = {each.field: type(each.usual)(each.on_by_default) for each in REGULARISERS.values()}
+    changes: dict[str, Any] = {field: getattr(Recipe, field) for field in REGULARISERS}
     return replace(recipe, **changes)
 
 

@@ -7,8 +7,7 @@ import pytest
 from playground.errors import RecipeError
 from playground.presets import PRESETS
 from playground.training.network import architecture
-from playground.training.regularisers.ablation import Ablation, ablation_runs
-from playground.training.regularisers.ablation_recipe import PLENTY, SIZES, ablation_recipe
+from playground.training.regularisers.ablation import PLENTY, SIZES, Ablation, ablation_recipe, ablation_runs
 from playground.training.regularisers.catalogue import without_regularisers
 from playground.training.tasks import TASKS, make_data
 

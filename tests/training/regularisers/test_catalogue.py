@@ -17,6 +17,7 @@ from playground.training.augment import augment
 from playground.training.evaluation import evaluate, evaluate_unbatched, scores
 from playground.training.network import architecture, build_network, teacher_config
 from playground.training.recipe import Recipe
+from playground.training.regularisers.ablation import ablation_runs
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, reason_without_effect, without_regularisers
 from playground.training.seeding import generator
 from playground.training.tasks import Examples, make_data
@@ -138,14 +139,11 @@ cached_run = cache(run)
 def test_a_switch_changes_one_field(switch: str) -> None:
     regulariser = REGULARISERS[switch]
     for recipe in (Recipe(), replace(Recipe(), clip=2.0, dropout_residual=0.5, mask_padding=False, patience=9)):
-        for on in (True, False):
-            turned = regulariser.switch(recipe, on)
-            assert bool(regulariser.strength(turned)) == on
-            assert replace(turned, **{switch: getattr(recipe, switch)}) == recipe
-            assert type(getattr(turned, switch)) is type(getattr(Recipe(), switch))
-    if not regulariser.on_by_default:
-        strength = type(regulariser.usual)(3) / 4 if isinstance(regulariser.usual, float) else 3
-        assert regulariser.strength(regulariser.switch(Recipe(), True, strength)) == strength
+        plain, turned = (run.recipe for run in ablation_runs(recipe, [switch]))
+        wanted = False if regulariser.on_by_default else getattr(recipe, switch) or regulariser.usual
+        assert getattr(turned, switch) == wanted
+        assert replace(turned, **{switch: getattr(plain, switch)}) == plain
+        assert type(getattr(turned, switch)) is type(getattr(Recipe(), switch))
 
 
 def test_every_switch_of_a_recipe_is_there_in_the_order_of_the_ten() -> None:
@@ -389,8 +387,9 @@ def test_what_cannot_matter_is_named_and_does_not() -> None:
         short = replace(recipe, steps=3)
         config = replace(CONFIG, norm=norm)  # type: ignore[arg-type]
         losses = []
-        for one in (REGULARISERS[switch].switch(short, on) for on in (True, False)):
-            trainer = Trainer(config, one)
+        usual = REGULARISERS[switch].usual
+        for strength in (usual, type(usual)(0)):
+            trainer = Trainer(config, replace(short, **{switch: strength}))  # type: ignore[arg-type]
             for _ in trainer.run():
                 pass
             losses.append(trainer.history.loss)

@@ -16,10 +16,20 @@ from streamlit.testing.v1 import AppTest
 from playground.presets import PRESETS
 from playground.training.cost import Speed
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import Ablation, AblationResult, ablation_runs
-from playground.training.regularisers.ablation_recipe import SIZES, Amount, ablation_recipe
-from playground.training.regularisers.ablation_summary import summarise_ablation
-from playground.training.regularisers.ablation_table import COLUMNS, ablation_table, compare_to_baseline
+from playground.training.regularisers.ablation import (
+    SIZES,
+    Ablation,
+    AblationResult,
+    Amount,
+    ablation_recipe,
+    ablation_runs,
+)
+from playground.training.regularisers.ablation_report import (
+    COLUMNS,
+    ablation_table,
+    compare_to_baseline,
+    summarise_ablation,
+)
 from playground.training.regularisers.catalogue import REGULARISERS, TEN
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Trainer

@@ -12,8 +12,7 @@ from playground.errors import PlaygroundError
 from playground.figures import ablation as figures
 from playground.figures.ablation import LINES, Curve, Measured
 from playground.training.regularisers.ablation import AblationResult, AblationRun
-from playground.training.regularisers.ablation_summary import summarise_ablation
-from playground.training.regularisers.ablation_table import COLUMNS, ablation_table
+from playground.training.regularisers.ablation_report import COLUMNS, ablation_table, summarise_ablation
 from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.components.curves import draw_curves
