@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from playground.text import Tokenizer, word_level_tokenizer
 from playground.training.tasks.examples import Examples, commonest_answer_share
@@ -17,15 +17,15 @@ class DataRecipe:
     """What has to be learnt: a name of `tasks.TASKS`."""
     text: str = ""
     """The text to learn from, where the task is about text; empty: Python's help topics."""
-    length: int = 12
+    length: Annotated[int, (2, 256)] = 12
     """Symbols in the longest sequence; for text, in every window."""
-    n_symbols: int = 10
+    n_symbols: Annotated[int, (2, 26)] = 10
     """Different symbols in made-up sequences."""
-    n_train: int = 4096
+    n_train: Annotated[int, (1, 100_000)] = 4096
     """Sequences to learn from."""
-    n_validation: int = 128
+    n_validation: Annotated[int, (1, 4_096)] = 128
     """Sequences that are never learnt from, to measure on."""
-    seed: int = 0
+    seed: Annotated[int, (0, 2**31 - 1)] = 0
     """Of the data, the initial weights, the order of batches, and every regulariser's draws."""
 
 
