@@ -1,14 +1,17 @@
 """Everything that a training run depends on, beside the architecture."""
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, get_args, get_origin
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
+from playground.config import check_fields
 from playground.errors import RecipeError
 from playground.training.tasks import TASKS
 from playground.training.tasks.task import DataRecipe
 
 OptimizerName = Literal["adam", "adamw", "sgd"]
 ScheduleName = Literal["paper", "constant"]
+
+_MAX_TEXT = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +36,7 @@ class Recipe(DataRecipe):
     """`adam` (Kingma & Ba 2015), `adamw` (Loshchilov & Hutter 2019), or `sgd` with momentum 0.9."""
     schedule: ScheduleName = "paper"
     """`paper`: up in a line for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
-    lr: Annotated[float, (1e-8, 1e4)] = 2e-3
+    lr: Annotated[float, (1e-8, 10_000)] = 2e-3
     """The learning rate; of the paper's schedule its peak."""
     warmup: Annotated[int, (1, 100_000)] = 100
     """Steps until the paper's schedule reaches its peak."""
@@ -64,7 +67,7 @@ class Recipe(DataRecipe):
     """Probability that a token changes places with its neighbour."""
     span_masking: Annotated[float, (0, 0.95)] = 0.0
     """Share of each sequence that is masked in one piece."""
-    clip: Annotated[float, (0, 1e6)] = 0.0
+    clip: Annotated[float, (0, 1_000_000)] = 0.0
     """Largest norm of the whole gradient; a longer one is shortened to it (Pascanu et al. 2013)."""
     distill: Annotated[float, (0, 1)] = 0.0
     """Share of the loss that compares with a teacher, twice as wide and trained first (Hinton et al. 2015)."""
@@ -74,30 +77,9 @@ class Recipe(DataRecipe):
     def __post_init__(self) -> None:
         if self.task not in tuple(TASKS):
             raise RecipeError("task", self.task, "is not a choice", tuple(TASKS))
-        for field in fields(self):
-            _check(field.name, getattr(self, field.name), field.type)
-
-
-_MAX_TEXT = 20_000
-
-
-def _check(name: str, value: Any, kind: Any) -> None:
-    """RecipeError unless the value is one for a field of this kind: a `Literal`, text, a switch, or an `Annotated`."""
-    if get_origin(kind) is Literal:
-        if value not in get_args(kind):
-            raise RecipeError(name, value, "is not a choice", get_args(kind))
-    elif kind is str:
-        if not isinstance(value, str):
-            raise RecipeError(name, value, "is not text", ("'some text'",))
-        if len(value) > _MAX_TEXT:
+        if not isinstance(self.text, str):
+            raise RecipeError("text", self.text, "is not text", ("'some text'",))
+        if len(self.text) > _MAX_TEXT:
             works = f"{_MAX_TEXT:,} characters"
-            raise RecipeError(name, f"{value[:20]}…", f"has {len(value):,} characters", (works,))
-    elif kind is bool:
-        if not isinstance(value, bool):
-            raise RecipeError(name, value, "is not a switch", (True, False))
-    else:
-        number, (low, high) = get_args(kind)
-        if isinstance(value, bool) or not isinstance(value, int if number is int else int | float):
-            raise RecipeError(name, value, "is not a whole number" if number is int else "is not a number", (low,))
-        if not low <= value <= high:  # nor is NaN
-            raise RecipeError(name, value, f"is not between {low:g} and {high:g}", (high if value > high else low,))
+            raise RecipeError("text", f"{self.text[:20]}…", f"has {len(self.text):,} characters", (works,))
+        check_fields(self, RecipeError)

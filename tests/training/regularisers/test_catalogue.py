@@ -389,7 +389,7 @@ def test_what_cannot_matter_is_named_and_does_not() -> None:
         losses = []
         usual = REGULARISERS[switch].usual
         for strength in (usual, type(usual)(0)):
-            trainer = Trainer(config, replace(short, **{switch: strength}))  # type: ignore[arg-type]
+            trainer = Trainer(config, replace(short, **{switch: strength}))
             for _ in trainer.run():
                 pass
             losses.append(trainer.history.loss)
