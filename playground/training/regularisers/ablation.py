@@ -59,11 +59,6 @@ class AblationResult:
     evaluation: Evaluation | None
     unbatched: Measure | None = None
 
-    @property
-    def gap(self) -> float | None:
-        """As `Evaluation.gap`, of the weights that it ended with."""
-        return None if self.evaluation is None else self.evaluation.gap
-
 
 def ablation_recipe(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
     """The run that is varied, with these strengths of the regularisers, by the recipe's fields.

@@ -31,6 +31,7 @@ class Effect:
         evaluation: as of `AblationResult`; also `unbatched`, which the changes are of.
         accuracy_change: right answers more, as a share of all.
         loss_change: nats; below 0 where the loss is lower.
+        gap_change: as of `Evaluation.gap`, in the sets as they are measured while training.
     """
 
     run: AblationRun
@@ -39,15 +40,16 @@ class Effect:
     unbatched: Measure
     accuracy_change: float
     loss_change: float
+    gap_change: float
 
 
 def compare_to_baseline(result: AblationResult, baseline: AblationResult) -> Effect | None:
     """Compare a run with the baseline; None until both have ended."""
-    own, other = result.unbatched, baseline.unbatched
-    if own is None or other is None or result.evaluation is None:
+    own, other, evaluation, usual = result.unbatched, baseline.unbatched, result.evaluation, baseline.evaluation
+    if own is None or other is None or evaluation is None or usual is None:
         return None
-    changes = own.accuracy - other.accuracy, own.loss - other.loss
-    return Effect(result.run, result.outcome, result.evaluation, own, *changes)
+    changes = own.accuracy - other.accuracy, own.loss - other.loss, evaluation.gap - usual.gap
+    return Effect(result.run, result.outcome, evaluation, own, *changes)
 
 
 def ablation_table(results: Sequence[AblationResult], titles: Sequence[str]) -> pd.DataFrame:

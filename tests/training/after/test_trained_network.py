@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from playground.config import ModelConfig
-from playground.errors import RecipeError, TooLargeError, WeightsError
+from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
 from playground.training.after import file_metadata, trained_network
 from playground.training.after.file_metadata import Results
 from playground.training.after.trained_network import TrainedNetwork
@@ -241,9 +241,15 @@ BAD: dict[str, tuple[Callable[[], bytes], str]] = {
     "norms that the recipe takes away": (lambda: forged(layer_norm=False), "13 tokens and no norms"),
     "more layers than it holds": (lambda: forged("config", n_layers=3), "parameters, and holds"),
     "another task": (lambda: forged(task="seq2seq-copy"), "makes a vocabulary of 15 tokens"),
-    "a loss below 0": (lambda: forged("results", validation_loss=-1.0), "a loss is not below 0"),
-    "an accuracy above 1": (lambda: forged("results", validation_accuracy=1.5), "shares lie between 0 and 1"),
-    "another outcome": (lambda: forged("results", outcome="perfect"), "The file's results make no sense"),
+    "a loss below 0": (
+        lambda: forged("results", validation_loss=-1.0),
+        "list of results makes no sense: validation_loss=-1.0",
+    ),
+    "an accuracy above 1": (
+        lambda: forged("results", validation_accuracy=1.5),
+        "validation_accuracy=1.5 is not between 0 and 1",
+    ),
+    "another outcome": (lambda: forged("results", outcome="perfect"), "outcome='perfect' is not a choice"),
     "a missing tensor": (
         lambda: changed(head__bias=None, extra=torch.zeros(13)),
         "head.bias is missing; the network needs it with shape (13,)",
@@ -299,11 +305,11 @@ def test_whatever_is_wrong_with_a_file_nothing_but_a_value_error_comes_of_it(dat
 def test_results_are_what_they_say_they_are() -> None:
     good = asdict(trained().results)
     assert Results(**good) == trained().results
-    for wrong in ({"steps": 1.0}, {"steps": -1}, {"kept_step": True}, {"baseline": "1"}, {"outcome": ""}):
-        with pytest.raises(ValueError, match="Steps are whole numbers"):
-            Results(**(good | wrong))
-    for wrong in ({"validation_loss": float("nan")}, {"validation_loss": float("inf")}, {"baseline": 10**400}):
-        with pytest.raises(ValueError, match="shares lie between 0 and 1, a loss is not below 0"):
+    for wrong in (
+        {"steps": 1.0}, {"steps": -1}, {"kept_step": True}, {"baseline": "1"}, {"baseline": 10**400}, {"outcome": ""},
+        {"validation_loss": float("nan")}, {"validation_loss": float("inf")},
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=next(iter(wrong))):
             Results(**(good | wrong))
 
 

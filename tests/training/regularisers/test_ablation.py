@@ -88,7 +88,6 @@ def test_every_run_goes_as_it_would_alone() -> None:
         assert result.outcome == "finished"
         assert result.evaluation is not None
         assert result.evaluation == result.history.evaluations[-1]
-        assert result.gap == result.evaluation.train.accuracy - result.evaluation.validation.accuracy
         assert result.history.snapshots == []
 
 

@@ -180,11 +180,12 @@ def test_every_card_shows_its_measured_effect() -> None:
     for result, how in ((masked, "Without it"), (smoothed, "At 0.3")):
         apart = compare_to_baseline(result, baseline)
         assert apart is not None
-        assert result.gap is not None
-        assert baseline.gap is not None
+        assert result.evaluation is not None
+        assert baseline.evaluation is not None
+        wider = 100 * (result.evaluation.gap - baseline.evaluation.gap)
         assert (
             f"{how}, on “Reverse” with 100 sequences: right answers **{100 * apart.accuracy_change:+.1f} points**, "
-            f"loss **{apart.loss_change:+.2f} nats**, gap {100 * (result.gap - baseline.gap):+.1f} points."
+            f"loss **{apart.loss_change:+.2f} nats**, gap {wider:+.1f} points."
         ) in captions(app)
     assert captions(app).count("Not measured yet") == len(REGULARISERS) - 2
 
@@ -280,19 +281,19 @@ def test_it_is_drawn_while_it_runs_and_can_pause_go_on_and_be_cancelled(monkeypa
 
 def test_while_it_runs_it_takes_the_memory_of_its_largest_run(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
-    before = set(memory_budget.memory_users())
+    before = set(memory_budget.memory_users)
     endless(monkeypatch)
     app = press(page("Weight decay", "Knowledge distillation"), "regularisers_start")
     until(lambda: "step 2" in status_text(app.run()))
     press(app, "regularisers_pause")
-    (reservation,) = set(memory_budget.memory_users()) - before
+    (reservation,) = set(memory_budget.memory_users) - before
     config = replace(PRESETS["minilm-l6"].config, **SIZES, vocab_size=1)
     trainer = Trainer(config, replace(short("reverse", "small", 0, {}), distill=0.5))
     assert trainer.teacher is not None
     assert reservation.n_bytes == experiment_inputs.training_bytes(trainer.config, trainer.recipe, trainer.data)
     assert reservation.n_bytes > 24 * sum(parameter.numel() for parameter in trainer.teacher.network.parameters())
     press(app, "regularisers_cancel")
-    until(lambda: set(memory_budget.memory_users()) == before)
+    until(lambda: set(memory_budget.memory_users) == before)
 
 
 def test_a_connection_that_breaks_is_said_and_leaves_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

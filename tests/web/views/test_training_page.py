@@ -352,8 +352,8 @@ def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
     training.end(slot, "finished", memory)
     gc.collect()
     assert (trainer(), train()) == (None, None)
-    assert memory not in memory_budget.memory_users()
-    assert slot.trained in memory_budget.memory_users()
+    assert memory not in memory_budget.memory_users
+    assert slot.trained in memory_budget.memory_users
     assert len(training.data.train) == 0
     assert torch.equal(training.data.validation.ids, example.ids)
     assert training.data.validation.ids.untyped_storage().nbytes() == example.ids.nbytes
@@ -379,7 +379,7 @@ def test_a_run_counts_all_that_it_holds(task: Any) -> None:
 
 def test_a_run_that_the_server_has_no_room_for_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
-    before = sum(other.n_bytes for other in memory_budget.memory_users())
+    before = sum(other.n_bytes for other in memory_budget.memory_users)
     monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=before + 30_000))
     app = trained()
     assert status_text(app) == "It failed."

@@ -79,13 +79,12 @@ def _measured_effects() -> dict[str, str]:
 def _effect_sentence(result: AblationResult, baseline: AblationResult) -> str:
     """Strength, task and effect of a run that has ended; empty if it has not."""
     apart, regulariser = compare_to_baseline(result, baseline), REGULARISERS.get(result.run.name)
-    if apart is None or regulariser is None or result.gap is None or baseline.gap is None:
+    if apart is None or regulariser is None:
         return ""
     recipe = result.run.recipe
     how = "Without it" if regulariser.on_by_default else f"At {getattr(recipe, regulariser.field):g}"
-    wider = 100 * (result.gap - baseline.gap)
     return (
         f"{how}, on “{TASKS[recipe.task].title}” with {recipe.n_train:,} sequences: right answers "
         f"**{100 * apart.accuracy_change:+.1f} points**, loss **{apart.loss_change:+.2f} nats**, "
-        f"gap {wider:+.1f} points."
+        f"gap {100 * apart.gap_change:+.1f} points."
     )
