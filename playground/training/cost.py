@@ -33,15 +33,12 @@ _PER_PARAMETER = 40
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast this machine trains.
-
-    Attributes:
-        layer: seconds that one layer of a training step takes however small it is.
-        operation: seconds for each floating-point operation on top.
-    """
+    """How fast this machine trains."""
 
     layer: float
+    """Seconds that one layer of a training step takes however small it is."""
     operation: float
+    """Seconds for each floating-point operation on top."""
 
     def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
         """How long a run takes, its teacher's included."""

@@ -22,22 +22,19 @@ Loss = Annotated[float, (0, 10**12)]
 
 @dataclass(frozen=True)
 class Results:
-    """How a run went, in small numbers.
-
-    Attributes:
-        steps: optimisation steps done.
-        kept_step: the step after which the network had the weights that were kept, which are those measured.
-        baseline: share of validation targets that the task's simple rule gets right.
-        validation_loss: in nats.
-        validation_accuracy: share of validation targets that the network gets right.
-    """
+    """How a run went, in small numbers."""
 
     outcome: RunOutcome
     steps: Steps
+    """Optimisation steps done."""
     kept_step: Steps
+    """The step after which the network had the weights that were kept, which are those measured."""
     baseline: Share
+    """Share of validation targets that the task's simple rule gets right."""
     validation_loss: Loss
+    """In nats."""
     validation_accuracy: Share
+    """Share of validation targets that the network gets right."""
 
     def __post_init__(self) -> None:
         check_fields(self, ConfigError)

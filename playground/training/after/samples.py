@@ -17,17 +17,14 @@ from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE
 
 @dataclass(frozen=True)
 class Sample:
-    """One sequence.
-
-    Attributes:
-        text: what the network reads.
-        right_answer: a class for each position that is asked for.
-        answer: the network's; of a decoder, it may be longer or shorter.
-    """
+    """One sequence."""
 
     text: str
+    """What the network reads."""
     right_answer: tuple[str, ...]
+    """A class for each position that is asked for."""
     answer: tuple[str, ...]
+    """The network's; of a decoder, it may be longer or shorter."""
 
     @property
     def n_wrong(self) -> int:

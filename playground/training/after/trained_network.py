@@ -27,24 +27,21 @@ from playground.weights.recognise import MAX_COMPUTED_POSITIONS
 
 @dataclass(frozen=True, eq=False)
 class TrainedNetwork:
-    """A network that was trained in this session, or read from a file; on the CPU, in eval mode and without gradients.
-
-    Attributes:
-        config: the architecture, with the task's vocabulary.
-        network: an encoder with a head, or an encoder–decoder.
-        labels: what each class is called.
-        example: a validation sequence as text.
-        key: `trained-` and a hash of recipe, architecture and weights: equal keys are equal networks.
-    """
+    """A network trained in this session, or read from a file; on the CPU, in eval mode and without gradients."""
 
     recipe: Recipe
     config: ModelConfig
+    """The architecture, with the task's vocabulary."""
     network: Network
+    """An encoder with a head, or an encoder–decoder."""
     tokenizer: Tokenizer
     labels: tuple[str, ...]
+    """What each class is called."""
     example: str
+    """A validation sequence as text."""
     results: Results
     key: str
+    """`trained-` and a hash of recipe, architecture and weights: equal keys are equal networks."""
 
     @property
     def task(self) -> Task:

@@ -29,35 +29,29 @@ PLENTY = 4096
 
 @dataclass(frozen=True)
 class AblationRun:
-    """One run of an ablation.
-
-    Attributes:
-        name: the regulariser's field, or `none` for the baseline, or `all` for the run with all of them.
-        title: what it has that the baseline has not, or lacks.
-        recipe: all of it.
-    """
+    """One run of an ablation."""
 
     name: str
+    """The regulariser's field, or `none` for the baseline, or `all` for the run with all of them."""
     title: str
+    """What it has that the baseline has not, or lacks."""
     recipe: Recipe
+    """All of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class AblationResult:
-    """How a run went: its history so far, how it ended, and what it measures at the end.
-
-    Attributes:
-        history: as of now or of its end, without attention.
-        outcome: empty while it trains.
-        evaluation: of the weights that it ended with; while it trains, the last one.
-        unbatched: the validation set by `evaluate_unbatched`; None while it trains.
-    """
+    """How a run went: its history so far, how it ended, and what it measures at the end."""
 
     run: AblationRun
     history: History
+    """As of now or of its end, without attention."""
     outcome: Outcome
+    """Empty while it trains."""
     evaluation: Evaluation | None
+    """Of the weights that it ended with; while it trains, the last one."""
     unbatched: Measure | None = None
+    """The validation set by `evaluate_unbatched`; None while it trains."""
 
 
 def ablation_recipe(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:

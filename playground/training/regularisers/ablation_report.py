@@ -25,22 +25,20 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Effect:
-    """What a run that has ended measures, and what it differs by from the baseline, each sequence on its own.
-
-    Attributes:
-        evaluation: as of `AblationResult`; also `unbatched`, which the changes are of.
-        accuracy_change: right answers more, as a share of all.
-        loss_change: nats; below 0 where the loss is lower.
-        gap_change: as of `Evaluation.gap`, in the sets as they are measured while training.
-    """
+    """What a run that has ended measures, and what it differs by from the baseline, each sequence on its own."""
 
     run: AblationRun
     outcome: Outcome
     evaluation: Evaluation
+    """As of `AblationResult`."""
     unbatched: Measure
+    """As of `AblationResult`; what the changes are of."""
     accuracy_change: float
+    """Right answers more, as a share of all."""
     loss_change: float
+    """Nats; below 0 where the loss is lower."""
     gap_change: float
+    """As of `Evaluation.gap`, in the sets as they are measured while training."""
 
 
 def compare_to_baseline(result: AblationResult, baseline: AblationResult) -> Effect | None:

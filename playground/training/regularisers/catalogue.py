@@ -25,23 +25,20 @@ TEN: Mapping[int, str] = {
 
 @dataclass(frozen=True)
 class Regulariser:
-    """One switch.
-
-    Attributes:
-        field: the recipe's field that holds its strength; also its key.
-        number: its place among the ten.
-        where: where it acts, in a few words.
-        scale: what its strength is, in a few words; empty for a switch without a strength.
-        usual: a strength to begin with, which shows in a small run; True for what a transformer has by nature.
-    """
+    """One switch."""
 
     field: str
+    """The recipe's field that holds its strength; also its key."""
     number: int
+    """Its place among the ten."""
     title: str
     explanation: str
     where: str
+    """Where it acts, in a few words."""
     scale: str
+    """What its strength is, in a few words; empty for a switch without a strength."""
     usual: Any
+    """A strength to begin with, which shows in a small run; True for what a transformer has by nature."""
 
     @property
     def on_by_default(self) -> bool:

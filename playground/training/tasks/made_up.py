@@ -24,18 +24,15 @@ _ROUND = 1_024
 
 
 class MadeUpTask(Task):
-    """A task on random sequences of letters: a class for every token. Most tasks need no more than `answers`.
-
-    Attributes:
-        specials: the tokens that its vocabulary begins with.
-        sequences_of: what an error calls its sequences, and what they consist of.
-    """
+    """A task on random sequences of letters: a class for every token. Most tasks need no more than `answers`."""
 
     rule = "always answer with the symbol that is the commonest answer in the training set"
     ablation_sizes: ClassVar = {"length": 8, "n_symbols": 8}
     counts_symbols = True
     specials: ClassVar[tuple[str, ...]] = SPECIALS
+    """The tokens that its vocabulary begins with."""
     sequences_of: ClassVar[tuple[str, str]] = "sequences", "symbols"
+    """What an error calls its sequences, and what they consist of."""
 
     @abstractmethod
     def answers(self, ids: Tensor, length: int) -> Tensor:

@@ -99,19 +99,16 @@ def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of a text for training, and of its end for validation, (N, T) int64; none is among both.
-
-    Attributes:
-        vocabulary: the characters that are tokens, in the order of their ids.
-        train_text: (characters,) int64, everything that training may see.
-        first: the first validation window as text.
-    """
+    """Windows of a text for training, and of its end for validation, (N, T) int64; none is among both."""
 
     vocabulary: tuple[str, ...]
+    """The characters that are tokens, in the order of their ids."""
     train: Tensor
     validation: Tensor
     train_text: Tensor
+    """(characters,) int64, everything that training may see."""
     first: str
+    """The first validation window as text."""
 
 
 def cut_windows(recipe: DataRecipe, width: int) -> Windows:
