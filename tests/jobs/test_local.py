@@ -18,7 +18,7 @@ import torch
 
 from playground.errors import OUT_OF_MEMORY, UNEXPECTED, ConfigError
 from playground.jobs import JobQueue, JobStatus, local
-from playground.jobs.local import Job
+from playground.jobs.local import _Job as Job
 from tests.waiting import job_threads, until
 
 
