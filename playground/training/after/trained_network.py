@@ -22,7 +22,7 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data, Task, make_data
 from playground.training.trainer import Trainer
 from playground.weights import first_not_finite, read_metadata, read_tensors
-from playground.weights.recognise import MAX_COMPUTED_POSITIONS
+from playground.weights.recognise import MAX_COMPUTED_POSITIONS, RecognisedWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,14 @@ class TrainedNetwork:
     def initial_key(self) -> str:
         """What the network is known by as it was before training."""
         return self.key.replace("trained-", "initial-")
+
+    @property
+    def recognised(self) -> RecognisedWeights:
+        """The settings that it decides, in the form that an upload has: its shape and its seed."""
+        known = asdict(self.config) | {"seed": self.recipe.seed}
+        if self.task.predicts_next:
+            known["causal"] = self.recipe.causal
+        return RecognisedWeights("playground", known, open_settings={})
 
     @property
     def n_bytes(self) -> int:

@@ -23,7 +23,7 @@ from playground.web.choices.link import model_config, settle
 from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.web.server.settings import Settings
 from playground.web.session import caches, memory_budget, trained_slot
-from playground.web.session.trained_slot import SLOT, TrainedSlot, recognised_settings
+from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.sidebar import trained_panel
 from tests.training.after.test_trained_network import CONFIG, trained, trainer
 from tests.web.app_test import (
@@ -431,7 +431,7 @@ def test_its_file_opens_among_the_visitors_own_weights_too(task: str) -> None:
 @given(chosen=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))
 def test_any_settings_go_together_with_it(chosen: dict[str, Any], task: str, asked: set[str]) -> None:
     one = trained(task)
-    own, chosen = recognised_settings(one), chosen | {"weights": "trained here"}
+    own, chosen = one.recognised, chosen | {"weights": "trained here"}
     settled, notices = settle(chosen, asked, recognised=own)
     assert settle(settled, asked, recognised=own) == (settled, [])
     assert model_config(settled, one.config.vocab_size) == one.config
