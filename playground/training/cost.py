@@ -14,8 +14,8 @@ from playground.errors import TooLargeError
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.training.evaluation import N_EVALUATIONS
 from playground.training.losses import cross_entropy
-from playground.training.network import Tagger, teacher_config
-from playground.training.recipe import Recipe
+from playground.training.network import Tagger
+from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS
 
 MAX_ACTIVATIONS = 150_000_000

@@ -1,17 +1,13 @@
-"""What is trained: its architecture, and an encoder with a head that names a class for every token, or both halves."""
-
-from dataclasses import replace
+"""What is trained: an encoder with a head that names a class for every token, or the whole encoder–decoder."""
 
 from torch import Tensor, nn
 
 from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
-from playground.errors import RecipeError
 from playground.model import Encoder, EncoderDecoder, Trace
 from playground.model.init import Linear, draw_weights
 from playground.model.trace import UNTRACED, or_untraced
-from playground.training.recipe import Recipe
-from playground.training.tasks import Data, Task
+from playground.training.tasks import Task
 
 
 class Tagger(nn.Module):
@@ -52,27 +48,3 @@ def count_network(config: ModelConfig, task: Task, n_classes: int) -> int:
     if task.has_decoder:
         return count_encoder_decoder(config, n_classes).total
     return count_parameters(config).total + (config.d_model + 1) * n_classes
-
-
-def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig:
-    """The given architecture with the task's vocabulary, without norms if the recipe says so.
-
-    Raises:
-        RecipeError: the recipe's longest sequence, with a decoder's [BOS], is longer than the config's max_len.
-    """
-    longest = recipe.length + data.task.has_decoder  # its [BOS]
-    if config.positions != "none" and longest > config.max_len:
-        works = max(2, recipe.length - (longest - config.max_len))
-        raise RecipeError(
-            "length",
-            recipe.length,
-            f"makes sequences of up to {longest} tokens, and the position table has max_len={config.max_len} rows",
-            (works,),
-        )
-    norm = config.norm if recipe.layer_norm else "none"
-    return replace(config, vocab_size=data.tokenizer.vocab_size, norm=norm)
-
-
-def teacher_config(config: ModelConfig) -> ModelConfig:
-    """The teacher's architecture: the same with twice the width, in the stream and in the feed-forward."""
-    return replace(config, d_model=2 * config.d_model, d_ff=2 * config.d_ff)

@@ -1,11 +1,11 @@
-"""Everything that a training run depends on, beside the architecture."""
+"""Everything that a training run depends on, beside the architecture, and what it makes of that."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from playground.config import check_fields
+from playground.config import ModelConfig, check_fields
 from playground.errors import RecipeError
-from playground.training.tasks import TASKS
+from playground.training.tasks import TASKS, Data
 from playground.training.tasks.task import DataRecipe
 
 OptimizerName = Literal["adam", "adamw", "sgd"]
@@ -83,3 +83,27 @@ class Recipe(DataRecipe):
             works = f"{_MAX_TEXT:,} characters"
             raise RecipeError("text", f"{self.text[:20]}…", f"has {len(self.text):,} characters", (works,))
         check_fields(self, RecipeError)
+
+
+def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig:
+    """The given architecture with the task's vocabulary, without norms if the recipe says so.
+
+    Raises:
+        RecipeError: the recipe's longest sequence, with a decoder's [BOS], is longer than the config's max_len.
+    """
+    longest = recipe.length + data.task.has_decoder  # its [BOS]
+    if config.positions != "none" and longest > config.max_len:
+        works = max(2, recipe.length - (longest - config.max_len))
+        raise RecipeError(
+            "length",
+            recipe.length,
+            f"makes sequences of up to {longest} tokens, and the position table has max_len={config.max_len} rows",
+            (works,),
+        )
+    norm = config.norm if recipe.layer_norm else "none"
+    return replace(config, vocab_size=data.tokenizer.vocab_size, norm=norm)
+
+
+def teacher_config(config: ModelConfig) -> ModelConfig:
+    """The teacher's architecture: the same with twice the width, in the stream and in the feed-forward."""
+    return replace(config, d_model=2 * config.d_model, d_ff=2 * config.d_ff)

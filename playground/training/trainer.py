@@ -23,9 +23,9 @@ from playground.training.evaluation import (
 )
 from playground.training.history import Evaluation, History
 from playground.training.losses import cross_entropy, distillation
-from playground.training.network import architecture, build_network, teacher_config
+from playground.training.network import build_network
 from playground.training.optimiser import build_optimizer, clip_gradient, learning_rate
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.seeding import generator
 from playground.training.tasks import Data, Examples, make_data
 

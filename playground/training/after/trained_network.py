@@ -17,8 +17,8 @@ from playground.text import Tokenizer
 from playground.training.after import file_metadata
 from playground.training.after.file_metadata import Results
 from playground.training.evaluation import evaluate
-from playground.training.network import Network, architecture, build_network, count_network
-from playground.training.recipe import Recipe
+from playground.training.network import Network, build_network, count_network
+from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import TASKS, Data, Task, make_data
 from playground.training.trainer import Trainer
 from playground.weights import first_not_finite, read_metadata, read_tensors

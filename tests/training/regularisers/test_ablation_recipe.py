@@ -6,7 +6,7 @@ import pytest
 
 from playground.errors import RecipeError
 from playground.presets import PRESETS
-from playground.training.network import architecture
+from playground.training.recipe import architecture
 from playground.training.regularisers.ablation import PLENTY, SIZES, Ablation, ablation_recipe, ablation_runs
 from playground.training.regularisers.catalogue import without_regularisers
 from playground.training.tasks import TASKS, make_data

@@ -15,8 +15,8 @@ from playground import ModelConfig, Trace
 from playground.model.init import Embedding, Linear
 from playground.training.augment import augment
 from playground.training.evaluation import evaluate, evaluate_unbatched, scores
-from playground.training.network import architecture, build_network, teacher_config
-from playground.training.recipe import Recipe
+from playground.training.network import build_network
+from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.regularisers.ablation import ablation_runs
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, reason_without_effect, without_regularisers
 from playground.training.seeding import generator

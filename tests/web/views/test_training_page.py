@@ -23,9 +23,9 @@ from playground.training.after.generate import generate
 from playground.training.after.samples import answer_samples
 from playground.training.after.trained_network import from_trainer, load, save
 from playground.training.cost import Speed
-from playground.training.network import Tagger, architecture, build_network
+from playground.training.network import Tagger, build_network
 from playground.training.optimiser import learning_rate
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.seeding import generator
 from playground.training.tasks import TASKS, make_data

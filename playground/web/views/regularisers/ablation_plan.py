@@ -7,7 +7,7 @@ from typing import Any
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
-from playground.training.network import architecture
+from playground.training.recipe import architecture
 from playground.training.regularisers.ablation import SIZES, Ablation, AblationRun, ablation_recipe, ablation_runs
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.web.choices import link, shortcuts
