@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from playground.config import ModelConfig
 from playground.model.blocks import EncoderBlock
 from playground.model.embedding import Embeddings, check_vectors
-from playground.model.init import draw_weights
+from playground.model.init import initial_weights
 from playground.model.masks import AttentionMask, over_heads
 from playground.model.norms import build_norm
 from playground.model.trace import UNTRACED, Trace, or_untraced
@@ -25,7 +25,7 @@ class Encoder(nn.Module):
     def __init__(self, config: ModelConfig, seed: int | None = 0) -> None:
         super().__init__()
         self.config = config
-        with draw_weights(self, seed):
+        with initial_weights(self, seed):
             self.embed = Embeddings(config)
             self.layers = nn.ModuleList(EncoderBlock(config) for _ in range(config.n_layers))
             self.final_norm = build_norm(config) if config.final_norm else None

@@ -6,7 +6,7 @@ from playground.config import ModelConfig
 from playground.errors import ConfigError
 from playground.model.decoder import Decoder
 from playground.model.encoder import Encoder
-from playground.model.init import Linear, draw_weights
+from playground.model.init import Linear, initial_weights
 from playground.model.trace import UNTRACED, Trace, or_untraced
 
 
@@ -30,7 +30,7 @@ class EncoderDecoder(nn.Module):
         if tgt_vocab_size < 1:
             raise ConfigError("tgt_vocab_size", tgt_vocab_size, "leaves no word to predict", (1,))
         self.config = config
-        with draw_weights(self, seed):
+        with initial_weights(self, seed):
             self.encoder = Encoder(config, seed)
             self.decoder = Decoder(config, tgt_vocab_size)
             self.fc = Linear(config.d_model, tgt_vocab_size)

@@ -28,7 +28,7 @@ class Embedding(nn.Embedding):
 
 
 @contextlib.contextmanager
-def draw_weights(model: nn.Module, seed: int | None) -> Iterator[None]:
+def initial_weights(model: nn.Module, seed: int | None) -> Iterator[None]:
     """Context in which a model's constructor makes its parts: afterwards it has its weights, and is in eval mode.
 
     Parts that drew theirs from the same seed before, as an encoder does, get the same again if they come first. Without

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.model import Encoder, EncoderDecoder, Trace
-from playground.model.init import Linear, draw_weights
+from playground.model.init import Linear, initial_weights
 from playground.model.trace import UNTRACED, or_untraced
 from playground.training.tasks import Task
 
@@ -24,7 +24,7 @@ class Tagger(nn.Module):
     def __init__(self, config: ModelConfig, n_classes: int, seed: int | None = 0) -> None:
         super().__init__()
         self.config = config
-        with draw_weights(self, seed):
+        with initial_weights(self, seed):
             self.encoder = Encoder(config, seed)
             self.head = Linear(config.d_model, n_classes)
 
