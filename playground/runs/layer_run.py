@@ -18,21 +18,18 @@ from playground.text import Batch
 
 @dataclass(frozen=True)
 class LayerRun:
-    """A pass, as one layer saw it.
-
-    Attributes:
-        run: the pass; its arrays are the whole trace of the embeddings and of this layer.
-        layer: which one, from 0.
-        merged: (T, D), the heads' results joined, before W_O; by the model's own merge.
-        learned: read-only, by name. `embed.positions` (T, D) and `embed.segments` (D,), where there are any; `gain` and
-            `bias` of `embed.norm`, `norm1`, `norm2`; of the linear maps only what the first number of an output takes:
-            `q.weight` (H, D) and `q.bias` (H,), a row a head, `k` and `v` alike, `o` and `up` (1, D), `down` (1, d_ff).
-    """
+    """A pass, as one layer saw it."""
 
     run: Run
+    """The pass; its arrays are the whole trace of the embeddings and of this layer."""
     layer: int
+    """Which one, from 0."""
     merged: Array
+    """(T, D), the heads' results joined, before W_O; by the model's own merge."""
     learned: Mapping[str, Array]
+    """Read-only, by name. `embed.positions` (T, D) and `embed.segments` (D,), where there are any; `gain` and `bias` of
+    `embed.norm`, `norm1`, `norm2`; of the linear maps only what the first number of an output takes: `q.weight` (H, D)
+    and `q.bias` (H,), a row a head, `k` and `v` alike, `o` and `up` (1, D), `down` (1, d_ff)."""
 
     def __getitem__(self, name: str) -> Array:
         """An array of this layer, such as `attn.q`."""
