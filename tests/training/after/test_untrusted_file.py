@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from playground.errors import RecipeError, TooLargeError, WeightsError
+from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
 from playground.training.after import file_metadata, trained_network
 from tests.training.after.trained import load, trained, weights
 
