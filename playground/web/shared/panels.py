@@ -80,9 +80,10 @@ def run_line(run: Run) -> None:
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     weights = current_setup().weights
     origin = names.get(weights) or trained_slot.weights_label(weights) or "your own weights"
+    vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}"
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}"
     )
 
 

@@ -15,6 +15,7 @@ DEFAULTS = {
     "untrained": False,
     "tokenizer": "wordpiece",
     "vocab_size": 2_000,
+    "table_rows": 0,
     "dropout": 0.1,
     "d_model": 384,
     "n_heads": 12,
@@ -163,7 +164,7 @@ def test_every_parameter_is_the_sidebars_or_starts_with_its_page() -> None:
 
 def test_the_architecture_is_the_configs_fields() -> None:
     assert set(ModelConfig.__dataclass_fields__) == {*ARCHITECTURE, "vocab_size"}
-    assert set(LOCKED) == {"tokenizer", *ARCHITECTURE}
+    assert set(LOCKED) == {"tokenizer", "table_rows", *ARCHITECTURE}
     assert all(param.help_text for param in ARCHITECTURE.values())
 
 

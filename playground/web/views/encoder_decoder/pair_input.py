@@ -75,6 +75,8 @@ def show_run_line(pair: PairKey) -> None:
             "There is no trained decoder for the sidebar's weights. Both halves have random weights in the sidebar's "
             f"shape, drawn from its seed {setup['seed']}."
         )
+    if setup.takes_vectors:
+        st.caption("Both halves need token tables here: the decoder names words. They have the tokenizer word's.")
     if setup["causal"]:
         st.caption("The sidebar's causal switch changes nothing here: this encoder sees its whole source.")
 
