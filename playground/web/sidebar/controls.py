@@ -61,8 +61,7 @@ def draw() -> Callable[[], None]:
         with architecture:
             for key in params.ARCHITECTURE:
                 if key != "max_len":  # which is about tokens
-                    without_effect = key == "scale_embeddings" and setup.takes_vectors
-                    widgets.draw(key, disabled=key in locked or without_effect)
+                    widgets.draw(key, disabled=key in locked)
         with tokens:
             if setup.trained_network is None:
                 widgets.draw("tokenizer", disabled="tokenizer" in locked)

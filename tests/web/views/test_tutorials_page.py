@@ -85,7 +85,7 @@ def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None
     assert app.segmented_control(key="weights").value == "random"
     assert app.number_input(key="seed").value == 3
     assert app.text_area(key="text").value == (preset.text or DEFAULT_TEXT)
-    assert app.segmented_control(key="tokenizer").value == (preset.tokenizer or "wordpiece")
+    assert app.segmented_control(key="tokenizer").value == preset.tokenizer
     assert app.title[0].value == "What happens to a sentence in an encoder?"
     assert f"{preset.config.n_layers} layers × {preset.config.n_heads} heads" in captions(app)
 
@@ -109,7 +109,7 @@ def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
     app = open_page("overview", text="mine", weights="random", tokenizer="char")
     app.selectbox(key="preset").set_value("tutorial-c").run()
     assert app.text_area(key="text").value == "mine"
-    assert app.segmented_control(key="tokenizer").value == "char"
+    assert app.segmented_control(key="tokenizer").value == "vectors"
     app.selectbox(key="preset").set_value("tutorial-a").run()
     assert not app.exception
     assert app.selectbox(key="preset").value is None

@@ -76,7 +76,12 @@ def show_run_line(pair: PairKey) -> None:
             f"shape, drawn from its seed {setup['seed']}."
         )
     if setup.takes_vectors:
-        st.caption("Both halves need token tables here: the decoder names words. They have the tokenizer word's.")
+        st.caption(
+            "The sidebar's tokenizer is vectors, and the decoder needs words to name: each half gets a token table, as "
+            "with the tokenizer word."
+        )
+    elif setup["table_rows"]:
+        st.caption("The sidebar's table_rows changes nothing here: a table has one row for each of its tokens.")
     if setup["causal"]:
         st.caption("The sidebar's causal switch changes nothing here: this encoder sees its whole source.")
 
