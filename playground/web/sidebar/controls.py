@@ -65,9 +65,9 @@ def draw() -> Callable[[], None]:
         with tokens:
             if setup.trained_network is None:
                 widgets.draw("tokenizer", disabled="tokenizer" in locked)
-            if setup.trained_network is None and setup["tokenizer"] == "bpe":
-                widgets.draw("vocab_size", step=100)
-            widgets.draw("table_rows", disabled=setup.weights != "random" or setup.takes_vectors)
+                if setup["tokenizer"] == "bpe":
+                    widgets.draw("vocab_size", step=100)
+                widgets.draw("table_rows", disabled=setup.weights != "random" or setup.takes_vectors)
             for key in ("max_len", "causal"):
                 widgets.draw(key, disabled=key in locked)
             correct_address("shared", params.SHARED)

@@ -13,6 +13,7 @@ from playground.figures.theme import token_labels
 from playground.runs.pair_run import PairRun, run_pair
 from playground.text import characters
 from playground.web.choices.params import DEFAULT_TARGET
+from playground.web.server.settings import settings
 from tests.web import app_test
 from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, table, working
 
@@ -213,7 +214,7 @@ def test_a_link_with_too_long_a_target_keeps_its_start() -> None:
 def test_too_large_a_model_is_refused_in_one_sentence() -> None:
     app = page(weights="random", d_model="1024", n_heads="16", d_ff="4096", n_layers="6")
     (error,) = app.error
-    assert "120,000,000" in error.value
+    assert f"{settings().max_parameters:,}" in error.value
     assert not charts(app)
 
 

@@ -98,7 +98,7 @@ def show_table(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> None:
 def show_loss(comparison: Comparison, setup: Setup) -> None:
     """The loss as a formula with this run's numbers, and what the six encoders share."""
     n_names, d_model = comparison.n_names, comparison.config.d_model
-    source = "token table $E$" if comparison.config.vocab_size else "words' vectors over √d_model, here $E$"
+    source = "token table $E$" if comparison.config.vocab_size else "words' drawn vectors over √d_model, here $E$"
     st.latex(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
     norm = f"`{comparison.config.norm}`" + (", as the sidebar's norm is none" if setup["norm"] == "none" else "")
     st.caption(
