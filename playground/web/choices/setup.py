@@ -74,10 +74,10 @@ class Setup:
 
     @cached_property
     def config(self) -> ModelConfig:
-        """The architecture, with the rows of the upload's token table, or else of one for the tokenizer."""
+        """The architecture, with the rows of the upload's token table, or else of one that is drawn."""
         upload = current_upload() if self["weights"] == "mine" else None
         vocab_size = upload.recognised.settings["vocab_size"] if upload else 0
-        return link.model_config(self.values, vocab_size or self.table_rows)
+        return link.model_config(self.values, vocab_size or self.random_table_rows)
 
     @property
     def takes_vectors(self) -> bool:
@@ -85,8 +85,8 @@ class Setup:
         return self["tokenizer"] == "vectors" and self.trained_network is None
 
     @property
-    def table_rows(self) -> int:
-        """Rows of a token table that is made for the tokenizer; 0 where words are drawn as vectors."""
+    def random_table_rows(self) -> int:
+        """Rows of a token table that is drawn for the tokenizer; 0 where the words are vectors themselves."""
         if self.takes_vectors:
             return 0
         asked = self["table_rows"] if self.weights == "random" else 0

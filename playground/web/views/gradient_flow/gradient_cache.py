@@ -36,7 +36,7 @@ class ComparisonKey:
 def build_key(setup: Setup, n_layers: int, scale: float) -> ComparisonKey:
     """The key of the sidebar's choices and the page's own; there has to be a sentence."""
     text = replace(setup.text_key, max_tokens=min(setup.text_key.max_tokens, LONGEST))
-    config = replace(setup.config, vocab_size=setup.table_rows)
+    config = replace(setup.config, vocab_size=setup.random_table_rows)
     return ComparisonKey(text, setup.sentence, common_config(config, n_layers), setup["seed"], scale, setup["causal"])
 
 
