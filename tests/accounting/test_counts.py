@@ -1,25 +1,20 @@
 """Counts equal what the built model holds and what torch measures."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from playground import Encoder, EncoderDecoder, ModelConfig, Trace, count_parameters
 from playground.accounting import Count, Term, attention_overtakes, count_encoder_decoder, count_flops, count_memory
 from playground.presets import PRESETS
-from tests.model.reference import vectors
 from tests.model.strategies import configs, modest
 
 SMALL = ModelConfig(vocab_size=7, d_model=12, n_heads=3, n_layers=2, d_ff=20, max_len=8, n_segments=2)
-
-
-def numel(model: Encoder) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
 
 
 @modest
@@ -36,12 +31,6 @@ def test_each_term_counts_the_parameters_under_its_name(config: ModelConfig, tgt
         assert {term.name: term.count for term in counted} == held
         assert len(counted.terms) == len(held)
         assert counted.total == sum(held.values())
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_presets_total_what_the_built_model_holds(name: str) -> None:
-    config = PRESETS[name].config
-    assert count_parameters(config).total == numel(Encoder(config, seed=None))
 
 
 @modest
@@ -63,45 +52,11 @@ def evaluate(formula: str, names: dict[str, int]) -> int:
     return value
 
 
-CHANGES: dict[str, Any] = {
-    "vocab_size": 8,
-    "d_model": 24,
-    "n_layers": 3,
-    "d_ff": 21,
-    "max_len": 9,
-    "norm": "rms",
-    "final_norm": True,
-    "positions": "none",
-    "embedding_norm": True,
-    "n_segments": 0,
-}
-SAME: dict[str, Any] = {
-    "n_heads": 4,
-    "dropout": 0.5,
-    "norm_placement": "pre",
-    "norm_eps": 1e-3,
-    "activation": "gelu",
-    "scale_embeddings": False,
-    "fused_qkv": True,
-    "head_merge": "reshape",
-    "residual": False,
-}
-
-
-@pytest.mark.parametrize("field", CHANGES)
-def test_fields_that_change_the_parameter_count(field: str) -> None:
-    config = replace(SMALL, positions="learned")
-    assert count_parameters(replace(config, **{field: CHANGES[field]})).total != count_parameters(config).total
-
-
-@pytest.mark.parametrize("field", SAME)
-def test_fields_that_leave_the_parameter_count(field: str) -> None:
-    assert count_parameters(replace(SMALL, **{field: SAME[field]})).total == count_parameters(SMALL).total
-
-
-def test_every_field_either_changes_the_parameter_count_or_leaves_it() -> None:
-    assert CHANGES.keys() | SAME.keys() == ModelConfig.__dataclass_fields__.keys()
-    assert not CHANGES.keys() & SAME.keys()
+def test_the_papers_base_blocks_total_what_torchs_do() -> None:
+    config = replace(PRESETS["vaswani-base"].config, final_norm=True)  # torch.nn.Transformer has one in each half
+    blocks = count_encoder_decoder(config, 37_000).by(lambda term: term.component == "embeddings")[False]
+    theirs = nn.Transformer(device="meta", batch_first=True)
+    assert blocks == sum(parameter.numel() for parameter in theirs.parameters()) == 44_140_544
 
 
 def test_sums_by_any_property_keep_the_order_of_first_appearance() -> None:
@@ -116,11 +71,7 @@ def test_sums_by_any_property_keep_the_order_of_first_appearance() -> None:
     assert list(count.by(lambda term: term.component).items()) == [("norms", 101), ("attention", 10)]
     assert count.by(lambda term: term.part) == {"x": 11, "y": 100}
     assert [term.name for term in count] == ["b.x", "a.x", "b.y"]
-
-
-def test_nothing_counted_is_nothing() -> None:
-    assert Count(()).total == 0
-    assert Count(()).by(lambda term: term.layer) == {}
+    assert (Count(()).total, Count(()).by(lambda term: term.layer)) == (0, {})
 
 
 @pytest.mark.parametrize(
@@ -129,25 +80,18 @@ def test_nothing_counted_is_nothing() -> None:
         (SMALL, 5, 1),
         (replace(SMALL, fused_qkv=True, n_layers=3), 8, 3),
         (replace(SMALL, head_merge="reshape", norm_placement="pre", norm="rms", final_norm=True), 1, 2),
-        (ModelConfig(vocab_size=0, d_model=16, n_heads=4, n_layers=1, d_ff=8, max_len=40), 33, 2),
+        (ModelConfig(vocab_size=1, d_model=16, n_heads=4, n_layers=1, d_ff=8, max_len=40), 33, 2),
     ],
 )
 def test_flops_are_what_torch_counts_on_a_traced_pass(config: ModelConfig, n_tokens: int, n_sentences: int) -> None:
-    model = Encoder(config)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model.encode(vectors(n_sentences, n_tokens, config.d_model), trace=Trace())
-    assert count_flops(config, n_tokens, n_sentences).total == counter.get_total_flops()
-
-
-def test_attention_and_feed_forward_flops_are_torchs_by_module() -> None:
-    model = Encoder(SMALL)
+    model, count = Encoder(config), count_flops(config, n_tokens, n_sentences)
     with FlopCounterMode(display=False, depth=4) as counter, torch.no_grad():
-        model(torch.zeros(2, 7, dtype=torch.int64), trace=Trace())
+        model(torch.zeros(n_sentences, n_tokens, dtype=torch.int64), trace=Trace())
+    assert count.total == counter.get_total_flops()
     by_module = {name: sum(flops.values()) for name, flops in counter.get_flop_counts().items()}
-    by_part = count_flops(SMALL, 7, 2).by(lambda term: term.name.rpartition(".")[0])
-    for i in range(SMALL.n_layers):
-        assert by_part[f"layers.{i}.attn"] == by_module[f"Encoder.layers.{i}.attn"]
-        assert by_part[f"layers.{i}.ffn"] == by_module[f"Encoder.layers.{i}.ffn"]
+    by_part = count.by(lambda term: term.name.rpartition(".")[0])
+    for part in (f"layers.{i}.{part}" for i in range(config.n_layers) for part in ("attn", "ffn")):
+        assert by_part[part] == by_module[f"Encoder.{part}"]
 
 
 @modest
@@ -164,8 +108,9 @@ def test_attention_overtakes_at_the_first_length_that_costs_more(d_model: int, d
     assert attention_costs_more(first + 1)
 
 
-def test_memory_is_bytes_of_real_tensors() -> None:
-    config = replace(SMALL, n_heads=4)
+@pytest.mark.parametrize("n_heads", [1, 4, 6])
+def test_memory_is_bytes_of_real_tensors(n_heads: int) -> None:
+    config = replace(SMALL, n_heads=n_heads)
     model, trace = Encoder(config), Trace(lambda name: name.endswith("pattern"))
     model(torch.zeros(3, 5, dtype=torch.int64), trace=trace)
     weights = sum(parameter.nbytes for parameter in model.parameters())
@@ -182,11 +127,6 @@ def test_adam_keeps_what_memory_says() -> None:
     held = [*model.parameters(), *(p.grad for p in model.parameters() if p.grad is not None), *moments]
     training = next(row for row in count_memory(SMALL, 4) if "Adam" in row.purpose)
     assert training.n_bytes == sum(tensor.nbytes for tensor in held)
-
-
-def test_more_heads_take_more_memory_for_patterns_and_nothing_else() -> None:
-    few, many = count_memory(SMALL, 6), count_memory(replace(SMALL, n_heads=6), 6)
-    assert [many_row.n_bytes / few_row.n_bytes for few_row, many_row in zip(few, many, strict=True)] == [1, 1, 1, 2]
 
 
 def test_gpt_3_is_counted_without_being_built() -> None:

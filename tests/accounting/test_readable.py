@@ -1,5 +1,7 @@
 """Counts as people read them."""
 
+from collections.abc import Callable
+
 import pytest
 
 from playground import ModelConfig, count_parameters
@@ -36,34 +38,27 @@ def test_numbers_take_the_place_of_names(formula: str, numbers: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "text"),
-    [(0, "0 B"), (999, "999 B"), (999.6, "1 kB"), (1_000, "1 kB"), (90_261_504, "90.3 MB"), (999_960_000, "1 GB"),
-     (2.79e12, "2.79 TB"), (1.5e18, "1.5e+03 PB")],
+    ("write", "texts"),
+    [
+        (
+            lambda number: in_units(number, "B"),
+            {0: "0 B", 999: "999 B", 999.6: "1 kB", 1_000: "1 kB", 90_261_504: "90.3 MB", 999_960_000: "1 GB",
+             2.79e12: "2.79 TB", 1.5e18: "1.5e+03 PB"},
+        ),
+        (in_millions, {0: "0", 512: "512", 22_713_216: "22.7 M", 174_604_259_328: "175 B", 3_280: "3.28 k"}),
+        (
+            times,
+            {1: "1 ×", 0.2072: "0.21 ×", 9.94: "9.9 ×", 7_738.4: "7,738 ×", 1 / 7_738: "1/7,738 ×", 0.01: "0.01 ×"},
+        ),
+        (
+            lambda percent: share(round(percent * 10_000), 1_000_000),
+            {100: "100 %", 53.4: "53 %", 3.93: "3.9 %", 0.044: "0.044 %", 0.0034: "< 0.01 %"},
+        ),
+    ],
+    ids=["units", "millions and billions", "ratios", "shares"],
 )  # fmt: skip
-def test_units(number: float, text: str) -> None:
-    assert in_units(number, "B") == text
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0"), (512, "512"), (22_713_216, "22.7 M"), (174_604_259_328, "175 B"), (3_280, "3.28 k")]
-)
-def test_parameters_are_counted_in_millions_and_billions(number: int, text: str) -> None:
-    assert in_millions(number) == text
-
-
-@pytest.mark.parametrize(
-    ("ratio", "text"),
-    [(1, "1 ×"), (0.2072, "0.21 ×"), (9.94, "9.9 ×"), (7_738.4, "7,738 ×"), (1 / 7_738, "1/7,738 ×"), (0.01, "0.01 ×")],
-)
-def test_ratios(ratio: float, text: str) -> None:
-    assert times(ratio) == text
-
-
-@pytest.mark.parametrize(
-    ("part", "text"), [(100, "100 %"), (53.4, "53 %"), (3.93, "3.9 %"), (0.044, "0.044 %"), (0.0034, "< 0.01 %")]
-)
-def test_shares_are_never_nothing(part: float, text: str) -> None:
-    assert share(round(part * 10_000), 1_000_000) == text
+def test_numbers_as_people_read_them(write: Callable[[float], str], texts: dict[float, str]) -> None:
+    assert {number: write(number) for number in texts} == texts
 
 
 def test_listed_uses_the_labels_of_components() -> None:

@@ -35,7 +35,6 @@ def test_there_are_six() -> None:
         "post-norm", "pre-norm", "no norm",
         "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
     }  # fmt: skip
-    assert len(VARIANTS) == 6
 
 
 @pytest.mark.parametrize("changes", [{}, {"embedding_norm": True, "final_norm": True, "norm": "rms"}], ids=str)
@@ -101,14 +100,6 @@ def test_the_sixs_first_vectors_are_the_same_and_so_is_torchs_random_state() -> 
     assert {variant.norm for variant, flow in flows.items() if "norms" not in flow.gradients} == {"none"}
 
 
-def test_seed_scale_and_text_count() -> None:
-    losses = {
-        tuple(flow.loss for flow in compare(config(), seed, ids, (3,), scale=scale).flows[3].values())
-        for seed, ids, scale in [(0, IDS, 1.0), (1, IDS, 1.0), (0, IDS.flip(0), 1.0), (0, IDS, 2.0)]
-    }
-    assert len(losses) == 4
-
-
 @pytest.mark.parametrize("norm", ["layer", "scalar", "rms", "none"])
 def test_what_is_common(norm: str) -> None:
     given = ModelConfig(
@@ -118,19 +109,6 @@ def test_what_is_common(norm: str) -> None:
     told = {"n_layers": 40, "norm_placement": "post", "residual": True}
     told |= {"norm": "layer", "embedding_norm": False} if norm == "none" else {}
     assert vars(found) == vars(given) | told
-
-
-@pytest.mark.parametrize(
-    ("scale", "verdict"), [(1e6, "overflow"), (1e-6, "underflow")]
-)  # fmt: skip
-def test_numbers_that_leave_their_range_are_found(scale: float, verdict: str) -> None:
-    flow = compare(common_config(ModelConfig(**SMALL), 12), 0, IDS, (12,), scale=scale).flows[12]
-    lost = flow[Variant("none", residual=False)].gradients["whole layer"]
-    if verdict == "overflow":
-        assert not np.isfinite(lost).all()
-    else:
-        assert lost[0] == 0
-        assert lost[-1] > 0
 
 
 @pytest.mark.parametrize("name", ["minilm-l6", "vaswani-base", "bert-base"])

@@ -1,4 +1,4 @@
-"""Gradients against torch's own encoder, against finite differences, and against plain backpropagation."""
+"""Gradients against finite differences and against plain backpropagation, itself torch.nn's in tests/model."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from playground.analysis.gradient_variants import VARIANTS, Variant, with_varian
 from playground.analysis.gradients import Flow, backward, next_token_loss
 from playground.model import causal_mask
 from playground.text.word_vectors import draw_vectors
-from tests.model.reference import float64, scramble, torch_encoder
+from tests.model.reference import float64, scramble
 
 IDS = torch.tensor([3, 1, 4, 1, 5])
 SMALL: dict[str, Any] = {"vocab_size": 7, "d_model": 4, "n_heads": 2, "n_layers": 2, "d_ff": 6, "activation": "gelu"}
@@ -46,31 +46,6 @@ def test_the_loss_is_its_formula() -> None:
     expected = surprise(float64(vectors), float64(table))
     assert float(next_token_loss(vectors, table, IDS).detach()) == pytest.approx(expected, rel=1e-12)
     assert backward(model, IDS).loss == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("placement", ["post", "pre"])
-@pytest.mark.parametrize("final_norm", [False, True])
-@pytest.mark.parametrize("activation", ["gelu", "relu"])
-def test_torchs_own_encoder_has_the_same_gradients(placement: str, final_norm: bool, activation: str) -> None:
-    model = encoder(n_layers=3, norm_placement=placement, final_norm=final_norm, activation=activation)
-    theirs = torch_encoder(model).double().train()
-    for layer in theirs.layers:  # train mode, so that nothing takes torch's fast path; nothing is dropped
-        layer.dropout.p = layer.dropout1.p = layer.dropout2.p = layer.self_attn.dropout = 0.0
-    x = model.embed(IDS[None]).detach().requires_grad_()
-    logits = theirs(x)[0] @ model.embed.tokens.weight.detach().T  # type: ignore[union-attr]
-    (-logits.log_softmax(-1)[torch.arange(5), IDS.roll(-1)].mean()).backward()
-
-    flow = backward(model, IDS)
-    names = {"attention": ("self_attn",), "feed-forward": ("linear1", "linear2"), "norms": ("norm1", "norm2")}
-    for i, layer in enumerate(theirs.layers):
-        grads = {name: parameter.grad for name, parameter in layer.named_parameters()}
-        for part, of in names.items():
-            expected = length([grad for name, grad in grads.items() if name.startswith(of) and grad is not None])
-            assert flow.gradients[part][i] == pytest.approx(expected, rel=1e-9)
-        whole = length([grad for grad in grads.values() if grad is not None])
-        assert flow.gradients["whole layer"][i] == pytest.approx(whole, rel=1e-9)
-    assert x.grad is not None
-    assert flow.gradients["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)

@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 
 from playground.figures import attention
 from playground.figures.theme import text_width, token_labels
-from tests.figures.axes import titles
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
 T = len(TOKENS)
@@ -81,20 +80,6 @@ def test_short_patterns_are_shown_dot_by_dot_and_long_ones_never_lose_a_peak() -
 # --- the large heatmap
 
 
-def test_a_pattern_between_two_sentences_names_both_and_leaves_masked_cells_empty() -> None:
-    keys = ["a", "&lt;", "cat", "cat"]
-    pattern, allowed = random_patterns(T, 4), np.tri(T, 4, dtype=bool)
-    figure = attention.head_heatmap(pattern, TOKENS, allowed, keys=keys)
-    (heatmap,) = figure.data
-    assert heatmap.z.dtype == np.float32
-    assert figure.layout.yaxis.autorange == "reversed"
-    assert all(titles(figure))
-    assert (list(heatmap.y), list(heatmap.x)) == (token_labels(TOKENS), token_labels(keys))
-    assert np.array_equal(heatmap.z[allowed], pattern[allowed])
-    assert np.array_equal(np.isnan(heatmap.z), ~allowed)
-    assert heatmap.hoverongaps is False
-
-
 @pytest.mark.parametrize("signed", [False, True])
 def test_nothing_to_show_is_an_empty_figure(signed: bool) -> None:
     nothing = np.zeros(T, dtype=bool)
@@ -102,21 +87,14 @@ def test_nothing_to_show_is_an_empty_figure(signed: bool) -> None:
     masked = attention.head_heatmap(random_patterns(T, T), TOKENS, ~ALL, stretch=True, signed=signed).data[0]
     assert np.isnan(masked.z).all()
     assert masked.zmax > masked.zmin
+    assert masked.hoverongaps is False
 
 
-def test_the_scale_ends_where_it_is_told_to() -> None:
-    """At 1; stretched, at the largest weight that is seen; of a difference, as far below zero as above."""
+def test_a_stretched_scale_ends_at_the_largest_weight_that_is_seen() -> None:
     pattern, allowed = random_patterns(T, T), np.tri(T, dtype=bool)
-    plain = attention.head_heatmap(pattern, TOKENS, ALL).data[0]
-    assert (plain.zmin, plain.zmax, plain.colorbar.title.text) == (0, 1, "weight")
     stretched = attention.head_heatmap(pattern, TOKENS, allowed, stretch=True).data[0]
     assert (stretched.zmin, stretched.zmax) == (0, pytest.approx(pattern[allowed].max()))
     assert attention.head_heatmap(np.zeros((T, T), np.float32), TOKENS, ALL, stretch=True).data[0].zmax > 0
-    difference = pattern - random_patterns(T, T, seed=2)
-    signed = attention.head_heatmap(difference, TOKENS, ALL, signed=True).data[0]
-    assert -signed.zmin == signed.zmax == pytest.approx(np.abs(difference).max())
-    assert signed.colorscale is not None
-    assert signed.colorbar.title.text == "difference"
 
 
 # --- ranking, entropy
@@ -129,7 +107,6 @@ def test_the_ranking_falls_from_the_heaviest_weight() -> None:
     labels = token_labels(TOKENS)
     assert list(figure.data[0].y) == [labels[key] for key in (3, 1, 4, 0, 2)]
     assert np.array_equal(figure.data[0].x, row[[3, 1, 4, 0, 2]])
-    assert titles(figure) == ("attention weight", "key")
     assert len(attention.query_ranking(row, TOKENS, allowed, most=2).data[0].y) == 2
 
 
@@ -138,7 +115,6 @@ def test_the_entropy_grid_frames_the_open_head() -> None:
     figure = attention.entropy_grid(bits, (2, 1))
     (frame,) = figure.layout.shapes
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (0.5, 1.5, 1.5, 2.5)
-    assert figure.data[0].colorbar.title.text == "bits"
 
 
 @pytest.mark.parametrize("tokens", [["a"], TOKENS, ["mmmmmmmmmmmmmmmmmmmm"], ["日本語" * 6], ["il" * 9]])

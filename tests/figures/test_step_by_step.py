@@ -6,7 +6,6 @@ import pytest
 from playground.figures import palette
 from playground.figures import step_by_step as figures
 from playground.figures.theme import token_labels
-from tests.figures.axes import titles
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;"]
 T = len(TOKENS)
@@ -25,7 +24,6 @@ def test_vectors_are_drawn_from_their_first_numbers() -> None:
     assert list(heatmap.y) == ["long", "short"]
     assert (heatmap.zmin, heatmap.zmax) == (-5, 5)
     assert heatmap.texttemplate
-    assert heatmap.colorbar.title.text == "value"
     assert figure.layout.xaxis.title.text == "number in the vector, first 8"
 
 
@@ -67,7 +65,6 @@ def test_a_masked_key_has_no_bar_and_the_key_in_question_stands_out() -> None:
     assert np.isnan(bar.y[3:]).all()
     assert [colour == palette.K for colour in bar.marker.color] == [False, False, True, False, False]
     assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(2.5, 3.5), (3.5, 4.5)]
-    assert figure.layout.yaxis.title.text == "score"
     assert list(bar.x) == token_labels(TOKENS)
 
 
@@ -83,8 +80,6 @@ def test_the_matrix_leaves_masked_cells_empty_and_frames_the_query(signed: bool)
     assert heatmap.zmin == (-heatmap.zmax if signed else 0)
     (frame,) = figure.layout.shapes
     assert (frame.y0, frame.y1, frame.x1) == (3.5, 4.5, T - 0.5)
-    assert heatmap.colorbar.title.text == "score"
-    assert titles(figure) == ("key", "query")
 
 
 def test_drops_are_what_the_numbers_were_multiplied_by() -> None:

@@ -4,14 +4,13 @@ import html
 import re
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.accounting import LABELS
-from playground.figures import attention, encoder_decoder, norms, palette, positions, step_by_step
+from playground.figures import palette
 from playground.figures.heatmap import signed_colours
 from playground.figures.theme import label, style, token_labels, token_names
 
@@ -46,37 +45,6 @@ def test_a_table_shows_a_token_as_it_is_and_a_figure_needs_it_escaped() -> None:
     tokens = ["<b>", "a & b", "x" * 30]
     assert token_names(tokens) == ["<b>₀", "a & b₁", "x" * 17 + "…₂"]
     assert token_labels(tokens) == ["&lt;b&gt;₀", "a &amp; b₁", "x" * 17 + "…₂"]
-
-
-TOKENS = ["[CLS]", "<b>", "it", "it"]
-SQUARE, MASK = np.full((4, 4), 0.25, np.float32), np.ones((4, 4), dtype=bool)
-
-
-@pytest.mark.parametrize(
-    "figure",
-    [
-        attention.head_heatmap(SQUARE, TOKENS, MASK),
-        attention.query_ranking(SQUARE[0], TOKENS, MASK[0]),
-        encoder_decoder.mask_heatmap(MASK, TOKENS, TOKENS, ("target token", "source token")),
-        norms.norms_by_token(SQUARE, TOKENS, first_depth=0),
-        norms.cosines_between_tokens(SQUARE, TOKENS),
-        positions.addition_lengths(pd.DataFrame(SQUARE[:, :3], columns=["token", "position", "sum"]), TOKENS),
-        positions.swap_differences(SQUARE[0], SQUARE[0], TOKENS),
-        step_by_step.keys(SQUARE[0], TOKENS, MASK[0], 0, title="score"),
-        step_by_step.matrix(SQUARE, TOKENS, MASK, 0, title="score", signed=True),
-        step_by_step.projections({"Q": SQUARE, "K": SQUARE, "V": SQUARE}, TOKENS, 0, 0),
-    ],
-)
-def test_no_figure_holds_a_tag_that_somebody_typed(figure: go.Figure) -> None:
-    labels = [
-        name
-        for trace in figure.data
-        for axis in ("x", "y")
-        for name in ([] if trace[axis] is None else trace[axis])
-        if type(name) is str
-    ]
-    assert "&lt;b&gt;₁" in labels
-    assert not any("<" in name for name in labels)
 
 
 @pytest.mark.parametrize("legend", [False, True])

@@ -1,8 +1,9 @@
 """Independent second opinions: the same formulas in NumPy float64, in plain Python, and torch's own layers."""
 
 import math
+import re
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -11,9 +12,16 @@ from torch import Tensor, nn
 
 from playground import Encoder, ModelConfig
 from playground.model.attention import Attention
+from playground.model.decoder import Decoder
 
 Array = NDArray[np.float64]
 M = TypeVar("M", bound=nn.Module)
+
+
+def small_config(**fields: Any) -> ModelConfig:
+    """An architecture of a few thousand parameters; `fields` changes what a test is about."""
+    sizes = {"vocab_size": 9, "d_model": 24, "n_heads": 3, "n_layers": 2, "d_ff": 40, "max_len": 8}
+    return ModelConfig(**sizes | fields)
 
 
 def float64(tensor: Tensor) -> Array:
@@ -72,19 +80,23 @@ def split_projections(attention: Attention) -> tuple[dict[str, Array], dict[str,
     return weights, {p: float64(linear.bias).reshape(heads, width) for p, linear in maps.items()}
 
 
-def attention_float64(attention: Attention, x: Array, mask: NDArray[np.bool_]) -> tuple[Array, Array]:
+def attention_float64(
+    attention: Attention, x: Array, mask: NDArray[np.bool_], memory: Array | None = None
+) -> tuple[Array, Array]:
     """Multi-head attention, index by index.
 
     Args:
         attention: whose weights to use.
-        x: (B, T, d_model).
+        x: (B, Tq, d_model).
         mask: broadcasts to (B, H, Tq, Tk), True = may attend.
+        memory: (B, Tk, d_model), where keys and values come from; None is x.
 
     Returns:
-        the output (B, T, d_model) and the pattern (B, H, Tq, Tk).
+        the output (B, Tq, d_model) and the pattern (B, H, Tq, Tk).
     """
     weights, biases = split_projections(attention)
-    q, k, v = (np.einsum("btm,hdm->bhtd", x, weights[p]) + biases[p][:, None, :] for p in "qkv")
+    sources = {"q": x, "k": x if memory is None else memory, "v": x if memory is None else memory}
+    q, k, v = (np.einsum("btm,hdm->bhtd", sources[p], weights[p]) + biases[p][:, None, :] for p in "qkv")
     scores = np.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(attention.d_head)
     pattern = masked_softmax(scores, np.broadcast_to(mask, scores.shape))
     z = np.einsum("bhqk,bhkd->bhqd", pattern, v)
@@ -92,66 +104,59 @@ def attention_float64(attention: Attention, x: Array, mask: NDArray[np.bool_]) -
     return np.einsum("btm,nm->btn", merged, float64(attention.o.weight)) + float64(attention.o.bias), pattern
 
 
-def torch_encoder(model: Encoder) -> nn.TransformerEncoder:
-    """torch's own encoder with this model's weights, in eval mode; layer norm, relu or gelu, no embedding."""
-    config = model.config
-    theirs = nn.TransformerEncoder(torch_layer(config), config.n_layers, enable_nested_tensor=False)
-    if config.final_norm:
-        theirs.norm = nn.LayerNorm(config.d_model, eps=config.norm_eps)
-    theirs.load_state_dict(torch_names(config, model.state_dict()))
-    return theirs.eval()
+def torch_sizes(config: ModelConfig) -> dict[str, Any]:
+    """The arguments that make torch's encoder or decoder layer of this config's shape."""
+    return {
+        "d_model": config.d_model,
+        "nhead": config.n_heads,
+        "dim_feedforward": config.d_ff,
+        "dropout": config.dropout,
+        "activation": config.activation,
+        "layer_norm_eps": config.norm_eps,
+        "batch_first": True,
+        "norm_first": config.norm_placement == "pre",
+    }
 
 
 def torch_layer(config: ModelConfig) -> nn.TransformerEncoderLayer:
     """torch's encoder layer of this config's shape."""
-    return nn.TransformerEncoderLayer(
-        config.d_model,
-        config.n_heads,
-        dim_feedforward=config.d_ff,
-        dropout=config.dropout,
-        activation=config.activation,
-        layer_norm_eps=config.norm_eps,
-        batch_first=True,
-        norm_first=config.norm_placement == "pre",
-    )
+    return nn.TransformerEncoderLayer(**torch_sizes(config))
 
 
-def torch_names(config: ModelConfig, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The blocks' weights and the final norm's, under the names that torch's encoder gives them."""
-    theirs: dict[str, Tensor] = {}
-    for i in range(config.n_layers):
-        layer = f"layers.{i}"
-        for kind in ("weight", "bias"):
-            theirs[f"{layer}.self_attn.in_proj_{kind}"] = torch.cat([ours[f"{layer}.attn.{p}.{kind}"] for p in "qkv"])
-            theirs[f"{layer}.self_attn.out_proj.{kind}"] = ours[f"{layer}.attn.o.{kind}"]
-            theirs[f"{layer}.linear1.{kind}"] = ours[f"{layer}.ffn.up.{kind}"]
-            theirs[f"{layer}.linear2.{kind}"] = ours[f"{layer}.ffn.down.{kind}"]
-        for norm in ("norm1", "norm2"):
-            theirs[f"{layer}.{norm}.weight"] = ours[f"{layer}.{norm}.gain"]
-            theirs[f"{layer}.{norm}.bias"] = ours[f"{layer}.{norm}.bias"]
-    if config.final_norm:
-        theirs["norm.weight"], theirs["norm.bias"] = ours["final_norm.gain"], ours["final_norm.bias"]
-    return theirs
-
-
-def torch_decoder_layer(config: ModelConfig, ours: Mapping[str, Tensor]) -> nn.TransformerDecoderLayer:
-    """torch's decoder layer with a block's weights, in eval mode."""
-    theirs = nn.TransformerDecoderLayer(
-        config.d_model,
-        config.n_heads,
-        dim_feedforward=config.d_ff,
-        activation=config.activation,
-        layer_norm_eps=config.norm_eps,
-        batch_first=True,
-        norm_first=config.norm_placement == "pre",
-    )
-    state: dict[str, Tensor] = {}
-    for kind in ("weight", "bias"):
-        for name, attention in (("self_attn", "self_attn"), ("multihead_attn", "cross_attn")):
-            state[f"{name}.in_proj_{kind}"] = torch.cat([ours[f"{attention}.{p}.{kind}"] for p in "qkv"])
-            state[f"{name}.out_proj.{kind}"] = ours[f"{attention}.o.{kind}"]
-        state[f"linear1.{kind}"], state[f"linear2.{kind}"] = ours[f"ffn.up.{kind}"], ours[f"ffn.down.{kind}"]
-    for n in (1, 2, 3):
-        state[f"norm{n}.weight"], state[f"norm{n}.bias"] = ours[f"norm{n}.gain"], ours[f"norm{n}.bias"]
-    theirs.load_state_dict(state)
+def torch_stack(model: Encoder | Decoder) -> nn.Module:
+    """torch's own encoder or decoder, without embeddings, with this model's weights and type, in eval mode."""
+    config = model.config
+    norm = nn.LayerNorm(config.d_model, eps=config.norm_eps) if config.final_norm else None
+    theirs: nn.Module
+    if isinstance(model, Decoder):
+        theirs = nn.TransformerDecoder(nn.TransformerDecoderLayer(**torch_sizes(config)), config.n_layers, norm)
+    else:
+        theirs = nn.TransformerEncoder(torch_layer(config), config.n_layers, norm, enable_nested_tensor=False)
+    theirs.to(next(model.parameters()).dtype).load_state_dict(torch_names(model.state_dict()))
     return theirs.eval()
+
+
+SPELLINGS = {
+    r"\battn\.": "self_attn.",
+    r"\bcross_attn\.": "multihead_attn.",
+    r"\bq\.": "in_proj_",
+    r"\bo\.": "out_proj.",
+    r"\bffn\.up\.": "linear1.",
+    r"\bffn\.down\.": "linear2.",
+    r"\bfinal_norm\.": "norm.",
+    r"\bgain$": "weight",
+}
+
+
+def torch_names(ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The blocks' and the final norm's weights, or gradients, under the names that torch gives them."""
+    theirs: dict[str, Tensor] = {}
+    for name, tensor in ours.items():
+        if name.startswith("embed.") or ".k." in name or ".v." in name:
+            continue
+        if ".q." in name:  # theirs has queries, keys and values one below the other
+            tensor = torch.cat([ours[name.replace(".q.", f".{part}.")] for part in "qkv"])
+        for pattern, spelling in SPELLINGS.items():
+            name = re.sub(pattern, spelling, name)
+        theirs[name] = tensor
+    return theirs

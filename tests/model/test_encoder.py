@@ -1,129 +1,118 @@
-"""What the encoder promises as a module: modes, copies, parameter names, refusals."""
+"""What the encoder and the whole transformer promise as modules: modes, copies, precision; what the encoder refuses."""
 
 import copy
-from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
-from playground import Encoder, ModelConfig, Trace
-from tests.model.reference import vectors
-
-
-def config_of(**fields: Any) -> ModelConfig:
-    sizes = {"vocab_size": 9, "d_model": 8, "n_heads": 2, "n_layers": 2, "d_ff": 12, "max_len": 6}
-    return ModelConfig(**sizes | fields)
-
+from playground import Encoder, EncoderDecoder, Trace
+from tests.model.reference import small_config, vectors
 
 IDS = torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8]])
 
 
-def test_it_starts_in_eval_mode_and_repeats_itself() -> None:
-    model = Encoder(config_of(dropout=0.5))
+def new(pair: bool = False, seed: int | None = 0, **fields: object) -> Encoder | EncoderDecoder:
+    config = small_config(**fields)
+    return EncoderDecoder(config, 9, seed) if pair else Encoder(config, seed)
+
+
+def out_of(model: Encoder | EncoderDecoder, trace: Trace | None = None) -> Tensor:
+    """The output for IDS, on both sides where there are two."""
+    output: Tensor = model(IDS, IDS, trace=trace) if isinstance(model, EncoderDecoder) else model(IDS, trace=trace)
+    return output
+
+
+both = pytest.mark.parametrize("pair", [False, True], ids=["encoder", "encoder-decoder"])
+
+
+@both
+def test_it_starts_in_eval_mode_and_repeats_itself(pair: bool) -> None:
+    model = new(pair, dropout=0.5)
     assert not any(module.training for module in model.modules())
-    assert torch.equal(model(IDS), model(IDS))
+    assert torch.equal(out_of(model), out_of(model))
 
 
+@both
 @pytest.mark.parametrize("traced", [False, True])
-def test_training_drops_numbers_reproducibly(traced: bool) -> None:
-    model = Encoder(config_of(dropout=0.5))
-    still = model(IDS)
+def test_training_drops_numbers_reproducibly(traced: bool, pair: bool) -> None:
+    model = new(pair, dropout=0.5)
+    still = out_of(model)
     model.train()
     outputs = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
-        outputs.append(model(IDS, trace=Trace() if traced else None))
+        outputs.append(out_of(model, Trace() if traced else None))
     assert torch.equal(outputs[0], outputs[1])
     assert not torch.equal(outputs[0], outputs[2])
     assert not torch.equal(outputs[0], still)
-    assert torch.equal(model.eval()(IDS), still)
+    assert torch.equal(out_of(model.eval()), still)
 
 
-def test_a_copy_is_independent() -> None:
-    model = Encoder(config_of(fused_qkv=True, embedding_norm=True, final_norm=True))
-    before = model(IDS)
+@both
+def test_a_copy_is_independent(pair: bool) -> None:
+    model = new(pair, fused_qkv=True, embedding_norm=True, final_norm=True)
+    before = out_of(model)
     twin = copy.deepcopy(model)
-    assert torch.equal(twin(IDS), before)
+    assert torch.equal(out_of(twin), before)
     with torch.no_grad():
         for parameter in twin.parameters():
             parameter.add_(1)
-    assert torch.equal(model(IDS), before)
-    assert not torch.equal(twin(IDS), before)
+    assert torch.equal(out_of(model), before)
+    assert not torch.equal(out_of(twin), before)
 
 
-BLOCK = [f"attn.{p}.{kind}" for p in "qkvo" for kind in ("weight", "bias")]
-FUSED = [f"attn.{p}.{kind}" for p in ("qkv", "o") for kind in ("weight", "bias")]
-FFN = [f"ffn.{p}.{kind}" for p in ("up", "down") for kind in ("weight", "bias")]
-NORMS = [f"norm{n}.{kind}" for n in (1, 2) for kind in ("gain", "bias")]
+@both
+def test_an_empty_model_allocates_nothing_and_takes_loaded_weights(pair: bool) -> None:
+    source, empty = new(pair, seed=4), new(pair, seed=None)
+    assert all(parameter.is_meta for parameter in empty.parameters())
+    empty.load_state_dict(source.state_dict(), assign=True)
+    assert torch.equal(out_of(empty), out_of(source))
 
 
-@pytest.mark.parametrize(
-    ("fields", "names"),
-    [
-        ({}, ["embed.tokens.weight", *(f"layers.{i}.{name}" for i in (0, 1) for name in BLOCK + FFN + NORMS)]),
-        ({"vocab_size": 0, "n_layers": 1, "norm": "none"}, [f"layers.0.{name}" for name in BLOCK + FFN]),
-        (
-            {"vocab_size": 0, "n_layers": 1, "fused_qkv": True, "norm": "rms", "final_norm": True},
-            [*(f"layers.0.{name}" for name in [*FUSED, *FFN, "norm1.gain", "norm2.gain"]), "final_norm.gain"],
-        ),
-        (
-            {"n_layers": 1, "positions": "learned", "n_segments": 2, "embedding_norm": True, "norm": "scalar"},
-            [
-                *(f"embed.{table}.weight" for table in ("tokens", "positions", "segments")),
-                *("embed.norm.gain", "embed.norm.bias"),
-                *(f"layers.0.{name}" for name in BLOCK + FFN + NORMS),
-            ],
-        ),
-    ],
-)
-def test_parameters_have_the_names_others_rely_on(fields: dict[str, Any], names: list[str]) -> None:
-    assert set(Encoder(config_of(**fields)).state_dict()) == set(names)
+@both
+def test_it_runs_in_double_precision_as_well(pair: bool) -> None:
+    single = out_of(new(pair))
+    torch.testing.assert_close(out_of(new(pair).double()), single.double(), atol=1e-5, rtol=1e-5)
 
 
 def test_one_feature_and_one_head_are_enough() -> None:
-    out = Encoder(config_of(d_model=1, n_heads=1))(IDS)
+    out = out_of(new(d_model=1, n_heads=1))
     assert out.shape == (2, 4, 1)
     assert out.isfinite().all()
 
 
-def test_it_runs_in_double_precision_as_well() -> None:
-    model = Encoder(config_of())
-    single = model(IDS)
-    torch.testing.assert_close(model.double()(IDS), single.double(), atol=1e-5, rtol=1e-5)
-
-
 def test_ids_without_a_token_table_are_refused() -> None:
     with pytest.raises(ValueError, match=r"vocab_size=0.*embed_vectors"):
-        Encoder(config_of(vocab_size=0))(IDS)
+        out_of(new(vocab_size=0))
 
 
 @pytest.mark.parametrize("shape", [(4,), (2, 4, 8), ()])
 def test_ids_of_another_shape_are_named(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="sentences, tokens") as caught:
-        Encoder(config_of())(torch.zeros(shape, dtype=torch.int64))
+        new()(torch.zeros(shape, dtype=torch.int64))
     assert str(shape) in str(caught.value)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal-doubled", "learned"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal-doubled", "learned", "none"])
 def test_a_sentence_over_the_table_is_refused(positions: str) -> None:
-    model = Encoder(config_of(positions=positions))
-    assert model(torch.zeros(1, 6, dtype=torch.int64)).shape == (1, 6, 8)
-    with pytest.raises(ValueError, match=r"7 tokens .* max_len=6 .* raise max_len to 7"):
-        model(torch.zeros(1, 7, dtype=torch.int64))
+    model = new(positions=positions)
+    assert model(torch.zeros(1, 8, dtype=torch.int64)).shape == (1, 8, 24)
+    if positions == "none":
+        assert model(torch.zeros(1, 20, dtype=torch.int64)).shape == (1, 20, 24)
+    else:
+        with pytest.raises(ValueError, match=r"9 tokens .* max_len=8 .* raise max_len to 9"):
+            model(torch.zeros(1, 9, dtype=torch.int64))
 
 
-def test_without_positions_a_sentence_may_be_any_length() -> None:
-    assert Encoder(config_of(positions="none"))(torch.zeros(1, 20, dtype=torch.int64)).shape == (1, 20, 8)
-
-
-@pytest.mark.parametrize("x", [vectors(4, 8), vectors(2, 4, 7), torch.zeros(2, 4, 8, dtype=torch.int64)])
+@pytest.mark.parametrize("x", [vectors(4, 24), vectors(2, 4, 23), torch.zeros(2, 4, 24, dtype=torch.int64)])
 @pytest.mark.parametrize("half", ["encode", "embed_vectors"])
-def test_vectors_of_another_shape_or_kind_are_refused(half: str, x: torch.Tensor) -> None:
-    with pytest.raises(ValueError, match="sentences, tokens, 8") as caught:
-        getattr(Encoder(config_of()), half)(x)
+def test_vectors_of_another_shape_or_kind_are_refused(half: str, x: Tensor) -> None:
+    with pytest.raises(ValueError, match="sentences, tokens, 24") as caught:
+        getattr(new(), half)(x)
     assert str(tuple(x.shape)) in str(caught.value)
 
 
 def test_a_mask_for_another_batch_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\(2, 3\) fits neither keys \(2, 4\)"):
-        Encoder(config_of())(IDS, torch.ones(2, 3, dtype=torch.bool))
+        new()(IDS, torch.ones(2, 3, dtype=torch.bool))

@@ -34,9 +34,6 @@ def test_every_form_broadcasts_over_heads(given: tuple[int, ...], expected: tupl
     assert brought is not None
     assert brought.shape == expected
     assert torch.equal(brought.flatten(), mask.flatten())
-
-
-def test_no_mask_stays_none() -> None:
     assert over_heads(None, 2, 5, 3) is None
 
 

@@ -39,24 +39,18 @@ def eps(request: pytest.FixtureRequest) -> float:
     return value
 
 
-def test_layer_norm_is_torchs(x: Tensor, eps: float) -> None:
-    norm = new("layer", eps)
-    assert isinstance(norm, LayerNorm)
-    expected = F.layer_norm(x, (D_MODEL,), norm.gain, norm.bias, eps)
-    torch.testing.assert_close(norm(x), expected)
-    torch.testing.assert_close(norm(x, Trace()), expected)
-
-
-def test_rms_norm_is_torchs(x: Tensor, eps: float) -> None:
-    norm = new("rms", eps)
-    torch.testing.assert_close(norm(x), F.rms_norm(x, (D_MODEL,), norm.gain, eps))
-
-
-def test_scalar_norm_is_tutorial_as(x: Tensor, eps: float) -> None:
-    norm = new("scalar", eps)
-    assert isinstance(norm, ScalarNorm)
-    expected = scalar_norm(float64(x), norm.gain.item(), norm.bias.item(), eps)
-    np.testing.assert_allclose(float64(norm(x)), expected, atol=1e-5, rtol=0)
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_norm_is_torchs_or_tutorial_as(kind: str, x: Tensor, eps: float, traced: bool) -> None:
+    norm = new(kind, eps)
+    if isinstance(norm, LayerNorm):
+        expected = float64(F.layer_norm(x, (D_MODEL,), norm.gain, norm.bias, eps))
+    elif isinstance(norm, RMSNorm):
+        expected = float64(F.rms_norm(x, (D_MODEL,), norm.gain, eps))
+    else:
+        expected = scalar_norm(float64(x), norm.gain.item(), norm.bias.item(), eps)
+    out = norm(x, Trace()) if traced else norm(x)
+    np.testing.assert_allclose(float64(out), expected, atol=1e-5, rtol=0)
 
 
 def test_no_norm_hands_its_input_on(x: Tensor) -> None:

@@ -5,9 +5,10 @@ import math
 import pytest
 import torch
 
-from playground import Encoder, ModelConfig
+from playground import Encoder
+from playground.config import CHOICES
 from playground.model.positions import frequencies, sinusoids, wavelengths
-from tests.model.reference import sinusoid, vectors
+from tests.model.reference import sinusoid, small_config, vectors
 
 WIDTHS = [1, 2, 5, 7, 16, 33]
 
@@ -34,24 +35,16 @@ def test_a_pair_repeats_after_its_wavelength(doubled: bool) -> None:
     assert wavelengths(12, doubled=doubled)[0].item() == pytest.approx(2 * math.pi)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal-doubled", "learned"])
-def test_the_encoder_adds_the_first_rows_of_its_table(positions: str) -> None:
-    config = ModelConfig(vocab_size=0, d_model=7, n_heads=1, n_layers=1, d_ff=4, max_len=9, positions=positions)  # type: ignore[arg-type]
-    model, x = Encoder(config), vectors(2, 5, 7)
+@pytest.mark.parametrize("positions", CHOICES["positions"])
+def test_raw_vectors_get_the_first_rows_of_the_table(positions: str) -> None:
+    model, x = Encoder(small_config(positions=positions)), vectors(2, 5, 24)
     table = model.embed.position_table()
-    assert table is not None
-    assert table.shape == (9, 7)
-    torch.testing.assert_close(model.embed_vectors(x), x + table[:5])
-
-
-def test_no_positions_add_nothing() -> None:
-    model = Encoder(ModelConfig(vocab_size=0, d_model=6, n_heads=1, n_layers=1, d_ff=4, max_len=3, positions="none"))
-    x = vectors(1, 8, 6)
-    assert model.embed.position_table() is None
-    assert torch.equal(model.embed_vectors(x), x)
+    assert (table is None) == (positions == "none")
+    assert table is None or table.shape == (8, 24)
+    torch.testing.assert_close(model.embed_vectors(x), x if table is None else x + table[:5])
 
 
 def test_a_table_is_no_weight() -> None:
-    model = Encoder(ModelConfig(vocab_size=3, d_model=6, n_heads=1, n_layers=1, d_ff=4, max_len=5))
+    model = Encoder(small_config())
     assert [name for name in model.state_dict() if "sinusoids" in name] == []
     assert "embed.sinusoids" in dict(model.named_buffers())

@@ -92,6 +92,6 @@ def test_without_a_probability_nothing_is_dropped(batch: Batch) -> None:
 def test_where_the_tutorials_drop() -> None:
     assert TUTORIAL_DROPOUTS["A"] == TUTORIAL_DROPOUTS["D"] == tuple(DROPOUT_PLACES)
     assert TUTORIAL_DROPOUTS["B"] == ()
-    assert PRESETS["tutorial-b"].config.dropout == 0
+    assert [PRESETS[f"tutorial-{letter}"].config.dropout for letter in "abcde"] == [0.1, 0, 0.1, 0.1, 0.1]
     assert set(TUTORIAL_DROPOUTS["C"]) == set(DROPOUT_PLACES) - {"after positions", "attention weights"}
     assert set(TUTORIAL_DROPOUTS["E"]) == set(DROPOUT_PLACES) - {"attention weights"}

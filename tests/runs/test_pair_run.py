@@ -1,13 +1,18 @@
-"""One bounded pass of an encoder–decoder: a `PairRun` holds what the model computes, and nobody can change it."""
+"""One bounded pass of an encoder–decoder: a `PairRun` holds what the model computes, and nobody can change it.
+
+What a pass of either model must leave as it was, or refuse, is asked of both here.
+"""
+
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
 from playground import EncoderDecoder, ModelConfig, Trace
-from playground.accounting import count_encoder_decoder
 from playground.errors import TooLargeError
-from playground.runs.budget import MAX_KEPT, check_pair_budget, check_pair_patterns
+from playground.runs.budget import MAX_KEPT, check_budget, check_pair_budget, check_pair_patterns
+from playground.runs.encoder_run import run
 from playground.runs.pair_run import ATTENTION_POINTS, run_pair
 from playground.text import bpe, characters
 
@@ -66,15 +71,6 @@ def test_weight_lies_where_the_masks_allow_it_and_nowhere_else(attention: str) -
     np.testing.assert_allclose(patterns.sum(axis=-1), 1, atol=1e-5)
 
 
-def test_what_lies_ahead_changes_no_earlier_word() -> None:
-    longer = bpe(300).encode_batch(["een kat zat daar"])
-    shorter = bpe(300).encode_batch(["een kat"])
-    n = shorter.ids.shape[1]
-    assert torch.equal(longer.ids[:, :n], shorter.ids)
-    runs = [run_pair(MODEL, SOURCE, target) for target in (longer, shorter)]
-    np.testing.assert_allclose(runs[0].logits[:n], runs[1].logits, atol=1e-5)
-
-
 def test_next_words_are_the_softmax_of_one_positions_logits() -> None:
     run = run_pair(MODEL, SOURCE, TARGET)
     for position in range(len(run.target.tokens)):
@@ -93,28 +89,31 @@ def test_a_run_cannot_be_changed() -> None:
     assert np.array_equal(TARGET.ids[0].numpy(), run.target.ids)
 
 
-def test_running_leaves_the_shared_model_as_it_was() -> None:
+def test_running_leaves_shared_models_as_they_were() -> None:
     before = {name: parameter.clone() for name, parameter in MODEL.named_parameters()}
     attributes = {name: sorted(vars(module)) for name, module in MODEL.named_modules()}
     run_pair(MODEL, SOURCE, TARGET)
+    run(MODEL.encoder, SOURCE, 0)
     assert all(torch.equal(parameter, before[name]) for name, parameter in MODEL.named_parameters())
     assert attributes == {name: sorted(vars(module)) for name, module in MODEL.named_modules()}
     assert not MODEL.training
 
 
-@pytest.mark.parametrize("longest", ["source", "target"])
-def test_a_sentence_longer_than_the_position_table_is_refused(longest: str) -> None:
+def test_a_sentence_longer_than_the_position_table_is_refused() -> None:
     long, short = characters().encode_batch(["x" * 17]), characters().encode_batch(["x"])
-    with pytest.raises(ValueError, match="max_len=16"):
-        run_pair(MODEL, long if longest == "source" else short, short if longest == "source" else long)
+    for refused in (lambda: run_pair(MODEL, long, short), lambda: run_pair(MODEL, short, long),
+                    lambda: run(MODEL.encoder, long)):  # fmt: skip
+        with pytest.raises(ValueError, match="max_len=16"):
+            refused()
 
 
-def test_the_budget_counts_both_halves_and_the_output_map() -> None:
-    n = sum(parameter.numel() for parameter in MODEL.parameters())
-    assert n == count_encoder_decoder(CONFIG, 300).total
-    check_pair_budget(CONFIG, 300, n)
-    with pytest.raises(TooLargeError, match=f"{n:,} parameters.*at most {n - 1:,}.*would fit"):
-        check_pair_budget(CONFIG, 300, n - 1)
+def test_the_budget_is_the_largest_model_that_runs() -> None:
+    checks = {MODEL.encoder: partial(check_budget, CONFIG), MODEL: partial(check_pair_budget, CONFIG, 300)}
+    for model, check in checks.items():
+        n = sum(parameter.numel() for parameter in model.parameters())
+        check(n)
+        with pytest.raises(TooLargeError, match=rf"{n:,} parameters[\s\S]*at most {n - 1:,}[\s\S]*would fit"):
+            check(n - 1)
 
 
 def test_too_many_attention_weights_are_refused_before_anything_runs() -> None:

@@ -31,28 +31,20 @@ def test_unusual_but_harmless_text_stays_as_it_is(text: str) -> None:
     assert split_sentences(text).notes == ()
 
 
-def test_control_characters_and_direction_overrides_become_spaces() -> None:
-    result = split_sentences("a\x00b\x1bc\x85d\u202ee\u2066f\x7fg")
-    assert result.sentences == ("a b c d e f g",)
-    assert result.notes == ("Control characters were replaced by spaces.",)
-
-
-def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
-    result = split_sentences("a\ud83d!")
-    assert result.sentences == ("a\ufffd!",)
-    assert result.notes == ("Characters that are not valid Unicode were replaced by \ufffd.",)
-
-
-def test_long_text_is_cut_and_the_note_says_so() -> None:
-    result = split_sentences("x" * 100_000)
-    assert result.sentences == ("x" * MAX_CHARACTERS,)
-    assert result.notes == ("The text has 100,000 characters; only the first 2,000 are used.",)
-
-
-def test_many_sentences_are_cut_and_the_note_says_so() -> None:
-    result = split_sentences("\n".join("abcdefghij"))
-    assert result.sentences == tuple("abcdefgh")
-    assert result.notes == ("The text has 10 sentences; only the first 8 are used.",)
+@pytest.mark.parametrize(
+    ("text", "sentences", "note"),
+    [
+        ("a\x00b\x1bc\x85d\u202ee\u2066f\x7fg", ("a b c d e f g",), "Control characters were replaced by spaces."),
+        ("a\ud83d!", ("a\ufffd!",), "Characters that are not valid Unicode were replaced by \ufffd."),
+        ("x" * 100_000, ("x" * MAX_CHARACTERS,), "The text has 100,000 characters; only the first 2,000 are used."),
+        ("\n".join("abcdefghij"), tuple("abcdefgh"), "The text has 10 sentences; only the first 8 are used."),
+    ],
+    ids=["control characters", "lone surrogate", "long", "many"],
+)
+def test_each_change_is_made_and_noted(text: str, sentences: tuple[str, ...], note: str) -> None:
+    result = split_sentences(text)
+    assert result.sentences == sentences
+    assert result.notes == (note,)
 
 
 def test_every_change_has_its_own_note() -> None:

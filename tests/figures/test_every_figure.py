@@ -1,0 +1,124 @@
+"""What is asked of every figure: names of its axes and colours, the ends of its scale, harmless labels."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from playground import count_parameters
+from playground.figures import (
+    ablation,
+    attention,
+    encoder_decoder,
+    gradient_flow,
+    norms,
+    parameters,
+    positions,
+    step_by_step,
+    training,
+    tutorials,
+)
+from tests.model.reference import small_config
+
+TOKENS = ["[CLS]", "<b>", "it", "it"]
+LABELS = ["[CLS]₀", "&lt;b&gt;₁", "it₂", "it₃"]
+WEIGHTS = np.array([[0.25, 0.5, 0.125, 0.125]] * 4, np.float32)
+SIGNED = WEIGHTS * np.array([[-1], [1], [1], [1]], np.float32)
+W = np.array([6.0, 60.0])
+ALL = np.ones((4, 4), bool)
+KEY, QUERY, POINT = "key: attended to", "query: who asks", "point of the forward pass"
+LENGTHS = pd.DataFrame(WEIGHTS[:, :3], columns=["token", "position", "sum"])
+OFFSETS = pd.DataFrame({"mean": [4.0, 3], "lowest": [1.0, 2], "highest": [9.0, 4]})
+PARTS = dict.fromkeys(("residual", "attention", "feed-forward"), WEIGHTS)
+COUNT = count_parameters(small_config())
+LINES = [gradient_flow.Line("post-norm", "post", True, np.ones(4))]
+HISTORY = training.Evaluations([0, 30], [2.0, 1.0], [2.0, 1.5])
+
+CURVES: list[tuple[go.Figure, str | None, str | None]] = [
+    (ablation.curves([], "accuracy", steps=5, top=1.0, level=(0.2, "rule")), "step", "right answers"),
+    (ablation.curves([], "loss", steps=5, top=1.0, level=(0.2, "rule")), "step", "loss, nats"),
+    (attention.query_ranking(WEIGHTS[0], TOKENS, ALL[0]), "attention weight", "key"),
+    (gradient_flow.by_layer(LINES, "norm", gradient_flow.LAYER), "layer (0 = first)", "norm (log scale)"),
+    (gradient_flow.by_layer(LINES, "norm", gradient_flow.DEPTH), "blocks passed (0 = embeddings)", "norm (log scale)"),
+    (gradient_flow.by_depth(LINES, [1, 2, 4, 8], "norm"), "layers of the encoder (log scale)", "norm (log scale)"),
+    (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
+    (parameters.breakdown_bar(COUNT, "FLOPs"), "FLOPs", None),
+    (parameters.breakdown_layers(COUNT, "parameters"), "layer", "parameters"),
+    (parameters.flops_by_length([1], {"attention": [1]}, 1, 1), "length of the sentence T, in tokens", "FLOPs a token"),
+    (parameters.named_models({"this model": COUNT}, "this model"), "share of the parameters", None),
+    (positions.dimension_curves(SIGNED, [0, 1]), "position", "value"),
+    (positions.by_offset(OFFSETS, "distance"), "how far apart, in positions", "distance"),
+    (positions.wavelengths(W, W, 9), "dimension, the sine of each pair", "wavelength, in positions (log scale)"),
+    (positions.addition_lengths(LENGTHS, TOKENS), "token", "L2 norm"),
+    (positions.swap_differences(WEIGHTS[0], WEIGHTS[0], TOKENS), "token", "largest |difference|"),
+    (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], 0, title="score"), "key", "score"),
+    (training.loss_curves([2.0, 1.0], HISTORY, 30, 13), "step", "loss, nats"),
+    (training.accuracy_curves(HISTORY, 30, 0.1), "step", "right answers"),
+    (training.rate_curve([1.0], 30), "step", "learning rate"),
+    (training.gradient_curve([1.0], 30, 0), "step", "gradient norm (log scale)"),
+    (training.next_tokens(["a"], WEIGHTS[0, :1]), "probability of being drawn next", "character"),
+]  # fmt: skip
+
+
+class Map(NamedTuple):
+    """A heatmap, and what is asked of it; `highest` is None where the largest number is the scale's end."""
+
+    figure: go.Figure
+    x: str
+    y: str | None
+    bar: str | None
+    lowest: float | None
+    highest: float | None
+
+
+HEATMAPS = [
+    Map(attention.head_grid(WEIGHTS[None, None]), "head", "layer", "weight", 0, 255),
+    Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL), KEY, QUERY, "weight", 0, 1),
+    Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL, stretch=True), KEY, QUERY, "weight", 0, 0.5),
+    Map(attention.head_heatmap(SIGNED, TOKENS, ALL, signed=True), KEY, QUERY, "difference", -0.5, 0.5),
+    Map(attention.entropy_grid(WEIGHTS, (0, 0)), "head", "layer", "bits", 0, None),
+    Map(encoder_decoder.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
+    Map(norms.norms_by_token(WEIGHTS, TOKENS, first_depth=0), "token", "blocks passed", "L2 norm", None, None),
+    Map(norms.cosines_between_layers(SIGNED), "blocks passed", "blocks passed", "cosine", -1, 1),
+    Map(norms.cosines_between_tokens(SIGNED, TOKENS), "token", "token", "cosine", -1, 1),
+    Map(positions.table_heatmap(SIGNED), "dimension", "position", "value", -0.5, 0.5),
+    Map(positions.between_positions(SIGNED, "dot product"), "position", "position", "dot product", -0.5, 0.5),
+    Map(positions.between_positions(WEIGHTS, "distance"), "position", "position", "distance", 0, 0.5),
+    Map(step_by_step.vectors({"x": SIGNED[0]}), "number in the vector, first 4", None, "value", -0.5, 0.5),
+    Map(step_by_step.projections({"Q": SIGNED}, TOKENS, 0, 0), "<b>Q</b>, first 4", "token", "value", -0.5, 0.5),
+    Map(step_by_step.matrix(SIGNED, TOKENS, ALL, 0, title="score", signed=True), "key", "query", "score", -0.5, 0.5),
+    Map(step_by_step.matrix(WEIGHTS, TOKENS, ALL, 0, title="weight", signed=False), "key", "query", "weight", 0, 0.5),
+    Map(step_by_step.drops({"weights": (WEIGHTS[0], WEIGHTS[1])}), "number in the vector, first 4", None, None, 0, 1),
+    Map(tutorials.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
+    Map(tutorials.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
+]  # fmt: skip
+FIGURES = CURVES + [(each.figure, each.x, each.y) for each in HEATMAPS]
+
+
+@pytest.mark.parametrize(("figure", "x", "y"), FIGURES)
+def test_both_axes_have_their_names_and_a_zoom_outlives_a_rerun(figure: go.Figure, x: str, y: str | None) -> None:
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == (x, y)
+    assert figure.layout.uirevision == "keep"
+    assert figure.layout.xaxis.automargin
+
+
+@pytest.mark.parametrize("drawn", HEATMAPS)
+def test_colours_mean_what_the_bar_says(drawn: Map) -> None:
+    cells = drawn.figure.data[0]
+    assert cells.colorbar.title.text == drawn.bar
+    assert (cells.zmin, cells.zmax) == (drawn.lowest, drawn.highest)
+    diverging = drawn.figure.layout.template.layout.colorscale.diverging
+    assert (cells.colorscale == diverging) == (drawn.lowest is not None and drawn.lowest < 0)
+
+
+def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
+    named = 0
+    for figure, _, _ in FIGURES:
+        axes = [
+            [str(name) for name in trace[axis]] for trace in figure.data for axis in "xy" if trace[axis] is not None
+        ]
+        named += LABELS in axes
+        assert not any("<b>₁" in name for names in axes for name in names)
+    assert named == 12
