@@ -88,8 +88,6 @@ HEATMAPS = [
     Map(positions.between_positions(WEIGHTS, "distance"), "position", "position", "distance", 0, 0.5),
     Map(step_by_step.vectors({"x": SIGNED[0]}), "number in the vector, first 4", None, "value", -0.5, 0.5),
     Map(step_by_step.projections({"Q": SIGNED}, TOKENS, 0, 0), "<b>Q</b>, first 4", "token", "value", -0.5, 0.5),
-    Map(step_by_step.matrix(SIGNED, TOKENS, ALL, 0, title="score", signed=True), "key", "query", "score", -0.5, 0.5),
-    Map(step_by_step.matrix(WEIGHTS, TOKENS, ALL, 0, title="weight", signed=False), "key", "query", "weight", 0, 0.5),
     Map(step_by_step.drops({"weights": (WEIGHTS[0], WEIGHTS[1])}), "number in the vector, first 4", None, None, 0, 1),
     Map(tutorials.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
     Map(tutorials.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),

@@ -46,7 +46,7 @@ def explain_errors() -> Iterator[None]:
 
 
 def current_run() -> Run:
-    """The run of the visitor's sentence; the page also says what had to be cut, and which tokens are unknown."""
+    """The run of the visitor's sentence; the page also describes it: its size, what was cut, what is unknown."""
     setup = current_setup()
     require_text(setup, "Type a sentence in the sidebar, and this page shows what the encoder does with it.")
     run = shown_run()
@@ -60,6 +60,16 @@ def current_run() -> Run:
     if n_cut:
         n_kept = int((~run.padding).sum())
         st.info(f"The sentence is cut after {n_kept} tokens; {n_cut} more are left out.", icon=":material/content_cut:")
+    tokens = int((~run.padding).sum())
+    padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
+    where = "a GPU" if run.device == "cuda" else "CPU"
+    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
+    origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
+    vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
+    st.caption(
+        f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}"
+    )
     return run
 
 
@@ -70,21 +80,6 @@ def require_text(setup: Setup, invitation: str) -> None:
     if not setup.text.sentences:
         st.info(invitation)
         raise PageEndError
-
-
-def run_line(run: Run) -> None:
-    """Show one line on the run: tokens, layers, heads, milliseconds, device, and whether the weights were learned."""
-    tokens = int((~run.padding).sum())
-    padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
-    where = "a GPU" if run.device == "cuda" else "CPU"
-    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
-    weights = current_setup().weights
-    origin = names.get(weights) or trained_slot.weights_label(weights) or "your own weights"
-    vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
-    st.caption(
-        f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}"
-    )
 
 
 def chart(

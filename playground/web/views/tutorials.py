@@ -8,7 +8,7 @@ from playground.model import Trace
 from playground.presets import PRESETS
 from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, Row, build_table
-from playground.tutorials.tutorial_texts import TUTORIALS, Mistake, Tutorial
+from playground.tutorials.tutorial_texts import TUTORIALS, Tutorial
 from playground.web.choices import widgets
 from playground.web.choices.shortcuts import apply_preset
 from playground.web.shared import panels
@@ -21,9 +21,7 @@ def _trace_tutorials(seed: int) -> dict[str, Trace]:
     return {letter: comparison.trace_of(comparison.small_config(letter), seed) for letter in NAMES}
 
 
-@st.cache_resource(max_entries=20, show_spinner=False)
-def _find_causes(against: str, seed: int) -> list[comparison.Cause]:
-    return comparison.causes(against, seed)
+_find_causes = st.cache_resource(max_entries=20, show_spinner=False)(comparison.causes)
 
 
 def show_answer(seed: int) -> None:
@@ -114,7 +112,10 @@ def show_tutorial() -> None:
     _show_lessons(tutorial, NAMES[letter])
     st.markdown("**Mistakes found in it**")
     for mistake in tutorial.mistakes:
-        _show_mistake(mistake)
+        with st.container(border=True, gap="xsmall"):
+            st.markdown(f"**{mistake.where[0].upper()}{mistake.where[1:]}**: {mistake.printed}. {mistake.happens}")
+            if mistake.demonstration is not None:
+                st.caption(f":material/play_arrow: {mistake.demonstration()}")
     demonstrations = [mistake.demonstration for mistake in tutorial.mistakes if mistake.demonstration]
     panels.code_behind("tutorials", *demonstrations, comparison.build, comparison.causes)
 
@@ -129,10 +130,3 @@ def _show_lessons(tutorial: Tutorial, preset: str) -> None:
         for name in dict.fromkeys(("overview", *(topic.page for topic in tutorial.topics))):
             if st.button(titles[name], key=f"tutorials_open_{name}", on_click=apply_preset, args=(preset,)):
                 st.switch_page(available[name], query_params={})
-
-
-def _show_mistake(mistake: Mistake) -> None:
-    with st.container(border=True, gap="xsmall"):
-        st.markdown(f"**{mistake.where[0].upper()}{mistake.where[1:]}**: {mistake.printed}. {mistake.happens}")
-        if mistake.demonstration is not None:
-            st.caption(f":material/play_arrow: {mistake.demonstration()}")

@@ -72,10 +72,8 @@ def text_generation() -> None:
 
 def _ask_for_request(trained: TrainedNetwork) -> GenerationRequest:
     prompt = widgets.text("training_prompt", "How it begins")
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True):
         temperature = widgets.size("training_heat", "temperature: 0 takes the likeliest, 1 draws what it believes")
-    with right:
         top_k = widgets.whole("training_top_k", "top-k: draw from the k likeliest, 0 is from all", high=20)
     return GenerationRequest(trained.key, prompt, temperature, top_k, current_value("seed"))
 
@@ -132,5 +130,5 @@ def _next_character(trained: TrainedNetwork, data: Data, ids: list[int], request
         caption=f"The character after these would be drawn from {len(tokens)}, the likeliest on top. A low temperature "
         "and a small k leave little but the first; temperature 1 and k = 0 show what the network itself believes.",
         alt=f"Probabilities of the next character; the likeliest, {names[0]}, has {shares[0]:.0%}.",
+        table=lambda: pd.DataFrame({"character": names, "probability": shares}),
     )
-    panels.numbers("training_next", lambda: pd.DataFrame({"character": names, "probability": shares}))
