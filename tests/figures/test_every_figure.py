@@ -77,7 +77,7 @@ HEATMAPS = [
     Map(attention.head_grid(WEIGHTS[None, None]), "head", "layer", "weight", 0, 255),
     Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL), KEY, QUERY, "weight", 0, 1),
     Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL, stretch=True), KEY, QUERY, "weight", 0, 0.5),
-    Map(attention.head_heatmap(SIGNED, TOKENS, ALL, signed=True), KEY, QUERY, "difference", -0.5, 0.5),
+    Map(attention.head_heatmap(SIGNED, TOKENS, ALL, signed=True, bar="apart"), KEY, QUERY, "apart", -0.5, 0.5),
     Map(attention.entropy_grid(WEIGHTS, (0, 0)), "head", "layer", "bits", 0, None),
     Map(encoder_decoder.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
     Map(norms.norms_by_token(WEIGHTS, TOKENS, first_depth=0), "token", "blocks passed", "L2 norm", None, None),
@@ -119,4 +119,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         ]
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
-    assert named == 12
+    assert named == 10

@@ -10,6 +10,7 @@ import streamlit as st
 from playground.presets import PRESETS
 from playground.text import split_sentences
 from playground.web.choices import params
+from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import caches, trained_slot
 
@@ -63,7 +64,7 @@ def preset_values(name: str) -> dict[str, Any]:
     those that the tokenizer has no token for are added.
     """
     preset = PRESETS[name]
-    values = {key: getattr(preset.config, key) for key in params.ARCHITECTURE}
+    values = {key: getattr(preset.config, key) for key in ARCHITECTURE}
     own_text = {} if preset.text is None else {"text": preset.text}
     tokenizer = preset.tokenizer
     if tokenizer == "wordpiece" and not caches.checkpoint_available():

@@ -12,6 +12,7 @@ import streamlit as st
 
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
+from playground.text.scripts import foreign_script
 from playground.web.choices.setup import Setup, current_notices, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
@@ -56,6 +57,8 @@ def current_run() -> Run:
             "sidebar has a sentence that it knows.",
             icon=":material/help:",
         )
+    if setup.weights == "minilm":
+        _explain_script(setup)
     n_cut = setup.batch.truncated[setup.sentence]
     if n_cut:
         n_kept = int((~run.padding).sum())
@@ -71,6 +74,26 @@ def current_run() -> Run:
         f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}"
     )
     return run
+
+
+def _explain_script(setup: Setup) -> None:
+    """What became of a sentence that the trained model, which learnt from English, cannot read."""
+    batch, row = setup.batch, setup.sentence
+    script = foreign_script(batch.sentences[row])
+    if script is None:
+        return
+    own = [not special for special in batch.special[row]]
+    n_unknown = sum(batch.unknown[row])
+    n_single = sum(
+        is_own and not unknown and end - start == 1
+        for is_own, unknown, (start, end) in zip(own, batch.unknown[row], batch.offsets[row], strict=True)
+    )
+    st.info(
+        f"The trained model learnt from English, and this sentence is mostly {script}. Of its {sum(own)} tokens, "
+        f"{n_unknown} are [UNK], pieces that the vocabulary lacks, and {n_single} are single characters. What it "
+        "computes for them means little.",
+        icon=":material/translate:",
+    )
 
 
 def require_text(setup: Setup, invitation: str) -> None:

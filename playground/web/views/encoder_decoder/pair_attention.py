@@ -45,11 +45,11 @@ def show_masks(pair: PairKey) -> None:
             )
     n_padding = run.target.padding.size - run.target.n_real
     st.caption(
-        "Tutorial E lets padding mask the query *rows* instead of the key columns. "
+        "Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. "
         + (
-            f"Here its padded queries, {n_padding} of them, would attend to nothing. Only no peek would hide padded "
-            "keys. It hides them from every real query, as padding comes last. In a source, tokens look ahead: the "
-            "same mistake would let all of them read padding."
+            f"Here its padded queries, {n_padding} of them, would attend evenly to everything. Only no peek "
+            "would hide padded keys. It hides them from every real query, as padding comes last. In a source, tokens "
+            "look ahead: the same mistake would let all of them read padding."
             if n_padding
             else "That changes nothing here, as this line has no padding. A second, longer target line makes some."
         )

@@ -38,7 +38,7 @@ def show_introduction() -> None:
         "back block by block. Each block multiplies it. Factors a little below 1 make it *vanish*; factors a little "
         "above 1 make it *explode*. Residual connections add an identity to each factor (He et al. 2015). Norms "
         "rescale what passes, and where they stand matters (Xiong et al. 2020). Here are all six combinations, with "
-        "**the same random weights** and one backward pass each: tutorial D's exercise 3."
+        "**the same random weights** and one backward pass each: exercise 3 of tutorial D · Notebook 05."
     )
 
 

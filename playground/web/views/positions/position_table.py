@@ -21,7 +21,7 @@ DESCRIPTIONS = {
     "learned": "**This table is learned.** Its rows are parameters, like every other weight.",
     "sinusoidal": "**This table is made of sines and cosines.** Each pair of dimensions changes more slowly than the "
     "pair before it. Nothing in the table is learned.",
-    "sinusoidal-doubled": "**This is tutorial B's table of sines and cosines.** Its exponent counts twice, so most "
+    "sinusoidal-doubled": "**This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most "
     "dimensions hardly change. Nothing in the table is learned.",
     "none": "**This encoder adds no positions** (`positions = none`). The standard table is drawn for comparison.",
 }
@@ -146,7 +146,7 @@ def show_exponents(run: Run, n_rows: int) -> None:
         "doubled": (
             "sinusoidal-doubled",
             doubled,
-            f"Tutorial B's table {at} Its exponent counts twice: each frequency is squared.",
+            f"The table of tutorial B · Encoder Block {at} Its exponent counts twice: each frequency is squared.",
         ),
     }
     for column, (name, (kind, rows, caption)) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):

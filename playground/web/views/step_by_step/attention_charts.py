@@ -116,7 +116,8 @@ def show_merge(walk: Walk) -> None:
     if walk.config.head_merge == "reshape":
         strangers = sum(token != walk.query for _, token in pieces)
         reading += (
-            " **Heads and positions are scrambled**: the reshape does not move the head axis back (tutorial C). "
+            " **Heads and positions are scrambled**: the reshape does not move the head axis back, as in "
+            "tutorial C · Explanation. "
             f"{strangers} of {len(pieces)} pieces here come from other tokens, and no mask stops them."
         )
     if len(pieces) > figures.MOST_ROWS:

@@ -64,9 +64,14 @@ def text_generation() -> None:
     with panels.explain_errors():
         if pressed:
             st.session_state[WRITTEN] = (request, _generate(trained, data, ids, request, page))
-        answered, ids = st.session_state.get(WRITTEN, (None, []))
-        if answered == request:
+        written, ids = st.session_state.get(WRITTEN, (None, []))
+        if written is not None and written.network == request.network:
             page.code(data.text(ids), language=None, wrap_lines=True)
+            if written != request:
+                st.caption(
+                    f"It was written at temperature {written.temperature:g}, top-k {written.top_k}, seed "
+                    f"{written.seed}, after {quote_token(written.prompt)}. **Write** uses the present settings."
+                )
             _next_character(trained, data, ids, request)
 
 
