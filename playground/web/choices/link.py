@@ -109,7 +109,7 @@ def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, not
     values.update(decided)
     if values["tokenizer"] == "vectors" and values["weights"] == "mine" and recognised.settings["vocab_size"]:
         values["tokenizer"] = "word"
-        notices.append("Your file has a token table, so the text's own words are its rows.")
+        notices.append("Your file has a token table, so words are rows of it, not vectors.")
     if values["positions"] == "learned" and "positions" in recognised.open_settings:
         values["positions"] = recognised.open_settings["positions"]
         notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")

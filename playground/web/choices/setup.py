@@ -12,7 +12,7 @@ from playground.limits import MAX_TOKENS
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import link, params
-from playground.web.session import caches, trained_slot
+from playground.web.session import caches, trained_slot, uploaded_vocabulary
 from playground.web.session.uploaded_weights import current_upload
 from playground.weights.recognise import RecognisedWeights
 
@@ -38,6 +38,8 @@ class Setup:
     """The sidebar's values, by their keys."""
     weights: str
     """`minilm`, `random`, the SHA-256 of the upload, or the key of the trained network."""
+    own_tokenizer: str = ""
+    """Key of the upload's own tokenizer; empty where the sidebar's reads the text."""
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -54,7 +56,7 @@ class Setup:
         longest = MAX_TOKENS if self["positions"] == "none" else self["max_len"]
         trained = self.trained_network
         splitter = "word" if self["tokenizer"] == "vectors" else self["tokenizer"]
-        tokenizer = trained.key if trained else splitter
+        tokenizer = trained.key if trained else self.own_tokenizer or splitter
         return caches.TextKey(tokenizer, vocab_size, longest, self.text.sentences)
 
     @property
@@ -114,14 +116,14 @@ def current_setup() -> Setup:
 
 def setup_of(values: Mapping[str, Any]) -> Setup:
     """A new setup with these values, and the weights that this session has for them."""
-    weights = str(values["weights"])
+    weights, own_tokenizer = str(values["weights"]), ""
     if weights == "mine":
-        uploaded = current_upload()
+        uploaded, own_tokenizer = current_upload(), uploaded_vocabulary.own_tokenizer_key()
         weights = uploaded.sha256 if uploaded else "random"
     elif weights == "trained here":
         trained = trained_slot.shown_network()
         weights = "random" if trained is None else trained.initial_key if values["untrained"] else trained.key
-    return Setup(values, weights)
+    return Setup(values, weights, own_tokenizer)
 
 
 def current_value(key: str) -> Any:

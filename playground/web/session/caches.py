@@ -25,7 +25,7 @@ from playground.runs.layer_run import LayerRun
 from playground.runs.layer_run import trace_layer as trace
 from playground.text import Batch, Tokenizer, bpe, characters, words
 from playground.web.server.settings import settings
-from playground.web.session import trained_slot, uploaded_weights
+from playground.web.session import trained_slot, uploaded_vocabulary, uploaded_weights
 from playground.web.session.turns import Turns
 from playground.web.session.weights_cache import cache_by_weights
 from playground.weights import checkpoint
@@ -41,7 +41,7 @@ class TextKey:
     """What a batch of tokens depends on."""
 
     tokenizer: str
-    """`wordpiece`, `word`, `char`, `bpe`, or a trained network's key, for that network's own."""
+    """`wordpiece`, `word`, `char`, `bpe`; or a trained network's key, or an upload's, for its own."""
     vocab_size: int
     """What `bpe` is trained to; 0 for the others."""
     max_tokens: int
@@ -82,10 +82,12 @@ def tokenizer(key: TextKey) -> Tokenizer:
     """The tokenizer that a text asks for; `word` takes its vocabulary from the text itself.
 
     Raises:
-        UnavailableError: it is of a network that was trained in another session.
+        UnavailableError: it is of a network or a file that another session has.
     """
     if trained_slot.is_trained_network(key.tokenizer):
         return trained_slot.find_network(key.tokenizer).tokenizer
+    if uploaded_vocabulary.is_own_tokenizer(key.tokenizer):
+        return uploaded_vocabulary.find_tokenizer(key.tokenizer)
     if key.tokenizer == "wordpiece":
         return _checkpoint()[1]
     if key.tokenizer == "word":
@@ -95,7 +97,11 @@ def tokenizer(key: TextKey) -> Tokenizer:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def tokenize(key: TextKey) -> Batch:
-    """The text as a batch of token ids."""
+    """The text as a batch of token ids.
+
+    Raises:
+        InputError: an upload's own vocabulary lacks a word, or a typed id is no row of its token table.
+    """
     return tokenizer(key).encode_batch(key.sentences, min(key.max_tokens, MAX_TOKENS))
 
 

@@ -32,7 +32,7 @@ def draw() -> Callable[[], None]:
         label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
         st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
     elif setup["weights"] == "mine":
-        upload_panel.draw()
+        upload_panel.draw(setup)
     elif setup["weights"] == "trained here":
         trained_panel.draw(setup)
     else:
@@ -66,9 +66,9 @@ def draw() -> Callable[[], None]:
                     widgets.draw(key, disabled=key in locked)
         with tokens:
             if setup.trained_network is None:
-                widgets.draw("tokenizer", disabled="tokenizer" in locked)
+                widgets.draw("tokenizer", disabled="tokenizer" in locked or bool(setup.own_tokenizer))
                 if setup["tokenizer"] == "bpe":
-                    widgets.draw("vocab_size", step=100)
+                    widgets.draw("vocab_size", step=100, disabled=bool(setup.own_tokenizer))
                 widgets.draw("table_rows", disabled=setup.weights != "random" or setup.takes_vectors)
             for key in ("max_len", "causal"):
                 widgets.draw(key, disabled=key in locked)

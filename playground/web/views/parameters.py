@@ -178,7 +178,8 @@ def compare_models(config: ModelConfig, name: str) -> None:
 def _sentence_length(config: ModelConfig) -> tuple[int, str]:
     """The number of tokens to count with, and where it comes from."""
     setup = current_setup()
-    n_tokens = setup.batch.ids.shape[1] if setup.text.sentences else EXAMPLE_TOKENS
+    with panels.explain_errors():
+        n_tokens = setup.batch.ids.shape[1] if setup.text.sentences else EXAMPLE_TOKENS
     origin = "this sentence, with its padding" if setup.text.sentences else "an example, as there is no sentence"
     if n_tokens > config.max_len:
         origin += f", cut from {n_tokens} at max_len"

@@ -12,7 +12,7 @@ from playground.model import causal_and_padding
 from playground.presets import PRESETS
 from playground.text import words
 from playground.text.word_vectors import draw_vectors
-from playground.web.choices.params import DEFAULT_TEXT, SHARED, write
+from playground.web.choices.params import DEFAULT_TEXT, SHARED
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
@@ -22,9 +22,9 @@ TEXT = "one two\none two three two"
 """The first line is padded; a word stands twice."""
 
 
-def link_to(preset: str, **changes: Any) -> dict[str, str]:
+def link_to(preset: str, **changes: Any) -> dict[str, Any]:
     """What the link says after a preset is pressed, and of other choices."""
-    return {key: write(value) for key, value in {"weights": "random", **preset_values(preset), **changes}.items()}
+    return {"weights": "random", **preset_values(preset), **changes}
 
 
 @pytest.mark.parametrize("page", PAGES)
