@@ -36,9 +36,11 @@ class LayerRun:
         return self.run.arrays[f"layers.{self.layer}.{name}"]
 
 
-def trace_layer(encoder: Encoder, batch: Batch, sentence: int, layer: int, *, causal: bool = False) -> LayerRun:
+def trace_layer(
+    encoder: Encoder, batch: Batch, sentence: int, layer: int, *, seed: int = 0, causal: bool = False
+) -> LayerRun:
     """Run one sentence and keep all of one layer; arguments and errors as in `encoder_run.run`."""
-    result = run(encoder, batch, sentence, causal=causal, keep=lambda name: is_of_layer(name, layer))
+    result = run(encoder, batch, sentence, seed=seed, causal=causal, keep=lambda name: is_of_layer(name, layer))
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])
     merged = to_array(block.attn.merge(z[None])[0], copy=True)

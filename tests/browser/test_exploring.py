@@ -93,6 +93,17 @@ def test_a_preset_sets_the_sliders(visitor: Visitor) -> None:
     assert visitor.query() == {"weights": ["random"], **own, **expected}
 
 
+def test_a_preset_of_raw_vectors_numbers_the_words(visitor: Visitor) -> None:
+    visitor.open("/")
+    visitor.widget("preset").get_by_role("combobox").click()
+    visitor.page.get_by_role("option", name="Tutorial B").click()
+    expect(visitor.page.locator("body")).to_contain_text("matches: Tutorial B")
+    expect(visitor.widget("token_chips")).to_contain_text("word 3")
+    expect(visitor.page.locator("body")).to_contain_text("3,280 parameters")
+    visitor.settled()
+    assert visitor.query()["tokenizer"] == ["vectors"]
+
+
 def test_a_click_on_a_thumbnail_opens_the_head(visitor: Visitor, trained: Run) -> None:
     visitor.open("/attention")
     visitor.click_head(5, 9, n_heads=12)

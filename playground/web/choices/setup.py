@@ -55,7 +55,8 @@ class Setup:
         vocab_size = self["vocab_size"] if self["tokenizer"] == "bpe" else 0
         longest = MAX_TOKENS if self["positions"] == "none" else self["max_len"]
         trained = self.trained_network
-        tokenizer = trained.key if trained else self.own_tokenizer or self["tokenizer"]
+        splitter = "word" if self["tokenizer"] == "vectors" else self["tokenizer"]
+        tokenizer = trained.key if trained else self.own_tokenizer or splitter
         return caches.TextKey(tokenizer, vocab_size, longest, self.text.sentences)
 
     @property
@@ -75,10 +76,23 @@ class Setup:
 
     @cached_property
     def config(self) -> ModelConfig:
-        """The architecture, with the vocabulary of the upload's token table, or else the tokenizer's."""
+        """The architecture, with the rows of the upload's token table, or else of one that is drawn."""
         known = recognised_weights(self["weights"])
         vocab_size = known.settings["vocab_size"] if known else 0
-        return link.model_config(self.values, vocab_size or caches.tokenizer(self.text_key).vocab_size)
+        return link.model_config(self.values, vocab_size or self.random_table_rows)
+
+    @property
+    def takes_vectors(self) -> bool:
+        """Whether words are drawn as vectors; a trained network has a table of its own."""
+        return self["tokenizer"] == "vectors" and self.trained_network is None
+
+    @property
+    def random_table_rows(self) -> int:
+        """Rows of a token table that is drawn for the tokenizer; 0 where the words are vectors themselves."""
+        if self.takes_vectors:
+            return 0
+        asked = self["table_rows"] if self.weights == "random" else 0
+        return max(caches.tokenizer(self.text_key).vocab_size, asked)
 
     @property
     def run_key(self) -> caches.RunKey:

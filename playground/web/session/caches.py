@@ -109,7 +109,7 @@ def tokenize(key: TextKey) -> Batch:
 def _turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
     """Take a turn to compute with an encoder on a text; raises as `run_sentence`."""
     n = tokenizer(key.text).vocab_size
-    if n > key.config.vocab_size:
+    if 0 < key.config.vocab_size < n:
         rows, n_characters = key.config.vocab_size, characters().vocab_size
         also = f" or char ({n_characters} tokens)" if n_characters <= rows else ""
         raise InputError(
@@ -133,7 +133,7 @@ def run_sentence(key: RunKey) -> Run:
         InputError: the sentence is longer than the position table, or has tokens that the token table has not.
     """
     with _turn_on_text(key) as (model, batch):
-        return run(model, batch, key.sentence, causal=key.causal)
+        return run(model, batch, key.sentence, seed=key.seed, causal=key.causal)
 
 
 @cache_by_weights(max_entries=6)
@@ -154,14 +154,14 @@ def position_rows(weights: str, config: ModelConfig, seed: int) -> Array:
 def swap_words(key: RunKey, first: int, second: int) -> positions.Swap:
     """Exchange the tokens at two positions of a sentence; raises as `run_sentence`."""
     with _turn_on_text(key) as (model, batch):
-        return positions.swap_words(model, batch, key.sentence, first, second, causal=key.causal)
+        return positions.swap_words(model, batch, key.sentence, first, second, seed=key.seed, causal=key.causal)
 
 
 @cache_by_weights(max_entries=4)
 def trace_layer(key: RunKey, layer: int) -> LayerRun:
     """Run one sentence and keep all of one layer; raises as `run_sentence`."""
     with _turn_on_text(key) as (model, batch):
-        return trace(model, batch, key.sentence, layer, causal=key.causal)
+        return trace(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
 
 
 @cache_by_weights(max_entries=4)

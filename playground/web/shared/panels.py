@@ -68,9 +68,10 @@ def current_run() -> Run:
     where = "a GPU" if run.device == "cuda" else "CPU"
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
+    vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}"
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}"
     )
     return run
 

@@ -84,6 +84,8 @@ def draw_totals(config: ModelConfig) -> None:
         f":material/check: The formulas below add up to {total:,}. The model itself, built as shapes without memory, "
         f"has as many: its `numel()` is {built:,}."
     )
+    if not config.vocab_size:
+        st.caption("This model has no token table. It takes raw vectors, which are input: no parameters.")
     if config == PRESETS["minilm-l6"].config:
         pooler = config.d_model**2 + config.d_model
         st.caption(

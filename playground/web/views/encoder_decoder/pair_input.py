@@ -75,6 +75,13 @@ def show_run_line(pair: PairKey) -> None:
             "There is no trained decoder for the sidebar's weights. Both halves have random weights in the sidebar's "
             f"shape, drawn from its seed {setup['seed']}."
         )
+    if setup.takes_vectors:
+        st.caption(
+            "The sidebar's tokenizer is vectors, and the decoder needs words to name: each half gets a token table, as "
+            "with the tokenizer word."
+        )
+    elif setup["table_rows"]:
+        st.caption("The sidebar's table_rows changes nothing here: a table has one row for each of its tokens.")
     if setup["causal"]:
         st.caption("The sidebar's causal switch changes nothing here: this encoder sees its whole source.")
 
