@@ -70,7 +70,7 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(
     visitor.open("/attention")
     visitor.type_text("The trophy didn't fit in the suitcase because it was too big.")
     visitor.eventually(lambda: any("suitcase" in label for label in visitor.labels()), "the new tokens")
-    visitor.settled().click_head(4, 6, n_heads=12)
+    visitor.settled().click_head(4, 6)
     expect(visitor.slider("attention_head")).to_have_value("6")
     visitor.settled().choose("attention_view", "ranking")
     expect(visitor.widget("attention_ranking_chart")).to_be_visible()

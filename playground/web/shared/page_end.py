@@ -7,6 +7,8 @@ from typing import ParamSpec
 
 import streamlit as st
 
+from playground.web.choices.address import correct_address, is_fragment_run
+
 P = ParamSpec("P")
 
 
@@ -15,11 +17,16 @@ class PageEndError(Exception):
 
 
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
-    """`st.fragment`, for a view that may end early: that ends nothing but itself."""
+    """`st.fragment`, for a view that may end early: that ends nothing but itself.
+
+    A run of it alone corrects the address, as the page's own run does.
+    """
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> None:
         with suppress(PageEndError):
             view(*args, **kwargs)
+        if is_fragment_run():
+            correct_address(f"address_{view.__qualname__}")
 
     return st.fragment(draw, run_every=run_every)

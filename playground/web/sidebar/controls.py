@@ -6,7 +6,6 @@ import streamlit as st
 
 from playground.presets import PRESETS, differences
 from playground.web.choices import params, recipe_link, shortcuts, widgets
-from playground.web.choices.address import correct_address
 from playground.web.choices.link import VERSION
 from playground.web.choices.setup import Setup, current_setup, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
@@ -68,7 +67,6 @@ def draw() -> Callable[[], None]:
                 widgets.draw("vocab_size", step=100)
             for key in ("max_len", "causal"):
                 widgets.draw(key, disabled=key in locked)
-            correct_address("shared", params.SHARED)
 
     return draw_expanders
 
