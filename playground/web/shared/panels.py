@@ -15,9 +15,10 @@ from playground.runs.encoder_run import Run
 from playground.web.choices.setup import Setup, current_notices, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.page_end import PageEndError
+from playground.web.shared.page_end import PageEndError, as_one_element
 
 
+@as_one_element
 def heading(question: str) -> None:
     """Show the page's one question, and the notices on what had to be changed in the visitor's choices."""
     st.title(question)
@@ -45,6 +46,7 @@ def explain_errors() -> Iterator[None]:
         raise PageEndError from None
 
 
+@as_one_element
 def current_run() -> Run:
     """The run of the visitor's sentence; the page also says what had to be cut, and which tokens are unknown."""
     setup = current_setup()

@@ -10,7 +10,7 @@ from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.views.gradient_flow import gradient_cache, gradient_results
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
@@ -27,6 +27,7 @@ def show_introduction() -> None:
     )
 
 
+@as_one_element
 def check_text() -> None:
     """What had to be cut from the text; ends the page where there is no sentence."""
     setup = current_setup()
