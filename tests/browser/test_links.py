@@ -175,9 +175,23 @@ def test_a_repeated_parameter_counts_once(visitor: Visitor) -> None:
 def test_a_layer_that_the_model_has_not_is_moved_and_other_notices_stay(visitor: Visitor) -> None:
     visitor.open("/attention?weights=random&n_layers=2&attention_layer=50&d_ff=77&n_heads=3")
     expect(visitor.slider("attention_layer")).to_have_value("1")
-    assert "attention_layer=50 is moved to the last" in visitor.notices()
+    assert "attention_layer is too large; the last, 1," in visitor.notices()
     assert "d_ff=“77”" in visitor.notices()
     assert visitor.query()["n_heads"] == ["3"]
+
+
+def test_a_layer_that_no_model_has_is_one_notice(visitor: Visitor) -> None:
+    visitor.open("/attention?attention_layer=99")
+    assert visitor.notices().count("attention_layer") == 1
+    assert "95" not in visitor.notices()  # the most that any model has, which nobody asked for
+    assert visitor.settled().query() == {"attention_layer": ["5"]}
+
+
+def test_a_path_below_a_page_opens_the_page_with_its_parameters(visitor: Visitor) -> None:
+    visitor.open("/attention/extra/path?seed=3&attention_head=5")
+    assert visitor.page.url.startswith(f"{visitor.server.url}/attention?")
+    assert visitor.query() == {"seed": ["3"], "attention_head": ["5"]}
+    assert "attention_pattern" in visitor.charts()
 
 
 def test_a_link_of_another_version_says_so(visitor: Visitor) -> None:

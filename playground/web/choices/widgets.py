@@ -69,7 +69,8 @@ def _move_below(key: str, high: int) -> None:
     if key in st.session_state:
         st.session_state[key] = high
     elif key in st.query_params:
-        setup, sentence = current_setup(), f"The link's {key}={value} is moved to the last, {high}."
-        replace_notices(setup, [*current_notices(setup), sentence])
+        setup, words = current_setup(), f"The link's {key}"
+        others = [notice for notice in current_notices(setup) if not notice.startswith(f"{words}=")]
+        replace_notices(setup, [*others, f"{words} is too large; the last, {high}, is used instead."])
         st.query_params[key] = write(high)
         st.rerun()
