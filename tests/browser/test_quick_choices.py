@@ -46,7 +46,8 @@ def test_a_view_chosen_after_an_edit_of_the_text_is_shown_and_linked(visitor: Vi
         visitor.page.wait_for_timeout(pause)
         visitor.choose("positions_view", view)
         copied = choices(visitor.copied_link())
-        assert (pause, visitor.settled().query()) == (pause, {"positions_view": [view], "text": [text]})
+        visitor.settled()
+        assert (pause, visitor.query()) == (pause, visitor.query() | {"positions_view": [view], "text": [text]})
         assert (pause, copied) == (pause, visitor.query())
 
 
