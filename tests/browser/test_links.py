@@ -175,7 +175,7 @@ def test_a_repeated_parameter_counts_once(visitor: Visitor) -> None:
 def test_a_layer_that_the_model_has_not_is_moved_and_other_notices_stay(visitor: Visitor) -> None:
     visitor.open("/attention?weights=random&n_layers=2&attention_layer=50&d_ff=77&n_heads=3")
     expect(visitor.slider("attention_layer")).to_have_value("1")
-    assert "attention_layer is too large; the last, 1," in visitor.notices()
+    assert "attention_layer=50 is moved to the last" in visitor.notices()
     assert "d_ff=“77”" in visitor.notices()
     assert visitor.query()["n_heads"] == ["3"]
 

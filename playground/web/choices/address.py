@@ -11,8 +11,7 @@ that one told the browser is out of date by then.
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.web.choices.open_page import page_parameters
-from playground.web.choices.params import SHARED, write_changed
+from playground.web.choices.params import SHARED, page_parameters, write_changed
 from playground.web.choices.setup import OPEN_PAGE
 from playground.web.components.address_guard import write_address
 

@@ -4,8 +4,7 @@ from playground.config import ModelConfig
 from playground.presets import PRESETS
 from playground.web.choices import link
 from playground.web.choices.kinds import Choice, Several, Size, Switch, Whole
-from playground.web.choices.open_page import page_parameters
-from playground.web.choices.params import ARCHITECTURE, LOCKED, OWN, PARAMS, SHARED, write, write_all
+from playground.web.choices.params import ARCHITECTURE, LOCKED, OWN, PARAMS, SHARED, page_parameters, write, write_all
 from playground.web.shared.navigation import pages
 
 DEFAULTS = {
