@@ -132,6 +132,14 @@ PARAMS = {**SHARED, **OWN}
 LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
 
+_PREFIXES = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec", "gradient-flow": "gradient"}
+"""How a page's parameters start, where that is not the page's path."""
+
+
+def page_parameters(page: str) -> list[str]:
+    """The keys of one page's own parameters, by its path."""
+    return [key for key in OWN if key.startswith(f"{_PREFIXES.get(page, page)}_")]
+
 
 def write(value: object) -> str:
     """Turn a value into the text that its widget puts into the link."""

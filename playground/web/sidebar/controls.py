@@ -6,7 +6,6 @@ import streamlit as st
 
 from playground.presets import PRESETS
 from playground.web.choices import params, recipe_link, shortcuts, widgets
-from playground.web.choices.address import correct_address
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.link import VERSION
 from playground.web.choices.setup import Setup, current_setup, recognised_weights
@@ -72,7 +71,6 @@ def draw() -> Callable[[], None]:
                 widgets.draw("table_rows", disabled=setup.weights != "random" or setup.takes_vectors)
             for key in ("max_len", "causal"):
                 widgets.draw(key, disabled=key in locked)
-            correct_address("shared", params.SHARED)
 
     return draw_expanders
 

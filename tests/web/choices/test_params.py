@@ -5,8 +5,7 @@ from playground.presets import PRESETS
 from playground.web.choices import link
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.kinds import Choice, Several, Size, Switch, Whole
-from playground.web.choices.open_page import page_parameters
-from playground.web.choices.params import LOCKED, OWN, PARAMS, SHARED, write, write_all
+from playground.web.choices.params import LOCKED, OWN, PARAMS, SHARED, page_parameters, write, write_all
 from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.navigation import pages
 

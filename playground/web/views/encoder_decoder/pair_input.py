@@ -14,7 +14,7 @@ from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, pair_cache, trained_slot
 from playground.web.session.caches import TextKey
 from playground.web.shared import panels
-from playground.web.shared.page_end import PageEndError
+from playground.web.shared.page_end import PageEndError, as_one_element
 
 PairKey = tuple[TextKey, int, TextKey, int, str, ModelConfig, int]
 """The arguments of `pair_cache.run`. A fragment is handed these, and never the run itself."""
@@ -29,6 +29,7 @@ def show_introduction() -> None:
     )
 
 
+@as_one_element
 def choose_pair() -> PairKey:
     """The visitor's sentence and its target line; ends the page where one is missing or cannot be run."""
     setup = current_setup()
@@ -62,6 +63,7 @@ def load_run(pair: PairKey) -> PairRun:
         return pair_cache.run(*pair)
 
 
+@as_one_element
 def show_run_line(pair: PairKey) -> None:
     """How much was computed, where, how fast, and whether anything of it was learned."""
     run, setup = load_run(pair), current_setup()

@@ -18,7 +18,7 @@ from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.views.gradient_flow.gradient_cache import ComparisonKey, build_key, compare_depths, compare_variants
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
@@ -42,6 +42,7 @@ def show_introduction() -> None:
     )
 
 
+@as_one_element
 def check_text() -> None:
     """What had to be cut from the text; ends the page where there is no sentence."""
     setup = current_setup()
