@@ -19,7 +19,7 @@ st.markdown(
 plan = ablation_view.plan_or_error()
 ablation_view.start_row(plan)
 ablation_view.ablation(plan)
-st.subheader("The ten, one by one")
+st.header("The ten, one by one")
 catalogue_view.catalogue()
 panels.code_behind(
     "regularisers", ablation_runs, Ablation, evaluate_unbatched, augment, cross_entropy, distillation, clip_gradient

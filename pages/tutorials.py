@@ -9,9 +9,9 @@ from playground.web.views import tutorials
 panels.heading("Which of the five tutorials would give me different numbers?")
 seed = current_setup()["seed"]
 tutorials.show_answer(seed)
-st.subheader("What they do")
+st.header("What they do")
 tutorials.show_properties()
-st.subheader("Where the numbers part, and why")
+st.header("Where the numbers part, and why")
 tutorials.show_differences(seed)
-st.subheader("One by one")
+st.header("One by one")
 tutorials.show_tutorial()

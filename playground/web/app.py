@@ -5,15 +5,18 @@ import streamlit as st
 from playground.web.choices.address import correct_address
 from playground.web.choices.open_page import open_page
 from playground.web.components.menu_order import send_text_before_page
+from playground.web.components.page_style import apply_page_style
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
-from playground.web.sidebar import controls
+from playground.web.sidebar import controls, phone_controls
 
 page = st.navigation(list(pages().values()), position="top")
 st.set_page_config(page_title=f"{page.title} · Transformer Encoder Playground", page_icon="🧭", layout="wide")
+apply_page_style()
 open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
     draw_expanders = controls.draw()
+phone_controls.draw(pages().values())
 try:
     page.run()
 except PageEndError:

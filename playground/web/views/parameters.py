@@ -131,7 +131,7 @@ def explain_heads(config: ModelConfig) -> None:
 
 def draw_cost(config: ModelConfig) -> None:
     """The work for one sentence, how it grows with the sentence's length, and the memory."""
-    st.subheader("What does a sentence cost?")
+    st.header("What does a sentence cost?")
     n_tokens, origin = _sentence_length(config)
     flops, overtakes = accounting.count_flops(config, n_tokens), accounting.attention_overtakes(config)
     sums = flops.by(lambda term: term.component)
@@ -161,7 +161,7 @@ def draw_cost(config: ModelConfig) -> None:
 
 def compare_models(config: ModelConfig, name: str) -> None:
     """The same count of every preset, beside the model `name`."""
-    st.subheader("How large are other models?")
+    st.header("How large are other models?")
     models = {name: config, **{preset_name: preset.config for preset_name, preset in PRESETS.items()}}
     counts = {model_name: accounting.count_parameters(model) for model_name, model in models.items()}
     sizes = {model_name: count.total for model_name, count in counts.items()}

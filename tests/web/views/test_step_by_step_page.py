@@ -43,7 +43,7 @@ def test_every_stage_of_the_trained_model() -> None:
     shown: dict[str, Any] = {}
     for stage in STAGES:
         choose(app, step_stage=stage)
-        assert app.subheader[0].value.lower() == stage
+        assert app.header[0].value.lower() == stage
         assert "`it` at position 10" in captions(app)
         assert "`animal` at position 2" in captions(app)
         (difference,) = re.findall(r"largest difference from the model is (\d\.\de[+-]\d\d)\.", captions(app))
@@ -131,27 +131,27 @@ def test_tokens_cannot_act_as_markdown() -> None:
 def test_next_and_back_walk_through_the_stages_in_the_blocks_own_order() -> None:
     app = page(**SMALL, norm_placement="pre")
     assert app.button(key="stage_back").disabled
-    seen = [app.subheader[0].value]
+    seen = [app.header[0].value]
     while not app.button(key="stage_next").disabled:
-        seen.append(press(app, "stage_next").subheader[0].value)
+        seen.append(press(app, "stage_next").header[0].value)
     assert seen[:3] == ["Embedding", "First norm", "Projections"]
     assert (seen[-1], len(seen)) == ("Second residual", len(STAGES))
-    assert press(app, "stage_back").subheader[0].value == "Feed-forward"
+    assert press(app, "stage_back").header[0].value == "Feed-forward"
     assert app.session_state["step_stage"] == "feed-forward"
     choose(app, norm_placement="post")
-    assert app.subheader[0].value == "Feed-forward", "another norm placement keeps the stage"
+    assert app.header[0].value == "Feed-forward", "another norm placement keeps the stage"
 
 
 def test_tutorial_b_is_a_path_of_chapters() -> None:
     app = choose(page(**SMALL, step_stage="first norm"), step_path="as tutorial B")
-    assert app.subheader[0].value == "Dot products"
+    assert app.header[0].value == "Dot products"
     chapters = []
     while not app.button(key="stage_next").disabled:
         chapters += re.findall(r"Chapter (\d) of 5: (.*?)\.\*\*", prose(app))
         press(app, "stage_next")
     titles = ["Attention", "Self-attention", "Multi-head attention", "Positions", "The block"]
     assert list(dict.fromkeys(chapters)) == [(str(number), title) for number, title in enumerate(titles, start=1)]
-    assert choose(app, step_path="as the data moves").subheader[0].value == "Embedding"
+    assert choose(app, step_path="as the data moves").header[0].value == "Embedding"
 
 
 # --- dropout

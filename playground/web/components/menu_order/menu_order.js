@@ -1,4 +1,4 @@
-const MENU = "a[data-testid^=stTopNav], a[data-testid=stSidebarNavLink]"
+const MENU = "a[data-testid^=stTopNav], a[data-testid=stSidebarNavLink], a[data-testid^=stPageLink]"
 
 // A press on the menu takes the cursor from a text field. Streamlit sends the text from a timer that this starts, and
 // with it the page that is still open; a quick click asks for the next page before, and the text would call it back.

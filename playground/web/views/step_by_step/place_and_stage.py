@@ -52,7 +52,7 @@ def choose_stage(run: Run) -> str:
     for number, chapter in enumerate(chapters, start=1):
         if stage in chapter.stages:
             st.markdown(f"**Chapter {number} of {len(chapters)}: {chapter.title}.** {chapter.idea}")
-    st.subheader(f"{stage[0].upper()}{stage[1:]}")
+    st.header(f"{stage[0].upper()}{stage[1:]}")
     return stage
 
 

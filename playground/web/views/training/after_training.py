@@ -82,7 +82,7 @@ def _open_file() -> None:
 
 def _show_results(trained: TrainedNetwork) -> None:
     results, task = trained.results, trained.task
-    st.subheader("What has it learnt?")
+    st.header("What has it learnt?")
     st.markdown(
         f"**{task.title}**, with the weights of step {results.kept_step:,}: **{results.validation_accuracy:.1%}** of "
         f"the validation set is right, where the simple rule reaches {results.baseline:.1%}. Validation loss "

@@ -21,7 +21,7 @@ def attention_over_time(experiment: Experiment[TrainingRun]) -> None:
     snapshots = [] if run is None else list(run.history.snapshots)
     if run is None or not run.history.evaluations:
         return
-    st.subheader("What does a head look at, as it learns?")
+    st.header("What does a head look at, as it learns?")
     if not snapshots:
         st.caption(
             "Attention of this size is too large to be kept while it learns: with shorter sequences, fewer layers or "

@@ -54,7 +54,7 @@ def text_generation() -> None:
     trained = trained_slot.session_slot().trained
     if trained is None or not trained.task.predicts_next:
         return
-    st.subheader("What does it write?")
+    st.header("What does it write?")
     request, data = _ask_for_request(trained), validation_data(trained.recipe)
     ids = _tokenize_prompt(trained, request.prompt)
     if not trained.recipe.causal:

@@ -1,0 +1,32 @@
+"""Menu and text on the page itself, for windows so narrow that Streamlit puts the sidebar behind a button.
+
+The style sheet of every page hides them where the sidebar stands beside the page.
+"""
+
+from collections.abc import Iterable
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from playground.web.choices.params import PARAMS
+from playground.web.choices.setup import current_setup
+
+_KEY = "phone_controls"
+_TEXT = "phone_text"
+
+
+def draw(pages: Iterable[StreamlitPage]) -> None:
+    """Draw a link to each page, and a second field for the text of the sidebar's."""
+    with st.container(key=_KEY, gap="xsmall"):
+        with st.container(key=f"{_KEY}_menu", horizontal=True, gap="xxsmall"):
+            for page in pages:
+                st.page_link(page, label=f":small[{page.title}]", width="content")
+        text = current_setup()["text"]
+        # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
+        if st.session_state.get(_TEXT) != text:
+            st.session_state[_TEXT] = text
+        st.text_area(PARAMS["text"].label, key=_TEXT, height=68, on_change=_use_text)
+
+
+def _use_text() -> None:
+    st.session_state["text"] = st.session_state[_TEXT]
