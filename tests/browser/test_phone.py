@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor
 
 HEADS = [(4, 6), (1, 2), (5, 9), (0, 0), (2, 11), (3, 3)]
@@ -32,3 +33,39 @@ def test_of_two_taps_the_second_counts_also_on_the_same_thumbnail(phone: Visitor
     phone.tap_head(0, 4)
     assert phone.settled().query() == {"attention_layer": ["0"], "attention_head": ["4"]}
     np.testing.assert_array_equal(phone.array("attention_pattern"), first)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_text_and_menu_stand_on_the_page_and_nothing_runs_off_its_edge(page: str, phone: Visitor) -> None:
+    phone.open(f"/{page}")
+    field = phone.widget("phone_text").locator("textarea")
+    expect(field).to_be_in_viewport()
+    links = phone.widget("phone_controls_menu").get_by_role("link")
+    expect(links).to_have_count(len(PAGES))
+    for link in links.all():
+        expect(link).to_be_in_viewport(ratio=1)
+    wide = phone.page.evaluate(
+        """() => [document.scrollingElement, document.querySelector(".stMain")].map(each => each.scrollWidth)"""
+    )
+    assert max(wide) <= phone.page.evaluate("innerWidth")
+    cut = phone.page.evaluate(
+        """() => [...document.querySelectorAll(".stMain .katex-display, .stMain .stHeading, .stMain .stCaption")]
+          .filter(each => each.scrollWidth > each.clientWidth + 4).map(each => each.textContent)"""
+    )
+    assert cut == []
+
+
+def test_text_typed_on_the_page_is_the_sidebars_and_goes_along_to_the_next_page(phone: Visitor) -> None:
+    phone.open("/attention")
+    field = phone.widget("phone_text").locator("textarea")
+    field.fill("one two")
+    phone.widget("phone_controls_menu").get_by_role("link", name="Norms").tap()
+    expect(phone.page.locator("h1")).to_contain_text("How large")
+    assert phone.settled().query() == {"text": ["one two"]}
+    expect(phone.widget("phone_text").locator("textarea")).to_have_value("one two")
+
+
+def test_before_a_run_of_regularisers_are_at_most_three_screens(phone: Visitor) -> None:
+    phone.open("/regularisers")
+    height = phone.page.locator(".stMain").evaluate("main => main.scrollHeight")
+    assert height <= 3 * 844

@@ -23,7 +23,7 @@ def test_vectors_are_drawn_from_their_first_numbers() -> None:
     assert list(heatmap.y) == ["long", "short"]
     assert (heatmap.zmin, heatmap.zmax) == (-5, 5)
     assert heatmap.texttemplate
-    assert figure.layout.xaxis.title.text == "number in the vector, first 8"
+    assert figure.layout.xaxis.title.text == f"number in the vector, first {figures.SHOWN}"
 
 
 def test_no_more_vectors_are_drawn_than_can_be_read() -> None:
@@ -49,7 +49,9 @@ def test_queries_keys_and_values_stand_side_by_side_with_the_two_tokens_framed()
         assert trace.zmax == figure.data[0].zmax
     frames = [(shape.xref, shape.y0, shape.line.color) for shape in figure.layout.shapes]
     assert frames == [("x", 2.5, palette.Q), ("x2", 0.5, palette.K), ("x3", 0.5, palette.V)]
-    assert [figure.layout[f"xaxis{n}"].title.text for n in ("", 2, 3)] == [f"<b>{name}</b>, first 8" for name in "QKV"]
+    assert [figure.layout[f"xaxis{n}"].title.text for n in ("", 2, 3)] == [
+        f"<b>{name}</b>, first {figures.SHOWN}" for name in "QKV"
+    ]
 
 
 def test_a_masked_key_has_no_bar_and_the_key_in_question_stands_out() -> None:

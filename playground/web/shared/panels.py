@@ -14,6 +14,7 @@ from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
 from playground.text.scripts import foreign_script
 from playground.web.choices.setup import Setup, current_notices, current_setup
+from playground.web.components.chart_label import chart_label
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
@@ -119,10 +120,12 @@ def chart(
 ) -> None:
     """Show a chart in a container of its name, with one caption on how to read it; options as in `st.plotly_chart`.
 
-    `overlay` draws what lies over the chart. `table` makes its numbers, which `numbers` shows below it.
+    `alt` names the chart for whoever cannot see it; what it shows is read off the figure and added. `overlay` draws
+    what lies over the chart. `table` makes its numbers, which `numbers` shows below it.
     """
     with st.container(key=key):
-        st.plotly_chart(figure, key=f"{key}_chart", alt=alt, config={"displayModeBar": False}, **options)
+        label = chart_label(alt, figure)
+        st.plotly_chart(figure, key=f"{key}_chart", alt=label, config={"displayModeBar": False}, **options)
         st.caption(caption)
         if overlay is not None:
             overlay()

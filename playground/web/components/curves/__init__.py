@@ -10,6 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from playground.web.components.chart_label import chart_label
 from playground.web.components.load_component import load_component
 
 _curves = load_component("curves", draws=True)
@@ -18,7 +19,7 @@ _curves = load_component("curves", draws=True)
 def draw_curves(key: str, figure: go.Figure, *, caption: str, alt: str) -> None:
     """Draw a figure of lines in a container of its name, with one caption on how to read it, as `panels.chart` does."""
     with st.container(key=key):
-        _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": alt})
+        _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
         st.caption(caption)
 
 

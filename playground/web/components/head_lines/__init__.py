@@ -45,7 +45,8 @@ class HeadLines:
 def draw_head_lines(key: str, lines: HeadLines, *, caption: str, alt: str) -> None:
     """Draw a head's lines in a container of its name, with one caption, as `panels.chart` does."""
     with st.container(key=key):
-        _lines(key=f"{key}_drawing", data={**asdict(lines), "dots": palette.ATTENTION, "alt": alt})
+        label = f"{alt} {_thickest_line(lines)}".strip()
+        _lines(key=f"{key}_drawing", data={**asdict(lines), "dots": palette.ATTENTION, "alt": label})
         st.caption(caption)
 
 
@@ -68,6 +69,15 @@ def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDAr
 def strongest_keys(n_tokens: int) -> int:
     """How many keys are drawn of each query: five, or fewer where the lines would run into a grey area."""
     return max(1, min(5, 300 // n_tokens))
+
+
+def _thickest_line(lines: HeadLines) -> str:
+    """A sentence on the chosen query's thickest line; empty where it has none."""
+    chosen = [stroke for stroke in lines.strokes if stroke.colour == palette.ATTENTION]
+    if not chosen:
+        return ""
+    query, key = max(chosen, key=lambda stroke: stroke.width).edges[0]
+    return f"The thickest of them leads from {lines.names[query]} to {lines.names[key]}."
 
 
 def _edges(pattern: Array, chosen: NDArray[np.bool_]) -> dict[tuple[bool, int], list[tuple[int, int]]]:

@@ -1,5 +1,13 @@
 const MENU = "a[data-testid^=stTopNav], a[data-testid=stSidebarNavLink], a[data-testid^=stPageLink]"
 
+const LONGEST = 3000 // milliseconds
+
+// A phone's second field for the text hands it to the first through the server, and only then is it in the address.
+const isOnItsWay = () => {
+  const [second, first] = ["phone_text", "text"].map(key => document.querySelector(`.st-key-${key} textarea`))
+  return Boolean(second?.offsetParent && first) && second.value !== first.value
+}
+
 // A press on the menu takes the cursor from a text field. Streamlit sends the text from a timer that this starts, and
 // with it the page that is still open; a quick click asks for the next page before, and the text would call it back.
 // Timers run in their order: one that is set at the click runs after the text's.
@@ -9,7 +17,9 @@ const waitForText = event => {
   if (!link || opensElsewhere || !event.isTrusted) return
   event.preventDefault()
   event.stopPropagation()
-  setTimeout(() => link.click())
+  const latest = performance.now() + LONGEST
+  const click = () => isOnItsWay() && performance.now() < latest ? setTimeout(click, 20) : link.click()
+  setTimeout(click)
 }
 
 export default function () {

@@ -1,5 +1,7 @@
 """Cards of Tutorial C's ten regularisers: what each does and where, its strength, its measured effect."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from playground.training.regularisers.ablation import AblationResult
@@ -26,21 +28,26 @@ FAILURES = {
 
 
 def catalogue() -> None:
-    """Draw ten cards, in the tutorial's order."""
+    """Draw ten cards, in the tutorial's order, folded so that the way to a run stays short."""
     effects = _measured_effects()
-    for number, title in TEN.items():
-        with st.container(border=True, gap="small", key=f"{PAGE}_card_{number}"):
-            st.markdown(f"**{number} · {title}**")
-            for regulariser in REGULARISERS.values():
-                if regulariser.number == number:
-                    _row(regulariser, effects.get(regulariser.field), alone=regulariser.title == title)
-            if number == 2:
-                st.markdown(WITHOUT_MASKS)
-                with st.container(horizontal=True, vertical_alignment="center"):
-                    st.markdown("Set up above:", width="content")
-                    for name in FAILURES:
-                        key = f"{PAGE}_show_{name.replace(' ', '_')}"
-                        st.button(name, key=key, on_click=_set_up, args=(name,))
+    with st.expander("What each does, and how strong it is", icon=":material/tune:", key=f"{PAGE}_cards"):
+        for number, title in TEN.items():
+            _card(number, title, effects)
+
+
+def _card(number: int, title: str, effects: Mapping[str, str]) -> None:
+    with st.container(border=True, gap="small", key=f"{PAGE}_card_{number}"):
+        st.markdown(f"**{number} · {title}**")
+        for regulariser in REGULARISERS.values():
+            if regulariser.number == number:
+                _row(regulariser, effects.get(regulariser.field), alone=regulariser.title == title)
+        if number == 2:
+            st.markdown(WITHOUT_MASKS)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown("Set up above:", width="content")
+                for name in FAILURES:
+                    key = f"{PAGE}_show_{name.replace(' ', '_')}"
+                    st.button(name, key=key, on_click=_set_up, args=(name,))
 
 
 def _row(regulariser: Regulariser, effect: str | None, *, alone: bool) -> None:

@@ -1,0 +1,72 @@
+"""What axe-core, which reads a page as a screen reader does, finds on every page, in the light and in the dark."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.server import Server
+from tests.browser.test_places import PAGES
+from tests.browser.visitor import Visitor
+
+# Evaluated from outside, which the pages' own policy on scripts does not forbid.
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+GRAVE = {"serious", "critical"}
+
+_CONTRASTS = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true })
+  const background = getComputedStyle(document.querySelector(".stApp")).backgroundColor
+  const light = colour => {
+    canvas.fillStyle = background; canvas.fillRect(0, 0, 1, 1)
+    canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1)
+    const linear = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map(byte => byte / 255)
+      .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
+  }
+  const around = [...document.querySelectorAll(".js-plotly-plot text")]
+    .filter(text => text.closest("[class*=tick], [class*=title], .legend, .annotation"))
+  return around.map(text => {
+    const pair = [light(getComputedStyle(text).fill), light(background)]
+    return [text.textContent, Math.max(...pair) / Math.min(...pair)]
+  })
+}"""
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def reader(request: pytest.FixtureRequest, server: Server, browser: Browser) -> Iterator[Visitor]:
+    """A visitor who prefers the one or the other, and sees one page after another."""
+    scheme: Literal["light", "dark"] = request.param
+    visitor = Visitor.anew(server, browser, 1366, 900, color_scheme=scheme)
+    yield visitor
+    visitor.assert_well()
+    visitor.page.context.close()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_keeps_a_visitor_from_reading_a_page(page: str, reader: Visitor) -> None:
+    reader.open(f"/{page}").page.evaluate(AXE)
+    found: list[dict[str, Any]] = reader.page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+    grave = {
+        (each["id"], node["html"][:200], node["failureSummary"])
+        for each in found
+        if each["impact"] in GRAVE or each["id"] == "heading-order"
+        for node in each["nodes"]
+    }
+    assert grave == set()
+    # axe-core judges no text inside a drawing.
+    faint = [(text, round(contrast, 2)) for text, contrast in reader.page.evaluate(_CONTRASTS) if contrast < 4.5]
+    assert faint == []
+
+
+def test_each_page_has_a_title_and_each_chart_a_label_of_its_own(reader: Visitor) -> None:
+    titles, labels = [], []
+    for page in PAGES:
+        reader.open(f"/{page}")
+        titles.append(reader.page.title())
+        labels += reader.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
+    assert len(set(titles)) == len(PAGES)
+    assert len(labels) > len(PAGES)
+    assert all(any(letter.isdigit() for letter in label) for label in labels), labels
