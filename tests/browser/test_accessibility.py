@@ -1,10 +1,9 @@
 """What axe-core, which reads a page as a screen reader does, finds on every page, in the light and in the dark."""
 
 from collections.abc import Iterator
-from pathlib import Path
+from importlib import resources
 from typing import Any, Literal
 
-import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser
 
@@ -13,7 +12,7 @@ from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor
 
 # Evaluated from outside, which the pages' own policy on scripts does not forbid.
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 GRAVE = {"serious", "critical"}
 
 _CONTRASTS = """() => {
@@ -27,7 +26,7 @@ _CONTRASTS = """() => {
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
   }
   const around = [...document.querySelectorAll(".js-plotly-plot text")]
-    .filter(text => text.closest("[class*=tick], [class*=title], .legend, .annotation"))
+    .filter(text => text.closest("[class*=tick], [class*=title], .legend, .annotation, .textpoint"))
   return around.map(text => {
     const pair = [light(getComputedStyle(text).fill), light(background)]
     return [text.textContent, Math.max(...pair) / Math.min(...pair)]

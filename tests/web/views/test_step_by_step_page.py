@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import ModelConfig
 from playground.analysis.walkthrough import STAGES
+from playground.figures.step_by_step import SHOWN
 from playground.web.session import caches
 from tests.web import app_test
 from tests.web.app_test import (
@@ -55,7 +56,7 @@ def test_every_stage_of_the_trained_model() -> None:
         if stage == "softmax":
             assert f"weight {pattern[10].max():.3f}. All its weights add up to 1.0000." in captions(app)
     np.testing.assert_allclose(array(shown["step_dot_products"], name="y"), k @ q[10], atol=1e-4)
-    np.testing.assert_allclose(array(shown["step_products"])[2], (q[10] * k[2])[:8], atol=1e-5)
+    np.testing.assert_allclose(array(shown["step_products"])[2], (q[10] * k[2])[:SHOWN], atol=1e-5)
     np.testing.assert_allclose(array(shown["step_scale"], name="y"), scores[10], atol=1e-5)
     np.testing.assert_allclose(array(shown["step_softmax"], name="y"), pattern[10], atol=1e-5)
     np.testing.assert_allclose(array(shown["step_pattern"]), pattern, atol=1e-5)
@@ -75,7 +76,7 @@ def test_the_block_is_followed_to_its_end() -> None:
         ("second norm", -1, "layers.1.out"),
     ):
         (drawn,) = charts(choose(app, step_stage=stage)).values()
-        np.testing.assert_allclose(array(drawn)[row], trace[name][0, 4, :8].numpy(), atol=1e-5)
+        np.testing.assert_allclose(array(drawn)[row], trace[name][0, 4, :SHOWN].numpy(), atol=1e-5)
     assert "leaves the last layer" in captions(app)
     for norm, output in (("scalar", "after gain and bias"), ("rms", "after gain"), ("none", "after")):
         (drawn,) = charts(choose(app, norm=norm)).values()
@@ -161,7 +162,7 @@ def test_dropout_shows_the_zeros_of_its_seed_and_leaves_the_shared_model_alone()
     app = page(step_stage="softmax", step_layer=1, step_head=4)
     weights = array(charts(app)["step_softmax"], name="y")
     factors = array(charts(choose(app, step_dropout=True))["step_drops"])
-    assert factors.shape == (5, 16)
+    assert factors.shape == (5, 2 * SHOWN)
     seen = np.unique(np.round(factors[np.isfinite(factors)], 4))
     assert seen.tolist() == pytest.approx([0, 1 / 0.9], abs=1e-4)
     assert np.array_equal(array(charts(app)["step_softmax"], name="y"), weights)
