@@ -84,7 +84,7 @@ def test_short_patterns_are_shown_dot_by_dot_and_long_ones_never_lose_a_peak() -
 def test_nothing_to_show_is_an_empty_figure(signed: bool) -> None:
     nothing = np.zeros(T, dtype=bool)
     assert attention.head_heatmap(random_patterns(T, T), TOKENS, ALL, shown=nothing, signed=signed).data[0].z.size == 0
-    masked = attention.head_heatmap(random_patterns(T, T), TOKENS, ~ALL, stretch=True, signed=signed).data[0]
+    masked = attention.head_heatmap(random_patterns(T, T), TOKENS, ~ALL, signed=signed).data[0]
     assert np.isnan(masked.z).all()
     assert masked.zmax > masked.zmin
     assert masked.hoverongaps is False
@@ -92,16 +92,16 @@ def test_nothing_to_show_is_an_empty_figure(signed: bool) -> None:
 
 def test_a_stretched_scale_ends_at_the_largest_weight_that_is_seen() -> None:
     pattern, allowed = random_patterns(T, T), np.tri(T, dtype=bool)
-    stretched = attention.head_heatmap(pattern, TOKENS, allowed, stretch=True).data[0]
+    stretched = attention.head_heatmap(pattern, TOKENS, allowed).data[0]
     assert (stretched.zmin, stretched.zmax) == (0, pytest.approx(pattern[allowed].max()))
-    assert attention.head_heatmap(np.zeros((T, T), np.float32), TOKENS, ALL, stretch=True).data[0].zmax > 0
+    assert attention.head_heatmap(np.zeros((T, T), np.float32), TOKENS, ALL).data[0].zmax > 0
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
 def test_a_scale_has_a_length_whatever_the_numbers(value: float) -> None:
     square = np.full((T, T), value, dtype=np.float32)
     for signed in (False, True):
-        heatmap = attention.head_heatmap(square, TOKENS, ALL, stretch=True, signed=signed).data[0]
+        heatmap = attention.head_heatmap(square, TOKENS, ALL, signed=signed).data[0]
         assert heatmap.zmin < heatmap.zmax < np.inf
 
 

@@ -42,9 +42,10 @@ def page(**query: object) -> AppTest:
 
 
 def heatmap(app: AppTest) -> NDArray[Any]:
-    """The large heatmap."""
+    """The numbers of the large heatmap: beside the colours, where those follow the square root."""
     assert sentences(app) == ""
-    return array(charts(app)["attention_pattern"])
+    traces = charts(app)["attention_pattern"]
+    return array(traces, name="customdata" if "customdata" in traces[0] else "z")
 
 
 def masked(pattern: NDArray[np.float32], result: Run) -> NDArray[np.float32]:

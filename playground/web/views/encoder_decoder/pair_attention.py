@@ -82,7 +82,7 @@ def show_attention(pair: PairKey) -> None:
     with large:
         panels.chart(
             "encdec_pattern",
-            figures.head_heatmap(pattern, queries.tokens, visible, keys=keys.tokens, stretch=True),
+            figures.head_heatmap(pattern, queries.tokens, visible, keys=keys.tokens),
             caption=f"**{attention}, layer {layer}, head {head}.** Each row is one query; its weights add up to 1. "
             f"The last query may look at {n_visible} keys. Spread evenly, each would get {1 / n_visible:.3f}; the "
             f"largest weight is {pattern[last].max():.3f}. Grey is masked, or a padded query.",
