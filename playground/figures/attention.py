@@ -43,8 +43,8 @@ class WeightScale:
     def ticks(self, length: float) -> dict[str, Any]:
         """Weights beside a colour bar of this length, as Plotly takes them."""
         shares = np.array([0, 0.05, 0.25, 0.5, 1] if self.square_root else [0, 0.25, 0.5, 0.75, 1], np.float32)
-        weights = shares * np.float32(self.top)
-        return {"tickvals": length * self.places(weights), "ticktext": [f"{weight:.2g}" for weight in weights]}
+        texts = [f"{weight:.2g}" for weight in shares * np.float32(self.top)]
+        return {"tickvals": length * self.places(np.array(texts, np.float32)), "ticktext": texts}
 
 
 SQUARE_ROOT = WeightScale(square_root=True)
