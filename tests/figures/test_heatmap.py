@@ -1,5 +1,7 @@
 """Numbers that differ by their rounding alone are drawn as equal, and the figure says so."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -17,7 +19,7 @@ from tests.model.reference import small_config
 
 TOKENS = list("abcd")
 NOISE = np.random.default_rng(0).uniform(-1, 1, (3, 4)) * 1e-7
-AXES = {"height": 300, "bar": None, "x_axis": {}, "y_axis": {}}
+AXES: dict[str, Any] = {"height": 300, "bar": None, "x_axis": {}, "y_axis": {}}
 
 
 def colours(figure: go.Figure) -> set[float]:
@@ -52,8 +54,8 @@ def test_vectors_behind_a_norm_have_one_length_and_one_colour() -> None:
 def test_what_is_empty_stays_empty_and_a_single_number_needs_no_note() -> None:
     values = np.array([[2.0, np.nan], [np.inf, 2.0]], np.float32)
     np.testing.assert_array_equal(heatmap(values, "%{z}", **AXES).data[0].z, [[2, np.nan], [np.nan, 2]])
-    for lonely in ([[3.0]], [[np.nan]], [[]]):
-        figure = heatmap(np.array(lonely, np.float32), "%{z}", **AXES)
+    for lonely in (np.full((1, 1), 3.0), np.full((1, 1), np.nan), np.zeros((1, 0))):
+        figure = heatmap(lonely, "%{z}", **AXES)
         assert figure.data[0].zmax > figure.data[0].zmin
         assert figure.layout.meta is None
 
