@@ -32,7 +32,7 @@ def measure() -> Iterator[Result]:
             looking.open(16, attention_head=0)
             beside += [looking.next_head() for _ in range(PRESSES)]
             press(training, "Pause")
-            training.get_by_text("Paused at step").wait_for()
+            training.get_by_text("Paused: step").wait_for()
             looking.open(16, attention_head=0)
             alone += [looking.next_head() for _ in range(PRESSES)]
             press(training, "Resume")

@@ -6,6 +6,6 @@ from playground.web.shared import panels
 from playground.web.views import attention
 
 panels.heading("Who attends to whom?")
-panels.run_line(panels.current_run())
+panels.current_run()
 attention.explore_heads()
 panels.code_behind("attention", attend, Attention, mean_entropy, rollout)

@@ -8,7 +8,6 @@ from playground.web.views import norms
 
 panels.heading("How large do the vectors grow?")
 run = panels.current_run()
-panels.run_line(run)
 lengths = streams.lengths(run)
 norms.draw_lengths(run, lengths)
 norms.draw_details(run, lengths)

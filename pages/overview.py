@@ -8,7 +8,6 @@ from playground.web.views import overview
 panels.heading("What happens to a sentence in an encoder?")
 overview.follow_opened_stage()
 run = panels.current_run()
-panels.run_line(run)
 overview.draw_tokens(run)
 overview.draw_stages(run)
 overview.draw_shape_table(run.config)

@@ -8,7 +8,6 @@ from playground.web.views.positions import position_effects, position_table
 
 panels.heading("How does the encoder know the order of the words?")
 run = panels.current_run()
-panels.run_line(run)
 position_table.show_table(run)
 position_effects.show_chosen_view()
 panels.code_behind("positions", model_positions.sinusoids, Embeddings.place, positions.swap_words)

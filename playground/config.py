@@ -11,6 +11,7 @@ Norm = Literal["layer", "scalar", "rms", "none"]
 Activation = Literal["relu", "gelu", "silu"]
 Positions = Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"]
 HeadMerge = Literal["transpose", "reshape"]
+Initialisation = Literal["xavier", "torch"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,8 @@ class ModelConfig:
     """`reshape` joins the heads without moving the head axis back: tutorial C's mistake, it mixes positions."""
     residual: bool = True
     """Add each sublayer's input to its output."""
+    initialisation: Initialisation = "xavier"
+    """How random weights are drawn, by `model.init.initialise`; `torch`: as torch's own layers do (the tutorials)."""
 
     @property
     def d_head(self) -> int:
@@ -106,6 +109,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "activation": get_args(Activation),
     "positions": get_args(Positions),
     "head_merge": get_args(HeadMerge),
+    "initialisation": get_args(Initialisation),
 }
 """What each choice field may be set to."""
 

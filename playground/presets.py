@@ -21,6 +21,11 @@ class Preset:
     text: str | None = None
 
 
+def _tutorial(**fields: Any) -> ModelConfig:
+    """The tutorials leave the initial weights to torch's constructors."""
+    return ModelConfig(**{"initialisation": "torch", **fields})
+
+
 def _vaswani(d_model: int, n_heads: int, d_ff: int, dropout: float) -> ModelConfig:
     return ModelConfig(vocab_size=37_000, d_model=d_model, n_heads=n_heads, d_ff=d_ff, dropout=dropout)
 
@@ -64,15 +69,15 @@ PRESETS: dict[str, Preset] = {
         "Wang et al. 2020, as distilled into all-MiniLM-L6-v2; without its pooler",
     ),
     "tutorial-a": Preset(
-        "Tutorial A: component by component",
-        ModelConfig(vocab_size=5, norm_placement="pre", norm="scalar", norm_eps=1e-6, final_norm=True),
+        "Tutorial A: Understanding and Implementing a Transformer Encoder",
+        _tutorial(vocab_size=5, norm_placement="pre", norm="scalar", norm_eps=1e-6, final_norm=True),
         "pre-norm with one α and one β a norm; its five-word sentence",
         tokenizer="word",
         text="this is an example sentence",
     ),
     "tutorial-b": Preset(
-        "Tutorial B: attention to block",
-        ModelConfig(
+        "Tutorial B: Attention, Positional Encoding, Encoder Block",
+        _tutorial(
             vocab_size=0,
             d_model=16,
             n_heads=4,
@@ -84,18 +89,18 @@ PRESETS: dict[str, Preset] = {
         "raw vectors; the position exponent counts twice",
     ),
     "tutorial-c": Preset(
-        "Tutorial C: every shape printed",
-        ModelConfig(vocab_size=0, n_layers=5, positions="none", fused_qkv=True, head_merge="reshape"),
+        "Tutorial C: Explanation of Transformer Encoding",
+        _tutorial(vocab_size=0, n_layers=5, positions="none", fused_qkv=True, head_merge="reshape"),
         "raw vectors; one fused projection, heads merged by a bare reshape",
     ),
     "tutorial-d": Preset(
-        "Tutorial D: notebook",
-        ModelConfig(vocab_size=10_000, activation="gelu", final_norm=True, max_len=5_000),
+        "Tutorial D: Notebook 05, Building a Transformer Encoder Block",
+        _tutorial(vocab_size=10_000, activation="gelu", final_norm=True, max_len=5_000),
         "post-norm although its text says pre-norm; GELU; a final norm",
     ),
     "tutorial-e": Preset(
-        "Tutorial E: encoder–decoder",
-        ModelConfig(vocab_size=10_000),
+        "Tutorial E: Implementing the Transformer Model from Scratch",
+        _tutorial(vocab_size=10_000),
         "the encoder half; the sizes are ours, the tutorial leaves them open",
     ),
     "vaswani-base": Preset(

@@ -18,6 +18,8 @@ NOT_CHOICES: tuple[Any, ...] = ("", "banana", None, 0, True, float("nan"), [])
 NOT_SWITCHES: tuple[Any, ...] = (0, 1, "yes", None, float("nan"))
 NOT_NUMBERS: tuple[Any, ...] = ("0.1", None, True, float("nan"), float("inf"), float("-inf"), 10**400, [0.1])
 
+SWITCHES = [field.name for field in fields(ModelConfig) if isinstance(field.default, bool)]
+
 WRONG: dict[str, tuple[Any, ...]] = {
     "vocab_size": (*NOT_INTEGERS, -1, -(10**9)),
     "d_model": (*NOT_INTEGERS, 0, -12),
@@ -28,16 +30,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "n_segments": (*NOT_INTEGERS, -1),
     "dropout": (*NOT_NUMBERS, -0.1, 1, 1.0, 1.5),
     "norm_eps": (*NOT_NUMBERS, 0, 0.0, -1e-5, 1, 2.0),
-    "norm_placement": NOT_CHOICES,
-    "norm": NOT_CHOICES,
-    "activation": NOT_CHOICES,
-    "positions": NOT_CHOICES,
-    "head_merge": NOT_CHOICES,
-    "final_norm": NOT_SWITCHES,
-    "scale_embeddings": NOT_SWITCHES,
-    "embedding_norm": NOT_SWITCHES,
-    "fused_qkv": NOT_SWITCHES,
-    "residual": NOT_SWITCHES,
+    **dict.fromkeys(CHOICES, NOT_CHOICES),
+    **dict.fromkeys(SWITCHES, NOT_SWITCHES),
 }
 
 
@@ -63,14 +57,10 @@ def test_a_wrong_value_is_refused_with_values_that_work(field: str, value: Any) 
         assert getattr(replace(SMALL, **repaired), field) == works
 
 
-def test_a_config_error_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="n_heads=5"):
-        replace(SMALL, n_heads=5)
-
-
 def test_an_indivisible_width_is_explained() -> None:
     with pytest.raises(ConfigError) as caught:
         ModelConfig(vocab_size=1, d_model=13, n_heads=4)
+    assert isinstance(caught.value, ValueError)
     assert caught.value.works == (1, 13)
     assert str(caught.value) == (
         "n_heads=4 does not divide d_model=13: every head gets an equal slice of the 13 features, "
@@ -86,28 +76,23 @@ def test_one_feature_has_no_unbiased_deviation() -> None:
     assert ModelConfig(vocab_size=1, d_model=works, n_heads=1, norm="scalar").d_model == works
 
 
-@pytest.mark.parametrize(("field", "choice"), [(field, choice) for field in CHOICES for choice in CHOICES[field]])
-def test_every_choice_is_accepted(field: str, choice: str) -> None:
-    assert getattr(replace(SMALL, **{field: choice}), field) == choice  # type: ignore[arg-type]
+RIGHT: dict[str, tuple[Any, ...]] = {
+    **CHOICES,
+    "vocab_size": (0,),
+    "n_segments": (0,),
+    "n_layers": (1,),
+    "d_ff": (1,),
+    "max_len": (1,),
+    "dropout": (0, 0.999),
+    "norm_eps": (1e-12,),
+    "n_heads": (1, 12),
+}
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("vocab_size", 0),
-        ("n_segments", 0),
-        ("n_layers", 1),
-        ("d_ff", 1),
-        ("max_len", 1),
-        ("dropout", 0),
-        ("dropout", 0.999),
-        ("norm_eps", 1e-12),
-        ("n_heads", 1),
-        ("n_heads", 12),
-    ],
-)
-def test_the_ends_of_every_range_are_accepted(field: str, value: Any) -> None:
-    assert getattr(replace(SMALL, **{field: value}), field) == value
+@pytest.mark.parametrize("field", RIGHT)
+def test_every_choice_and_the_ends_of_every_range_are_accepted(field: str) -> None:
+    for value in RIGHT[field]:
+        assert getattr(replace(SMALL, **{field: value}), field) == value
 
 
 def test_the_defaults_are_the_papers_base_model() -> None:

@@ -35,17 +35,11 @@ def test_totals_are_the_published_ones(name: str) -> None:
     assert count_parameters(PRESETS[name].config).total == TOTALS[name]
 
 
-def test_tutorial_a_splits_into_encoder_and_embedding() -> None:
-    by_component = count_parameters(PRESETS["tutorial-a"].config).by(lambda term: term.component)
-    assert by_component["embeddings"] == 2_560
-    assert sum(by_component.values()) - by_component["embeddings"] == 18_902_042
-
-
-def test_tutorial_d_splits_into_blocks_and_embedding() -> None:
-    count = count_parameters(PRESETS["tutorial-d"].config)
-    assert count.total - count.by(lambda term: term.component)["embeddings"] == 18_915_328
-    by_layer = count.by(lambda term: term.layer)
-    assert [by_layer[i] for i in range(6)] == [3_152_384] * 6
+def test_tutorials_split_into_embedding_and_blocks() -> None:
+    a, d = (count_parameters(PRESETS[name].config) for name in ("tutorial-a", "tutorial-d"))
+    assert a.by(lambda term: term.component)["embeddings"] == 2_560
+    assert d.total - d.by(lambda term: term.component)["embeddings"] == 18_915_328
+    assert [d.by(lambda term: term.layer)[i] for i in range(6)] == [3_152_384] * 6
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name.startswith("tutorial-")])

@@ -18,7 +18,7 @@ Verdict = Literal["steady", "vanishing", "exploding", "zero", "infinite", "not a
 PARTS = ("whole layer", "attention", "feed-forward", "norms", "stream")
 """What a gradient is of, by the names of `Flow.gradients`."""
 
-_CHAIN = {
+CHAIN_FORMULAS = {
     ("post", True): "N' (I + f')",
     ("pre", True): "I + f' N'",
     ("none", True): "I + f'",
@@ -26,15 +26,20 @@ _CHAIN = {
     ("pre", False): "f' N'",
     ("none", False): "f'",
 }
+"""What one sublayer f multiplies a gradient by, in LaTeX, by norm and residual; N' and f' are derivatives.
 
-_OPENINGS: dict[Verdict, str] = {
-    "steady": "**Steady**:",
-    "vanishing": "**Vanishing**:",
-    "exploding": "**Exploding**:",
-    "zero": "**Zero** in every layer:",
-    "infinite": "**Infinite**, beyond 32-bit floats:",
-    "not a number": "**Not a number**, as numbers on the way leave 32-bit floats:",
+Xiong et al. 2020, section 3, for both places of the norm; He et al. 2015, section 3.2, for the identity I.
+"""
+
+VERDICTS: dict[Verdict, tuple[str, str]] = {
+    "steady": ("green", ""),
+    "vanishing": ("blue", ""),
+    "exploding": ("red", ""),
+    "zero": ("gray", " in every layer"),
+    "infinite": ("red", ", beyond 32-bit floats"),
+    "not a number": ("red", ", as numbers on the way leave 32-bit floats"),
 }
+"""Each verdict's colour on a page, and what a sentence adds to it."""
 
 
 def first_over_last(norms: Norms) -> float:
@@ -73,10 +78,10 @@ def describe(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> str:
     first, last = first_and_last(part, n_layers)
     verdicts = {variant: judge(norms) for variant, norms in gradients.items()}
     sentences = []
-    for verdict, opening in _OPENINGS.items():
+    for verdict, (_, addition) in VERDICTS.items():
         names = [_named(variant, gradients[variant]) for variant in gradients if verdicts[variant] == verdict]
         if names:
-            sentences.append(f"{opening} {'; '.join(names)}.")
+            sentences.append(f"**{verdict.capitalize()}**{addition}: {'; '.join(names)}.")
     if part != "stream" and n_layers == 1:
         return f"One layer is first and last at once. With more layers, the gradient has a way. {' '.join(sentences)}"
     steady = sum(verdict == "steady" for verdict in verdicts.values())
@@ -91,24 +96,10 @@ def by_layer(values: Mapping[Variant, Norms]) -> pd.DataFrame:
     return pd.DataFrame({variant.name: numbers for variant, numbers in values.items()})
 
 
-def block_factor(flow: Flow) -> float:
-    """What a block multiplies the stream's gradient by on its way back, as a geometric mean over the blocks."""
-    stream = flow.gradients["stream"]
-    return float(first_over_last(stream) ** (1 / (len(stream) - 1)))
-
-
-def chain_formula(variant: Variant) -> str:
-    """What one sublayer f multiplies a gradient by, in LaTeX: N' and f' are the norm's and the sublayer's derivatives.
-
-    Xiong et al. 2020, section 3, for both places of the norm; He et al. 2015, section 3.2, for the identity I.
-    """
-    return _CHAIN[variant.norm, variant.residual]
-
-
 def chain_numbers(flow: Flow) -> str:
     r"""The way through all blocks in LaTeX: `0.97^{12} = 0.69`; where it leads out of all numbers, NaN."""
-    factor, n_layers = block_factor(flow), len(flow.gradients["stream"]) - 1
-    ratio = first_over_last(flow.gradients["stream"])
+    ratio, n_layers = first_over_last(flow.gradients["stream"]), len(flow.gradients["stream"]) - 1
+    factor = ratio ** (1 / n_layers)  # of each block, as a geometric mean
     if not np.isfinite(factor):
         return r"\mathrm{NaN}"
     return f"{number(factor, 3)}^{{{n_layers}}} = {number(ratio, 3)}"

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from playground.analysis.tex import factor, number
 from playground.config import ModelConfig
 from playground.errors import InputError
+from playground.model import Trace
+from playground.model.norms import build_norm
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 
@@ -60,11 +60,11 @@ class ByHand:
     normalized: Array
     """(D,), the result."""
     off: float
-    """The largest difference to what torch computes."""
+    """The largest difference to what the model's norm computes."""
 
 
 def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
-    """Normalise one token's vector (D,) as its formula says, in fp64, and compare with torch in fp32.
+    """Normalise one token's vector (D,) as its formula says, in fp64, and compare with the model's norm in fp32.
 
     The formulas: `layer`, Ba et al. 2016; `rms`, Zhang & Sennrich 2019, equation 4; `scalar`, tutorial A.
 
@@ -84,8 +84,10 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
         normalized = (wide - mean) / (spread + eps)
     else:
         raise InputError("norm='none' hands its input on: there is nothing to normalise.")
-    theirs = _normalise_by_torch(torch.tensor(x), config).numpy()
-    return ByHand(mean, spread, normalized.astype(np.float32), float(np.abs(normalized - theirs).max()))
+    trace = Trace()
+    build_norm(config)(torch.tensor(x), trace=trace)
+    off = float(np.abs(normalized - trace["normalized"].numpy()).max())
+    return ByHand(mean, spread, normalized.astype(np.float32), off)
 
 
 def formula(config: ModelConfig) -> str:
@@ -107,12 +109,3 @@ def formula_with_numbers(x: Array, hand: ByHand, config: ModelConfig) -> str:
     if config.norm != "scalar":
         divisor = rf"\sqrt{{{divisor}}}"
     return rf"\hat{{x}}_0 = \frac{{{number(x[0])}{mean}}}{{{divisor}}} = {number(hand.normalized[0])}"
-
-
-def _normalise_by_torch(x: Tensor, config: ModelConfig) -> Tensor:
-    if config.norm == "layer":
-        return F.layer_norm(x, x.shape, eps=config.norm_eps)
-    if config.norm == "rms":
-        return F.rms_norm(x, x.shape, eps=config.norm_eps)
-    deviation, mean = torch.std_mean(x)  # torch has no such norm, but the two numbers it takes
-    return (x - mean) / (deviation + config.norm_eps)

@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from playground.figures import palette
-from playground.figures.theme import add_line, style
-from playground.figures.training import add_level, step_axis
+from playground.figures.theme import line
+from playground.figures.training import draw_over_steps, level_line
 
 Measured = Literal["accuracy", "loss"]
 
@@ -66,19 +66,17 @@ def curves(runs: Iterable[Curve], measured: Measured, *, steps: int, top: float,
         top: where the axis ends: the same for charts that are to be compared.
         level: what can be had without learning, and how.
     """
-    figure = go.Figure()
-    add_level(figure, steps, *level, width=1, dash="dot")
+    lines = [level_line(steps, *level, width=1, dash="dot")]
     number = "%{y:.1%}" if measured == "accuracy" else "%{y:.3f} nats"
     for run in runs:
         hover = f"after step %{{x}}: {number}<extra>{run.title}</extra>"
-        steps_done, values = np.array(run.steps, np.int32), np.array(run.values, np.float32)
-        look = run.line
-        add_line(figure, steps_done, values, look.colour, hover, name=run.title, width=look.width, dash=look.dash)
-    figure.layout.template.data = {}  # of no use to lines that say how they look, and sent anew at every update
+        done, values, look = np.array(run.steps, np.int32), np.array(run.values, np.float32), run.line
+        lines.append(line(done, values, look.colour, hover, name=run.title, width=look.width, dash=look.dash))
     names = {"accuracy": "right answers", "loss": "loss, nats"}
-    figure.update_xaxes(**step_axis(steps))
-    figure.update_yaxes(title=names[measured], range=[0, top], tickformat=".0%" if measured == "accuracy" else None)
-    return style(figure, height=300)
+    y_axis = {"title": names[measured], "range": [0, top], "tickformat": ".0%" if measured == "accuracy" else None}
+    figure = draw_over_steps(lines, steps, y_axis, height=300)
+    figure.layout.template.data = {}  # of no use to lines that say how they look, and sent anew at every update
+    return figure
 
 
 def axis_top(runs: Iterable[Curve], measured: Measured, n_classes: int) -> float:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.heatmap import add_frame, colour_bar, heatmap, signed_colours
+from playground.figures.heatmap import add_frame, colour_bar, heatmap, largest, signed_colours
 from playground.figures.theme import Array, ranked_bars, style, text_width, token_labels
 
 THUMBNAIL = 22
@@ -90,19 +90,23 @@ def head_heatmap(
     shown: NDArray[np.bool_] | None = None,
     stretch: bool = False,
     signed: bool = False,
+    bar: str = "weight",
     axes: tuple[str, str] = ("query: who asks", "key: attended to"),
+    framed: int | None = None,
 ) -> go.Figure:
     """One pattern, large: who (row) attends to whom (column); what is masked stays grey.
 
     Args:
-        pattern: (Tq, Tk); weights in 0 … 1, or their differences.
+        pattern: (Tq, Tk); weights in 0 … 1, scores, or differences.
         tokens: the queries' pieces.
         allowed: (Tq, Tk), False where a query may not look.
         keys: the keys' pieces, where they are not the queries'.
         shown: (T,) bool, the tokens to show, where queries and keys are the same; all of them by default.
         stretch: end the colour scale at the largest value, not at 1.
-        signed: the pattern is a difference: colours diverge from 0.
+        signed: scores or differences: colours diverge from 0.
+        bar: what the colours stand for.
         axes: what rows and columns stand for.
+        framed: the row that has a frame.
     """
     columns = token_labels(tokens if keys is None else keys)
     rows = token_labels(tokens)
@@ -110,23 +114,25 @@ def head_heatmap(
     if shown is not None:
         values = values[np.ix_(shown, shown)]
         rows = columns = [label for label, kept in zip(rows, shown, strict=True) if kept]
-    largest = float(np.nanmax(np.abs(values), initial=0.0)) if np.isfinite(values).any() else 1.0
-    top = max(largest, 1e-6) if stretch or signed else 1.0
+    top = largest(np.abs(values)) if stretch or signed else 1.0
     axis = {"type": "category", "nticks": MOST_LABELS}
+    slanted = math.ceil(math.sin(math.radians(_SLANT)) * text_width(columns))
     figure = heatmap(
         values,
         "%{y} attends to %{x}<br>%{z:.4f}",
+        height=int(np.clip(150 + 22 * len(rows), 320, 620)),
+        margin={"l": text_width(rows) + 35, "r": 84 if signed else 74 if stretch else 68, "t": 17, "b": slanted + 44},
         x=columns,
         y=rows,
-        bar=colour_bar("difference" if signed else "weight"),
+        bar=colour_bar(bar),
         x_axis={**axis, "title": axes[1], "tickangle": -_SLANT},
         y_axis={**axis, "title": axes[0]},
         **(signed_colours(top) if signed else {"zmin": 0, "zmax": top}),
     )
     figure.layout.plot_bgcolor = palette.MUTED
-    slanted = math.ceil(math.sin(math.radians(_SLANT)) * text_width(columns))
-    margin = {"l": text_width(rows) + 35, "r": 84 if signed else 74 if stretch else 68, "t": 17, "b": slanted + 44}
-    return style(figure, height=int(np.clip(150 + 22 * len(rows), 320, 620)), margin=margin)
+    if framed is not None:
+        add_frame(figure, (framed, framed), (0, len(columns) - 1), palette.Q)
+    return figure
 
 
 def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, most: int = 20) -> go.Figure:
@@ -149,6 +155,8 @@ def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
     figure = heatmap(
         bits.astype(np.float32),
         "layer %{y}, head %{x}: %{z:.2f} bits",
+        height=110 + 34 * bits.shape[0],
+        margin={"l": 38, "r": 54, "b": 48},
         zmin=0,
         xgap=2,
         ygap=2,
@@ -158,4 +166,4 @@ def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
     )
     layer, head = selected
     add_frame(figure, (layer, layer), (head, head), palette.FEED_FORWARD)
-    return style(figure, height=110 + 34 * bits.shape[0], margin={"l": 38, "r": 54, "b": 48})
+    return figure

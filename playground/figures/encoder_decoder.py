@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures.heatmap import heatmap
-from playground.figures.theme import style, token_labels
+from playground.figures.theme import token_labels
 
 _MOST_TICKS = 8
 _MOST_CELLS_WITH_GAPS = 40  # a row; more are a few pixels wide, and the gaps would cover them
@@ -23,9 +23,10 @@ def mask_heatmap(
     `axes` name what rows and columns stand for.
     """
     gap = 1 if max(mask.shape) <= _MOST_CELLS_WITH_GAPS else 0
-    figure = heatmap(
+    return heatmap(
         mask.astype(np.uint8),
         "%{y} looks at %{x}: %{z}<br>1 = may, 0 = hidden",
+        height=230,
         x=token_labels(keys),
         y=token_labels(queries),
         zmin=0,
@@ -37,7 +38,6 @@ def mask_heatmap(
         x_axis={"title": f"key: {axes[1]}", "type": "category", **_positions(len(keys))},
         y_axis={"title": f"query: {axes[0]}", "type": "category", **_positions(len(queries))},
     )
-    return style(figure, height=230)
 
 
 def _positions(n_tokens: int) -> dict[str, list[int] | list[str]]:

@@ -5,13 +5,14 @@ A logarithmic axis has no place for 0, infinity or what is not a number: these a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from playground.figures import palette
-from playground.figures.theme import Array, add_line, style
+from playground.figures import palette, theme
+from playground.figures.theme import Array
 
 COLOURS = {"post": palette.POST_NORM, "pre": palette.PRE_NORM, "none": palette.NO_NORM}
 SYMBOLS = {"post": "circle", "pre": "square", "none": "diamond"}
@@ -41,74 +42,53 @@ class Line:
 def by_layer(lines: Sequence[Line], y_title: str, x_title: str) -> go.Figure:
     """One number a layer, or a depth, of each encoder, on a logarithmic axis; all lines are equally long."""
     n = max((len(line.values) for line in lines), default=1)
-    figure, margin = _figure(lines, np.arange(n), y_title)
-    figure.update_xaxes(
-        title=x_title,
-        unifiedhovertitle={"text": f"{x_title.split(' (')[0]} %{{x}}"},
-        tickvals=np.arange(0, n, max(1, n // 12)),
-        range=[-0.5, n - 0.5 + margin * n],
-    )
-    return style(figure, height=380, legend=True)
+    x_axis = {"title": x_title, "tickvals": np.arange(0, n, max(1, n // 12))}
+    return _draw(lines, np.arange(n), y_title, x_axis, f"{x_title.split(' (')[0]} %{{x}}", (-0.5, n - 0.5))
 
 
 def by_depth(lines: Sequence[Line], depths: list[int], y_title: str) -> go.Figure:
     """One number for each number of layers, both axes logarithmic."""
-    figure, margin = _figure(lines, np.array(depths), y_title)
-    ends = np.log10([depths[0] / 1.2, depths[-1] * 1.2])
-    figure.update_xaxes(
-        title="layers of the encoder (log scale)",
-        type="log",
-        tickvals=depths,
-        unifiedhovertitle={"text": "%{x} layers"},
-        range=[ends[0], ends[1] + margin * (ends[1] - ends[0])],
-    )
-    return style(figure, height=380, legend=True)
+    low, high = np.log10([depths[0] / 1.2, depths[-1] * 1.2])
+    x_axis = {"title": "layers of the encoder (log scale)", "type": "log", "tickvals": depths}
+    return _draw(lines, np.array(depths), y_title, x_axis, "%{x} layers", (low, high))
 
 
-def _figure(lines: Sequence[Line], x: NDArray[np.int_], y_title: str) -> tuple[go.Figure, float]:
-    """The figure, and the share of the axis to leave free on its right, for the crosses' names."""
+def _draw(
+    lines: Sequence[Line],
+    x: NDArray[np.int_],
+    y_title: str,
+    x_axis: dict[str, Any],
+    x_hover: str,
+    ends: Sequence[float],
+) -> go.Figure:
+    """The lines and crosses; the lower axis has two `ends`, and room behind them for the crosses' names."""
     low, high = _decades(lines)
     span = high - low
     high, low = high + 0.04 * span, low - 0.04 * span
-    figure = go.Figure()
+    traces = []
     for line in lines:
-        y = line.values
-        add_line(
-            figure,
-            x,
-            _drawable(y),
-            COLOURS[line.norm],
-            "%{y:.4g}",
-            name=line.name,
-            dash="solid" if line.residual else "dash",
-            marker=6,
-            symbol=SYMBOLS[line.norm] + ("" if line.residual else "-open"),
-            legendgroup=line.norm,  # with and without residual connections: the legend then fits into a line
-            showlegend=line.residual,
-        )
-        above = np.isnan(y) | np.isinf(y)
-        for beyond, side in ((above, 1), (y == 0, -1)):
+        y, symbol = line.values, SYMBOLS[line.norm] + ("" if line.residual else "-open")
+        look: dict[str, Any] = {"dash": "solid" if line.residual else "dash", "marker": 6, "symbol": symbol}
+        look |= {"legendgroup": line.norm, "showlegend": line.residual}  # two lines an entry: the legend fits a line
+        traces.append(theme.line(x, _drawable(y), COLOURS[line.norm], "%{y:.4g}", name=line.name, **look))
+        for beyond, side in ((np.isnan(y) | np.isinf(y), 1), (y == 0, -1)):
             if beyond.any():
                 edge = high if side == 1 else low
-                figure.add_trace(_crosses(line, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2)))
+                traces.append(_crosses(line, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2)))
                 high, low = (high + _ROW * span, low) if side == 1 else (high, low - _ROW * span)
-    figure.add_scatter(
-        x=x[:1],
-        y=[np.nan],
-        name=DASHED,
-        mode="lines",
-        line={"color": palette.RESIDUAL, "dash": "dash"},
-        hoverinfo="skip",
+    room = 0.1 * (ends[1] - ends[0]) if len(traces) > len(lines) else 0
+    traces.append(
+        theme.line(x[:1], np.array([np.nan]), palette.RESIDUAL, None, dash="dash", name=DASHED, hoverinfo="skip")
     )
-    figure.update_yaxes(
-        title=f"{y_title} (log scale)",
-        type="log",
-        exponentformat="power",
-        dtick=np.ceil(span / 7),
-        range=[low, high],
+    y_axis = {"type": "log", "exponentformat": "power", "dtick": np.ceil(span / 7), "range": [low, high]}
+    return theme.draw_figure(
+        traces,
+        height=380,
+        legend=True,
+        x_axis={**x_axis, "unifiedhovertitle": {"text": x_hover}, "range": [ends[0], ends[1] + room]},
+        y_axis={"title": f"{y_title} (log scale)", **y_axis},
+        hovermode="x unified",
     )
-    figure.update_layout(hovermode="x unified")
-    return figure, 0.1 if any(trace.mode == "markers+text" for trace in figure.data) else 0.0
 
 
 def _crosses(line: Line, x: NDArray[np.int_], y: Array, height: float) -> go.Scatter:

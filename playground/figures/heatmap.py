@@ -3,17 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+
+from playground.figures.theme import draw_figure
 
 
 def heatmap(
     z: NDArray[Any],
     hover: str,
     *,
+    height: int,
     bar: dict[str, Any] | None,
     x_axis: Mapping[str, Any],
     y_axis: Mapping[str, Any],
+    margin: dict[str, int] | None = None,
     **options: Any,
 ) -> go.Figure:
     """Numbers (rows, columns) as colours, on the theme's sequential scale where `options` name no other; NaN is empty.
@@ -22,6 +27,7 @@ def heatmap(
         z: the numbers.
         hover: what is read where the pointer is, in Plotly's template language.
         bar: the `colour_bar`, or None.
+        height: of the figure in pixels; its `margin` as of `style`.
         x_axis: its title, and what else it has; `y_axis` likewise.
         options: as of `go.Heatmap`.
     """
@@ -34,7 +40,8 @@ def heatmap(
         colorbar=bar,
         **options,
     )
-    return go.Figure(cells, {"xaxis": {**plain, **x_axis}, "yaxis": {**plain, "autorange": "reversed", **y_axis}})
+    y_axis = {**plain, "autorange": "reversed", **y_axis}
+    return draw_figure(cells, height=height, x_axis={**plain, **x_axis}, y_axis=y_axis, margin=margin)
 
 
 def colour_bar(title: str, **options: Any) -> dict[str, Any]:
@@ -46,6 +53,11 @@ def signed_colours(limit: float) -> dict[str, Any]:
     """The options of a heatmap whose colours diverge from 0, and end at ±limit."""
     theme = go.Figure().layout.template.layout.colorscale
     return {"colorscale": theme.diverging, "zmin": -limit, "zmax": limit}
+
+
+def largest(values: NDArray[Any]) -> float:
+    """The largest finite value, and never 0: a scale has to have a length."""
+    return max(float(np.max(values, where=np.isfinite(values), initial=0)), 1e-6)
 
 
 def add_frame(

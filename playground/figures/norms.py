@@ -1,7 +1,6 @@
 """The residual stream's sizes and angles as pictures. Legend: L layers, T tokens; a depth counts the blocks passed."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from plotly.subplots import make_subplots
 
 from playground.figures import palette
 from playground.figures.heatmap import colour_bar, heatmap, signed_colours
-from playground.figures.theme import Array, add_band, add_line, style, token_labels
+from playground.figures.theme import Array, draw_figure, line, line_in_band, style, token_labels
 
 PARTS = {
     "residual": ("residual stream", palette.RESIDUAL),
@@ -23,29 +22,28 @@ PARTS = {
 LOGARITHMIC_FROM = 100
 """Where the largest value is this many times the smallest, an axis is logarithmic: small ones would not be seen."""
 
-_DEPTH = "blocks passed (0 = embeddings)"
-
 
 def norms_by_layer(lengths: Mapping[str, Array]) -> go.Figure:
     """Mean length over tokens by depth, a line a part, with a band from the 10th to the 90th percentile.
 
     Lengths are (L + 1, T) for the residual stream and (L, T) for the outputs of the sublayers.
     """
-    figure = go.Figure()
     n_depths = len(lengths["residual"])
+    traces: list[go.Scatter] = []
     for part, values in lengths.items():
         name, colour = PARTS[part]
-        depths = np.arange(n_depths - len(values), n_depths)
+        depths, means = np.arange(n_depths - len(values), n_depths), values.mean(axis=1)
         low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)
-        add_band(figure, depths, low, high, _faint(colour))
         hover = "%{y:.4g} (80 % of tokens: %{customdata[0]:.4g} … %{customdata[1]:.4g})"
-        ends = np.stack([low, high], axis=1)
-        add_line(figure, depths, values.mean(axis=1), colour, hover, name=name, width=2.5, marker=6, customdata=ends)
-    figure.update_xaxes(title=_DEPTH, **_whole_ticks(n_depths), zeroline=False)
-    means = np.concatenate([values.mean(axis=1) for values in lengths.values()])
-    figure.update_yaxes(**_length_axis(means, "mean L2 norm"))
-    figure.update_layout(hovermode="x unified")
-    return style(figure, height=380, legend=True)
+        traces += line_in_band(depths, means, low, high, colour, _faint(colour), hover, name=name, marker=6)
+    return draw_figure(
+        traces,
+        height=380,
+        legend=True,
+        x_axis={"title": "blocks passed (0 = embeddings)", **_whole_ticks(n_depths), "zeroline": False},
+        y_axis=_length_axis(np.concatenate([values.mean(axis=1) for values in lengths.values()]), "mean L2 norm"),
+        hovermode="x unified",
+    )
 
 
 def norms_by_token(lengths: Array, tokens: Sequence[str], *, first_depth: int) -> go.Figure:
@@ -56,9 +54,10 @@ def norms_by_token(lengths: Array, tokens: Sequence[str], *, first_depth: int) -
     logarithmic = _is_logarithmic(lengths)
     logs = np.log10(lengths, where=lengths > 0, out=np.full_like(lengths, np.nan))
     powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1} if logarithmic else {}
-    figure = heatmap(
+    return heatmap(
         logs if logarithmic else lengths,
         "%{x}, depth %{y}: %{customdata:.4g}",
+        height=int(np.clip(170 + 26 * len(lengths), 280, 620)),
         x=token_labels(tokens),
         y=np.arange(first_depth, first_depth + len(lengths)),
         customdata=lengths,
@@ -66,7 +65,6 @@ def norms_by_token(lengths: Array, tokens: Sequence[str], *, first_depth: int) -
         x_axis={"title": "token", "type": "category", "tickangle": -55},
         y_axis={"title": "blocks passed", **_whole_ticks(len(lengths)), "autorange": True},  # the stream runs upwards
     )
-    return style(figure, height=int(np.clip(170 + 26 * len(lengths), 280, 620)))
 
 
 def norm_statistics(statistics: pd.DataFrame) -> go.Figure:
@@ -80,8 +78,8 @@ def norm_statistics(statistics: pd.DataFrame) -> go.Figure:
         for when, colour in (("before", palette.RESIDUAL), ("after", palette.NORMS)):
             values = statistics[f"{statistic} {when}"].to_numpy(np.float32)
             hover = f"%{{x}}<br>{statistic} {when}: %{{y:.4g}}<extra></extra>"
-            options: dict[str, Any] = {"row": row, "col": 1, "showlegend": row == 1}
-            add_line(figure, names, values, colour, hover, name=f"{when} the norm", marker=6, **options)
+            curve = line(names, values, colour, hover, name=f"{when} the norm", marker=6, showlegend=row == 1)
+            figure.add_trace(curve, row, 1)
     spreads = statistics[["std before", "std after"]].to_numpy()
     figure.update_xaxes(type="category", tickangle=-55, showgrid=False)
     figure.update_xaxes(row=2, col=1, title="norm, in the order of the computation")
@@ -92,29 +90,30 @@ def norm_statistics(statistics: pd.DataFrame) -> go.Figure:
 
 def cosines_between_layers(cosines: Array) -> go.Figure:
     """Cosines (L + 1, L + 1) between the stream's depths."""
-    axis = {"title": "blocks passed", **_whole_ticks(len(cosines))}
-    return _cosines(cosines, np.arange(len(cosines)), "depth %{y} and depth %{x}", axis)
+    ticks = _whole_ticks(len(cosines))
+    return _cosines(cosines, np.arange(len(cosines)), "depth %{y} and depth %{x}", "blocks passed", ticks, ticks)
 
 
 def cosines_between_tokens(cosines: Array, tokens: Sequence[str]) -> go.Figure:
     """Cosines (T, T) between tokens at one depth."""
-    axis = {"title": "token", "type": "category"}
-    figure = _cosines(cosines, token_labels(tokens), "%{y} and %{x}", axis)
-    return figure.update_xaxes(tickangle=-55)
+    axis = {"type": "category"}
+    return _cosines(cosines, token_labels(tokens), "%{y} and %{x}", "token", {**axis, "tickangle": -55}, axis)
 
 
-def _cosines(cosines: Array, labels: object, pair: str, axis: Mapping[str, object]) -> go.Figure:
-    figure = heatmap(
+def _cosines(
+    cosines: Array, labels: object, pair: str, title: str, x_axis: Mapping[str, object], y_axis: Mapping[str, object]
+) -> go.Figure:
+    return heatmap(
         cosines,
         f"{pair}: %{{z:.3f}}",
+        height=420,
         x=labels,
         y=labels,
         bar=colour_bar("cosine"),
-        x_axis=axis,
-        y_axis=axis,
+        x_axis={"title": title, **x_axis},
+        y_axis={"title": title, **y_axis},
         **signed_colours(1),
     )
-    return style(figure, height=420)
 
 
 def _length_axis(values: NDArray[np.floating], title: str) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Where parameters sit and what a sentence costs: bars, treemap, layers, cost by length, named models."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,16 +12,15 @@ from playground.figures import palette, theme
 
 _PARTS = {"Q": palette.Q, "K": palette.K, "V": palette.V}
 _EDGE = {"width": 1, "color": "rgba(255, 255, 255, 0.55)"}
+_ROWS = {"autorange": "reversed", "showgrid": False}
 
 
 def breakdown_bar(count: Count, unit: str) -> go.Figure:
     """One bar a component, one piece a part, summed over the blocks; `unit` is what is counted."""
     sums = count.by(lambda term: term.component)
     rows = {name: f"{label}<br>{share(sums[name], count.total)}" for name, label in _labels(count).items()}
-    figure = go.Figure()
-    for (component, part), n in count.by(_part).items():
-        of_all = f"{n:,} {unit}, {share(n, count.total)}"
-        figure.add_bar(
+    pieces = [
+        go.Bar(
             x=np.array([n], np.float64),
             y=[rows[component]],
             orientation="h",
@@ -30,15 +30,13 @@ def breakdown_bar(count: Count, unit: str) -> go.Figure:
             insidetextanchor="middle",
             textangle=0,
             marker={"color": _colour(component, part), "line": _EDGE},
-            hovertemplate=f"{LABELS[component]}, {part}<br>{of_all}<extra></extra>",
+            hovertemplate=f"{LABELS[component]}, {part}<br>{n:,} {unit}, {share(n, count.total)}<extra></extra>",
         )
-    theme.style(figure, height=70 + 44 * len(rows))
-    figure.update_layout(barmode="stack", bargap=0.25, uniformtext={"minsize": 10, "mode": "hide"})
-    figure.update_xaxes(title=unit, exponentformat=_exponent(unit), nticks=6)
-    figure.update_yaxes(
-        title=None, categoryorder="array", categoryarray=list(rows.values()), autorange="reversed", showgrid=False
-    )
-    return figure
+        for (component, part), n in count.by(_part).items()
+    ]
+    y_axis = {"categoryorder": "array", "categoryarray": list(rows.values()), **_ROWS}
+    text = {"minsize": 10, "mode": "hide"}
+    return _stack(pieces, _count_axis(unit), y_axis, height=70 + 44 * len(rows), uniformtext=text)
 
 
 def breakdown_treemap(count: Count, unit: str) -> go.Figure:
@@ -74,28 +72,15 @@ def breakdown_layers(count: Count, unit: str) -> go.Figure:
     """One bar a block, and one each for what stands before and after the blocks."""
     by_row = count.by(lambda term: (term.component, _row(term)))
     blocks = dict.fromkeys(str(term.layer) for term in count if term.layer is not None)
-    figure = go.Figure()
+    bars = []
     for component, label in _labels(count).items():
         sums = {row: n for (owner, row), n in by_row.items() if owner == component}
-        figure.add_bar(
-            x=list(sums),
-            y=np.array(list(sums.values()), np.float64),
-            name=label,
-            marker={"color": palette.COMPONENTS[component]},
-            hovertemplate=f"%{{x}}<br>{label}: %{{y:,}} {unit}<extra></extra>",
-        )
-    theme.style(figure, height=340, legend=True)
-    figure.update_layout(barmode="stack", bargap=0.2, legend_traceorder="normal")
-    figure.update_xaxes(
-        title="layer",
-        type="category",
-        categoryorder="array",
-        categoryarray=["embed", *blocks, "final"],
-        tickangle=0,
-        showgrid=False,
-    )
-    figure.update_yaxes(title=unit, exponentformat=_exponent(unit), nticks=6)
-    return figure
+        colour, hover = palette.COMPONENTS[component], f"%{{x}}<br>{label}: %{{y:,}} {unit}<extra></extra>"
+        values = np.array(list(sums.values()), np.float64)
+        bars.append(go.Bar(x=list(sums), y=values, name=label, marker={"color": colour}, hovertemplate=hover))
+    rows = {"categoryorder": "array", "categoryarray": ["embed", *blocks, "final"]}
+    x_axis = {"title": "layer", "type": "category", "tickangle": 0, "showgrid": False, **rows}
+    return _stack(bars, x_axis, _count_axis(unit), height=340, legend=True)
 
 
 def flops_by_length(
@@ -109,12 +94,14 @@ def flops_by_length(
         n_tokens: this sentence's length, which is marked.
         overtakes: the first length at which attention costs more, marked too.
     """
-    per_token = {name: np.array(costs, np.float64) / np.array(lengths) for name, costs in flops.items()}
-    figure = go.Figure()
-    for component, costs in per_token.items():
-        label, x = LABELS[component], np.array(lengths, np.float64)
+    x, curves = np.array(lengths, np.float64), []
+    for component, costs in flops.items():
+        label = LABELS[component]
         hover = f"{label}<br>%{{x:,}} tokens: %{{y:.3s}}FLOPs a token<extra></extra>"
-        theme.add_line(figure, x, costs, palette.COMPONENTS[component], hover, name=label, width=2.5)
+        curves.append(theme.line(x, costs / x, palette.COMPONENTS[component], hover, name=label, width=2.5))
+    x_axis = {"title": "length of the sentence T, in tokens", "type": "log", "exponentformat": "SI", "dtick": 1}
+    y_axis = {"title": "FLOPs a token", "exponentformat": "SI", "nticks": 6, "rangemode": "tozero"}
+    figure = theme.draw_figure(curves, height=340, x_axis=x_axis, y_axis=y_axis, legend=True)
     middle = np.sqrt(lengths[0] * lengths[-1])
     for length, name, dash, y in (
         (n_tokens, "this sentence", "dot", 0.9),
@@ -130,9 +117,6 @@ def flops_by_length(
             text=f"{name}: {length:,}",
             showarrow=False,
         )
-    theme.style(figure, height=340, legend=True)
-    figure.update_xaxes(title="length of the sentence T, in tokens", type="log", exponentformat="SI", dtick=1)
-    figure.update_yaxes(title="FLOPs a token", exponentformat="SI", nticks=6, rangemode="tozero")
     return figure
 
 
@@ -142,28 +126,24 @@ def named_models(counts: Mapping[str, Count], this: str) -> go.Figure:
     rows = [f"<b>{name}</b>" if name == this else name for name in by_size]
     totals = np.array([counts[name].total for name in by_size], np.float64)
     sums = [counts[name].by(lambda term: str(term.component)) for name in by_size]
-    figure = go.Figure()
+    bars = []
     for component, colour in palette.COMPONENTS.items():
         n = np.array([by_component.get(component, 0) for by_component in sums], np.float64)
         label = LABELS[component]
-        figure.add_bar(
-            x=n / totals,
-            y=rows,
-            orientation="h",
-            name=label,
-            marker={"color": colour},
-            customdata=n,
-            hovertemplate=f"%{{y}}<br>{label}: %{{x:.1%}}, %{{customdata:,}} parameters<extra></extra>",
-        )
+        hover = f"%{{y}}<br>{label}: %{{x:.1%}}, %{{customdata:,}} parameters<extra></extra>"
+        look = {"orientation": "h", "marker": {"color": colour}, "hovertemplate": hover}
+        bars.append(go.Bar(x=n / totals, y=rows, name=label, customdata=n, **look))
+    x_axis = {"title": "share of the parameters", "tickformat": ".0%", "tickvals": [0, 0.5, 1], "range": [0, 1.5]}
+    figure = _stack(bars, x_axis, _ROWS, height=90 + 26 * len(rows), legend=True)
     for name, row in zip(by_size, rows, strict=True):
         size, ratio = in_millions(counts[name].total), times(counts[this].total / counts[name].total)
         text = f"<b>{size}</b>" if name == this else f"{size} · {ratio}"
         figure.add_annotation(x=1.02, y=row, text=text, xanchor="left", showarrow=False)
-    theme.style(figure, height=90 + 26 * len(rows), legend=True)
-    figure.update_layout(barmode="stack", bargap=0.25, legend_traceorder="normal")
-    figure.update_xaxes(title="share of the parameters", tickformat=".0%", tickvals=[0, 0.5, 1], range=[0, 1.5])
-    figure.update_yaxes(title=None, autorange="reversed", showgrid=False)
     return figure
+
+
+def _stack(bars: list[go.Bar], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any], **layout: Any) -> go.Figure:
+    return theme.draw_figure(bars, x_axis=x_axis, y_axis=y_axis, barmode="stack", bargap=0.25, **layout)
 
 
 def _labels(count: Count) -> dict[Component, str]:
@@ -186,6 +166,6 @@ def _colour(component: Component, part: str) -> str:
     return _PARTS.get(part, palette.COMPONENTS[component])
 
 
-def _exponent(unit: str) -> str:
-    """Billions of parameters, but GFLOPs."""
-    return "B" if unit == "parameters" else "SI"
+def _count_axis(unit: str) -> dict[str, object]:
+    """An axis of billions of parameters, but of GFLOPs."""
+    return {"title": unit, "exponentformat": "B" if unit == "parameters" else "SI", "nticks": 6}

@@ -1,6 +1,7 @@
 """The position table as pictures. Legend: N positions, T tokens, D dimensions."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures.heatmap import colour_bar, heatmap, signed_colours
-from playground.figures.theme import Array, add_band, add_line, style, token_labels
+from playground.figures.theme import Array, draw_figure, line, line_in_band, token_labels
 
 MAX_POSITIONS = 128
 """Rows of the table that are drawn."""
@@ -29,71 +30,65 @@ def colour_limit(values: Array) -> float:
 def table_heatmap(rows: Array, *, height: int = 420) -> go.Figure:
     """The first positions and dimensions of a table (N, D): a row a position, a column a dimension."""
     drawn = rows[:MAX_POSITIONS, :MAX_DIMENSIONS]
-    figure = heatmap(
+    return heatmap(
         drawn,
         "position %{y}, dimension %{x}: %{z:.4g}",
+        height=height,
         bar=colour_bar("value"),
         x_axis={"title": "dimension"},
         y_axis={"title": "position"},
         **signed_colours(colour_limit(drawn)),
     )
-    return style(figure, height=height)
 
 
 def dimension_curves(rows: Array, dimensions: Sequence[int]) -> go.Figure:
     """Chosen dimensions of a table (N, D) along the first positions."""
-    figure = go.Figure()
     drawn = rows[:MAX_POSITIONS]
-    for dimension, colour in zip(dimensions, CURVES, strict=False):
-        values, name = drawn[:, dimension], f"dimension {dimension}"
-        add_line(figure, np.arange(len(drawn)), values, colour, "%{y:.4g}", name=name, marker=4)
-    figure.update_xaxes(title="position")
-    figure.update_yaxes(title="value")
-    figure.update_layout(hovermode="x unified")
-    return style(figure, height=360, legend=True)
+    lines = [
+        line(np.arange(len(drawn)), drawn[:, i], colour, "%{y:.4g}", name=f"dimension {i}", marker=4)
+        for i, colour in zip(dimensions, CURVES, strict=False)
+    ]
+    return _compare(lines, {"title": "position"}, {"title": "value"}, height=360)
 
 
 def between_positions(matrix: Array, measure: str) -> go.Figure:
     """Dot products, or distances, (N, N) between positions; only dot products have a sign."""
     limit = colour_limit(matrix)
-    figure = heatmap(
+    return heatmap(
         matrix,
         f"positions %{{y}} and %{{x}}: {measure} %{{z:.4g}}",
+        height=420,
         bar=colour_bar(measure),
         x_axis={"title": "position"},
         y_axis={"title": "position"},
         **({"zmin": 0.0, "zmax": limit} if measure == "distance" else signed_colours(limit)),
     )
-    return style(figure, height=420)
 
 
 def by_offset(offsets: pd.DataFrame, measure: str) -> go.Figure:
     """Mean over pairs by how far apart they are, with a band from the lowest to the highest; see `analysis`."""
     apart = offsets.index.to_numpy()
     mean, low, high = (offsets[column].to_numpy(np.float32) for column in ("mean", "lowest", "highest"))
-    figure = go.Figure()
-    add_band(figure, apart, low, high, palette.MUTED)
     hover = "%{x} apart: %{y:.4g} (%{customdata[0]:.4g} … %{customdata[1]:.4g})<extra></extra>"
-    ends = np.stack([low, high], axis=1)
-    add_line(figure, apart, mean, palette.EMBEDDINGS, hover, width=2.5, customdata=ends)
-    figure.update_xaxes(title="how far apart, in positions")
-    figure.update_yaxes(title=measure)
-    return style(figure, height=420)
+    traces = line_in_band(apart, mean, low, high, palette.EMBEDDINGS, palette.MUTED, hover)
+    return draw_figure(traces, height=420, x_axis={"title": "how far apart, in positions"}, y_axis={"title": measure})
 
 
 def wavelengths(standard: NDArray[np.float64], doubled: NDArray[np.float64], max_len: int) -> go.Figure:
     """Wavelength of each pair of dimensions, (⌈D / 2⌉,) each, in positions, and the table's length."""
-    figure = go.Figure()
     dimensions = 2 * np.arange(len(standard))
-    for name, values, colour in (("standard", standard, palette.EMBEDDINGS), ("doubled exponent", doubled, palette.Q)):
-        add_line(figure, dimensions, values, colour, "%{y:.4g} positions", name=name, marker=4)
+    lines = [
+        line(dimensions, values, colour, "%{y:.4g} positions", name=name, marker=4)
+        for name, values, colour in (
+            ("standard", standard, palette.EMBEDDINGS),
+            ("doubled exponent", doubled, palette.Q),
+        )
+    ]
     ends, level = np.array([0, 2 * len(standard) - 2]), np.array([max_len, max_len])
-    name = f"max_len = {max_len}"
-    add_line(figure, ends, level, palette.RESIDUAL, None, name=name, width=1.5, dash="dot", hoverinfo="skip")
-    figure.update_xaxes(title="dimension, the sine of each pair")
-    figure.update_yaxes(title="wavelength, in positions (log scale)", type="log", exponentformat="power", dtick=1)
-    figure.update_layout(hovermode="x unified")
-    return style(figure, height=360, legend=True)
+    look: dict[str, Any] = {"width": 1.5, "dash": "dot", "hoverinfo": "skip"}
+    lines.append(line(ends, level, palette.RESIDUAL, None, name=f"max_len = {max_len}", **look))
+    y_axis = {"title": "wavelength, in positions (log scale)", "type": "log", "exponentformat": "power", "dtick": 1}
+    return _compare(lines, {"title": "dimension, the sine of each pair"}, y_axis, height=360)
 
 
 def addition_lengths(added: pd.DataFrame, tokens: Sequence[str]) -> go.Figure:
@@ -111,10 +106,15 @@ def swap_differences(placed: Array, bare: Array, tokens: Sequence[str]) -> go.Fi
 
 def _bars_by_token(bars: Iterable[tuple[str, Array, str]], tokens: Sequence[str], title: str, hover: str) -> go.Figure:
     """Groups of bars, a group a token; each kind of bar has a name, its values (T,) and a colour."""
-    figure = go.Figure()
-    for name, values, colour in bars:
-        figure.add_bar(x=token_labels(tokens), y=values, name=name, marker={"color": colour}, hovertemplate=hover)
-    figure.update_xaxes(title="token", type="category", tickangle=-55)
-    figure.update_yaxes(title=title, rangemode="tozero", exponentformat="power")
-    figure.update_layout(barmode="group", hovermode="x unified")
-    return style(figure, height=380, legend=True)
+    x_axis = {"title": "token", "type": "category", "tickangle": -55}
+    y_axis = {"title": title, "rangemode": "tozero", "exponentformat": "power"}
+    groups = [
+        go.Bar(x=token_labels(tokens), y=values, name=name, marker={"color": colour}, hovertemplate=hover)
+        for name, values, colour in bars
+    ]
+    return _compare(groups, x_axis, y_axis, height=380, barmode="group")
+
+
+def _compare(traces: Sequence[Any], x_axis: dict[str, Any], y_axis: dict[str, Any], **layout: Any) -> go.Figure:
+    """Named traces over one axis, all read at once where the pointer is."""
+    return draw_figure(traces, x_axis=x_axis, y_axis=y_axis, legend=True, hovermode="x unified", **layout)

@@ -9,16 +9,14 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from playground.figures import palette
-from playground.figures.heatmap import add_frame, colour_bar, heatmap, signed_colours
-from playground.figures.theme import Array, style, token_labels
+from playground.figures.heatmap import add_frame, colour_bar, heatmap, largest, signed_colours
+from playground.figures.theme import Array, draw_figure, style, token_labels
 
 SHOWN = 8
 """Numbers of a vector that are drawn; the tables have all of them."""
 
 MOST_ROWS = 16
 """Vectors that one picture shows."""
-
-_CATEGORIES = {"type": "category", "fixedrange": True}
 
 
 def vectors(rows: Mapping[str, Array]) -> go.Figure:
@@ -31,9 +29,8 @@ def vectors(rows: Mapping[str, Array]) -> go.Figure:
     z = np.full((len(drawn), n), np.nan, dtype=np.float32)
     for row, vector in zip(z, drawn.values(), strict=True):
         row[: min(n, len(vector))] = vector[:n]
-    look = {"texttemplate": "%{z:.3g}", **signed_colours(_largest(np.abs(z)))}
-    figure = _number_cells(z, "%{z:.6g}", list(drawn), bar=colour_bar("value"), **look)
-    return style(figure, height=100 + 30 * len(drawn))
+    look = {"texttemplate": "%{z:.3g}", **signed_colours(largest(np.abs(z)))}
+    return _number_cells(z, "%{z:.6g}", list(drawn), height=100 + 30 * len(drawn), bar=colour_bar("value"), **look)
 
 
 def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int, key: int) -> go.Figure:
@@ -42,7 +39,7 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
     Frames mark the query's row in Q, and the key's in K and V.
     """
     figure = make_subplots(cols=len(matrices), shared_yaxes=True, horizontal_spacing=0.02)
-    largest = _largest(np.abs(np.concatenate([matrix[:, :SHOWN].ravel() for matrix in matrices.values()])))
+    limit = largest(np.abs(np.concatenate([matrix[:, :SHOWN].ravel() for matrix in matrices.values()])))
     plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
     colours = {"Q": palette.Q, "K": palette.K, "V": palette.V}
     for column, (name, matrix) in enumerate(matrices.items(), start=1):
@@ -56,7 +53,7 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
             hoverongaps=False,
             showscale=column == len(matrices),
             colorbar=colour_bar("value"),
-            **signed_colours(largest),
+            **signed_colours(limit),
         )
         row = query if name == "Q" else key
         add_frame(figure, (row, row), (0, z.shape[1] - 1), colours[name], subplot=column)
@@ -65,7 +62,7 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
         )
     figure.update_yaxes(type="category", autorange="reversed", **plain)
     figure.update_yaxes(col=1, title="token")
-    return style(figure, height=_height(len(tokens)))
+    return style(figure, height=int(np.clip(130 + 20 * len(tokens), 240, 560)))
 
 
 def keys(values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], key: int, *, title: str) -> go.Figure:
@@ -73,36 +70,16 @@ def keys(values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], key: 
     colours = [palette.K if i == key else palette.ATTENTION for i in range(len(tokens))]
     heights = np.where(allowed, values, np.nan).astype(np.float32)
     hover = "%{x}: %{y:.4g}<extra></extra>"
-    figure = go.Figure(go.Bar(x=token_labels(tokens), y=heights, marker={"color": colours}, hovertemplate=hover))
+    x_axis = {"title": "key", "type": "category", "tickangle": -55, "range": [-0.5, len(tokens) - 0.5]}
+    figure = draw_figure(
+        go.Bar(x=token_labels(tokens), y=heights, marker={"color": colours}, hovertemplate=hover),
+        height=320,
+        x_axis={**x_axis, "fixedrange": True},
+        y_axis={"title": title, "fixedrange": True},
+    )
     for i in np.flatnonzero(~allowed):
         figure.add_vrect(x0=i - 0.5, x1=i + 0.5, fillcolor=palette.MUTED, line_width=0, layer="below")
-    figure.update_xaxes(title="key", type="category", tickangle=-55, range=[-0.5, len(tokens) - 0.5], fixedrange=True)
-    figure.update_yaxes(title=title, fixedrange=True)
-    return style(figure, height=320)
-
-
-def matrix(
-    values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], query: int, *, title: str, signed: bool
-) -> go.Figure:
-    """What every query (row) makes of every key, (T, T), the query in question framed; masked cells stay grey.
-
-    Colours of `signed` values diverge from 0; others begin there.
-    """
-    z = np.where(allowed, values, np.nan).astype(np.float32)
-    labels = token_labels(tokens)
-    figure = heatmap(
-        z,
-        "%{y} asks %{x}: %{z:.4g}",
-        x=labels,
-        y=labels,
-        bar=colour_bar(title),
-        x_axis={"title": "key", "tickangle": -55, **_CATEGORIES},
-        y_axis={"title": "query", **_CATEGORIES},
-        **(signed_colours(_largest(np.abs(z))) if signed else {"zmin": 0, "zmax": _largest(z)}),
-    )
-    add_frame(figure, (query, query), (0, len(tokens) - 1), palette.Q)
-    figure.layout.plot_bgcolor = palette.MUTED
-    return style(figure, height=_height(len(tokens)))
+    return figure
 
 
 def drops(rows: Mapping[str, tuple[Array, Array]]) -> go.Figure:
@@ -118,23 +95,20 @@ def drops(rows: Mapping[str, tuple[Array, Array]]) -> go.Figure:
         np.divide(after[:m], before[:m], where=before[:m] != 0, out=factors[i, :m])
         texts[i, :m] = np.stack([before[:m], after[:m]], axis=-1)
     hover = "%{customdata[0]:.4g} → %{customdata[1]:.4g}"
-    look = {"texttemplate": "%{z:.2f}", "zmin": 0, "zmax": max(1.0, _largest(factors)), "reversescale": True}
-    figure = _number_cells(factors, hover, list(rows), bar=None, customdata=texts, **look)
-    return style(figure, height=100 + 34 * len(rows))
+    look = {"texttemplate": "%{z:.2f}", "zmin": 0, "zmax": max(1.0, largest(factors)), "reversescale": True}
+    return _number_cells(factors, hover, list(rows), height=100 + 34 * len(rows), bar=None, customdata=texts, **look)
 
 
-def _number_cells(z: Array, hover: str, names: list[str], *, bar: dict[str, Any] | None, **options: Any) -> go.Figure:
+def _number_cells(z: Array, hover: str, names: list[str], **options: Any) -> go.Figure:
     """Vectors (rows, n) as cells with gaps, a row a vector and a column a number."""
     n = z.shape[1]
     axis = {"title": f"number in the vector, first {n}", "dtick": 1, "fixedrange": True}
-    options |= {"x": np.arange(n), "y": names, "xgap": 1, "ygap": 1, "x_axis": axis, "y_axis": _CATEGORIES}
-    return heatmap(z, f"%{{y}}, number %{{x}}: {hover}", bar=bar, **options)
-
-
-def _largest(values: Array) -> float:
-    """The largest finite value, and never 0: a scale has to have a length."""
-    return max(float(np.max(values, where=np.isfinite(values), initial=0)), 1e-6)
-
-
-def _height(n_tokens: int) -> int:
-    return int(np.clip(130 + 20 * n_tokens, 240, 560))
+    options |= {
+        "x": np.arange(n),
+        "y": names,
+        "xgap": 1,
+        "ygap": 1,
+        "x_axis": axis,
+        "y_axis": {"type": "category", "fixedrange": True},
+    }
+    return heatmap(z, f"%{{y}}, number %{{x}}: {hover}", **options)

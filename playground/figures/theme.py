@@ -56,7 +56,7 @@ def style(figure: go.Figure, *, height: int, legend: bool = False, margin: dict[
     layout.height = height
     layout.margin = {"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0, **(margin or {})}
     layout.showlegend = legend
-    layout.legend = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "title": None}
+    layout.legend = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "title": None, "traceorder": "normal"}
     layout.uirevision = "keep"
     for name in layout:
         if name.startswith(("xaxis", "yaxis")):
@@ -70,25 +70,55 @@ def text_width(labels: Sequence[str]) -> int:
     return math.ceil(max((sum(map(_letter_width, html.unescape(text))) for text in labels), default=0))
 
 
-def add_line(
-    figure: go.Figure,
+def draw_figure(
+    traces: Any,
+    *,
+    height: int,
+    x_axis: Mapping[str, Any],
+    y_axis: Mapping[str, Any],
+    legend: bool = False,
+    margin: dict[str, int] | None = None,
+    **layout: Any,
+) -> go.Figure:
+    """The traces over two axes, in the `style` of every figure; `layout` is Plotly's."""
+    figure = go.Figure(traces, {"xaxis": x_axis, "yaxis": y_axis, **layout})
+    return style(figure, height=height, legend=legend, margin=margin)
+
+
+def line(
     x: NDArray[Any],
     y: NDArray[Any],
     colour: str,
     hover: str | None,
     *,
-    name: str | None = None,
     width: float = 2,
     dash: str | None = None,
     marker: int = 0,
     symbol: str | None = None,
     **options: Any,
-) -> None:
-    """Draw a curve in one colour, with a marker of so many pixels at every value; options as of `go.Scatter`."""
+) -> go.Scatter:
+    """A curve in one colour, with a marker of so many pixels at every value; options as of `go.Scatter`."""
     if marker:
         options["marker"] = {"size": marker, "symbol": symbol}
     look = {"mode": "lines+markers" if marker else "lines", "line": {"color": colour, "width": width, "dash": dash}}
-    figure.add_scatter(x=x, y=y, name=name, hovertemplate=hover, **look | options)
+    return go.Scatter(x=x, y=y, hovertemplate=hover, **look | options)
+
+
+def line_in_band(
+    x: NDArray[Any], y: NDArray[Any], low: Array, high: Array, colour: str, faint: str, hover: str, **options: Any
+) -> tuple[go.Scatter, go.Scatter]:
+    """A filled area between two curves in a `faint` colour, and over it a `line`, whose `customdata` are the two."""
+    area = go.Scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([high, low[::-1]]),
+        mode="lines",
+        line={"width": 0},
+        fill="toself",
+        fillcolor=faint,
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    return area, line(x, y, colour, hover, width=2.5, customdata=np.stack([low, high], axis=1), **options)
 
 
 def ranked_bars(
@@ -102,29 +132,10 @@ def ranked_bars(
     margin: dict[str, int] | None = None,
 ) -> go.Figure:
     """Horizontal bars, the first on top; `number` is the format of a value where the pointer is."""
-    bars = go.Bar(
-        x=values,
-        y=labels,
-        orientation="h",
-        marker={"color": colour},
-        hovertemplate=f"%{{y}}: %{{x:{number}}}<extra></extra>",
-    )
+    hover = f"%{{y}}: %{{x:{number}}}<extra></extra>"
+    bars = go.Bar(x=values, y=labels, orientation="h", marker={"color": colour}, hovertemplate=hover)
     y_axis = {"title": y_title, "type": "category", "autorange": "reversed"}
-    return style(go.Figure(bars, {"xaxis": x_axis, "yaxis": y_axis}), height=110 + 22 * len(labels), margin=margin)
-
-
-def add_band(figure: go.Figure, x: NDArray[Any], low: Array, high: Array, colour: str) -> None:
-    """Fill the area between two curves over the same x, without an entry in the legend."""
-    figure.add_scatter(
-        x=np.concatenate([x, x[::-1]]),
-        y=np.concatenate([high, low[::-1]]),
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=colour,
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    return draw_figure(bars, height=110 + 22 * len(labels), x_axis=x_axis, y_axis=y_axis, margin=margin)
 
 
 def _letter_width(letter: str) -> float:

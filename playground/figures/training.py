@@ -1,7 +1,7 @@
 """A training run as curves: what is drawn grows to the right, on axes that are as long as the whole run."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from playground.figures import palette
-from playground.figures.theme import Array, add_line, label, ranked_bars, style
+from playground.figures.theme import Array, draw_figure, label, line, ranked_bars
 
 MOST_POINTS = 100
 """Of a curve over all steps: more would not be seen, and are sent anew at every update."""
@@ -33,38 +33,35 @@ def loss_curves(batches: Sequence[float], evaluations: Evaluations, steps: int, 
     The axis is as long as all `steps` of the run; guessing among `n_classes` costs ln(n_classes).
     """
     losses = finite(batches)
-    figure = go.Figure()
     together, span = window(len(losses)), max(2, steps // 25)
     name = "batches" if together == 1 else f"batches, mean of each {together}"
-    _line(figure, *thinned(losses), name, palette.MUTED, width=1)
-    _line(figure, *sampled(running_mean(losses, span)), f"mean of {span} batches", palette.RESIDUAL, width=2)
-    _add_both_sets(figure, evaluations, "%{y:.4f} nats")
     guess = math.log(n_classes)
-    add_level(figure, steps, guess, f"guessing: ln {n_classes} = {guess:.2f}")
+    lines = [
+        _line(*thinned(losses), name, palette.MUTED, width=1),
+        _line(*sampled(running_mean(losses, span)), f"mean of {span} batches", palette.RESIDUAL),
+        *_both_sets(evaluations, "%{y:.4f} nats"),
+        level_line(steps, guess, f"guessing: ln {n_classes} = {guess:.2f}"),
+    ]
     drawn = [guess, *losses, *evaluations.validation]
     top = max((loss for loss in drawn if math.isfinite(loss)), default=guess)
+    y_axis: dict[str, Any] = {"title": "loss, nats", "range": [0, 1.08 * top]}
     if top > LOGARITHMIC_FROM * guess:
-        figure.update_yaxes(title="loss, nats (log scale)", type="log", exponentformat="power")
-    else:
-        figure.update_yaxes(title="loss, nats", range=[0, 1.08 * top])
-    return _over_steps(figure, steps, height=290, legend=True)
+        y_axis = {"title": "loss, nats (log scale)", "type": "log", "exponentformat": "power"}
+    return draw_over_steps(lines, steps, y_axis, height=290, legend=True)
 
 
 def accuracy_curves(evaluations: Evaluations, steps: int, baseline: float) -> go.Figure:
     """The share of right answers in both sets so far, beside the simple rule's share on the validation set."""
-    figure = go.Figure()
-    _add_both_sets(figure, evaluations, "%{y:.2%}")
-    add_level(figure, steps, baseline, f"simple rule: {baseline:.0%}")
-    figure.update_yaxes(title="right answers", range=[0, 1.04], tickformat=".0%")
-    return _over_steps(figure, steps, height=250, legend=True)
+    lines = [*_both_sets(evaluations, "%{y:.2%}"), level_line(steps, baseline, f"simple rule: {baseline:.0%}")]
+    y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
+    return draw_over_steps(lines, steps, y_axis, height=250, legend=True)
 
 
 def rate_curve(rates: Sequence[float], steps: int) -> go.Figure:
     """The learning rate so far, with its peak; of a long run not every step."""
-    figure = go.Figure()
-    _line(figure, *peaks(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL, width=2)
-    figure.update_yaxes(title="learning rate", rangemode="tozero", exponentformat="power", nticks=5)
-    return _over_steps(figure, steps, height=190)
+    curve = _line(*peaks(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL)
+    y_axis = {"title": "learning rate", "rangemode": "tozero", "exponentformat": "power", "nticks": 5}
+    return draw_over_steps([curve], steps, y_axis, height=190)
 
 
 def gradient_curve(norms: Sequence[float], steps: int, clip: float) -> go.Figure:
@@ -72,15 +69,14 @@ def gradient_curve(norms: Sequence[float], steps: int, clip: float) -> go.Figure
 
     With `clip` 0, no gradient is shortened.
     """
-    figure = go.Figure()
     values = finite(norms)
     together = window(len(values))
     name = "gradient norm" if together == 1 else f"gradient norm, largest of each {together} steps"
-    _line(figure, *peaks(values), name, palette.RESIDUAL, width=2)
+    lines = [_line(*peaks(values), name, palette.RESIDUAL)]
     if clip:
-        add_level(figure, steps, clip, f"clipped to {clip:g}")
-    figure.update_yaxes(title="gradient norm (log scale)", type="log", exponentformat="power", dtick="D2")
-    return _over_steps(figure, steps, height=190)
+        lines.append(level_line(steps, clip, f"clipped to {clip:g}"))
+    y_axis = {"title": "gradient norm (log scale)", "type": "log", "exponentformat": "power", "dtick": "D2"}
+    return draw_over_steps(lines, steps, y_axis, height=190)
 
 
 def next_tokens(labels: Sequence[str], probabilities: Array) -> go.Figure:
@@ -138,36 +134,31 @@ def _picked(values: Array, indices: list[int]) -> tuple[Array, Array]:
     return (chosen + 1).astype(np.float32), values[chosen]
 
 
-def _line(figure: go.Figure, at: Array, values: Array, name: str, colour: str, *, width: float) -> None:
-    hover = f"step %{{x:.0f}}: %{{y:.4g}}<extra>{name}</extra>"
-    add_line(figure, at, values, colour, hover, name=name, width=width)
+def draw_over_steps(
+    lines: Sequence[go.Scatter], steps: int, y_axis: dict[str, Any], *, height: int, legend: bool = False
+) -> go.Figure:
+    """Curves that grow, over an axis as long as the whole run."""
+    x_axis = {"title": "step", "range": [-0.01 * steps, 1.01 * steps], "zeroline": False}
+    return draw_figure(lines, height=height, x_axis=x_axis, y_axis=y_axis, legend=legend)
 
 
-def _add_both_sets(figure: go.Figure, evaluations: Evaluations, number: str) -> None:
+def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash") -> go.Scatter:
+    """A line across all steps, with what it stands for at its right end."""
+    ends, values = np.array([0, steps], np.int32), np.array([value, value], np.float32)
+    words: dict[str, Any] = {"mode": "lines+text", "text": ["", text], "textposition": "top left"}
+    words |= {"hoverinfo": "skip", "showlegend": False}
+    return line(ends, values, palette.RESIDUAL, None, width=width, dash=dash, **words)
+
+
+def _line(steps: Array, values: Array, name: str, colour: str, *, width: float = 2) -> go.Scatter:
+    return line(steps, values, colour, f"step %{{x:.0f}}: %{{y:.4g}}<extra>{name}</extra>", name=name, width=width)
+
+
+def _both_sets(evaluations: Evaluations, number: str) -> Iterator[go.Scatter]:
     for values, name, colour, symbol in (
         (evaluations.train, "training set", palette.TRAINING, "circle"),
         (evaluations.validation, "validation set", palette.VALIDATION, "diamond"),
     ):
         steps, measured = np.array(evaluations.steps, np.int32), np.array(values, np.float32)
         hover = f"after step %{{x}}: {number}<extra>{name}</extra>"
-        add_line(figure, steps, measured, colour, hover, name=name, marker=6, symbol=symbol)
-
-
-def add_level(
-    figure: go.Figure, steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash"
-) -> None:
-    """Draw a line across all steps, with what it stands for at its right end."""
-    ends, values = np.array([0, steps], np.int32), np.array([value, value], np.float32)
-    words: dict[str, Any] = {"mode": "lines+text", "text": ["", text], "textposition": "top left"}
-    words |= {"hoverinfo": "skip", "showlegend": False}
-    add_line(figure, ends, values, palette.RESIDUAL, None, width=width, dash=dash, **words)
-
-
-def step_axis(steps: int) -> dict[str, Any]:
-    """The axis below curves that grow: as long as the whole run."""
-    return {"title": "step", "range": [-0.01 * steps, 1.01 * steps], "zeroline": False}
-
-
-def _over_steps(figure: go.Figure, steps: int, *, height: int, legend: bool = False) -> go.Figure:
-    figure.update_xaxes(**step_axis(steps))
-    return style(figure, height=height, legend=legend)
+        yield line(steps, measured, colour, hover, name=name, marker=6, symbol=symbol)

@@ -6,29 +6,28 @@ import numpy as np
 import plotly.graph_objects as go
 
 from playground.figures.heatmap import colour_bar, heatmap
-from playground.figures.theme import Array, style
+from playground.figures.theme import Array
 
 
 def difference_matrix(differences: Array, letters: Sequence[str]) -> go.Figure:
     """Differences (n, n) of each tutorial from each other, written into the cells."""
-    return _differences(differences, letters, letters, "tutorial", texttemplate="%{z:.2f}")
+    return _differences(differences, letters, letters, {"title": "tutorial"}, texttemplate="%{z:.2f}")
 
 
 def differences_by_point(differences: Mapping[str, Array], points: Sequence[str]) -> go.Figure:
     """A row of differences (points,) a tutorial, a column a point of the forward pass, in the order of computation."""
-    rows = np.stack(list(differences.values()))
-    figure = _differences(rows, points, list(differences), "point of the forward pass")
-    return figure.update_xaxes(
-        tickvals=list(points), ticktext=[point.removeprefix("layers.") for point in points], tickangle=-55
-    )
+    names = [point.removeprefix("layers.") for point in points]
+    x_axis = {"title": "point of the forward pass", "tickvals": list(points), "ticktext": names, "tickangle": -55}
+    return _differences(np.stack(list(differences.values())), points, list(differences), x_axis)
 
 
 def _differences(
-    values: Array, x: Sequence[str], y: Sequence[str], x_title: str, *, texttemplate: str = ""
+    values: Array, x: Sequence[str], y: Sequence[str], x_axis: Mapping[str, object], texttemplate: str = ""
 ) -> go.Figure:
-    figure = heatmap(
+    return heatmap(
         values,
         "%{y}, %{x}<br>largest difference %{z:.3g}",
+        height=300,
         x=list(x),
         y=list(y),
         zmin=0,
@@ -36,7 +35,6 @@ def _differences(
         xgap=1,
         ygap=1,
         bar=colour_bar("largest"),
-        x_axis={"title": x_title, "type": "category", "side": "bottom"},
+        x_axis={**x_axis, "type": "category", "side": "bottom"},
         y_axis={"title": "tutorial", "type": "category"},
     )
-    return style(figure, height=300)

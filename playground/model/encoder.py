@@ -33,7 +33,7 @@ class Encoder(nn.Module):
             self.layers = nn.ModuleList(EncoderBlock(config) for _ in range(config.n_layers))
             self.final_norm = build_norm(config) if config.final_norm else None
         if seed is not None:
-            initialise(self, seed)
+            initialise(self, seed, config.initialisation)
         self.eval()
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:

@@ -38,7 +38,8 @@ class EncoderDecoder(nn.Module):
             self.decoder = Decoder(config, tgt_vocab_size)
             self.fc = Linear(config.d_model, tgt_vocab_size)
         if seed is not None:
-            initialise(self, seed)  # one stream of draws for both halves: the encoder's come out the same again
+            # one stream of draws for both halves: the encoder's come out the same again
+            initialise(self, seed, config.initialisation)
         self.eval()
 
     def forward(

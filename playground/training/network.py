@@ -31,7 +31,7 @@ class Tagger(nn.Module):
             self.encoder = Encoder(config, seed)
             self.head = Linear(config.d_model, n_classes)
         if seed is not None:
-            initialise(self, seed)  # one stream of draws, the encoder's first
+            initialise(self, seed, config.initialisation)  # one stream of draws, the encoder's first
         self.eval()
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from playground.config import ModelConfig
+from playground.config import Initialisation, ModelConfig
 from playground.model import Encoder, Trace
 from playground.presets import PRESETS, differences
 from playground.runs.arrays import Array
@@ -16,7 +16,8 @@ from playground.tutorials.table import NAMES
 SIZES: dict[str, Any] = {"vocab_size": 5, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 64, "max_len": 5}
 """Of the small models that are compared: tutorial B's width, tutorial A's five words."""
 
-_VARIANTS = tuple(name for name in ModelConfig.__dataclass_fields__ if name not in {*SIZES, "dropout"})
+_SHARED = {*SIZES, "dropout", "initialisation"}
+_VARIANTS = tuple(name for name in ModelConfig.__dataclass_fields__ if name not in _SHARED)
 
 COMPARED_POINTS = ("attn.pattern", "attn.z", "attn.out", "resid_mid", "ffn.out", "resid_post", "out")
 """Of a block, in order: what means the same wherever the norms stand."""
@@ -26,8 +27,8 @@ APART = 1e-9
 
 
 def small_config(letter: str) -> ModelConfig:
-    """A tutorial's variant in `SIZES`, with a token table for all, and positions where it takes them as added."""
-    config = replace(PRESETS[NAMES[letter]].config, **SIZES)
+    """A tutorial's variant in `SIZES`, with the others' weights; all have a token table and positions."""
+    config = replace(PRESETS[NAMES[letter]].config, **SIZES, initialisation="xavier")
     return replace(config, positions="sinusoidal") if config.positions == "none" else config
 
 
@@ -56,6 +57,15 @@ def trace_of(config: ModelConfig, seed: int) -> Trace:
     trace = Trace()
     build(config, seed)(torch.arange(SIZES["vocab_size"])[None], trace=trace)
     return trace
+
+
+@torch.inference_mode()
+def position_share(initialisation: Initialisation, seed: int) -> float:
+    """How long positions are beside tutorial A's tokens, before training: a ratio of mean L2 norms."""
+    config = replace(PRESETS["tutorial-a"].config, vocab_size=100, n_layers=1, initialisation=initialisation)
+    embeddings = Encoder(config, seed).embed
+    tokens = embeddings(torch.arange(100)[None]) - embeddings.position_vectors(100)
+    return float(embeddings.position_vectors(100).norm(dim=-1).mean() / tokens.norm(dim=-1).mean())
 
 
 def point_names() -> list[str]:

@@ -4,12 +4,10 @@ Everything is computed when it is asked for, on inputs small enough to follow by
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_mask
@@ -17,6 +15,7 @@ from playground.model.attention import attend
 from playground.model.masks import AttentionMask
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids, wavelengths
+from playground.presets import PRESETS
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -28,15 +27,6 @@ def small_encoder(**variant: Any) -> Encoder:
     """One block of width 16 with 4 heads and random weights, for raw vectors without positions."""
     config: dict[str, Any] = {"vocab_size": 0, "d_model": 16, "n_heads": 4, "n_layers": 1, "d_ff": 64}
     return Encoder(ModelConfig(**config | {"positions": "none"} | variant)).requires_grad_(False)
-
-
-def raised(attempt: Callable[[], object]) -> str:
-    """What an attempt raises, in Python's words."""
-    try:
-        attempt()
-    except (AttributeError, RuntimeError, TypeError) as error:
-        return f"{type(error).__name__}, `{str(error).splitlines()[0]}`"
-    raise AssertionError("the attempt was expected to fail")
 
 
 def doubled_exponent() -> str:
@@ -97,6 +87,53 @@ def post_norm_called_pre() -> str:
     )
 
 
+def pre_norm_called_post() -> str:
+    """Run tutorial A's encoder with the norms before each sublayer, as its code does, and after, as its text says."""
+    x, variant = normal(1, 6, 16), {"norm": "scalar", "final_norm": True}
+    before, after = (small_encoder(**variant, norm_placement=place).encode(x) for place in ("pre", "post"))
+    return f"With the same weights, the two orders differ by up to {(before - after).abs().max():.2f}."
+
+
+def dropout_left_on() -> str:
+    """Send the same vectors twice through an encoder in training mode, and twice in evaluation mode."""
+    encoder, x = small_encoder(dropout=0.1), normal(1, 6, 16)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        train = (encoder.train().encode(x) - encoder.encode(x)).abs().max()
+    steady = (encoder.eval().encode(x) - encoder.encode(x)).abs().max()
+    return (
+        f"Two calls with the same input differ by up to {train:.2f} with dropout on, and by {steady:.0f} with it off."
+    )
+
+
+def unrelated_tensors() -> str:
+    """Take queries and keys from two texts, and from one."""
+    x, other = normal(1, 1, 10, 16), normal(1, 1, 10, 16, seed=1)
+    cross, own = ((x @ keys.transpose(-2, -1) / math.sqrt(16)).softmax(-1) for keys in (other, x))
+    to_itself = [weights[0, 0].diagonal().mean().item() for weights in (cross, own)]
+    return (
+        f"Ten random vectors of width 16 give their own place a mean weight of {to_itself[1]:.2f} if keys come from "
+        f"the same vectors, and {to_itself[0]:.2f} if they come from others."
+    )
+
+
+def unbiased_deviation() -> str:
+    """Normalise 512 features, and take the deviation as torch's `std` does."""
+    out = build_norm(ModelConfig(vocab_size=0)).eval()
+    out.load_state_dict({"gain": torch.ones(512), "bias": torch.zeros(512)})
+    deviation = out(normal(1, 512)).std().item()
+    return f"At d_model 512 it is {deviation:.5f}, which is √(512/511)."
+
+
+def layers_of_bert() -> str:
+    """Count the layers of both."""
+    ours, bert = PRESETS["tutorial-d"].config, PRESETS["bert-base"].config
+    return (
+        f"The notebook: {ours.n_layers} layers, d_model {ours.d_model}, {ours.n_heads} heads. "
+        f"BERT base: {bert.n_layers} layers, d_model {bert.d_model}, {bert.n_heads} heads."
+    )
+
+
 def permuted_tokens() -> str:
     """Put the tokens into another order, and compare outputs in place and token by token."""
     encoder, x, order = small_encoder(), normal(1, 6, 16), torch.tensor([3, 0, 5, 1, 4, 2])
@@ -105,19 +142,6 @@ def permuted_tokens() -> str:
         f"Six tokens in another order, without positions: place by place the outputs differ by up to "
         f"{(permuted - out).abs().max():.2f}, token by token by {(permuted - out[:, order]).abs().max():.0e}."
     )
-
-
-def odd_width() -> str:
-    """Fill every second column of a table with an odd number of columns."""
-    table, angles = torch.zeros(4, 5), torch.zeros(4, 3)
-    sines, cosines = table[:, 0::2], table[:, 1::2]
-    message = raised(lambda: cosines.copy_(angles.cos()))
-    return f"d_model 5 has {sines.shape[1]} columns for sines and {cosines.shape[1]} for cosines: {message}"
-
-
-def longer_than_the_table() -> str:
-    """Add six tokens to a table of five positions."""
-    return f"Six tokens, a table of five: {raised(lambda: normal(1, 6, 16) + sinusoids(5, 16)[:6])}"
 
 
 def scalar_norm() -> str:
@@ -145,18 +169,6 @@ def minus_a_billion() -> str:
     return f"Three keys, all masked: −1e9 attends to ({rows[0]}), this playground to ({rows[1]})."
 
 
-def called_a_number() -> str:
-    """Call the dimension where the table was meant."""
-    d_model: Any = 512
-    return f"512(ids): {raised(lambda: d_model(torch.tensor([1, 2])))}"
-
-
-def logarithm_of_a_float() -> str:
-    """Ask torch, not math, for the logarithm of 10000."""
-    number: Any = 10000.0
-    return f"torch.log(10000.0): {raised(lambda: torch.log(number))}"
-
-
 def exponent_before_scaling() -> str:
     """Take the exponential of the columns' numbers first, and scale afterwards."""
     columns = torch.arange(0, 512, 2.0)
@@ -164,30 +176,14 @@ def exponent_before_scaling() -> str:
     return f"At d_model 512, {overflowed} of {columns.numel()} exponentials overflow to ∞ before they are scaled."
 
 
-def without_superclass() -> str:
-    """Set a parameter in a module whose constructor leaves out its superclass's."""
-
-    class Norm(nn.Module):
-        def __init__(self) -> None:
-            self.gain = nn.Parameter(torch.ones(8))
-
-    return raised(Norm)
-
-
-def built_instead_of_applied() -> str:
-    """Hand a ReLU built from the input to the next linear map."""
-    x = normal(1, 6, 16)
-    activation: Any = nn.ReLU
-    return raised(lambda: F.linear(activation(x), torch.ones(16, 16)))
-
-
 def queries_masked_for_keys() -> str:
     """Mask a target's padding by rows, with padding in second place, and by columns."""
     real = torch.tensor([True, False, True, True])
     ahead = causal_mask(4)[0]
     by_rows, by_columns = ahead & real[:, None], ahead & real[None, :]
+    weights = normal(4, 4).masked_fill(~by_rows, -1e9).softmax(-1)[1]
     return (
-        f"Four tokens, the second is padding: masked by rows it attends to {int(by_rows[1].sum())} keys, and "
-        f"{int(by_rows[real][:, 1].sum())} later tokens still attend to it; masked by columns, "
-        f"{int(by_columns[real][:, 1].sum())} do."
+        f"Four tokens, the second is padding. Masked by rows with −1e9, it attends to "
+        f"({', '.join(f'{weight:.2f}' for weight in weights)}), and {int(by_rows[real][:, 1].sum())} later tokens "
+        f"still attend to it. Masked by columns, {int(by_columns[real][:, 1].sum())} do."
     )

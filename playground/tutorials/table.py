@@ -11,6 +11,18 @@ from playground.presets import PRESETS
 NAMES = {"A": "tutorial-a", "B": "tutorial-b", "C": "tutorial-c", "D": "tutorial-d", "E": "tutorial-e"}
 """The tutorials' letters, and their presets."""
 
+TITLES = {
+    "A": "Implementing an Encoder",
+    "B": "Encoder Block",
+    "C": "Explanation",
+    "D": "Notebook 05",
+    "E": "From Scratch",
+}
+"""Their titles in short; the presets have them whole."""
+
+SHORT_TITLES = {letter: f"{letter} · {title}" for letter, title in TITLES.items()}
+"""What charts and sentences call them."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -53,6 +65,10 @@ _PROPERTIES: dict[str, tuple[Callable[[ModelConfig], str], str]] = {
         _NUMBERS,
     ),
     "norm after the last block": (lambda c: "yes" if c.final_norm else "no", _NUMBERS),
+    "initial weights": (
+        lambda c: {"torch": "as torch draws them", "xavier": "Xavier-uniform, small tables"}[c.initialisation],
+        _NUMBERS,
+    ),
     "activation": (lambda c: {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU"}[c.activation], _NUMBERS),
     "merging heads": (
         lambda c: {"transpose": "transpose, then reshape", "reshape": "reshape alone"}[c.head_merge],
@@ -81,8 +97,8 @@ _ROWS_BY_HAND = (
         {
             "A": "−1e9 filled in: padding",
             "B": "none",
-            "C": "−∞ added: ahead or padding",
-            "D": "−1e9 filled in: padding",
+            "C": "added to the scores; of what, it does not say",
+            "D": "−1e9 filled in; of what, it does not say",
             "E": "−1e9 filled in: padding",
         },
         "rows with every key masked",
@@ -95,7 +111,7 @@ _ROWS_BY_HAND = (
             "B": "none",
             "C": "inside the feed-forward, after each sublayer",
             "D": "after positions, on attention weights, inside the feed-forward, after each sublayer",
-            "E": "after positions, inside the feed-forward, after each sublayer",
+            "E": "after positions, twice; inside the feed-forward, after each sublayer",
         },
         _TRAINING,
     ),

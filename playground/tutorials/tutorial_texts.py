@@ -1,47 +1,14 @@
 """The five tutorials: what each is, what it teaches and on which page, and the mistakes found in it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from playground.tutorials import demonstrations as show
-
-
-@dataclass(frozen=True)
-class Topic:
-    """Something that a tutorial teaches, and the page that shows it."""
-
-    text: str
-    page: str
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """Something that a tutorial gets wrong."""
-
-    where: str
-    """The part of its code or text."""
-    printed: str
-    """What stands there."""
-    happens: str
-    """What comes of it."""
-    demonstration: Callable[[], str] | None
-    """Computes one sentence of evidence; None where there is nothing to compute."""
-
-
-@dataclass(frozen=True)
-class Tutorial:
-    """One of the five; its architecture is the preset of its letter."""
-
-    what: str
-    topics: tuple[Topic, ...]
-    mistakes: tuple[Mistake, ...]
-
+from playground.tutorials import failing_code
+from playground.tutorials.tutorial import Mistake, Topic, Tutorial
 
 _ODD_WIDTH = Mistake(
     "positions",
     "sines and cosines each go to every second column",
     "An odd d_model stops with an error about sizes.",
-    show.odd_width,
+    failing_code.odd_width,
 )
 _MINUS_A_BILLION = Mistake(
     "mask",
@@ -61,6 +28,18 @@ TUTORIALS: dict[str, Tutorial] = {
         ),
         (
             Mistake(
+                "text",
+                "“normalisation follows each sublayer”",
+                "Its code normalises before each sublayer, and once more at the end.",
+                show.pre_norm_called_post,
+            ),
+            Mistake(
+                "output",
+                "the numbers of a model in training mode",
+                "Dropout was on: the same sentence gives other numbers in every call.",
+                show.dropout_left_on,
+            ),
+            Mistake(
                 "norm",
                 "one α and one bias for all features, unbiased deviation, eps added to the deviation",
                 "It is not LayerNorm: outputs are scaled differently, and no feature has a weight of its own.",
@@ -72,7 +51,7 @@ TUTORIALS: dict[str, Tutorial] = {
                 "positions",
                 "a table of exactly seq_len rows",
                 "A longer sentence stops with an error about sizes.",
-                show.longer_than_the_table,
+                failing_code.longer_than_the_table,
             ),
         ),
     ),
@@ -90,6 +69,12 @@ TUTORIALS: dict[str, Tutorial] = {
                 "Each frequency is the square of the standard one. Wavelengths grow twice as fast; nothing fails.",
                 show.doubled_exponent,
             ),
+            Mistake(
+                "self-attention",
+                "queries, keys and values are three unrelated random tensors",
+                "That is cross-attention. In self-attention all three come from the same tokens.",
+                show.unrelated_tensors,
+            ),
         ),
     ),
     "C": Tutorial(
@@ -102,7 +87,8 @@ TUTORIALS: dict[str, Tutorial] = {
             Topic("Dropout in the feed-forward and on residual connections.", "step-by-step"),
             Topic(
                 "Regularisers of training: weight decay, label smoothing, early stopping, gradient clipping, "
-                "knowledge distillation, and data augmentation by masking tokens, swapping them or masking spans.",
+                "knowledge distillation, and data augmentation: adding noise, shuffling, masking tokens, swapping "
+                "tokens, masking spans.",
                 "regularisers",
             ),
         ),
@@ -150,6 +136,18 @@ TUTORIALS: dict[str, Tutorial] = {
                 "It is *equivariant*: outputs move along with their tokens.",
                 show.permuted_tokens,
             ),
+            Mistake(
+                "text",
+                "after LayerNorm “std ≈ 1”",
+                "It is a little more: the printed deviation divides by d_model − 1, the norm's own by d_model.",
+                show.unbiased_deviation,
+            ),
+            Mistake(
+                "text",
+                "its six layers are “like BERT-base”",
+                "BERT base has twice as many, and is wider.",
+                show.layers_of_bert,
+            ),
             _MINUS_A_BILLION,
             _ODD_WIDTH,
         ),
@@ -167,13 +165,19 @@ TUTORIALS: dict[str, Tutorial] = {
                 "embedding",
                 "calls the dimension, a whole number, instead of the table",
                 "TypeError.",
-                show.called_a_number,
+                failing_code.called_a_number,
+            ),
+            Mistake(
+                "embedding",
+                "is handed (vocabulary, dimension), but takes (dimension, vocabulary)",
+                "The table is built the wrong way round; most words have no row.",
+                failing_code.swapped_arguments,
             ),
             Mistake(
                 "positions",
                 "torch.log of a float; its constructor is called with one argument too few",
                 "TypeError, twice.",
-                show.logarithm_of_a_float,
+                failing_code.logarithm_of_a_float,
             ),
             Mistake(
                 "positions",
@@ -182,16 +186,28 @@ TUTORIALS: dict[str, Tutorial] = {
                 show.exponent_before_scaling,
             ),
             Mistake(
+                "positions",
+                "reads self.pe, but the table is called positional_encoding",
+                "AttributeError.",
+                failing_code.another_name,
+            ),
+            Mistake(
+                "positions",
+                "ends with requires_grad(False)",
+                "That is no method: it calls True or False. requires_grad_ has the underscore.",
+                failing_code.called_a_flag,
+            ),
+            Mistake(
                 "norm",
                 "leaves out the superclass's constructor, builds a norm from the input, gets d_model as eps",
-                "AttributeError.",
-                show.without_superclass,
+                "Its constructor succeeds. The first call fails with an AttributeError.",
+                failing_code.without_superclass,
             ),
             Mistake(
                 "feed-forward",
                 "builds a ReLU from the input instead of applying one",
-                "TypeError, at the next linear map.",
-                show.built_instead_of_applied,
+                "TypeError in dropout, which gets a module instead of a tensor.",
+                failing_code.built_instead_of_applied,
             ),
             Mistake(
                 "blocks",
@@ -202,7 +218,8 @@ TUTORIALS: dict[str, Tutorial] = {
             Mistake(
                 "target mask",
                 "padding masks rows, the queries, instead of columns, the keys",
-                "Padded queries attend to nothing. Padded keys stay visible to all later tokens.",
+                "Padded queries attend evenly to everything, later tokens too. Padded keys stay visible to later "
+                "tokens.",
                 show.queries_masked_for_keys,
             ),
             _MINUS_A_BILLION,

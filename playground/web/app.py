@@ -8,8 +8,8 @@ from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
 from playground.web.sidebar import controls
 
-st.set_page_config(page_title="Transformer Encoder Playground", page_icon="🧭", layout="wide")
 page = st.navigation(list(pages().values()), position="top")
+st.set_page_config(page_title=f"{page.title} · Transformer Encoder Playground", page_icon="🧭", layout="wide")
 open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
     draw_expanders = controls.draw()

@@ -10,7 +10,8 @@ from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy
 from playground.presets import PRESETS
 from playground.runs.encoder_run import Run, run
-from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, write
+from playground.web.choices.architecture_params import ARCHITECTURE
+from playground.web.choices.params import DEFAULT_TEXT, write
 from playground.weights.checkpoint import load
 from tests.browser.visitor import Visitor
 

@@ -71,12 +71,12 @@ def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     press(second, "start")
     expect_status(second, "Waiting for a seat: next in the queue")
     press(first, "pause")
-    expect_status(first, "Paused at step")
+    expect_status(first, "Paused: step")
     expect_status(second, "Training: step")
     before = batches(first.settled())
     first.go_to("Norms")
     first.go_to("Training")
-    expect_status(first, "Paused at step")
+    expect_status(first, "Paused: step")
     assert batches(first) == before
 
     press(second, "cancel")

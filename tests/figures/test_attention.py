@@ -97,6 +97,19 @@ def test_a_stretched_scale_ends_at_the_largest_weight_that_is_seen() -> None:
     assert attention.head_heatmap(np.zeros((T, T), np.float32), TOKENS, ALL, stretch=True).data[0].zmax > 0
 
 
+@pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
+def test_a_scale_has_a_length_whatever_the_numbers(value: float) -> None:
+    square = np.full((T, T), value, dtype=np.float32)
+    for signed in (False, True):
+        heatmap = attention.head_heatmap(square, TOKENS, ALL, stretch=True, signed=signed).data[0]
+        assert heatmap.zmin < heatmap.zmax < np.inf
+
+
+def test_a_query_can_have_a_frame() -> None:
+    (frame,) = attention.head_heatmap(random_patterns(T, T), TOKENS, ALL, framed=4).layout.shapes
+    assert (frame.y0, frame.y1, frame.x1) == (3.5, 4.5, T - 0.5)
+
+
 # --- ranking, entropy
 
 

@@ -10,7 +10,6 @@ from playground.figures.theme import token_labels
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;"]
 T = len(TOKENS)
 RANDOM = np.random.default_rng(0)
-ALL = np.ones((T, T), dtype=bool)
 
 
 def test_vectors_are_drawn_from_their_first_numbers() -> None:
@@ -38,10 +37,6 @@ def test_a_scale_has_a_length_whatever_the_numbers(value: float) -> None:
     heatmap = figures.vectors({"x": vector}).data[0]
     assert np.isfinite(heatmap.zmax)
     assert heatmap.zmin < heatmap.zmax
-    square = np.full((T, T), value, dtype=np.float32)
-    for signed in (False, True):
-        heatmap = figures.matrix(square, TOKENS, ALL, 0, title="score", signed=signed).data[0]
-        assert heatmap.zmin < heatmap.zmax < np.inf
 
 
 def test_queries_keys_and_values_stand_side_by_side_with_the_two_tokens_framed() -> None:
@@ -66,20 +61,6 @@ def test_a_masked_key_has_no_bar_and_the_key_in_question_stands_out() -> None:
     assert [colour == palette.K for colour in bar.marker.color] == [False, False, True, False, False]
     assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(2.5, 3.5), (3.5, 4.5)]
     assert list(bar.x) == token_labels(TOKENS)
-
-
-@pytest.mark.parametrize("signed", [False, True])
-def test_the_matrix_leaves_masked_cells_empty_and_frames_the_query(signed: bool) -> None:
-    values, allowed = RANDOM.random((T, T)).astype(np.float32), np.tri(T, dtype=bool)
-    values[~allowed] = -np.inf
-    figure = figures.matrix(values, TOKENS, allowed, 4, title="score", signed=signed)
-    heatmap = figure.data[0]
-    assert np.array_equal(heatmap.z[allowed], values[allowed])
-    assert np.isnan(heatmap.z[~allowed]).all()
-    assert heatmap.zmax == pytest.approx(values[allowed].max())
-    assert heatmap.zmin == (-heatmap.zmax if signed else 0)
-    (frame,) = figure.layout.shapes
-    assert (frame.y0, frame.y1, frame.x1) == (3.5, 4.5, T - 0.5)
 
 
 def test_drops_are_what_the_numbers_were_multiplied_by() -> None:

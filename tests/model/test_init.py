@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 
 from playground import Encoder, EncoderDecoder, ModelConfig
+from playground.presets import PRESETS
 
 CONFIG = ModelConfig(
     vocab_size=11, d_model=12, n_heads=3, n_layers=2, d_ff=20, max_len=8,
@@ -75,6 +77,33 @@ def test_fused_parts_are_drawn_as_if_they_stood_alone() -> None:
     square = math.sqrt(6 / (12 + 12))
     for part in fused.view(3, 3, 4, 12).unbind(1):
         assert 0.85 * square < part.abs().max().item() <= square
+
+
+def test_torchs_scheme_draws_what_torchs_constructors_draw() -> None:
+    config = replace(CONFIG, d_model=96, d_ff=384, vocab_size=500, initialisation="torch")
+    torch.manual_seed(0)
+    reference = {"attn.q": nn.Linear(96, 96), "ffn.up": nn.Linear(96, 384), "ffn.down": nn.Linear(384, 96)}
+    tensors = weights(config)
+    for name, linear in reference.items():
+        for kind, theirs in linear.named_parameters():
+            ours = tensors[f"layers.0.{name}.{kind}"]
+            assert ours.shape == theirs.shape
+            assert ours.abs().max().item() == pytest.approx(theirs.abs().max().item(), rel=0.05)
+            assert ours.std().item() == pytest.approx(theirs.std().item(), rel=0.15)
+    table = nn.Embedding(500, 96).weight
+    assert tensors["embed.tokens.weight"].std().item() == pytest.approx(table.std().item(), rel=0.02)
+    assert tensors["embed.tokens.weight"].abs().max() > 3  # normal, where a uniform draw of this width ends at 1.73
+    assert (tensors["layers.0.norm1.gain"] == 1).all()
+
+
+def test_positions_are_long_or_short_beside_the_tokens_as_the_scheme_draws_them() -> None:
+    shares = {}
+    for scheme in ("xavier", "torch"):
+        embed = Encoder(replace(PRESETS["tutorial-a"].config, vocab_size=500, initialisation=scheme, n_layers=1)).embed
+        assert embed.tokens is not None
+        tokens = embed.tokens.weight * math.sqrt(512)
+        shares[scheme] = (embed.sinusoids[:5].norm(dim=1).mean() / tokens.norm(dim=1).mean()).item()
+    assert shares == {"xavier": pytest.approx(0.71, abs=0.01), "torch": pytest.approx(0.03, abs=0.002)}
 
 
 def test_norms_start_as_identity_and_biases_at_zero() -> None:

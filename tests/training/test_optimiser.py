@@ -26,35 +26,22 @@ def gradients(network: nn.Module) -> list[torch.Tensor]:
     return [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
 
 
-@pytest.mark.parametrize("largest", [0.01, 1.0, 1e6])
-def test_clipping_is_torchs(largest: float) -> None:
+@pytest.mark.parametrize("largest", [0.01, 1.0, 1e6, 0.0])
+def test_clipping_is_torchs_and_without_a_limit_the_gradient_is_only_measured(largest: float) -> None:
     ours, theirs = with_gradients(), with_gradients()
     norm = clip_gradient(ours.parameters(), largest)
-    torch.testing.assert_close(norm, torch.nn.utils.clip_grad_norm_(theirs.parameters(), largest))
+    torch.testing.assert_close(norm, torch.nn.utils.clip_grad_norm_(theirs.parameters(), largest or math.inf))
     for mine, reference in zip(gradients(ours), gradients(theirs), strict=True):
-        torch.testing.assert_close(mine, reference)
+        torch.testing.assert_close(mine, reference, rtol=1.3e-6 if largest else 0, atol=1e-5 if largest else 0)
 
 
-def test_without_a_limit_the_gradient_is_only_measured() -> None:
-    ours, untouched = with_gradients(100), with_gradients(100)
-    norm = clip_gradient(ours.parameters(), 0.0)
-    total = math.sqrt(sum((gradient.double() ** 2).sum().item() for gradient in gradients(untouched)))
-    assert norm.item() == pytest.approx(total, rel=1e-6)
-    assert all(torch.equal(a, b) for a, b in zip(gradients(ours), gradients(untouched), strict=True))
-
-
-def test_the_paper_s_schedule() -> None:
+def test_the_paper_s_schedule_peaks_at_the_rate_and_a_constant_one_stays() -> None:
     recipe, d_model = Recipe(schedule="paper", warmup=4000, lr=1 / math.sqrt(512 * 4000)), 512
     for step in (1, 10, 3999, 4000, 4001, 100_000):
         paper = d_model**-0.5 * min(step**-0.5, step * 4000**-1.5)
         assert learning_rate(step, recipe) == pytest.approx(paper, rel=1e-12)
-
-
-def test_the_peak_is_what_was_asked_for() -> None:
-    recipe = Recipe(schedule="paper", warmup=50, lr=0.02)
-    rates = [learning_rate(step, recipe) for step in range(1, 500)]
-    assert max(rates) == rates[49] == 0.02
-    assert [learning_rate(step, Recipe(schedule="constant", lr=0.5)) for step in (1, 7, 900)] == [0.5] * 3
+        assert learning_rate(step, Recipe(schedule="constant", lr=0.5)) == 0.5
+    assert learning_rate(50, Recipe(schedule="paper", warmup=50, lr=0.02)) == 0.02
 
 
 @pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
@@ -71,34 +58,16 @@ def test_updates_are_torchs(name: OptimizerName) -> None:
         torch.testing.assert_close(mine, reference)
 
 
-@pytest.mark.parametrize("name", ["adamw", "sgd"])
-def test_weight_decay_shrinks_matrices_and_tables_alone(name: OptimizerName) -> None:
+@pytest.mark.parametrize(
+    ("name", "decay", "left"), [("adamw", 0.5, 0.95), ("sgd", 0.5, 0.95), ("adam", 0.01, 0.9), ("adam", 0.5, 0.9)]
+)
+def test_weight_decay_shrinks_matrices_and_tables_alone(name: OptimizerName, decay: float, left: float) -> None:
+    """Adam rescales it: where the decay is all of the gradient, any λ makes a step of the whole learning rate."""
     network = Tagger(CONFIG, 5, seed=1)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.fill_(1.0)
             parameter.grad = torch.zeros_like(parameter)
-    build_optimizer(network, Recipe(optimizer=name, lr=0.1, weight_decay=0.5)).step()
-    for name_, parameter in network.named_parameters():
-        decays = parameter.ndim == 2
-        torch.testing.assert_close(parameter, torch.full_like(parameter, 1 - 0.1 * 0.5 if decays else 1.0), msg=name_)
-
-
-@pytest.mark.parametrize("decay", [0.01, 0.5])
-def test_adam_rescales_weight_decay_as_it_does_the_gradient(decay: float) -> None:
-    """Where the decay is all of the gradient, any λ makes a step of the whole learning rate."""
-    network = Tagger(CONFIG, 5, seed=1)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.fill_(1.0)
-            parameter.grad = torch.zeros_like(parameter)
-    build_optimizer(network, Recipe(optimizer="adam", lr=0.1, weight_decay=decay)).step()
-    for name, parameter in network.named_parameters():
-        torch.testing.assert_close(parameter, torch.full_like(parameter, 0.9 if parameter.ndim == 2 else 1.0), msg=name)
-
-
-def test_every_parameter_is_learnt() -> None:
-    network = Tagger(CONFIG, 5)
-    groups = build_optimizer(network, Recipe()).param_groups
-    held = [id(parameter) for group in groups for parameter in group["params"]]
-    assert sorted(held) == sorted(id(parameter) for parameter in network.parameters())
+    build_optimizer(network, Recipe(optimizer=name, lr=0.1, weight_decay=decay)).step()
+    for key, parameter in network.named_parameters():
+        torch.testing.assert_close(parameter, torch.full_like(parameter, left if parameter.ndim == 2 else 1.0), msg=key)

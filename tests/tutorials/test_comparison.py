@@ -1,7 +1,6 @@
 """The comparison is fair: the same weights and words for all, so that what is left is the architecture."""
 
 from dataclasses import replace
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -22,10 +21,12 @@ from playground.tutorials.comparison import (
     first_apart,
     matrix,
     point_names,
+    position_share,
     small_config,
     trace_of,
 )
 from playground.tutorials.table import NAMES
+from tests.tutorials.changes import change_field
 
 TRACES = {letter: trace_of(small_config(letter), 0) for letter in NAMES}
 
@@ -34,7 +35,7 @@ TRACES = {letter: trace_of(small_config(letter), 0) for letter in NAMES}
 def test_small_variants_keep_all_but_the_sizes(letter: str) -> None:
     small, preset = small_config(letter), PRESETS[NAMES[letter]].config
     positions = "sinusoidal" if letter == "C" else preset.positions
-    assert small == replace(preset, **SIZES, positions=positions)
+    assert small == replace(preset, **SIZES, positions=positions, initialisation="xavier")
 
 
 @pytest.mark.parametrize("letter", "ABDE")
@@ -129,26 +130,15 @@ def test_each_of_the_others_has_a_cause_that_changes_numbers(against: str) -> No
         assert any(cause.effect > APART for cause in mine) == (letter != against)
 
 
-CHANGES: dict[str, Any] = {
-    "norm_placement": "pre",
-    "norm": "rms",
-    "norm_eps": 1e-3,
-    "final_norm": True,
-    "activation": "silu",
-    "positions": "learned",
-    "scale_embeddings": False,
-    "embedding_norm": True,
-    "n_segments": 2,
-    "fused_qkv": True,
-    "head_merge": "reshape",
-    "residual": False,
-}
+def test_torchs_tables_dwarf_tutorial_as_positions() -> None:
+    assert position_share("torch", 0) == pytest.approx(0.03, abs=0.003)
+    assert position_share("xavier", 0) == pytest.approx(0.71, abs=0.02)
 
 
 def test_every_field_but_sizes_and_dropout_is_looked_at() -> None:
-    assert set(ModelConfig.__dataclass_fields__) == {*CHANGES, *SIZES, "dropout"}
-    preset = PRESETS["tutorial-b"]
-    for field, value in CHANGES.items():
-        other = replace(preset, config=replace(PRESETS["tutorial-e"].config, **{field: value}))
-        with mock.patch.dict(PRESETS, {"tutorial-b": other}):
-            assert [(cause.field, cause.here) for cause in causes("E", 0) if cause.letter == "B"] == [(field, value)]
+    preset, config = PRESETS["tutorial-b"], PRESETS["tutorial-e"].config
+    for field in ModelConfig.__dataclass_fields__.keys() - SIZES - {"dropout", "initialisation"}:
+        changed = change_field(config, field)
+        with mock.patch.dict(PRESETS, {"tutorial-b": replace(preset, config=changed)}):
+            found = [(cause.field, cause.here) for cause in causes("E", 0) if cause.letter == "B"]
+        assert found == [(field, getattr(changed, field))]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from playground.tutorials import demonstrations as show
+from playground.tutorials import failing_code
 from tests.model.reference import sinusoid
 
 
@@ -77,20 +78,47 @@ def test_the_exponential_of_the_range_overflows() -> None:
 
 
 def test_a_padded_key_stays_visible_when_queries_are_masked() -> None:
-    assert "attends to 0 keys, and 2 later tokens still attend to it; masked by columns, 0 do" in (
-        show.queries_masked_for_keys()
-    )
+    told = show.queries_masked_for_keys()
+    assert "(0.25, 0.25, 0.25, 0.25), and 2 later tokens still attend to it" in told
+    assert "Masked by columns, 0 do" in told
+
+
+def test_the_order_of_norms_and_dropout_change_tutorial_as_numbers() -> None:
+    (apart,) = numbers(show.pre_norm_called_post())
+    assert apart > 0.1
+    with_dropout, without = numbers(show.dropout_left_on())
+    assert with_dropout > 0.1
+    assert without == 0
+
+
+def test_unrelated_keys_do_not_know_a_tokens_own_place() -> None:
+    *_, own, unrelated = numbers(show.unrelated_tensors())
+    assert own > 0.5 > 2 * unrelated
+
+
+def test_the_unbiased_deviation_after_a_norm_is_a_little_above_one() -> None:
+    width, deviation, *_ = numbers(show.unbiased_deviation())
+    assert width == 512
+    assert deviation == pytest.approx(math.sqrt(512 / 511), abs=1e-5)
+
+
+def test_bert_base_has_twice_the_notebooks_layers() -> None:
+    ours, bert = numbers(show.layers_of_bert())[::3]
+    assert (ours, bert) == (6, 12)
 
 
 @pytest.mark.parametrize(
     ("demonstration", "error", "words"),
     [
-        (show.odd_width, "RuntimeError", ["d_model 5 has 3 columns for sines and 2 for cosines", "(2)", "(3)"]),
-        (show.longer_than_the_table, "RuntimeError", ["(6)", "(5)"]),
-        (show.called_a_number, "TypeError", ["'int' object is not callable"]),
-        (show.logarithm_of_a_float, "TypeError", ["must be Tensor, not float"]),
-        (show.without_superclass, "AttributeError", ["before Module.__init__() call"]),
-        (show.built_instead_of_applied, "TypeError", ["must be Tensor, not ReLU"]),
+        (failing_code.odd_width, "RuntimeError", ["d_model 5 has 3 columns for sines and 2 for cosines", "(2)", "(3)"]),
+        (failing_code.longer_than_the_table, "RuntimeError", ["(6)", "(5)"]),
+        (failing_code.called_a_number, "TypeError", ["'int' object is not callable"]),
+        (failing_code.logarithm_of_a_float, "TypeError", ["must be Tensor, not float"]),
+        (failing_code.without_superclass, "AttributeError", ["Norm(16) is built", "_backward_hooks"]),
+        (failing_code.built_instead_of_applied, "TypeError", ["dropout()", "must be Tensor, not ReLU"]),
+        (failing_code.swapped_arguments, "IndexError", ["(512, 10000)"]),
+        (failing_code.another_name, "AttributeError", ["'pe'"]),
+        (failing_code.called_a_flag, "TypeError", ["'bool' object is not callable"]),
     ],
 )
 def test_what_fails_fails_in_pythons_words(demonstration: object, error: str, words: list[str]) -> None:
@@ -102,4 +130,4 @@ def test_what_fails_fails_in_pythons_words(demonstration: object, error: str, wo
 
 def test_an_attempt_that_works_is_no_demonstration() -> None:
     with pytest.raises(AssertionError, match="expected to fail"):
-        show.raised(lambda: 1)
+        failing_code.raised(lambda: 1)

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from playground.text import characters
-from playground.web.choices.params import ARCHITECTURE
+from playground.web.choices.architecture_params import ARCHITECTURE
 
 SESSION = "test session id"
 """What AppTest calls every session."""
@@ -51,7 +51,8 @@ def open_page(page: str = "overview", **query: str) -> AppTest:
 
 def widgets(app: AppTest) -> dict[str, Any]:
     """The widgets that hold a choice, by their keys."""
-    kinds = (app.text_area, app.select_slider, app.segmented_control, app.toggle, app.number_input, app.slider)
+    choices = (app.segmented_control, app.select_slider, app.radio)
+    kinds = (app.text_area, app.toggle, app.number_input, app.slider, *choices)
     return {widget.key: widget for kind in (*kinds, app.selectbox) for widget in kind if widget.key}
 
 

@@ -37,10 +37,14 @@ def test_a_tutorials_file_is_recognised(tutorial: str) -> None:
     found = recognise(header(oracle.weights))
     assert found.scheme == tutorial
     wanted = oracle.config(tutorial)
-    assert found.config(max_len=wanted.max_len, **ANSWERS) == ModelConfig(**fields(wanted) | {"dropout": 0.1})
+    assert found.config(max_len=wanted.max_len, **ANSWERS) == ModelConfig(
+        **fields(wanted) | {"dropout": 0.1, "initialisation": "xavier"}
+    )
     assert found.tgt_vocab_size == oracle.sizes.get("tgt_vocab_size", 0)
     assert not found.settings.keys() & found.open_settings.keys()
-    assert found.settings.keys() | found.open_settings.keys() | {"dropout"} == set(ModelConfig.__dataclass_fields__)
+    assert found.settings.keys() | found.open_settings.keys() | {"dropout", "initialisation"} == set(
+        ModelConfig.__dataclass_fields__
+    )
 
 
 @pytest.mark.parametrize("tutorial", FILES)
@@ -126,7 +130,7 @@ def test_our_own_models_are_recognised_and_come_back_the_same(config: ModelConfi
     tensors = dict(model.state_dict())
     found = recognise(header(tensors))
     # A norm without parameters leaves no trace, wherever it stands.
-    traceless = ("dropout", "final_norm", "embedding_norm") if config.norm == "none" else ("dropout",)
+    traceless = ["dropout", "initialisation"] + ["final_norm", "embedding_norm"] * (config.norm == "none")
     assert found.scheme == ("playground-fused" if config.fused_qkv else "playground")
     answers = {key: getattr(config, key) for key in found.open_settings}
     assert fields(found.config(**answers), *traceless) == fields(config, *traceless)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from playground.text import Tokenizer
+from playground.text.pieces import visible
 from playground.training.tasks.examples import Examples
 
 
@@ -77,6 +78,10 @@ class Task(ABC):
     def join(self, tokens: Iterable[str]) -> str:
         """Tokens as text: characters in one piece, symbols with blanks between them."""
         return ("" if self.reads_text else " ").join(tokens)
+
+    def show_blanks(self, sequence: str) -> str:
+        """A sequence as a network reads it, with visible blanks where they are characters, as in its labels."""
+        return sequence.replace(" ", visible(" ")) if self.reads_text else sequence
 
 
 @dataclass(frozen=True, eq=False)

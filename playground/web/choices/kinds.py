@@ -44,6 +44,8 @@ class Choice(_Single):
 
     default: str
     options: Sequence[str]
+    captions: Sequence[str] = ()
+    """What is shown below each option."""
 
     def read(self, text: str) -> Reading:
         """Read the word."""
@@ -53,6 +55,9 @@ class Choice(_Single):
 
     def draw(self, _current: str, **widget: Any) -> Any:
         """Draw a row of words, one of them chosen."""
+        if self.captions:
+            index = self.options.index(self.default)
+            return st.radio(options=self.options, index=index, captions=self.captions, horizontal=True, **widget)
         return st.segmented_control(options=self.options, default=self.default, required=True, wrap=True, **widget)
 
 

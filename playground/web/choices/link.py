@@ -11,8 +11,9 @@ from playground.config import ModelConfig
 from playground.errors import ConfigError
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
+from playground.web.choices.architecture_params import ARCHITECTURE, N_HEADS, SIZES
 from playground.web.choices.kinds import Several, Text
-from playground.web.choices.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, write, write_all
+from playground.web.choices.params import LOCKED, PARAMS, SHARED, write, write_all
 from playground.weights.recognise import RecognisedWeights
 
 VERSION = "1"

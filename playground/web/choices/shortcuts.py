@@ -8,6 +8,7 @@ import streamlit as st
 from playground.presets import PRESETS
 from playground.text import split_sentences
 from playground.web.choices import params
+from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
 
@@ -53,7 +54,7 @@ def apply_preset(name: str) -> None:
     """Set the sidebar to a preset's architecture with random weights, and to its own tokenizer and text, if any."""
     preset = PRESETS[name]
     st.session_state["weights"] = "random"
-    st.session_state.update({key: getattr(preset.config, key) for key in params.ARCHITECTURE})
+    st.session_state.update({key: getattr(preset.config, key) for key in ARCHITECTURE})
     if preset.tokenizer is not None:
         st.session_state["tokenizer"] = preset.tokenizer
     if preset.text is not None:

@@ -2,27 +2,38 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
+from playground.errors import PlaygroundError
 from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import fragment
 
-INTERVAL = 0.8
-"""Seconds between two updates of a view that follows an experiment."""
+Plan = TypeVar("Plan")
 
 WIDTH = 110
 """Of the button that is either Pause or Resume, in pixels, so that those beside it stay where they are."""
 
 
-def buttons(page: str, create: Callable[[], Experiment[Any]] | None) -> None:
+def plan_or_error(make_plan: Callable[[], Plan], explain: Callable[[PlaygroundError], str] = str) -> Plan | None:
+    """What the page's settings describe; None, with an error on the page, where they describe nothing to start."""
+    try:
+        return make_plan()
+    except PlaygroundError as error:
+        st.error(escape_markdown(explain(error)))
+    return None
+
+
+def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[Any]]) -> None:
     """Start, pause, cancel, reset: all of them at any time, so that nothing moves; those without effect are grey.
 
     Args:
         page: whose experiment it is; also what the buttons' keys start with.
-        create: makes one with the present settings; None if that can't be.
+        plan: what the present settings describe; None if there is nothing to start.
+        create: starts a plan in the background.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
@@ -34,8 +45,8 @@ def buttons(page: str, create: Callable[[], Experiment[Any]] | None) -> None:
             "Start",
             key=f"{page}_start",
             icon=":material/play_arrow:",
-            disabled=create is None or active_page is not None,
-            on_click=None if create is None else partial(experiments.start, page, create),
+            disabled=plan is None or active_page is not None,
+            on_click=None if plan is None else partial(experiments.start, page, partial(create, plan)),
         )
         if job is not None and job.status == "paused":
             st.button("Resume", key=f"{page}_resume", icon=":material/resume:", on_click=job.resume, width=WIDTH)
@@ -63,22 +74,23 @@ def buttons(page: str, create: Callable[[], Experiment[Any]] | None) -> None:
         )
 
 
-def follow(view: Callable[[], None], page: str, every: float = INTERVAL) -> None:
-    """Draw a view of a page's experiment in a fragment of its own, again and again while the experiment is in progress.
+def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:
+    """Draw a view of a page's experiment in a fragment of its own, every few seconds while it is in progress.
 
     The whole page follows once that changes: then its other parts change too.
     """
 
-    def in_progress() -> bool:
-        experiment = session_experiments().get(page)
+    def in_progress(experiment: Experiment[Any] | None) -> bool:
         return experiment is not None and experiment.in_progress
 
-    before = in_progress()
+    before = in_progress(session_experiments().get(page))
 
     def draw() -> None:
-        if in_progress() != before:
+        experiment = session_experiments().get(page)
+        if in_progress(experiment) != before:
             st.rerun()
-        view()
+        if experiment is not None:
+            view(experiment)
 
     draw.__qualname__ = f"follow.{page}.{view.__qualname__}"  # what Streamlit tells fragments apart by
     fragment(draw, every if before else None)()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.training.recipe import Recipe
 from playground.training.tasks.task_list import TASKS
@@ -22,6 +23,15 @@ def pending_sentence(experiment: Experiment[Any]) -> str:
     if status == "cancelled":
         return f"{cancelled_clause(experiment)} before the first step."
     return "Paused before the first step." if status == "paused" else "Getting ready."
+
+
+def continuing_sentence(experiment: Experiment[Any], at: str) -> str:
+    """The status of an experiment that is paused or running, and how long it still takes; `at` is where it is."""
+    if experiment.job.status == "paused":
+        return f"Paused: {at}. Others may train meanwhile; Resume queues it again."
+    done = experiment.progress
+    left = f", about {duration(experiment.job.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
+    return f"Training: {at}{left}."
 
 
 def cancelled_clause(experiment: Experiment[Any]) -> str:
@@ -52,6 +62,11 @@ def run_differences(before: tuple[ModelConfig, Recipe], now: tuple[ModelConfig, 
     return differences
 
 
-def list_shortly(differences: list[str]) -> str:
-    """The first six differences, and a sign that there are more."""
-    return f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
+def difference_sentence(experiment: Experiment[Any], measured: str, differences: list[str]) -> str:
+    """Which settings what is drawn was `measured` with, and the first six in which the page differs from them."""
+    listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
+    advice = "It has to end before another can start." if experiment.active else "**Start** takes the present ones."
+    return (
+        f"What is drawn was measured with other settings than the page has now: {measured}. The difference: {listed}. "
+        f"{advice}"
+    )

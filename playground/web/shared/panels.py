@@ -12,6 +12,7 @@ import streamlit as st
 
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
+from playground.text.scripts import foreign_script
 from playground.web.choices.setup import Setup, current_notices, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
@@ -46,7 +47,7 @@ def explain_errors() -> Iterator[None]:
 
 
 def current_run() -> Run:
-    """The run of the visitor's sentence; the page also says what had to be cut, and which tokens are unknown."""
+    """The run of the visitor's sentence; the page also describes it: its size, what was cut, what is unknown."""
     setup = current_setup()
     require_text(setup, "Type a sentence in the sidebar, and this page shows what the encoder does with it.")
     run = shown_run()
@@ -56,11 +57,42 @@ def current_run() -> Run:
             "sidebar has a sentence that it knows.",
             icon=":material/help:",
         )
+    if setup.weights == "minilm":
+        _explain_script(setup)
     n_cut = setup.batch.truncated[setup.sentence]
     if n_cut:
         n_kept = int((~run.padding).sum())
         st.info(f"The sentence is cut after {n_kept} tokens; {n_cut} more are left out.", icon=":material/content_cut:")
+    tokens = int((~run.padding).sum())
+    padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
+    where = "a GPU" if run.device == "cuda" else "CPU"
+    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
+    origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
+    st.caption(
+        f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}"
+    )
     return run
+
+
+def _explain_script(setup: Setup) -> None:
+    """What became of a sentence that the trained model, which learnt from English, cannot read."""
+    batch, row = setup.batch, setup.sentence
+    script = foreign_script(batch.sentences[row])
+    if script is None:
+        return
+    own = [not special for special in batch.special[row]]
+    n_unknown = sum(batch.unknown[row])
+    n_single = sum(
+        is_own and not unknown and end - start == 1
+        for is_own, unknown, (start, end) in zip(own, batch.unknown[row], batch.offsets[row], strict=True)
+    )
+    st.info(
+        f"The trained model learnt from English, and this sentence is mostly {script}. Of its {sum(own)} tokens, "
+        f"{n_unknown} are [UNK], pieces that the vocabulary lacks, and {n_single} are single characters. What it "
+        "computes for them means little.",
+        icon=":material/translate:",
+    )
 
 
 def require_text(setup: Setup, invitation: str) -> None:
@@ -70,20 +102,6 @@ def require_text(setup: Setup, invitation: str) -> None:
     if not setup.text.sentences:
         st.info(invitation)
         raise PageEndError
-
-
-def run_line(run: Run) -> None:
-    """Show one line on the run: tokens, layers, heads, milliseconds, device, and whether the weights were learned."""
-    tokens = int((~run.padding).sum())
-    padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
-    where = "a GPU" if run.device == "cuda" else "CPU"
-    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
-    weights = current_setup().weights
-    origin = names.get(weights) or trained_slot.weights_label(weights) or "your own weights"
-    st.caption(
-        f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}"
-    )
 
 
 def chart(

@@ -7,6 +7,7 @@ import streamlit as st
 from playground.presets import PRESETS, differences
 from playground.web.choices import params, recipe_link, shortcuts, widgets
 from playground.web.choices.address import correct_address
+from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.link import VERSION
 from playground.web.choices.setup import Setup, current_setup, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
@@ -22,6 +23,7 @@ def draw() -> Callable[[], None]:
     widgets.text("text", height=110)
     setup = current_setup()
     if len(setup.text.sentences) > 1:
+        st.caption("Each line is a sentence of its own, in code too: no token sees another line.")
         widgets.whole("sentence", high=len(setup.text.sentences))
     widgets.choice("weights", on_change=shortcuts.save_or_restore_unlocked)
     is_checkpoint = setup["weights"] == "minilm"
@@ -43,7 +45,8 @@ def draw() -> Callable[[], None]:
         format_func=lambda name: PRESETS[name].title,
         placeholder="a named architecture …",
         on_change=_start_from,
-        help="Sets the sliders below to a tutorial's or a paper's architecture; tutorial A brings its text too.",
+        help="Sets the sliders below to a tutorial's or a paper's architecture. A tutorial with an example text brings "
+        "that too.",
     )
     st.caption(_nearest_preset(setup))
     recognised = recognised_weights(setup["weights"])
@@ -58,7 +61,7 @@ def draw() -> Callable[[], None]:
 
     def draw_expanders() -> None:
         with architecture:
-            for key in params.ARCHITECTURE:
+            for key in ARCHITECTURE:
                 if key != "max_len":  # which is about tokens
                     widgets.draw(key, disabled=key in locked)
         with tokens:
@@ -75,7 +78,7 @@ def draw() -> Callable[[], None]:
 
 def _nearest_preset(setup: Setup) -> str:
     """Which presets the sliders match, or which one comes nearest and how they differ from it."""
-    sliders = {key: setup[key] for key in params.ARCHITECTURE}
+    sliders = {key: setup[key] for key in ARCHITECTURE}
     distances = {name: differences(sliders, preset.config) for name, preset in PRESETS.items()}
     same = [PRESETS[name].title for name, different in distances.items() if not different]
     if same:

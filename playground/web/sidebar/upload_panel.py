@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from playground.text.wording import quote_text
-from playground.web.choices import params
+from playground.web.choices.architecture_params import TRAINED
 from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.uploaded_weights import UPLOAD, UploadedWeights, current_upload, read_upload
@@ -113,5 +113,5 @@ def _open(file: str, source: bytes | Path) -> None:
         st.session_state[UPLOAD] = upload
         for key, likely in upload.recognised.open_settings.items():
             st.session_state[key] = likely
-        if 0 < upload.recognised.settings["vocab_size"] < params.TRAINED.vocab_size:
+        if 0 < upload.recognised.settings["vocab_size"] < TRAINED.vocab_size:
             st.session_state["tokenizer"] = "word"

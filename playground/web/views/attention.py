@@ -37,12 +37,9 @@ def explore_heads() -> None:
     show = widgets.choice("attention_show", "Show", help_text=HELP["show"])
     average, difference = show == "average of heads", show == "difference of two heads"
     last_head = run.config.n_heads - 1
-    columns = st.columns(3)
-    with columns[0]:
+    with st.container(horizontal=True):
         layer = widgets.whole("attention_layer", "layer", high=run.config.n_layers - 1)
-    with columns[1]:
         head = 0 if average else widgets.whole("attention_head", "head", high=last_head)
-    with columns[2]:
         other = widgets.whole("attention_other", "minus head", high=last_head) if difference else None
     with st.container(horizontal=True):
         hide = widgets.switch("attention_hide", "hide special tokens", help_text=HELP["hide"])
@@ -85,11 +82,19 @@ def _draw_pattern(
         reading += " Grey cells are masked: padding, or tokens that a causal mask hides."
     panels.chart(
         "attention_pattern",
-        figures.head_heatmap(pattern, run.tokens, allowed, shown=visible, stretch=stretch, signed=signed),
+        figures.head_heatmap(
+            pattern,
+            run.tokens,
+            allowed,
+            shown=visible,
+            stretch=stretch,
+            signed=signed,
+            bar="difference" if signed else "weight",
+        ),
         caption=f"**{name}.** {reading}",
         alt=f"Attention of {name}: queries in rows, keys in columns.",
+        table=lambda: token_table(pattern, run.tokens),
     )
-    panels.numbers("attention_pattern", lambda: token_table(pattern, run.tokens))
 
 
 def _draw_grid(run: Run, layer: int, head: int) -> None:
@@ -130,8 +135,8 @@ def _draw_ranking(run: Run, pattern: Array, name: str) -> None:
         figures.query_ranking(pattern[query], run.tokens, run.allowed[query]),
         caption=f"**{name}.** What {query_name} attends to, the strongest key first.",
         alt=f"Bars: attention weights of query {query}.",
+        table=lambda: _query_weights(run, pattern[query]),
     )
-    panels.numbers("attention_ranking", lambda: _query_weights(run, pattern[query]))
 
 
 def _draw_entropies(run: Run, layer: int, head: int) -> None:
@@ -144,8 +149,8 @@ def _draw_entropies(run: Run, layer: int, head: int) -> None:
         f"is 0 bits if every query attends to one token, and {highest:.2f} if every query spreads evenly over all keys "
         f"that it may attend to. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits.",
         alt="Mean entropy of every head, in bits.",
+        table=lambda: pd.DataFrame(bits).rename_axis("layer").rename_axis("head", axis=1),
     )
-    panels.numbers("attention_entropy", lambda: pd.DataFrame(bits).rename_axis("layer").rename_axis("head", axis=1))
 
 
 def _draw_rollout(run: Run, layer: int, visible: Mask) -> None:
@@ -160,8 +165,8 @@ def _draw_rollout(run: Run, layer: int, visible: Mask) -> None:
         f"estimates it: it averages the heads, {residual}and multiplies the layers. A row shows the share of each "
         "input token in that position.",
         alt=f"Attention rollout from the input to layer {layer}.",
+        table=lambda: token_table(shares, run.tokens),
     )
-    panels.numbers("attention_rollout", lambda: token_table(shares, run.tokens))
 
 
 def _largest_weights(run: Run) -> pd.DataFrame:

@@ -60,6 +60,7 @@ def draw_details(run: Run, lengths: Lengths) -> None:
 def _draw_tokens(lengths: Lengths, tokens: list[str]) -> None:
     part = widgets.choice("norms_part", "Length of", help_text=HELP["part"])
     values, first_depth = lengths[part], 0 if part == "residual" else 1
+    depths = [f"depth {depth}" for depth in range(first_depth, first_depth + len(values))]
     panels.chart(
         "norms_by_token",
         figures.norms_by_token(values, tokens, first_depth=first_depth),
@@ -67,9 +68,8 @@ def _draw_tokens(lengths: Lengths, tokens: list[str]) -> None:
         f"colour means a longer vector. The shortest has length {np.nanmin(values):.3g}, the longest "
         f"{np.nanmax(values):.3g}.",
         alt=f"Heatmap of the L2 norm of each token's vector by depth: {figures.PARTS[part][0]}",
+        table=lambda: pd.DataFrame(values.T, token_names(tokens), depths),
     )
-    depths = [f"depth {depth}" for depth in range(first_depth, first_depth + len(values))]
-    panels.numbers("norms_by_token", lambda: pd.DataFrame(values.T, token_names(tokens), depths))
 
 
 def _draw_statistics(run: Run) -> None:
@@ -83,8 +83,8 @@ def _draw_statistics(run: Run) -> None:
         f"{before.min():.3g} to {before.max():.3g}, outputs {after.min():.3g} to {after.max():.3g}."
         + (" With norm = none, every output equals its input." if run.config.norm == "none" else ""),
         alt="Standard deviation and mean of the features before and after every norm",
+        table=lambda: statistics,
     )
-    panels.numbers("norm_statistics", lambda: statistics)
 
 
 def _draw_cosines(run: Run, tokens: list[str]) -> None:
@@ -102,8 +102,8 @@ def _draw_cosines(run: Run, tokens: list[str]) -> None:
             caption="Do the blocks turn a token's vector? Each cell compares two depths, averaged over tokens. "
             f"Embeddings and last block: {between[0, -1]:.2f}.",
             alt="Heatmap of cosines between depths",
+            table=lambda: pd.DataFrame(between).rename_axis("blocks passed"),
         )
-        panels.numbers("cosines_between_layers", lambda: pd.DataFrame(between).rename_axis("blocks passed"))
     with right:
         cosines = streams.cosine_between_tokens(stream[depth])
         here, first, last = (streams.mean_of_pairs(streams.cosine_between_tokens(stream[at])) for at in (depth, 0, -1))
@@ -118,8 +118,8 @@ def _draw_cosines(run: Run, tokens: list[str]) -> None:
                 else "This sentence has only one."
             ),
             alt=f"Heatmap of cosines between tokens at depth {depth}",
+            table=lambda: token_table(cosines, tokens),
         )
-        panels.numbers("cosines_between_tokens", lambda: token_table(cosines, tokens))
 
 
 def _draw_one_norm(run: Run, tokens: list[str]) -> None:
@@ -127,10 +127,8 @@ def _draw_one_norm(run: Run, tokens: list[str]) -> None:
         st.info("With norm = none there is nothing to compute: every output equals its input.")
         return
     points = norms.norm_points(run)
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True):
         number = widgets.whole("norms_norm", "Norm, in the order of the computation", high=len(points) - 1)
-    with right:
         token = widgets.whole("norms_token", "Token, by its position", high=len(tokens) - 1)
     point = points[number]
     x, out = point.before[token], point.after[token]

@@ -138,8 +138,8 @@ def draw_cost(config: ModelConfig) -> None:
         "Scores and weighted sum grow with T², everything else with T. "
         f"The feed-forward takes {times(sums['feed_forward'] / sums['attention'])} the work of attention.",
         alt=f"FLOPs by component: {listed(sums.items())}.",
+        table=lambda: readable.breakdown_table(flops, config, B=1, T=n_tokens),
     )
-    panels.numbers("flops_breakdown", lambda: readable.breakdown_table(flops, config, B=1, T=n_tokens))
     lengths = np.unique(np.geomspace(1, max(256, 4 * overtakes), 64).round().astype(int)).tolist()
     by_length = accounting.flops_by_length(config, lengths)
     panels.chart(
@@ -150,8 +150,8 @@ def draw_cost(config: ModelConfig) -> None:
         f"{substitute('d_ff − 2 · d_model', config)} = {config.d_ff - 2 * config.d_model:,} tokens: "
         f"from T = {overtakes:,} on.",
         alt=f"FLOPs a token by length; attention costs more than the feed-forward from {overtakes:,} tokens.",
+        table=lambda: pd.DataFrame(by_length, index=pd.Index(lengths, name="T")),
     )
-    panels.numbers("flops_by_length", lambda: pd.DataFrame(by_length, index=pd.Index(lengths, name="T")))
     st.dataframe(readable.memory_table(config, n_tokens), key="parameter_memory", hide_index=True, height="content")
 
 
@@ -169,8 +169,8 @@ def compare_models(config: ModelConfig, name: str) -> None:
         f"{name} is. BERT base: {times(ratios['bert-base'])}. GPT-3: {times(ratios['gpt-3'])}. "
         "GPT-2's and GPT-3's blocks are counted as an encoder's; poolers are left out.",
         alt=f"Parameters of named models: {listed(sizes.items())}.",
+        table=lambda: pd.DataFrame({"parameters": sizes, "this one over it": ratios}),
     )
-    panels.numbers("named_models", lambda: pd.DataFrame({"parameters": sizes, "this one over it": ratios}))
 
 
 def _sentence_length(config: ModelConfig) -> tuple[int, str]:

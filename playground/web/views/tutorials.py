@@ -1,14 +1,18 @@
 """The tutorials page's parts: the five side by side, where their numbers part, and one of them at a time."""
 
+from typing import get_args
+
 import pandas as pd
 import streamlit as st
 
+from playground.config import Initialisation
 from playground.figures import tutorials as figures
 from playground.model import Trace
 from playground.presets import PRESETS
 from playground.tutorials import comparison
-from playground.tutorials.table import NAMES, Row, build_table
-from playground.tutorials.tutorial_texts import TUTORIALS, Mistake, Tutorial
+from playground.tutorials.table import NAMES, SHORT_TITLES, Row, build_table
+from playground.tutorials.tutorial import Tutorial
+from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.web.choices import widgets
 from playground.web.choices.shortcuts import apply_preset
 from playground.web.shared import panels
@@ -21,15 +25,18 @@ def _trace_tutorials(seed: int) -> dict[str, Trace]:
     return {letter: comparison.trace_of(comparison.small_config(letter), seed) for letter in NAMES}
 
 
-@st.cache_resource(max_entries=20, show_spinner=False)
-def _find_causes(against: str, seed: int) -> list[comparison.Cause]:
-    return comparison.causes(against, seed)
+_find_causes = st.cache_resource(max_entries=20, show_spinner=False)(comparison.causes)
 
 
 def show_answer(seed: int) -> None:
     """The page's question answered, from this run's numbers."""
     distances = comparison.matrix(_trace_tutorials(seed))
-    pairs = {f"{a} and {b}": distances[i, j] for i, a in enumerate(NAMES) for j, b in enumerate(NAMES) if i < j}
+    pairs = {
+        f"{SHORT_TITLES[a]} and {SHORT_TITLES[b]}": distances[i, j]
+        for i, a in enumerate(NAMES)
+        for j, b in enumerate(NAMES)
+        if i < j
+    }
     nearest, farthest = min(pairs, key=pairs.__getitem__), max(pairs, key=pairs.__getitem__)
     st.markdown(
         "**All of them: no two give the same numbers**, even with the same weights and the same words. "
@@ -41,7 +48,7 @@ def show_answer(seed: int) -> None:
 def show_properties() -> None:
     """Every property of the five; cells that differ from most of them are marked."""
     rows = build_table()
-    columns = {letter: [_format_cell(row, letter) for row in rows] for letter in NAMES}
+    columns = {SHORT_TITLES[letter]: [_format_cell(row, letter) for row in rows] for letter in NAMES}
     changes = [row.changes for row in rows]
     st.table(pd.DataFrame(columns | {"a difference changes": changes}, index=[f"**{row.name}**" for row in rows]))
     st.caption(
@@ -62,37 +69,47 @@ def show_differences(seed: int) -> None:
     st.markdown(
         f"Five small encoders run on {sizes['vocab_size']} different words: d_model {sizes['d_model']}, "
         f"{sizes['n_heads']} heads, {sizes['n_layers']} layers. They share one token table and one set of linear maps, "
-        f"drawn from seed {seed}. Norms are untrained, and nothing is dropped. C expects positions to be added "
-        "already; here it gets the standard ones. Numbers are in double precision, so rounding plays no part."
+        f"drawn from seed {seed}. Norms are untrained, and nothing is dropped. "
+        f"{SHORT_TITLES['C']} expects positions to be added already; here it gets the standard ones. Numbers are in "
+        "double precision, so rounding plays no part."
     )
     left, right = st.columns([2, 3])
     with left:
         panels.chart(
             "tutorials_matrix",
-            figures.difference_matrix(comparison.matrix(traces), list(NAMES)),
+            figures.difference_matrix(comparison.matrix(traces), list(SHORT_TITLES.values())),
             caption="The largest difference between two tutorials' outputs. The outputs themselves are about 1 in "
             "size.",
             alt="Matrix of the largest difference of outputs between each two tutorials.",
         )
     with right:
         against = widgets.choice("tutorials_against", "Compare the others with")
-        by_point = comparison.by_point(traces, against)
+        by_point, chosen = comparison.by_point(traces, against), SHORT_TITLES[against]
         panels.chart(
             "tutorials_where",
-            figures.differences_by_point(by_point, comparison.point_names()),
-            caption=f"Where each tutorial departs from {against}. Columns follow the order of computation; a cell at "
+            figures.differences_by_point(
+                {SHORT_TITLES[letter]: values for letter, values in by_point.items()}, comparison.point_names()
+            ),
+            caption=f"Where each tutorial departs from {chosen}. Columns follow the order of computation; a cell at "
             "0 is still the same. `0.attn.out` is the output of attention in layer 0, and so on.",
-            alt=f"Largest difference from tutorial {against} at each point of the forward pass, by tutorial.",
+            alt=f"Largest difference from tutorial {chosen} at each point of the forward pass, by tutorial.",
         )
     causes = sorted(_find_causes(against, seed), key=lambda cause: -cause.effect)
     lines = []
     for letter, differences in by_point.items():
         reasons = "; ".join(_describe_cause(cause) for cause in causes if cause.letter == letter)
         start = comparison.first_apart(differences)
-        lines.append(f"- **{letter}** gives other numbers than {against} from `{start}` on: {reasons}.")
+        lines.append(f"- **{SHORT_TITLES[letter]}** gives other numbers than {chosen} from `{start}` on: {reasons}.")
     st.markdown("\n".join(lines))
+    shares = {scheme: comparison.position_share(scheme, seed) for scheme in get_args(Initialisation)}
     st.caption(
-        f"In brackets: how far the output moves when that field alone is changed in {against}. "
+        "Initial weights are another difference between the tutorials and this page. They leave them to torch; here "
+        f"they are drawn Xavier-uniform. In {SHORT_TITLES['A']} a position is {shares['torch']:.2f} × as long as the "
+        f"token's vector that it is added to; drawn as here, {shares['xavier']:.2f} ×. A preset of a tutorial sets "
+        "*initial weights* to torch's, and the sidebar changes them."
+    )
+    st.caption(
+        f"In brackets: how far the output moves when that field alone is changed in {chosen}. "
         "These effects do not add up, because later ones act on the results of earlier ones."
     )
     panels.numbers("tutorials_where", lambda: pd.DataFrame(by_point, index=pd.Index(comparison.point_names())))
@@ -114,7 +131,10 @@ def show_tutorial() -> None:
     _show_lessons(tutorial, NAMES[letter])
     st.markdown("**Mistakes found in it**")
     for mistake in tutorial.mistakes:
-        _show_mistake(mistake)
+        with st.container(border=True, gap="xsmall"):
+            st.markdown(f"**{mistake.where[0].upper()}{mistake.where[1:]}**: {mistake.printed}. {mistake.happens}")
+            if mistake.demonstration is not None:
+                st.caption(f":material/play_arrow: {mistake.demonstration()}")
     demonstrations = [mistake.demonstration for mistake in tutorial.mistakes if mistake.demonstration]
     panels.code_behind("tutorials", *demonstrations, comparison.build, comparison.causes)
 
@@ -129,10 +149,3 @@ def _show_lessons(tutorial: Tutorial, preset: str) -> None:
         for name in dict.fromkeys(("overview", *(topic.page for topic in tutorial.topics))):
             if st.button(titles[name], key=f"tutorials_open_{name}", on_click=apply_preset, args=(preset,)):
                 st.switch_page(available[name], query_params={})
-
-
-def _show_mistake(mistake: Mistake) -> None:
-    with st.container(border=True, gap="xsmall"):
-        st.markdown(f"**{mistake.where[0].upper()}{mistake.where[1:]}**: {mistake.printed}. {mistake.happens}")
-        if mistake.demonstration is not None:
-            st.caption(f":material/play_arrow: {mistake.demonstration()}")

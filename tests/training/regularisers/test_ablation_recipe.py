@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from playground.errors import RecipeError
 from playground.presets import PRESETS
 from playground.training.architecture import architecture
 from playground.training.regularisers.ablation import Ablation, ablation_runs
@@ -41,8 +40,3 @@ def test_a_hundred_sequences_are_learnt_by_heart() -> None:
     assert result.gap > 0.4
     lowest = min(each.validation.loss for each in result.history.evaluations)
     assert result.evaluation.validation.loss > 1.5 * lowest  # surer and surer of wrong answers
-
-
-def test_a_strength_out_of_range_is_refused() -> None:
-    with pytest.raises(RecipeError, match="dropout_residual=2"):
-        ablation_recipe("reverse", "small", 0, {"dropout_residual": 2})

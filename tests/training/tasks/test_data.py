@@ -1,7 +1,7 @@
 """A recipe's data: targets that fit what is read, the baseline of a plain count, a tokenizer that reads it all back."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import pytest
@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from playground.errors import RecipeError
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data, Examples, make_data
-from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE, MASK, MASK_ID
+from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE, MASK
 from playground.training.tasks.task_list import MAX_TRAIN_TOKENS
 from playground.training.tasks.text_windows import clean, help_topics
+from tests.training.tasks.test_made_up import MADE_UP, PLAIN
 
-TASK_NAMES = tuple(TASKS)
-SMALL = {name: Recipe(task=name, length=10, n_train=400, n_validation=60) for name in TASK_NAMES}
+SMALL = {name: Recipe(task=name, length=10, n_train=400, n_validation=60) for name in TASKS}
 DATA = {name: make_data(recipe) for name, recipe in SMALL.items()}
-SEQ2SEQ = [name for name in TASK_NAMES if name.startswith("seq2seq")]
+SEQ2SEQ = [name for name in TASKS if name.startswith("seq2seq")]
 
 
 def same(one: Examples, other: Examples) -> bool:
@@ -31,32 +31,54 @@ def answers(examples: Examples) -> list[int]:
     return [target for target in examples.targets.flatten().tolist() if target != IGNORE]
 
 
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_shapes_types_and_classes(name: str) -> None:
+def test_every_task_has_its_own_name_title_and_question() -> None:
+    assert all(name == task.name for name, task in TASKS.items())
+    assert len({task.title for task in TASKS.values()}) == len({task.question for task in TASKS.values()}) == len(TASKS)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_s_defaults_make_data(name: str) -> None:
+    task = TASKS[name]
+    assert {"task", "seed", "text"}.isdisjoint(task.defaults)
+    assert set(task.defaults) <= {field.name for field in fields(Recipe)}
+    recipe = Recipe(task=name, **task.defaults)
+    data = make_data(recipe)
+    assert (data.task, len(data.train), len(data.validation)) == (task, recipe.n_train, recipe.n_validation)
+    assert 0.04 < data.baseline < 0.6
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_shapes_types_classes_splits_and_the_example(name: str) -> None:
     data = DATA[name]
     for part, n in ((data.train, 400), (data.validation, 60)):
-        assert len(part) == n
+        assert len(part) == len(part.targets) == n
         assert part.ids.dtype == part.targets.dtype == torch.int64
-        assert len(part.targets) == n
         assert torch.equal(part.mask, part.ids > 0)
         assert int(part.ids.max()) < data.tokenizer.vocab_size == len(data.vocabulary)
         asked = part.targets[part.targets != IGNORE]
         assert int(asked.min()) >= 0
         assert int(asked.max()) < len(data.labels)
         assert part.ids.is_contiguous()
-        if name not in SEQ2SEQ:
-            assert part.targets.shape == part.ids.shape
-            assert not (part.targets[~part.mask] != IGNORE).any()
-
-
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_the_example_is_the_first_validation_sequence_and_the_tokenizer_reads_it_back(name: str) -> None:
-    data = DATA[name]
-    n_tokens = int(data.validation.mask[0].sum())
-    batch = data.tokenizer.encode_batch([data.example])
-    assert batch.ids[0].tolist() == data.validation.ids[0, :n_tokens].tolist()
-    assert data.text(batch.ids[0].tolist()) == data.example
+        moved = part.to(torch.device("meta"))
+        assert moved.ids.device.type == moved.targets.device.type == "meta"
+    train = {tuple(row) for row in data.train.ids.tolist()}
+    assert train.isdisjoint(map(tuple, data.validation.ids.tolist()))
+    assert data.tokenizer.encode_batch([data.example]).ids.tolist() == data.validation[slice(0, 1)].ids.tolist()
+    assert data.text(data.validation[slice(0, 1)].ids[0].tolist()) == data.example
     assert (MASK in data.example) == (name == "masked")
+
+
+@pytest.mark.parametrize("name", MADE_UP)
+def test_targets_are_the_answers_and_a_decoder_reads_what_it_has_said(name: str) -> None:
+    for part in (DATA[name].train, DATA[name].validation):
+        for row, ids in enumerate(part.ids.tolist()):
+            source = [token for token in ids if token]
+            answer, padding = PLAIN[name](source, 10), len(ids) - len(source)
+            if name in SEQ2SEQ:
+                assert part.decoder_ids[row].tolist() == [BOS_ID, *answer] + [0] * padding
+                assert part.decoder_mask[row].tolist() == [True] * (len(answer) + 1) + [False] * padding
+                answer.append(EOS_ID)
+            assert part.targets[row].tolist() == answer + [IGNORE] * padding
 
 
 @pytest.mark.parametrize("name", ["characters", "masked"])
@@ -75,14 +97,7 @@ def test_any_text_is_read_back(name: str, text: str, more: str) -> None:
     assert data.tokenizer.encode_batch([data.example]).ids.tolist() == data.validation.ids[:1].tolist()
 
 
-@pytest.mark.parametrize("name", TASK_NAMES)
-def test_no_validation_sequence_is_learnt_from(name: str) -> None:
-    data = DATA[name]
-    train = {tuple(row) for row in data.train.ids.tolist()}
-    assert train.isdisjoint(map(tuple, data.validation.ids.tolist()))
-
-
-@pytest.mark.parametrize("name", TASK_NAMES)
+@pytest.mark.parametrize("name", TASKS)
 def test_data_depend_on_the_task_its_sizes_and_the_seed_alone(name: str) -> None:
     recipe = SMALL[name]
     other = replace(
@@ -101,32 +116,11 @@ def test_the_characters_own_targets_are_the_next_ones() -> None:
     assert train.mask.all()
 
 
-def test_gaps_ask_for_what_they_hide_and_for_nothing_else() -> None:
-    data = DATA["masked"]
-    hidden = data.train.ids == MASK_ID
-    assert torch.equal(hidden, data.train.targets != IGNORE)
-    assert (hidden.sum(1) == 2).all()  # 15 % of 10, rounded
-    whole = torch.where(hidden, data.train.targets, data.train.ids)
-    assert (whole > MASK_ID).all()
-
-
-@pytest.mark.parametrize("name", SEQ2SEQ)
-def test_the_decoder_reads_what_it_has_said(name: str) -> None:
-    for part in (DATA[name].train, DATA[name].validation):
-        columns = (part.ids, part.decoder_ids, part.decoder_mask, part.targets)
-        for ids, read, mask, targets in zip(*(column.tolist() for column in columns), strict=True):
-            source = [token for token in ids if token]
-            answer = source if name == "seq2seq-copy" else source[::-1]
-            padding = len(ids) - len(source)
-            assert read == [BOS_ID, *answer] + [0] * padding
-            assert targets == [*answer, EOS_ID] + [IGNORE] * padding
-            assert mask == [True] * (len(answer) + 1) + [False] * padding
-
-
-@pytest.mark.parametrize("name", [name for name in TASK_NAMES if name != "characters"])
+@pytest.mark.parametrize("name", [name for name in TASKS if name != "characters"])
 def test_the_baseline_is_the_commonest_answer_of_the_training_set(name: str) -> None:
     data = DATA[name]
     ((answer, _),) = Counter(answers(data.train)).most_common(1)
+    assert name not in SEQ2SEQ or (answer == EOS_ID and "[EOS]" in data.task.rule)
     asked = answers(data.validation)
     assert data.baseline == pytest.approx(asked.count(answer) / len(asked), abs=1e-12)
 
@@ -183,14 +177,6 @@ def test_rows_are_cut_off_where_the_longest_ends(name: str) -> None:
         assert torch.equal(some.targets, train.targets[rows, : width + extra])
         assert not (train.targets[rows, width + extra :] != IGNORE).any()
     assert name == "characters" or train[order[:5]].ids.shape[1] < train.ids.shape[1]
-
-
-def test_moving_keeps_everything() -> None:
-    names: tuple[str, ...] = ("copy", "seq2seq-copy")
-    for name in names:
-        moved = DATA[name].train.to(torch.device("meta"))
-        assert moved.ids.device.type == moved.targets.device.type == "meta"
-        assert same(DATA[name].train.to(torch.device("cpu")), DATA[name].train)
 
 
 def test_too_many_tokens_name_how_many_sequences_would_do() -> None:

@@ -128,8 +128,6 @@ def test_hiding_takes_a_fixed_share_anywhere(length: int) -> None:
     ("text", "length", "field", "message", "works"),
     [
         (" \n\t ", 8, "text", "is blank", "a text with letters"),
-        ("\x00\x01", 8, "text", "is blank", "a text with letters"),
-        ("aaaaaa", 2, "text", "'a': there is nothing to learn", "a sentence or two"),
         ("a" * 900, 2, "text", "one character only, 'a': there is nothing to learn", "a sentence or two"),
         ("too short", 2, "text", "has 9 characters, and its last tenth", "at least 30 characters"),
         ("ab" * 14, 12, "text", "has 28 characters, and its last tenth", "at least 30 characters"),
@@ -156,10 +154,8 @@ def test_a_text_that_cannot_be_learnt_from_is_told_why(
         assert str(works) in str(offered)
 
 
-def test_the_offered_length_of_a_text_is_enough() -> None:
-    with pytest.raises(RecipeError, match="at least 30"):
-        cut(Recipe(task="characters", text=PROSE[:29], length=2))
-    assert len(cut(Recipe(task="characters", text=PROSE[:30], length=2)).validation) == 1
-    with pytest.raises(RecipeError, match="at least 20"):
-        cut(Recipe(task="masked", text=PROSE[:19], length=2))
-    assert len(cut(Recipe(task="masked", text=PROSE[:20], length=2)).validation) == 1
+@pytest.mark.parametrize(("task", "n_characters"), [("characters", 30), ("masked", 20)])
+def test_the_offered_length_of_a_text_is_enough(task: str, n_characters: int) -> None:
+    with pytest.raises(RecipeError, match=f"at least {n_characters}"):
+        cut(Recipe(task=task, text=PROSE[: n_characters - 1], length=2))
+    assert len(cut(Recipe(task=task, text=PROSE[:n_characters], length=2)).validation) == 1

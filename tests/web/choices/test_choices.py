@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from playground.presets import PRESETS
-from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, PARAMS, write
+from playground.web.choices.architecture_params import ARCHITECTURE
+from playground.web.choices.params import DEFAULT_TEXT, LOCKED, PARAMS, write
 from tests.web.app_test import captions, choose, locked, open_page, press, sentences, values, working
 
 DEFAULTS = {key: param.default for key, param in ARCHITECTURE.items()}
@@ -23,7 +24,7 @@ def test_a_link_sets_every_widget() -> None:
         "d_model": 64, "n_heads": 2, "n_layers": 3, "d_ff": 96, "max_len": 32, "norm_eps": 1e-3, "n_segments": 0,
         "norm_placement": "pre", "norm": "rms", "activation": "silu", "positions": "none", "head_merge": "reshape",
         "final_norm": True, "scale_embeddings": True, "embedding_norm": False, "fused_qkv": True, "residual": False,
-        "dropout": 0.3,
+        "dropout": 0.3, "initialisation": "torch",
     }  # fmt: skip
     assert set(asked) == set(ARCHITECTURE)
     assert all(asked[key] != default for key, default in DEFAULTS.items())

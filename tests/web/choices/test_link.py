@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
 from playground.text import split_sentences
+from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
 from playground.web.choices.kinds import Choice, Param, Several, Size, Switch, Text, Whole
 from playground.web.choices.link import model_config, read, settle
-from playground.web.choices.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES
+from playground.web.choices.params import LOCKED, PARAMS, SHARED
 
 JUNK = ["", " ", "NaN", "nan", "<script>alert(1)</script>", "None", "null", "[]", "-", "--5", "+", "²", "½", "1e",
         "0x10", "🙂", "\x00", "\u202e12", "true;", "9" * 5000, "a" * 100_000, "`x` **y** [z](w)"]  # fmt: skip

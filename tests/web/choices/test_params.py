@@ -3,9 +3,10 @@
 from playground.config import ModelConfig
 from playground.presets import PRESETS
 from playground.web.choices import link
+from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.kinds import Choice, Several, Size, Switch, Whole
 from playground.web.choices.open_page import page_parameters
-from playground.web.choices.params import ARCHITECTURE, LOCKED, OWN, PARAMS, SHARED, write, write_all
+from playground.web.choices.params import LOCKED, OWN, PARAMS, SHARED, write, write_all
 from playground.web.shared.navigation import pages
 
 DEFAULTS = {
@@ -28,6 +29,7 @@ DEFAULTS = {
     "activation": "gelu",
     "positions": "learned",
     "head_merge": "transpose",
+    "initialisation": "xavier",
     "final_norm": False,
     "scale_embeddings": False,
     "embedding_norm": True,

@@ -9,7 +9,7 @@ from playground.training.recipe import Recipe
 from playground.web.choices import link
 from playground.web.choices.experiment_params import RECIPE, TITLES, TRAINED_SIZES, TRAINING
 from playground.web.choices.recipe_link import training_parameters
-from tests.training.after.test_trained_network import CONFIG
+from tests.training.after.trained import CONFIG
 from tests.web.app_test import open_page
 
 RECIPES = (

@@ -29,8 +29,7 @@ async def _page(request: Request) -> PlainTextResponse:
 
 async def _stream(websocket: WebSocket) -> None:
     await websocket.accept()
-    if await websocket.receive_text() == "fail":
-        raise RuntimeError("the application inside failed")
+    await websocket.receive_text()
 
 
 INSIDE = Starlette(routes=[Route("/{path:path}", _page), WebSocketRoute("/{path:path}", _stream)])
@@ -39,35 +38,27 @@ INSIDE = Starlette(routes=[Route("/{path:path}", _page), WebSocketRoute("/{path:
 # --- security headers
 
 
-def test_every_answer_carries_the_security_headers() -> None:
-    with TestClient(SecurityHeaders(INSIDE)) as client:
-        headers = client.get("/attention").headers
-    policy = dict(directive.split(" ", 1) for directive in headers["content-security-policy"].split("; "))
-    assert policy["default-src"] == "'self'"
-    assert policy["frame-ancestors"] == "'self'"
-    assert "unsafe" not in policy["script-src"]
-    assert "'sha256-" in policy["script-src"]
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
-    assert headers["x-frame-options"] == "SAMEORIGIN"
-    assert "camera=()" in headers["permissions-policy"]
-
-
 @pytest.mark.parametrize(
     ("frame_ancestors", "frame_options"),
     [("'self'", "SAMEORIGIN"), ("'none'", "DENY"), ("'self' https://school.example", None)],
 )
-def test_framing_follows_the_setting(frame_ancestors: str, frame_options: str | None) -> None:
+def test_every_answer_carries_the_security_headers_but_a_websocket_none(
+    frame_ancestors: str, frame_options: str | None
+) -> None:
     with TestClient(SecurityHeaders(INSIDE, frame_ancestors)) as client:
-        headers = client.get("/").headers
-    assert headers["content-security-policy"].endswith(f"frame-ancestors {frame_ancestors}")
+        headers = client.get("/attention").headers
+        with client.websocket_connect(STREAM) as websocket:
+            assert websocket.extra_headers == []
+            websocket.send_text("done")
+    policy = dict(directive.split(" ", 1) for directive in headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == "'self'"
+    assert policy["frame-ancestors"] == frame_ancestors
+    assert "unsafe" not in policy["script-src"]
+    assert "'sha256-" in policy["script-src"]
     assert headers.get("x-frame-options") == frame_options
-
-
-def test_a_websocket_gets_no_headers() -> None:
-    with TestClient(SecurityHeaders(INSIDE)) as client, client.websocket_connect(STREAM) as websocket:
-        assert websocket.extra_headers == []
-        websocket.send_text("done")
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "camera=()" in headers["permissions-policy"]
 
 
 # --- metrics
@@ -90,6 +81,9 @@ def test_metrics_are_for_this_machine_only(host: str, status: int) -> None:
 def test_at_the_cap_a_page_load_is_asked_to_wait_and_a_websocket_refused() -> None:
     cap = SessionCap(INSIDE, limit=1, retry_after=7)
     with TestClient(cap) as client:
+        with client.websocket_connect("/another/socket") as websocket:  # the stream alone counts
+            assert client.get("/", headers=BROWSER).text == "inside"
+            websocket.send_text("done")
         with client.websocket_connect(STREAM) as websocket:
             page = client.get("/attention?text=hello", headers=BROWSER)
             assert page.status_code == 503
@@ -103,45 +97,28 @@ def test_at_the_cap_a_page_load_is_asked_to_wait_and_a_websocket_refused() -> No
         assert client.get("/attention", headers=BROWSER).text == "inside"
 
 
-def test_only_the_stream_counts() -> None:
-    cap = SessionCap(INSIDE, limit=1)
-    with TestClient(cap) as client, client.websocket_connect("/another/socket") as websocket:
-        assert cap.open == 0
-        assert client.get("/", headers=BROWSER).text == "inside"
-        websocket.send_text("done")
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_count_falls_when_the_application_fails_or_the_server_cancels_a_visit(fails: bool) -> None:
+    counts: list[int] = []
 
-
-def test_the_count_falls_when_the_application_fails() -> None:
-    cap = SessionCap(INSIDE, limit=1)
-
-    def visit() -> None:
-        with TestClient(cap) as client, client.websocket_connect(STREAM) as websocket:
-            assert cap.open == 1
-            websocket.send_text("fail")
-            websocket.receive_text()
-
-    with pytest.raises(RuntimeError, match="inside failed"):
-        visit()
-    assert cap.open == 0
-
-
-def test_the_count_falls_when_the_server_cancels_a_visit() -> None:
-    started = asyncio.Event()
-
-    async def endless(scope: Scope, receive: Receive, send: Send) -> None:
-        started.set()
+    async def inside(scope: Scope, receive: Receive, send: Send) -> None:
+        counts.append(cap.open)
+        if fails:
+            raise RuntimeError("the application inside failed")
         await asyncio.Event().wait()
 
-    async def visit_and_cancel() -> tuple[int, int]:
-        cap = SessionCap(endless, limit=3)
-        visit = asyncio.create_task(cap({"type": "websocket", "path": STREAM}, AsyncMock(), AsyncMock()))
-        await started.wait()
-        during = cap.open
-        visit.cancel()
-        await asyncio.wait([visit])
-        return during, cap.open
+    async def visit() -> BaseException | None:
+        task = asyncio.create_task(cap({"type": "websocket", "path": STREAM}, AsyncMock(), AsyncMock()))
+        while not counts:
+            await asyncio.sleep(0)
+        if not fails:
+            task.cancel()
+        await asyncio.wait([task])
+        return None if task.cancelled() else task.exception()
 
-    assert asyncio.run(visit_and_cancel()) == (1, 0)
+    cap = SessionCap(inside, limit=3)
+    assert isinstance(asyncio.run(visit()), RuntimeError) == fails
+    assert (counts, cap.open) == ([1], 0)
 
 
 # --- settings
@@ -161,13 +138,10 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         "max_training_seconds": "60",
     }
     assert list(texts) == [field.name for field in fields(Settings)]
+    assert read_settings({}) == Settings(threads=1)
     environ = {f"PLAYGROUND_{name.upper()}": text for name, text in texts.items()}
     sources = "'self' https://*.school.example:8443"
     assert read_settings(environ) == Settings(5_000_000, 3, "cuda:1", 2, sources, 1.5, 7, tmp_path, 4, 60.0)
-
-
-def test_defaults_stand_without_variables() -> None:
-    assert read_settings({}) == Settings(threads=1)
 
 
 @pytest.mark.parametrize(

@@ -214,16 +214,19 @@ def test_a_place_in_the_queue() -> None:
 
 def script() -> None:
     """A page that follows its experiment."""
+    from typing import Any
+
     import streamlit as st
 
-    from playground.web.session.experiments import session_experiments
+    from playground.web.session.experiments import Experiment, session_experiments
     from playground.web.shared import experiment_buttons
 
-    def view() -> None:
-        experiment = session_experiments().get("training")
-        st.text("nothing" if experiment is None else experiment.job.status)
+    def view(experiment: Experiment[Any]) -> None:
+        st.text(experiment.job.status)
 
     experiment_buttons.follow(view, "training")
+    if session_experiments().get("training") is None:
+        st.text("nothing")
 
 
 def shown_status(app: AppTest | None = None) -> str:

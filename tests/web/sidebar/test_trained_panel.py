@@ -19,13 +19,14 @@ from playground.runs.encoder_run import Run
 from playground.training.after import trained_network
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks import TASKS
+from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
 from playground.web.choices.link import model_config, settle
-from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
+from playground.web.choices.params import DEFAULT_TEXT, LOCKED
 from playground.web.server.settings import Settings
 from playground.web.session import caches, memory_budget, trained_slot
 from playground.web.session.trained_slot import SLOT, TrainedSlot, recognised_settings
 from playground.web.sidebar import trained_panel
-from tests.training.after.test_trained_network import CONFIG, trained, trainer
+from tests.training.after.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
     PAGES,
     SESSION,

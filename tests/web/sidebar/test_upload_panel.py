@@ -23,8 +23,9 @@ from torch import Tensor
 from playground import Encoder, ModelConfig
 from playground.errors import WeightsError
 from playground.runs.encoder_run import Run
+from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
 from playground.web.choices.link import model_config, settle
-from playground.web.choices.params import ARCHITECTURE, LOCKED, SIZES
+from playground.web.choices.params import LOCKED
 from playground.web.server.settings import Settings
 from playground.web.session import caches, memory_budget, uploaded_weights
 from playground.web.session.turns import Turns

@@ -12,7 +12,8 @@ from playground.accounting.shapes import list_shapes
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
 from playground.text import words
-from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT, write
+from playground.web.choices.architecture_params import ARCHITECTURE
+from playground.web.choices.params import DEFAULT_TEXT, write
 from playground.web.server.settings import settings
 from playground.weights.checkpoint import load
 from tests.web.app_test import array, captions, charts, open_page, sentences, working
@@ -165,3 +166,20 @@ def test_a_batch_longer_than_the_position_table_is_cut_with_a_notice(positions: 
     )
     assert ("(max_len)" in captions(app)) == (positions == "learned")
     assert app.dataframe[0].value.set_index("intermediate").loc["ids", "shape"] == ids
+
+
+def test_a_text_in_another_script_is_told_once_for_the_trained_model_alone() -> None:
+    arabic = "الحيوان لم يعبر الشارع"
+    app = working(open_page(text=arabic))
+    batch = load("minilm")[1].encode_batch([arabic])
+    assert len(app.info) == 1
+    assert "Arabic" in app.info[0].value
+    assert f"{len(batch.tokens[0]) - 2} tokens" in app.info[0].value
+    assert f"{sum(batch.unknown[0])} are [UNK]" in app.info[0].value
+    assert not working(open_page(text=arabic, weights="random")).info
+    assert not working(open_page(text="Ein Größenvergleich")).info
+
+
+def test_lines_of_code_are_sentences_and_the_sidebar_says_so() -> None:
+    assert "Each line is a sentence of its own" in captions(open_page(text="def f(x):\n    return x"))
+    assert "Each line is a sentence of its own" not in captions(open_page(text="def f(x): return x"))

@@ -241,7 +241,7 @@ def test_start_pause_resume_cancel_reset() -> None:
     assert grey_buttons(app, "training") == {"start"}
     until(lambda: status_text(working(app.run())).startswith("Training"))
     press(app, "training_pause")
-    assert status_text(app).startswith("Paused at step")
+    assert status_text(app).startswith("Paused: step")
     assert grey_buttons(app, "training") == {"start"}
     stands = status_text(app)
     time.sleep(0.1)
@@ -409,7 +409,7 @@ def test_other_settings_are_told_from_those_of_the_curves() -> None:
     app = trained()
     assert sentences(app) == ""
     working(app.select_slider(key="training_lr").set_value(0.01).run())
-    assert "The curves are of the run described above" in sentences(app)
+    assert "than the page has now: the run described above" in sentences(app)
     assert "lr 0.002 → 0.01" in sentences(app)
     np.testing.assert_array_equal(array(charts(app)["training_loss"], 0, "y"), floats(run(recipe()).history.loss))
     ended(press(app, "training_start"))

@@ -16,7 +16,7 @@ from playground.training.tasks import make_data
 from playground.training.trainer import Trainer
 from playground.web.session.experiment_inputs import validation_data
 from playground.web.session.trained_slot import SLOT
-from tests.training.after.test_trained_network import CONFIG, trainer
+from tests.training.after.trained import CONFIG, trainer
 from tests.waiting import job_threads, until
 from tests.web.app_test import array, captions, charts, press, sentences, upload, uploader, working
 from tests.web.views.test_training_page import TEXT, page

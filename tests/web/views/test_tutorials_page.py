@@ -6,9 +6,10 @@ from streamlit.testing.v1 import AppTest
 
 from playground.presets import PRESETS
 from playground.tutorials import comparison
-from playground.tutorials.table import NAMES, build_table
+from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
-from playground.web.choices.params import ARCHITECTURE, DEFAULT_TEXT
+from playground.web.choices.architecture_params import ARCHITECTURE
+from playground.web.choices.params import DEFAULT_TEXT
 from playground.web.shared.navigation import pages
 from tests.web.app_test import array, captions, charts, open_page, press, sentences, values, working
 
@@ -27,12 +28,15 @@ def test_the_answer_and_the_charts_are_this_seeds() -> None:
     np.testing.assert_allclose(array(charts(app)["tutorials_matrix"]), distances, rtol=1e-6)
     where = charts(app)["tutorials_where"]
     np.testing.assert_allclose(array(where), list(comparison.by_point(traces, "E").values()), rtol=1e-6)
-    assert where[0]["y"] == ["A", "B", "C", "D"]
+    assert where[0]["y"] == [SHORT_TITLES[letter] for letter in "ABCD"]
     others = distances[~np.eye(5, dtype=bool)]
     answer = next(element.value for element in app.markdown if "no two give the same numbers" in element.value)
     row, column = divmod(int(distances.argmax()), 5)
     assert f"differ by up to {others.min():.2f}" in answer
-    assert f"{LETTERS[row]} and {LETTERS[column]}: theirs differ by up to {others.max():.2f}." in answer
+    assert (
+        f"{SHORT_TITLES[LETTERS[row]]} and {SHORT_TITLES[LETTERS[column]]}: theirs differ by up to {others.max():.2f}."
+        in answer
+    )
     assert "seed 7" in words_of(app)
 
 
@@ -52,11 +56,11 @@ def test_every_other_is_told_apart_with_its_causes(against: str) -> None:
 def test_the_table_holds_every_row_and_marks_what_stands_out() -> None:
     (element,) = open_page("tutorials").table
     drawn = element.value
-    assert list(drawn.columns) == [*NAMES, "a difference changes"]
+    assert list(drawn.columns) == [*SHORT_TITLES.values(), "a difference changes"]
     assert list(drawn.index) == [f"**{row.name}**" for row in build_table()]
     for row in build_table():
         for letter, cell in row.cells.items():
-            text = str(drawn.loc[f"**{row.name}**", letter])
+            text = str(drawn.loc[f"**{row.name}**", SHORT_TITLES[letter]])
             assert cell in text
             assert text.startswith(":violet-background[") == (letter in row.unusual())
             assert row.notes.get(letter, "") in text
@@ -126,5 +130,5 @@ def test_the_page_needs_no_sentence() -> None:
 def test_a_wrong_link_is_told() -> None:
     app = working(open_page("tutorials", tutorials_letter="Z", tutorials_against=""))
     assert "tutorials_letter" in sentences(app)
-    assert app.segmented_control(key="tutorials_letter").value == "A"
-    assert app.segmented_control(key="tutorials_against").value == "E"
+    assert app.radio(key="tutorials_letter").value == "A"
+    assert app.radio(key="tutorials_against").value == "E"

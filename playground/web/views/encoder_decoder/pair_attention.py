@@ -45,11 +45,11 @@ def show_masks(pair: PairKey) -> None:
             )
     n_padding = run.target.padding.size - run.target.n_real
     st.caption(
-        "Tutorial E lets padding mask the query *rows* instead of the key columns. "
+        "Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. "
         + (
-            f"Here its padded queries, {n_padding} of them, would attend to nothing. Only no peek would hide padded "
-            "keys. It hides them from every real query, as padding comes last. In a source, tokens look ahead: the "
-            "same mistake would let all of them read padding."
+            f"Here its padded queries, {n_padding} of them, would attend evenly to everything. Only no peek "
+            "would hide padded keys. It hides them from every real query, as padding comes last. In a source, tokens "
+            "look ahead: the same mistake would let all of them read padding."
             if n_padding
             else "That changes nothing here, as this line has no padding. A second, longer target line makes some."
         )
@@ -65,10 +65,8 @@ def show_attention(pair: PairKey) -> None:
     queries, keys = run.sides(attention)
     patterns = np.where(queries.padding[:, None], 0, run.patterns[attention])  # nobody reads what padding attends to
     n_layers, n_heads, n_queries, n_keys = patterns.shape
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True):
         layer = widgets.whole("encdec_layer", "layer", high=n_layers - 1)
-    with right:
         head = widgets.whole("encdec_head", "head", high=n_heads - 1)
     query_side, key_side = (
         r"\mathrm{source}" if side is run.source else r"\mathrm{target}" for side in (queries, keys)
@@ -89,8 +87,8 @@ def show_attention(pair: PairKey) -> None:
             f"The last query may look at {n_visible} keys. Spread evenly, each would get {1 / n_visible:.3f}; the "
             f"largest weight is {pattern[last].max():.3f}. Grey is masked, or a padded query.",
             alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
+            table=lambda: token_table(pattern, queries.tokens, keys.tokens),
         )
-        panels.numbers("encdec_pattern", lambda: token_table(pattern, queries.tokens, keys.tokens))
     with grid:
         head_picker(
             "encdec_grid",

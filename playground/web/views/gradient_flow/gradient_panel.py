@@ -1,19 +1,34 @@
-"""The page's introduction, its sliders, and what they redraw."""
+"""The page's introduction, its sliders, and six encoders' results: charts, a table, the loss, products, depths."""
 
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from playground.accounting import count_parameters
 from playground.accounting.readable import in_millions
 from playground.analysis import gradient_reading as reading
-from playground.analysis.gradient_variants import Comparison
+from playground.analysis.gradient_variants import Comparison, Variant
+from playground.analysis.gradients import Flow, Norms
+from playground.analysis.tex import number
+from playground.figures import gradient_flow as figures
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_setup
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
-from playground.web.views.gradient_flow import gradient_cache, gradient_results
+from playground.web.views.gradient_flow.gradient_cache import ComparisonKey, build_key, compare_depths, compare_variants
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
+
+PARTS = {
+    "whole layer": "all parameters of layer $l$",
+    "attention": "the parameters of layer $l$'s attention",
+    "feed-forward": "the parameters of layer $l$'s feed-forward network",
+    "norms": "the parameters of layer $l$'s two norms; encoders without norms have none",
+}
 
 
 def show_introduction() -> None:
@@ -23,7 +38,7 @@ def show_introduction() -> None:
         "back block by block. Each block multiplies it. Factors a little below 1 make it *vanish*; factors a little "
         "above 1 make it *explode*. Residual connections add an identity to each factor (He et al. 2015). Norms "
         "rescale what passes, and where they stand matters (Xiong et al. 2020). Here are all six combinations, with "
-        "**the same random weights** and one backward pass each: tutorial D's exercise 3."
+        "**the same random weights** and one backward pass each: exercise 3 of tutorial D · Notebook 05."
     )
 
 
@@ -32,7 +47,7 @@ def check_text() -> None:
     setup = current_setup()
     panels.require_text(setup, "Type a sentence in the sidebar: the loss is about naming its next tokens.")
     with panels.explain_errors():
-        text = gradient_cache.build_key(setup, 1, 1.0).text
+        text = build_key(setup, 1, 1.0).text
         cut = caches.tokenize(text).truncated[setup.sentence]
     if cut:
         st.info(
@@ -53,23 +68,23 @@ def show_comparison() -> None:
         part = widgets.choice("gradient_of", "Gradient of")
     setup, line = current_setup(), st.empty()
     with panels.explain_errors():
-        key = gradient_cache.build_key(setup, n_layers, scale)
+        key = build_key(setup, n_layers, scale)
         with line, st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
-            comparison = gradient_cache.compare_variants(key)
+            comparison = compare_variants(key)
     line.caption(_describe_run(comparison, random="" if setup["weights"] == "random" else ", instead of the sidebar's"))
     flows = dict(comparison.flows[n_layers])
     st.markdown(reading.describe(flows, part, n_layers))
     left, right = st.columns(2, gap="medium")
     with left:
-        gradient_results.show_gradients(flows, part)
+        _show_gradients(flows, part)
     with right:
-        gradient_results.show_lengths(flows)
-    gradient_results.show_table(flows, part, n_layers)
-    gradient_results.show_loss(comparison, setup)
+        _show_lengths(flows)
+    _show_table(flows, part, n_layers)
+    _show_loss(comparison, setup)
     if widgets.choice("gradient_view", "Look closer") == "chain rule":
-        gradient_results.show_chain(flows, n_layers)
+        _show_chain(flows, n_layers)
     else:
-        gradient_results.show_sweep(key, part)
+        _show_sweep(key, part)
 
 
 def _describe_run(comparison: Comparison, random: str) -> str:
@@ -79,3 +94,138 @@ def _describe_run(comparison: Comparison, random: str) -> str:
         f"{in_millions(count_parameters(config).total)} parameters each · {comparison.seconds:.2g} s on {where} · "
         f":orange-badge[random weights]{random}"
     )
+
+
+def _show_gradients(flows: Mapping[Variant, Flow], part: str) -> None:
+    """The L2 norm of the gradient, layer by layer."""
+    values, stream = reading.of_part(flows, part), part == "stream"
+    symbol = "x_l" if stream else r"\theta_l"
+    meaning = "all tokens' vectors after $l$ blocks" if stream else PARTS[part]
+    verdicts = ", ".join(f"{variant.name} {reading.judge(norms)}" for variant, norms in values.items())
+    name = "blocks passed" if stream else "layer"
+    panels.chart(
+        "gradient_by_layer",
+        figures.by_layer(_figure_lines(values), "gradient norm", figures.DEPTH if stream else figures.LAYER),
+        caption=rf"**Backwards:** $\lVert \partial\mathcal{{L}} / \partial {symbol} \rVert_2$, the gradient's length. "
+        f"${symbol}$: {meaning}. The gradient travels from right to left. Colours say where the norms stand. "
+        "Dashed lines have no residual connections. Crosses are values that a logarithmic axis cannot show: 0, "
+        "infinite (∞), not a number (NaN).",
+        alt=f"Gradient norm of the {part} by layer, six lines on a logarithmic axis: {verdicts}.",
+        table=lambda: reading.by_layer(values).rename_axis(name),
+    )
+
+
+def _show_lengths(flows: Mapping[Variant, Flow]) -> None:
+    """The mean length of the tokens' vectors, depth by depth."""
+    values = {variant: flow.lengths for variant, flow in flows.items()}
+    panels.chart(
+        "gradient_lengths",
+        figures.by_layer(_figure_lines(values), "mean L2 norm", figures.DEPTH),
+        caption=r"**Forwards:** $\lVert x_l \rVert_2$, the length of a token's vector after $l$ blocks, as a mean over "
+        "tokens. These are the same six encoders; all start from the same embeddings.",
+        alt="Mean L2 norm of the tokens' vectors by depth, six lines on a logarithmic axis.",
+        table=lambda: reading.by_layer(values).rename_axis("blocks passed"),
+    )
+
+
+def _figure_lines(values: Mapping[Variant, Norms]) -> list[figures.Line]:
+    """Each encoder's numbers as a line of the figures."""
+    return [figures.Line(variant.name, variant.norm, variant.residual, numbers) for variant, numbers in values.items()]
+
+
+def _show_table(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> None:
+    """Both ends of each line, their ratio, and the verdict on it."""
+    first, last = reading.first_and_last(part, n_layers)
+    rows = {}
+    for variant, flow in flows.items():
+        norms = flow.gradients.get(part)
+        ends = ["–"] * 4
+        if norms is not None:
+            numbers = (reading.first_over_last(norms), norms[0], norms[-1])
+            verdict = reading.judge(norms)
+            ends = [f":{reading.VERDICTS[verdict][0]}-badge[{verdict}]", *map(_format_number, numbers)]
+        alike = "–" if math.isnan(flow.alike) else f"{flow.alike:.4f}"
+        rows[f"**{variant.name}**"] = [*ends, _format_number(flow.embeddings), _format_number(flow.loss), alike]
+    columns = ["verdict", "first / last", "first", "last", "tables", "loss", "tokens alike"]
+    with st.container(key="gradient_summary"):
+        st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns))
+    st.caption(
+        f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{reading.LIMIT:,} "
+        f"counts as vanishing, one above {reading.LIMIT:,} as exploding. *Tables*: the gradient norm of the "
+        "embeddings' parameters. *Tokens alike*: the mean cosine between two tokens after the last block. A steady "
+        "gradient is not everything: at a cosine of 1, all tokens point the same way. Attention without residual "
+        "connections leads there (Dong et al. 2021)."
+    )
+
+
+def _show_loss(comparison: Comparison, setup: Setup) -> None:
+    """The loss as a formula with this run's numbers, and what the six encoders share."""
+    vocab, d_model = comparison.config.vocab_size, comparison.config.d_model
+    st.latex(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
+    norm = f"`{comparison.config.norm}`" + (", as the sidebar's norm is none" if setup["norm"] == "none" else "")
+    st.caption(
+        f"**The loss:** each of the T = {comparison.n_tokens} last vectors $h_t$ names the next token $w_{{t+1}}$; the "
+        f"last vector names the first token. Names come from the token table $E$ ({vocab:,} × {d_model:,}), which is "
+        f"held fixed. An even guess costs ln {vocab:,} = {math.log(vocab):.3g}. The mean of all outputs would be no "
+        "loss to learn from: a layer norm makes it 0, whatever the weights. **The six share** the sidebar's text, seed "
+        f"and shape. n_layers, norm_placement and residual are set on this page instead. Their norms are {norm}. There "
+        "is no dropout."
+    )
+
+
+def _show_chain(flows: Mapping[Variant, Flow], n_layers: int) -> None:
+    """The stream's gradient as a product: its formula, and its factors in this run."""
+    st.latex(
+        r"\frac{\partial \mathcal{L}}{\partial x_0} = \frac{\partial \mathcal{L}}{\partial x_L}"
+        r"\prod_{l=L-1}^{0} \frac{\partial x_{l+1}}{\partial x_l}"
+    )
+    rows = {
+        f"**{variant.name}**": [
+            f"${reading.CHAIN_FORMULAS[variant.norm, variant.residual]}$",
+            f"${reading.chain_numbers(flow)}$",
+        ]
+        for variant, flow in flows.items()
+    }
+    columns = ["each of a block's two sublayers f", "a block on average, all of them"]
+    with st.container(key="gradient_chain"):
+        st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns))
+    st.caption(
+        "By the chain rule, the gradient of the stream is multiplied once per sublayer. $f'$ is the derivative of "
+        "attention or feed-forward. $N'$ is that of the norm, which divides by the size of its input. $I$ is the "
+        f"identity that a residual connection adds. Right: the geometric mean over {n_layers} blocks of "
+        r"$\lVert \partial\mathcal{L} / \partial x_l \rVert_2$ over "
+        r"$\lVert \partial\mathcal{L} / \partial x_{l+1} \rVert_2$, and its power."
+    )
+
+
+def _show_sweep(key: ComparisonKey, part: str) -> None:
+    """The first layer's gradient against the number of layers."""
+    n_layers = key.config.n_layers
+    if n_layers == 1:
+        st.info("One layer is the least there is. With more, this shows how the first layer's gradient changes.")
+        return
+    with panels.explain_errors(), st.spinner("The same six at every depth …"):
+        flows_by_depth = compare_depths(key).flows
+    first, _ = reading.first_and_last(part, n_layers)
+    norms_by_depth = {
+        variant: np.array([flows[variant].gradients[part][0] for flows in flows_by_depth.values()])
+        for variant in reading.of_part(flows_by_depth[n_layers], part)
+    }
+    depths = list(flows_by_depth)
+    changes = "; ".join(
+        f"{variant.name} {reading.times(reading.first_over_last(norms[::-1]))}"
+        for variant, norms in norms_by_depth.items()
+    )
+    table = reading.by_layer(norms_by_depth).set_index(pd.Index(depths, name="layers"))
+    panels.chart(
+        "gradient_by_depth",
+        figures.by_depth(_figure_lines(norms_by_depth), depths, "gradient norm"),
+        caption=f"The gradient norm at {first} ({part}), for encoders of 1 to {n_layers} layers. A deeper encoder "
+        f"begins with the layers of a shallower one. From 1 layer to {n_layers} the norm changes by: {changes}.",
+        alt=f"Gradient norm at {first} against the number of layers, six lines, both axes logarithmic.",
+        table=lambda: table,
+    )
+
+
+def _format_number(x: float) -> str:
+    return "NaN" if math.isnan(x) else f"${number(x, 3)}$"

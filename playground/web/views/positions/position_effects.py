@@ -40,10 +40,8 @@ def show_swap(run: Run) -> None:
     if n_tokens < 2:
         st.info("This sentence has only one token: there is nothing to swap it with.")
         return
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True):
         first = widgets.whole("positions_first", "Swap the token at position", high=n_tokens - 2)
-    with right:
         second = widgets.whole("positions_second", "with the token at position", high=n_tokens - 1)
     if first == second:
         st.info("Both sliders name the same token. Choose two different positions to swap.")
@@ -61,6 +59,7 @@ def show_swap(run: Run) -> None:
     )
     st.caption("The sentence after the swap. Each number is a token's old position; faded tokens did not move.")
     table = "the sinusoidal table" if run.config.positions == "none" else "its position table"
+    columns = {"with positions": swap.placed, "without positions": swap.bare}
     panels.chart(
         "swap_differences",
         figures.swap_differences(swap.placed, swap.bare, run.tokens[:n_tokens]),
@@ -68,9 +67,8 @@ def show_swap(run: Run) -> None:
         "among the numbers of one word's output vector. Each word is compared with itself, wherever it stands after "
         f"the swap. Both colours use the same weights: the encoder with {table}, and without it.",
         alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
+        table=lambda: pd.DataFrame(columns, index=token_names(run.tokens[:n_tokens])),
     )
-    columns = {"with positions": swap.placed, "without positions": swap.bare}
-    panels.numbers("swap_differences", lambda: pd.DataFrame(columns, index=token_names(run.tokens[:n_tokens])))
 
 
 def show_addition(run: Run, rows: Array) -> None:
@@ -95,5 +93,5 @@ def show_addition(run: Run, rows: Array) -> None:
         f"long as the embedding. The mean cosine between embedding and sum is {added['cosine'].mean():.3g}; 1 means "
         f"the same direction.{after}",
         alt="Bars: L2 norm of each token's embedding, its position's row, and their sum.",
+        table=lambda: added.set_axis(token_names(run.tokens[:n_tokens])),
     )
-    panels.numbers("addition_lengths", lambda: added.set_axis(token_names(run.tokens[:n_tokens])))

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis import positions
+from playground.config import Positions
 from playground.figures import positions as figures
 from playground.model.positions import sinusoids, wavelengths
 from playground.runs.arrays import Array
@@ -20,7 +21,7 @@ DESCRIPTIONS = {
     "learned": "**This table is learned.** Its rows are parameters, like every other weight.",
     "sinusoidal": "**This table is made of sines and cosines.** Each pair of dimensions changes more slowly than the "
     "pair before it. Nothing in the table is learned.",
-    "sinusoidal-doubled": "**This is tutorial B's table of sines and cosines.** Its exponent counts twice, so most "
+    "sinusoidal-doubled": "**This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most "
     "dimensions hardly change. Nothing in the table is learned.",
     "none": "**This encoder adds no positions** (`positions = none`). The standard table is drawn for comparison.",
 }
@@ -53,8 +54,8 @@ def show_table(run: Run) -> None:
         f"Colours end at ±{figures.colour_limit(drawn):.3g}; at least 99 % of the numbers lie within. "
         f"{_describe_lengths(rows)}",
         alt="Heatmap of the position table: positions in rows, dimensions in columns.",
+        table=lambda: pd.DataFrame(drawn).rename_axis("position"),
     )
-    panels.numbers("position_table", lambda: pd.DataFrame(drawn).rename_axis("position"))
 
 
 def _describe_lengths(rows: Array) -> str:
@@ -85,14 +86,14 @@ def show_curves(run: Run, rows: Array) -> None:
             f"{_round_length(waves[dimension // 2])} (dimension {dimension})" for dimension in dimensions
         )
         reading = f"A curve repeats after its *wavelength*. Wavelengths here, in positions: {lengths}."
+    table = pd.DataFrame(rows[: figures.MAX_POSITIONS, dimensions], columns=dimensions)
     panels.chart(
         "position_curves",
         figures.dimension_curves(rows, dimensions),
         caption=f"A curve is one dimension, that is one column of the table, position by position. {reading}",
         alt="Lines: chosen dimensions of the position table by position.",
+        table=lambda: table.rename_axis("position"),
     )
-    table = pd.DataFrame(rows[: figures.MAX_POSITIONS, dimensions], columns=dimensions)
-    panels.numbers("position_curves", lambda: table.rename_axis("position"))
 
 
 def show_similarity(run: Run, rows: Array) -> None:
@@ -117,8 +118,8 @@ def show_similarity(run: Run, rows: Array) -> None:
             caption=f"The {measure} between every two of the first {len(drawn)} rows. Where stripes follow the "
             "diagonal, only the *offset* counts: how far apart two positions are.",
             alt=f"Heatmap of the {measure} between positions.",
+            table=lambda: pd.DataFrame(matrix).rename_axis("position"),
         )
-        panels.numbers("between_positions", lambda: pd.DataFrame(matrix).rename_axis("position"))
     with right:
         unpaired = (
             " An odd d_model leaves the last sine without its cosine. The formula is then only nearly true."
@@ -131,34 +132,33 @@ def show_similarity(run: Run, rows: Array) -> None:
             caption="The same numbers by offset. The line is their mean; the band goes from the lowest to the highest. "
             f"Pairs of equal offset differ by up to {spread:.2g}.{unpaired}",
             alt=f"Line: mean {measure} by how far apart two positions are.",
+            table=lambda: offsets,
         )
-        panels.numbers("by_offset", lambda: offsets)
 
 
 def show_exponents(run: Run, n_rows: int) -> None:
     """The paper's table beside tutorial B's, whose exponent is doubled, and the wavelengths of both."""
     d_model, max_len = run.config.d_model, run.config.max_len
     standard, doubled = (sinusoids(n_rows, d_model, doubled=twice).numpy() for twice in (False, True))
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.latex(positions.formula("sinusoidal"))
-        panels.chart(
-            "table_standard",
-            figures.table_heatmap(standard, height=320),
-            caption=f"The standard table (Vaswani et al. 2017, section 3.5) at d_model {d_model}.",
-            alt="Heatmap of the standard position table.",
-        )
-    with right:
-        st.latex(positions.formula("sinusoidal-doubled"))
-        panels.chart(
-            "table_doubled",
-            figures.table_heatmap(doubled, height=320),
-            caption=f"Tutorial B's table at d_model {d_model}. Its exponent counts twice: each frequency is squared.",
-            alt="Heatmap of the position table with the doubled exponent.",
-        )
+    at = f"at d_model {d_model}."
+    tables: dict[str, tuple[Positions, Array, str]] = {
+        "standard": ("sinusoidal", standard, f"The standard table (Vaswani et al. 2017, section 3.5) {at}"),
+        "doubled": (
+            "sinusoidal-doubled",
+            doubled,
+            f"The table of tutorial B · Encoder Block {at} Its exponent counts twice: each frequency is squared.",
+        ),
+    }
+    for column, (name, (kind, rows, caption)) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):
+        with column:
+            st.latex(positions.formula(kind))
+            figure = figures.table_heatmap(rows, height=320)
+            panels.chart(f"table_{name}", figure, caption=caption, alt=f"Heatmap of the {name} position table.")
     waves, waves_doubled = (wavelengths(d_model, doubled=twice).numpy() for twice in (False, True))
     turning, turning_doubled = (int((lengths <= max_len).sum()) for lengths in (waves, waves_doubled))
     apart = float(np.abs(standard - doubled)[: figures.MAX_POSITIONS].max())
+    dimensions = pd.Index(2 * np.arange(waves.size), name="dimension")
+    table = pd.DataFrame({"standard": waves, "doubled exponent": waves_doubled}, dimensions)
     panels.chart(
         "wavelengths",
         figures.wavelengths(waves, waves_doubled, max_len),
@@ -169,10 +169,8 @@ def show_exponents(run: Run, n_rows: int) -> None:
         f"neighbouring positions apart. The first {min(n_rows, figures.MAX_POSITIONS)} rows of the tables differ by up "
         f"to {apart:.4g}.",
         alt="Lines: wavelength of each pair of dimensions, standard and doubled exponent, on a logarithmic axis.",
+        table=lambda: table,
     )
-    dimensions = pd.Index(2 * np.arange(waves.size), name="dimension")
-    table = pd.DataFrame({"standard": waves, "doubled exponent": waves_doubled}, dimensions)
-    panels.numbers("wavelengths", lambda: table)
 
 
 def _round_length(wavelength: SupportsFloat) -> str:

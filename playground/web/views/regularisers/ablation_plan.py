@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
@@ -17,9 +16,9 @@ from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.experiment_inputs import machine_speed, training_bytes, training_data, without_idle
-from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.session.experiments import Experiment
 from playground.web.session.memory_budget import MemoryReservation
-from playground.web.shared.experiment_status import cancelled_clause, pending_sentence
+from playground.web.shared.experiment_status import cancelled_clause, continuing_sentence, pending_sentence
 
 PAGE = "regularisers"
 
@@ -45,11 +44,6 @@ class AblationPlan:
         return replace(self.config, dropout=0.0), self.runs
 
 
-def value(name: str) -> Any:
-    """One of the page's settings."""
-    return current_value(f"{PAGE}_{name}")
-
-
 def make_plan() -> AblationPlan:
     """The ablation that the page's settings and the sidebar's architecture describe.
 
@@ -58,10 +52,11 @@ def make_plan() -> AblationPlan:
         TooLargeError: the runs would take more than this server gives.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    strengths = {field: value(field) for field in COMPARED}
-    recipe = ablation_recipe(TITLES[value("task")], value("data"), current_value("seed"), strengths)
+    task, data, chosen_titles = (current_value(f"{PAGE}_{name}") for name in ("task", "data", "chosen"))
+    strengths = {field: current_value(f"{PAGE}_{field}") for field in COMPARED}
+    recipe = ablation_recipe(TITLES[task], data, current_value("seed"), strengths)
     config = link.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
-    chosen = {FIELDS[title] for title in value("chosen")}
+    chosen = {FIELDS[title] for title in chosen_titles}
     regularisers = [regulariser for field, regulariser in REGULARISERS.items() if field in chosen]
     reasons = {each.field: reason_without_effect(each, recipe, config.norm) for each in regularisers}
     compared = ablation_runs(recipe, [field for field, reason in reasons.items() if not reason])
@@ -87,11 +82,6 @@ def create_experiment(plan: AblationPlan) -> Experiment[Ablation]:
     return Experiment(plan.inputs, build, reservation=MemoryReservation(n_bytes))
 
 
-def current_experiment() -> Experiment[Ablation] | None:
-    """The session's ablation, whatever its status."""
-    return session_experiments().get(PAGE)
-
-
 def status_sentence(experiment: Experiment[Ablation]) -> str:
     """The status of an ablation in one or two sentences."""
     status, ablation, pending = experiment.job.status, experiment.computation, pending_sentence(experiment)
@@ -114,7 +104,4 @@ def status_sentence(experiment: Experiment[Ablation]) -> str:
         at += f": {result.run.title}, step {step} of {result.run.recipe.steps}"
         if result.run.recipe.distill and not step:
             at = f"run {len(results)} of {len(ablation.runs)}, {result.run.title}: its teacher learns first"
-    if status == "paused":
-        return f"Paused: {at}. Others may train meanwhile; Resume queues it again."
-    left = experiment.job.seconds * (1 / ablation.progress - 1) if ablation.progress > 0.02 else None
-    return f"Training: {at}{'' if left is None else f', about {duration(left)} to go'}."
+    return continuing_sentence(experiment, at)

@@ -2,28 +2,33 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.errors import PlaygroundError
 from playground.figures import ablation as figures
 from playground.figures.ablation import LINES, Curve, Measured
-from playground.training.regularisers.ablation import AblationResult, AblationRun
+from playground.training.regularisers.ablation import Ablation, AblationResult, AblationRun
 from playground.training.regularisers.ablation_summary import summarise_ablation
 from playground.training.regularisers.ablation_table import COLUMNS, ablation_table
 from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
+from playground.web.choices.setup import current_value
 from playground.web.components.curves import draw_curves
 from playground.web.components.legend import LegendEntry, draw_legend
 from playground.web.session.experiment_inputs import training_data
+from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared import experiment_buttons, panels
-from playground.web.shared.experiment_status import list_shortly, run_differences
-from playground.web.shared.markdown import escape_markdown
-from playground.web.views.regularisers import ablation_plan
-from playground.web.views.regularisers.ablation_plan import PAGE, AblationInputs, AblationPlan
+from playground.web.shared.experiment_status import difference_sentence, run_differences
+from playground.web.views.regularisers.ablation_plan import (
+    PAGE,
+    AblationInputs,
+    AblationPlan,
+    create_experiment,
+    make_plan,
+    status_sentence,
+)
 
 SETS = {"train": "training set", "validation": "validation set"}
 
@@ -38,10 +43,8 @@ def plan_or_error() -> AblationPlan | None:
     widgets.several(
         f"{PAGE}_chosen", "What is to be compared with nothing at all (masks and norms are there: choosing takes away)"
     )
-    try:
-        plan = ablation_plan.make_plan()
-    except PlaygroundError as error:
-        st.error(escape_markdown(error))
+    plan = experiment_buttons.plan_or_error(make_plan)
+    if plan is None:
         return None
     for regulariser, reason in plan.left_out:
         st.caption(f"**{regulariser.title}** is left out: {reason}.")
@@ -53,7 +56,7 @@ def plan_or_error() -> AblationPlan | None:
 
 def start_row(plan: AblationPlan | None) -> None:
     """Draw the buttons, and the cost of the plan."""
-    experiment_buttons.buttons(PAGE, None if plan is None else partial(ablation_plan.create_experiment, plan))
+    experiment_buttons.buttons(PAGE, plan, create_experiment)
     if plan is not None:
         recipe, config = plan.runs[0].recipe, plan.config
         st.caption(
@@ -66,7 +69,7 @@ def start_row(plan: AblationPlan | None) -> None:
 
 def ablation(plan: AblationPlan | None) -> None:
     """Draw the session's ablation; before there is one, the axes of the planned one."""
-    experiment = ablation_plan.current_experiment()
+    experiment = session_experiments().get(PAGE)
     if experiment is None and plan is None:
         return
     # Here and not beside the curves: a whole run of the page ends by putting right what the address says.
@@ -76,15 +79,7 @@ def ablation(plan: AblationPlan | None) -> None:
         measured = f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, seed {recipe.seed}"
         differences = [] if plan is None else ablation_differences(experiment.inputs, plan.inputs)
         if differences:
-            st.info(
-                f"What is drawn was measured with other settings than the page has now: {measured}. The "
-                f"difference: {list_shortly(differences)}. "
-                + (
-                    "It has to end before another can start."
-                    if experiment.active
-                    else "**Start** measures what is chosen now."
-                )
-            )
+            st.info(difference_sentence(experiment, measured, differences))
         experiment_buttons.follow(status_and_curves, PAGE)
     elif plan is not None:
         _curves(plan.runs, [], panels.chart)
@@ -100,12 +95,9 @@ def ablation_differences(before: AblationInputs, now: AblationInputs) -> list[st
     return list(dict.fromkeys(differences))
 
 
-def status_and_curves() -> None:
+def status_and_curves(experiment: Experiment[Ablation]) -> None:
     """Draw the progress bar, the curves so far, what they show in words, and the table."""
-    experiment = ablation_plan.current_experiment()
-    if experiment is None:
-        return
-    st.progress(experiment.progress, ablation_plan.status_sentence(experiment))
+    st.progress(experiment.progress, status_sentence(experiment))
     runs, computation = experiment.inputs[1], experiment.computation
     results = computation.results() if computation else []
     _curves(runs, results, draw_curves if experiment.in_progress else panels.chart)
@@ -116,7 +108,7 @@ def status_and_curves() -> None:
 
 
 def _curves(runs: Sequence[AblationRun], results: list[AblationResult], show: Callable[..., None]) -> None:
-    measured: Measured = ablation_plan.value("measure")
+    measured: Measured = current_value(f"{PAGE}_measure")
     states = ["done" if result.unbatched is not None else "growing" for result in results]
     states += ["coming"] * (len(runs) - len(results))
     draw_legend(

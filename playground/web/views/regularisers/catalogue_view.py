@@ -7,7 +7,7 @@ from playground.training.regularisers.ablation_table import compare_to_baseline
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
 from playground.training.tasks import TASKS
 from playground.web.choices import widgets
-from playground.web.views.regularisers import ablation_plan
+from playground.web.session.experiments import session_experiments
 from playground.web.views.regularisers.ablation_plan import PAGE
 
 WITHOUT_MASKS = (
@@ -49,18 +49,14 @@ def _row(regulariser: Regulariser, effect: str | None, *, alone: bool) -> None:
         st.markdown(regulariser.explanation if alone else f"**{regulariser.title}.** {regulariser.explanation}")
         st.caption(f"Where: {regulariser.where}.")
     with strength:
-        _strength(regulariser)
+        if regulariser.on_by_default:
+            st.caption("Always on, unless it is chosen above: then one run goes without.")
+        else:
+            widgets.draw(f"{PAGE}_{regulariser.field}", regulariser.scale)
+        if regulariser.field == "distill":
+            widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared")
     with effects:
         st.caption(effect or "Not measured yet: choose it above, and start.")
-
-
-def _strength(regulariser: Regulariser) -> None:
-    if regulariser.on_by_default:
-        st.caption("Always on, unless it is chosen above: then one run goes without.")
-        return
-    widgets.draw(f"{PAGE}_{regulariser.field}", regulariser.scale)
-    if regulariser.field == "distill":
-        widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared")
 
 
 def _set_up(name: str) -> None:
@@ -70,7 +66,7 @@ def _set_up(name: str) -> None:
 
 def _measured_effects() -> dict[str, str]:
     """Sentences on the regularisers that the session's ablation has measured by now, by field."""
-    experiment = ablation_plan.current_experiment()
+    experiment = session_experiments().get(PAGE)
     ablation = None if experiment is None else experiment.computation
     results = ablation.results() if ablation is not None else []
     effects = ((result.run.regulariser, _effect_sentence(result, results[0])) for result in results)

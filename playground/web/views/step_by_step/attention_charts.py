@@ -1,15 +1,29 @@
-"""Charts of the stages inside attention."""
+"""Charts of the stages inside attention, and of a walk's vectors."""
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
-from playground.figures.theme import token_labels
+from playground.figures.attention import head_heatmap
+from playground.figures.theme import token_labels, token_names, token_table
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_token
-from playground.web.views.step_by_step.walk_charts import draw_keys, draw_matrix, draw_vectors
+
+
+def draw_vectors(key: str, rows: Mapping[str, Floats], reading: str) -> None:
+    """Vectors below one another; `key` is the chart's name after `step_`."""
+    longest = max(len(vector) for vector in rows.values())
+    drawn = "" if longest <= figures.SHOWN else f" Drawn: the first {figures.SHOWN} of up to {longest:,} numbers."
+    panels.chart(
+        f"step_{key}", figures.vectors(rows), caption=f"{reading}{drawn}", alt=f"Heatmap of vectors: {', '.join(rows)}"
+    )
+    table = {name: pd.Series(vector) for name, vector in rows.items()}
+    panels.numbers(f"step_{key}", lambda: pd.DataFrame(table).rename_axis("number"), "All the numbers")
 
 
 def show_projections(walk: Walk) -> None:
@@ -18,15 +32,15 @@ def show_projections(walk: Walk) -> None:
     matrices = {name.upper(): layer[f"attn.{name}"][head] for name in "qkv"}
     query, key = _quote_tokens(walk)
     drawn = "" if d_head <= figures.SHOWN else f"; the first {figures.SHOWN} are drawn"
+    framed = {"q": matrices["Q"][walk.query], "k": matrices["K"][walk.key], "v": matrices["V"][walk.key]}
     panels.chart(
         "step_projections",
         figures.projections(matrices, layer.run.tokens, walk.query, walk.key),
         caption=f"The queries, keys and values of head {head}. A row is a token; a column is one of d_head = {d_head} "
         f"numbers{drawn}. Frames mark q of {query}, k and v of {key}.",
         alt="Heatmaps of the head's queries, keys and values",
+        table=lambda: pd.DataFrame(framed).rename_axis("number"),
     )
-    framed = {"q": matrices["Q"][walk.query], "k": matrices["K"][walk.key], "v": matrices["V"][walk.key]}
-    panels.numbers("step_projections", lambda: pd.DataFrame(framed).rename_axis("number"))
 
 
 def show_dot_products(walk: Walk) -> None:
@@ -39,7 +53,7 @@ def show_dot_products(walk: Walk) -> None:
         draw_vectors("products", {"q": q, "k": k, "q × k": q * k}, reading)
     with right:
         reading = f"The dot product of {query}'s query with every key. The bar of {key} has another colour."
-        draw_keys(walk, "dot_products", walk.dot_products(), "q · k", reading, masked=False)
+        _draw_keys(walk, "dot_products", walk.dot_products(), "q · k", reading, masked=False)
 
 
 def show_scale(walk: Walk) -> None:
@@ -49,7 +63,7 @@ def show_scale(walk: Walk) -> None:
         f"The dot products, divided by √{walk.config.d_head} = {walk.config.d_head**0.5:.4g}. "
         f"Their standard deviation goes from {before:.3g} to {after:.3g}."
     )
-    draw_keys(walk, "scale", walk.scaled(), "q · k / √d_head", reading, masked=False)
+    _draw_keys(walk, "scale", walk.scaled(), "q · k / √d_head", reading, masked=False)
 
 
 def show_mask(walk: Walk) -> None:
@@ -60,7 +74,7 @@ def show_mask(walk: Walk) -> None:
     query, _ = _quote_tokens(walk)
     hidden = f"Keys hidden from {query}: {', '.join(reasons)}." if reasons else f"No key is hidden from {query}."
     reading = f"The scores of every query with every key. The frame marks {query}; grey is −∞. {hidden}"
-    draw_matrix(walk, "mask", "attn.scores", "score", reading, signed=True)
+    _draw_matrix(walk, "mask", "attn.scores", "score", reading, signed=True)
 
 
 def show_softmax(walk: Walk) -> None:
@@ -74,10 +88,10 @@ def show_softmax(walk: Walk) -> None:
             f"{query} attends most to {heaviest}, with weight {weights.max():.3f}. "
             f"All its weights add up to {weights.sum():.4f}."
         )
-        draw_keys(walk, "softmax", weights, "attention weight", reading)
+        _draw_keys(walk, "softmax", weights, "attention weight", reading)
     with right:
         reading = f"The weights of every query: the *pattern* of head {walk.head}. Each row adds up to 1."
-        draw_matrix(walk, "pattern", "attn.pattern", "weight", reading, signed=False)
+        _draw_matrix(walk, "pattern", "attn.pattern", "weight", reading, signed=False)
 
 
 def show_weighted_sum(walk: Walk) -> None:
@@ -102,7 +116,8 @@ def show_merge(walk: Walk) -> None:
     if walk.config.head_merge == "reshape":
         strangers = sum(token != walk.query for _, token in pieces)
         reading += (
-            " **Heads and positions are scrambled**: the reshape does not move the head axis back (tutorial C). "
+            " **Heads and positions are scrambled**: the reshape does not move the head axis back, as in "
+            "tutorial C · Explanation. "
             f"{strangers} of {len(pieces)} pieces here come from other tokens, and no mask stops them."
         )
     if len(pieces) > figures.MOST_ROWS:
@@ -120,3 +135,27 @@ def _quote_tokens(walk: Walk) -> tuple[str, str]:
     """The query's and the key's token, as code."""
     tokens = walk.layer.run.tokens
     return quote_token(tokens[walk.query]), quote_token(tokens[walk.key])
+
+
+def _draw_keys(walk: Walk, key: str, values: Floats, title: str, reading: str, *, masked: bool = True) -> None:
+    """One number a key, as bars; without those of masked keys, unless the mask is still to come."""
+    tokens, allowed = walk.layer.run.tokens, walk.allowed
+    panels.chart(
+        f"step_{key}",
+        figures.keys(values, tokens, allowed if masked else np.ones_like(allowed), walk.key, title=title),
+        caption=reading,
+        alt=f"Bars: {title} of one query with every key",
+        table=lambda: pd.DataFrame({title: values}, token_names(tokens)).rename_axis("key"),
+    )
+
+
+def _draw_matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, signed: bool) -> None:
+    """An array of the head with a row a query and a column a key, by its name in the layer."""
+    run, values = walk.layer.run, walk.layer[name][walk.head]
+    panels.chart(
+        f"step_{key}",
+        head_heatmap(values, run.tokens, run.allowed, stretch=True, signed=signed, bar=title, framed=walk.query),
+        caption=reading,
+        alt=f"Heatmap: {title} of every query with every key",
+        table=lambda: token_table(values, run.tokens),
+    )

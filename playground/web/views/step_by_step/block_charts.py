@@ -11,7 +11,7 @@ from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
 from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
 from playground.web.shared import panels
-from playground.web.views.step_by_step.walk_charts import draw_vectors
+from playground.web.views.step_by_step.attention_charts import draw_vectors
 
 NORM_OUTPUTS = {
     "layer": "after gain and bias",

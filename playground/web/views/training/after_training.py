@@ -13,7 +13,6 @@ from playground.web.session.experiment_inputs import validation_data
 from playground.web.shared import panels, uploads
 from playground.web.shared.navigation import pages
 from playground.web.views.training import text_generation
-from playground.web.views.training.task_text import show_blanks
 
 UPLOADER = "training_file"
 """Name of the uploader."""
@@ -39,7 +38,15 @@ def after_training() -> None:
                 help="Every page then runs these weights; if they know nothing of your text, it becomes an example of "
                 "the task. The sidebar has a switch to the same network before training.",
             )
-            _download(trained)
+            st.download_button(
+                "Download (safetensors)",
+                lambda: save(trained),
+                file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
+                mime="application/octet-stream",
+                key="training_download",
+                icon=":material/download:",
+                on_click="ignore",
+            )
         if current_value("weights") == "trained here":
             names, listed = pages(), ["attention", "norms", "parameters", "step-by-step", "positions"]
             if trained.task.has_decoder:
@@ -51,18 +58,6 @@ def after_training() -> None:
     if trained is not None:
         with results:  # last, as it may end the page
             _show_results(trained)
-
-
-def _download(trained: TrainedNetwork) -> None:
-    st.download_button(
-        "Download (safetensors)",
-        lambda: save(trained),
-        file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
-        mime="application/octet-stream",
-        key="training_download",
-        icon=":material/download:",
-        on_click="ignore",
-    )
 
 
 def _upload() -> None:
@@ -97,7 +92,7 @@ def _show_results(trained: TrainedNetwork) -> None:
         answered = _cached_samples(trained.key, trained)
     with st.container(key="training_trials"):
         table = {
-            "it reads": [show_blanks(sample.text, task) for sample in answered],
+            "it reads": [task.show_blanks(sample.text) for sample in answered],
             "right answer": [task.join(sample.right_answer) for sample in answered],
             "it says": [task.join(sample.answer) for sample in answered],
             "mistakes": [

@@ -10,14 +10,14 @@ from playground.training.history import Snapshot
 from playground.web.choices import widgets
 from playground.web.choices.experiment_params import LAST_MOMENT
 from playground.web.choices.setup import current_value
+from playground.web.session.experiments import Experiment
 from playground.web.shared import panels
-from playground.web.views.training.training_run import TrainingRun, current_experiment
+from playground.web.views.training.training_run import TrainingRun
 
 
-def attention_over_time() -> None:
+def attention_over_time(experiment: Experiment[TrainingRun]) -> None:
     """Draw one head's attention at one saved step."""
-    experiment = current_experiment()
-    run = None if experiment is None else experiment.computation
+    run = experiment.computation
     snapshots = [] if run is None else list(run.history.snapshots)
     if run is None or not run.history.evaluations:
         return
@@ -31,12 +31,9 @@ def attention_over_time() -> None:
     names = list(snapshots[0].patterns)
     name = _pick_attention(names) if len(names) > 1 else names[0]
     n_layers, n_heads = snapshots[0].patterns[name].shape[:2]
-    columns = st.columns(3)
-    with columns[0]:
+    with st.container(horizontal=True):
         moment = widgets.whole("training_moment", "moment: from 0, before training, to the end", high=LAST_MOMENT)
-    with columns[1]:
         layer = widgets.whole("training_layer", "layer", high=n_layers - 1)
-    with columns[2]:
         head = widgets.whole("training_head", "head", high=n_heads - 1)
     step = round(run.recipe.steps * moment / LAST_MOMENT)
     reached = [snapshot for snapshot in snapshots if snapshot.step <= step]
@@ -81,5 +78,5 @@ def _pattern(run: TrainingRun, shown: Snapshot, name: str, layer_head: tuple[int
         f"sequence asking; its weights add up to 1. The largest is {pattern.max():.2f}; evenly spread, it would be "
         f"{1 / visible.sum(1).max():.2f} in the last row.{later}",
         alt=f"Attention of layer {layer}, head {head}, {when}.",
+        table=lambda: token_table(pattern, queries, keys),
     )
-    panels.numbers("training_pattern", lambda: token_table(pattern, queries, keys))

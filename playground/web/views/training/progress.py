@@ -11,9 +11,9 @@ from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
 from playground.web.components.curves import draw_curves
 from playground.web.session.experiment_inputs import training_data
-from playground.web.session.experiments import Experiment
+from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared import experiment_buttons, panels
-from playground.web.shared.experiment_status import list_shortly, run_differences
+from playground.web.shared.experiment_status import difference_sentence, run_differences
 from playground.web.shared.page_end import fragment
 from playground.web.views.training import training_run
 from playground.web.views.training.training_run import PAGE, TrainingPlan, TrainingRun
@@ -23,7 +23,7 @@ MEASURED: tuple[Measured, ...] = ("loss", "accuracy")
 
 def progress(plan: TrainingPlan | None) -> None:
     """Draw the session's experiment; before there is one, the learning rates of the planned run."""
-    experiment = training_run.current_experiment()
+    experiment = session_experiments().get(PAGE)
     if experiment is None:
         if plan is not None:
             planned_rates(plan.recipe)
@@ -31,11 +31,8 @@ def progress(plan: TrainingPlan | None) -> None:
     config, recipe = experiment.inputs
     st.caption(f"**This run:** {training_run.describe_run(config, recipe, training_data(recipe))}.")
     if plan is not None and experiment.inputs != plan.inputs:
-        differences = list_shortly(run_differences(experiment.inputs, plan.inputs))
-        st.info(
-            f"The curves are of the run described above, with other settings than the page has now ({differences}). "
-            + ("It has to end before another can start." if experiment.active else "**Start** trains the present ones.")
-        )
+        differences = run_differences(experiment.inputs, plan.inputs)
+        st.info(difference_sentence(experiment, "the run described above", differences))
     experiment_buttons.follow(status_and_curves, PAGE)
     tables()
 
@@ -50,15 +47,12 @@ def planned_rates(recipe: Recipe) -> None:
         caption=f"The learning rate of every step, at most {max(rates):.3g}"
         + (f", reached at step {min(recipe.warmup, recipe.steps):,}." if recipe.schedule == "paper" else "."),
         alt="Learning rate by step.",
+        table=lambda: _by_step({"learning rate": rates}),
     )
-    panels.numbers("training_rate", lambda: _by_step({"learning rate": rates}))
 
 
-def status_and_curves() -> None:
+def status_and_curves(experiment: Experiment[TrainingRun]) -> None:
     """Draw the progress bar, the metrics and the curves so far."""
-    experiment = training_run.current_experiment()
-    if experiment is None:
-        return
     run = experiment.computation
     diverged = run is not None and run.outcome == "diverged"
     share = run.step / run.recipe.steps if run is not None and diverged else experiment.progress
@@ -130,7 +124,7 @@ def _curves(run: TrainingRun, history: History, show: Callable[..., None]) -> No
 @fragment
 def tables() -> None:
     """Draw the numbers of all four charts, as of the moment when their table is opened."""
-    experiment = training_run.current_experiment()
+    experiment = session_experiments().get(PAGE)
     if experiment is None:
         return
     history = experiment.computation.history.copy() if experiment.computation else History()

@@ -1,7 +1,5 @@
 """The Training page's settings and buttons: task, data, sizes, optimiser, regularisers."""
 
-from functools import partial
-
 import streamlit as st
 
 from playground.accounting.readable import duration
@@ -14,13 +12,12 @@ from playground.web.choices import shortcuts, widgets
 from playground.web.choices.experiment_params import STRENGTHS, TITLES
 from playground.web.choices.kinds import Size
 from playground.web.choices.params import OWN
-from playground.web.choices.setup import current_setup
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.session.experiment_inputs import training_data, without_idle
+from playground.web.session.experiments import session_experiments
 from playground.web.shared import experiment_buttons
-from playground.web.shared.markdown import escape_markdown
 from playground.web.views.training import training_run
-from playground.web.views.training.task_text import show_blanks
-from playground.web.views.training.training_run import PAGE, TrainingPlan, value
+from playground.web.views.training.training_run import PAGE, TrainingPlan
 
 OPTIMIZERS = (
     "adam: a step size for every weight, from its own gradients (Kingma & Ba 2015). adamw: weight decay apart from "
@@ -44,15 +41,13 @@ def pick_task() -> None:
 
 def plan_or_error() -> TrainingPlan | None:
     """The run that the settings describe; None, with an error on the page, where there can be none."""
-    try:
-        return training_run.make_plan(training_run.current_recipe())
-    except PlaygroundError as error:
-        st.error(escape_markdown(_suggest_slider_stop(error) if isinstance(error, ConfigError) else error))
-    return None
+    return experiment_buttons.plan_or_error(training_run.make_plan, _suggest_slider_stop)
 
 
-def _suggest_slider_stop(error: ConfigError) -> str:
+def _suggest_slider_stop(error: PlaygroundError) -> str:
     """An error's sentence; a value that would work but is no stop of the slider is replaced by the next lower stop."""
+    if not isinstance(error, ConfigError):
+        return str(error)
     param, most = OWN.get(f"{PAGE}_{error.field}"), error.works[0]
     if not isinstance(param, Size) or not isinstance(most, int) or most in param.options:
         return str(error)
@@ -64,7 +59,7 @@ def _show_question(recipe: Recipe) -> None:
     """The first validation sequence with its answer, and how far a simple rule gets."""
     data = training_data(recipe)
     answer = data.task.join(right_answer(data, data.validation.targets[0]))
-    st.code(f"reads  {show_blanks(data.example, data.task)}\nsays   {answer}", language=None, wrap_lines=True)
+    st.code(f"reads  {data.task.show_blanks(data.example)}\nsays   {answer}", language=None, wrap_lines=True)
     st.caption(
         f"{len(data.train):,} sequences like this one to learn from, {len(data.validation):,} others to measure on, "
         f"{len(data.labels)} classes to choose from. The simple rule to beat: {data.task.rule}. It is right in "
@@ -74,7 +69,7 @@ def _show_question(recipe: Recipe) -> None:
 
 def settings(plan: TrainingPlan | None) -> None:
     """Draw the widgets of everything else that a run depends on."""
-    task = TITLES[value("task")]
+    task = TITLES[current_value("training_task")]
     with st.expander("The data", expanded=True):
         if plan is not None:
             _show_question(plan.recipe)
@@ -99,8 +94,8 @@ def settings(plan: TrainingPlan | None) -> None:
 
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
-    experiment_buttons.buttons(PAGE, None if plan is None else partial(training_run.create_experiment, plan))
-    experiment = training_run.current_experiment()
+    experiment_buttons.buttons(PAGE, plan, training_run.create_experiment)
+    experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
         recipe = plan.recipe
         st.caption(
@@ -112,7 +107,7 @@ def start_row(plan: TrainingPlan | None) -> None:
 
 def _regularisers(task: str) -> None:
     """Draw the regularisers' widgets if their panel is open or one is set: other values need no widget to last."""
-    chosen = {name: value(name) for name in STRENGTHS}
+    chosen = {name: current_value(f"{PAGE}_{name}") for name in STRENGTHS}
     changed = {name for name, param in STRENGTHS.items() if chosen[name] != param.default}
     recipe = without_idle(Recipe(task=task, **chosen))
     n_set = sum(getattr(recipe, name) == chosen[name] for name in changed)
@@ -132,7 +127,9 @@ def _strength(regulariser: Regulariser, reason: str) -> None:
     label = f"{regulariser.title}: patience" if regulariser.field == "patience" else regulariser.title
     widgets.draw(f"training_{regulariser.field}", label, help_text=help_text, disabled=bool(reason))
     if regulariser.field == "distill":
-        widgets.size("training_temperature", "temperature of the teacher", disabled=value("distill") == 0)
+        widgets.size(
+            "training_temperature", "temperature of the teacher", disabled=current_value("training_distill") == 0
+        )
 
 
 def _from_sidebar() -> str:

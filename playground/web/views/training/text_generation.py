@@ -64,18 +64,21 @@ def text_generation() -> None:
     with panels.explain_errors():
         if pressed:
             st.session_state[WRITTEN] = (request, _generate(trained, data, ids, request, page))
-        answered, ids = st.session_state.get(WRITTEN, (None, []))
-        if answered == request:
+        written, ids = st.session_state.get(WRITTEN, (None, []))
+        if written is not None and written.network == request.network:
             page.code(data.text(ids), language=None, wrap_lines=True)
+            if written != request:
+                st.caption(
+                    f"It was written at temperature {written.temperature:g}, top-k {written.top_k}, seed "
+                    f"{written.seed}, after {quote_token(written.prompt)}. **Write** uses the present settings."
+                )
             _next_character(trained, data, ids, request)
 
 
 def _ask_for_request(trained: TrainedNetwork) -> GenerationRequest:
     prompt = widgets.text("training_prompt", "How it begins")
-    left, right = st.columns(2)
-    with left:
+    with st.container(horizontal=True):
         temperature = widgets.size("training_heat", "temperature: 0 takes the likeliest, 1 draws what it believes")
-    with right:
         top_k = widgets.whole("training_top_k", "top-k: draw from the k likeliest, 0 is from all", high=20)
     return GenerationRequest(trained.key, prompt, temperature, top_k, current_value("seed"))
 
@@ -132,5 +135,5 @@ def _next_character(trained: TrainedNetwork, data: Data, ids: list[int], request
         caption=f"The character after these would be drawn from {len(tokens)}, the likeliest on top. A low temperature "
         "and a small k leave little but the first; temperature 1 and k = 0 show what the network itself believes.",
         alt=f"Probabilities of the next character; the likeliest, {names[0]}, has {shares[0]:.0%}.",
+        table=lambda: pd.DataFrame({"character": names, "probability": shares}),
     )
-    panels.numbers("training_next", lambda: pd.DataFrame({"character": names, "probability": shares}))

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import torch
 
-from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.training.after.trained_network import from_trainer
@@ -30,10 +28,10 @@ from playground.web.session.experiment_inputs import (
     training_data,
     without_idle,
 )
-from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.session.experiments import Experiment
 from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.trained_slot import TrainedSlot
-from playground.web.shared.experiment_status import cancelled_clause, pending_sentence
+from playground.web.shared.experiment_status import cancelled_clause, continuing_sentence, pending_sentence
 
 PAGE = "training"
 
@@ -57,26 +55,17 @@ class TrainingPlan:
         return replace(self.config, dropout=0.0), self.recipe
 
 
-def value(name: str) -> Any:
-    """One of the page's settings."""
-    return current_value(f"{PAGE}_{name}")
-
-
-def current_recipe() -> Recipe:
-    """The recipe that the page's settings and the sidebar's seed describe; raises RecipeError if there is none."""
-    values = {name: value(name) for name in RECIPE}
-    return without_idle(Recipe(task=TITLES[value("task")], seed=current_value("seed"), **values))
-
-
-def make_plan(recipe: Recipe) -> TrainingPlan:
-    """Check the recipe, in the architecture that the page and the sidebar describe, against the server's limits.
+def make_plan() -> TrainingPlan:
+    """The run that the page's settings and the sidebar's architecture and seed describe.
 
     Raises:
         ConfigError, RecipeError: the settings do not go together.
         TooLargeError: the run would take more than this server gives.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    sizes = {name: value(name) for name in TRAINED_SIZES}
+    values, sizes = ({name: current_value(f"{PAGE}_{name}") for name in names} for names in (RECIPE, TRAINED_SIZES))
+    task, seed = TITLES[current_value("training_task")], current_value("seed")
+    recipe = without_idle(Recipe(task=task, seed=seed, **values))
     data = training_data(recipe)
     shape = {**current_setup().values, "norm": shortcuts.unlocked_norm(), **sizes}
     config = architecture(link.model_config(shape, vocab_size=1), recipe, data)
@@ -153,11 +142,6 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingRun]:
     )
 
 
-def current_experiment() -> Experiment[TrainingRun] | None:
-    """The session's training, whatever its status."""
-    return session_experiments().get(PAGE)
-
-
 def status_sentence(experiment: Experiment[TrainingRun]) -> str:
     """The status of a training in one or two sentences."""
     status, run, pending = experiment.job.status, experiment.computation, pending_sentence(experiment)
@@ -177,10 +161,7 @@ def status_sentence(experiment: Experiment[TrainingRun]) -> str:
     at = f"step {run.step:,} of {run.recipe.steps:,}"
     if run.teacher_step is not None:
         at = f"its teacher, twice as wide, learns first: step {run.teacher_step:,} of {run.recipe.steps:,}"
-    if status == "paused":
-        return f"Paused at {at}. Others may train meanwhile; Resume queues it again."
-    left = f", about {duration(experiment.job.seconds * (1 / run.progress - 1))} to go" if run.progress else ""
-    return f"Training: {at}{left}."
+    return continuing_sentence(experiment, at)
 
 
 def describe_run(config: ModelConfig, recipe: Recipe, data: Data) -> str:

@@ -1,0 +1,212 @@
+"""Jobs queue, pause, resume and are cancelled in order, whoever presses what when."""
+
+import gc
+import random
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator
+from functools import partial
+
+import pytest
+
+from playground.jobs import JobQueue
+from tests.jobs.work import Steps, assert_free, endless, submit
+from tests.waiting import job_threads, until
+
+
+def test_twenty_jobs_finish_in_order_one_at_a_time() -> None:
+    queue, events = JobQueue(1), list[tuple[int, int]]()
+
+    def numbered(number: int) -> Generator[None]:
+        for step in range(3):
+            time.sleep(0.001)
+            events.append((number, step))
+            yield
+
+    running = endless(queue)
+    jobs = [submit(queue, partial(numbered, number)) for number in range(20)]
+    assert [(job.status, job.position) for job in jobs] == [("waiting", position) for position in range(1, 21)]
+    running.cancel()
+    until(lambda: all(job.status == "finished" for job in jobs))
+    assert events == sorted(events)
+    assert len(events) == 60
+
+
+def test_a_bounded_number_runs_at_once_and_the_position_counts_those_who_wait() -> None:
+    queue = JobQueue(3)
+    jobs = [endless(queue) for _ in range(7)]
+    assert [job.status for job in jobs] == ["running"] * 3 + ["waiting"] * 4
+    assert [job.position for job in jobs] == [0, 0, 0, 1, 2, 3, 4]
+    jobs[4].cancel()
+    assert [job.position for job in jobs[3:]] == [1, 0, 2, 3]
+    jobs[3].pause()
+    assert [job.position for job in jobs[3:]] == [0, 0, 1, 2]
+    jobs[3].resume()
+    assert [job.position for job in jobs[3:]] == [3, 0, 1, 2]
+    jobs[6].abandon()  # its thread has not noticed yet
+    assert [job.position for job in jobs[3:]] == [2, 0, 1, 0]
+    jobs[0].cancel()
+    assert [job.status for job in jobs] == [
+        "cancelled", "running", "running", "waiting", "cancelled", "running", "cancelled",
+    ]  # fmt: skip
+    for job in jobs:
+        job.cancel()
+
+
+def test_a_pause_lets_another_run_resuming_queues_again_and_seconds_count_running_alone() -> None:
+    queue, works = JobQueue(1), [Steps(4), Steps(2)]
+    first, second = (submit(queue, work) for work in works)
+    works[0].allow(2)
+    until(lambda: works[0].n_done == 2)
+    threading.Timer(0.02, works[0].allow).start()
+    first.pause()
+    assert (first.status, second.status) == ("paused", "running")
+    assert works[0].n_done == 3
+    seconds = first.seconds
+    assert seconds > 0.01
+    time.sleep(0.02)
+    first.resume()
+    time.sleep(0.02)
+    assert (first.status, first.position, first.seconds) == ("waiting", 1, seconds)
+    works[1].allow(2)
+    until(lambda: (first.status, second.status) == ("running", "finished"))
+    works[0].allow()
+    until(lambda: first.status == "finished")
+    assert works[0].n_done == 4
+    in_the_end = first.seconds
+    time.sleep(0.02)
+    assert first.seconds == in_the_end > seconds
+
+
+def test_a_pause_that_is_taken_back_in_time_changes_nothing() -> None:
+    queue, work = JobQueue(1), Steps()
+    job, other = submit(queue, work), endless(queue)
+    job.pause(timeout=0)
+    job.resume()
+    work.allow(3)
+    until(lambda: work.n_done == 3)
+    assert (job.status, other.status) == ("running", "waiting")
+    for each in (other, job):
+        each.cancel(timeout=0)
+    work.allow()
+
+
+def test_presses_that_make_no_sense_have_no_effect() -> None:
+    work = Steps(3)
+    job = submit(JobQueue(1), work)
+    job.resume()
+    assert (job.status, len(job_threads())) == ("running", 1)
+    for _ in range(2):
+        before = time.monotonic()
+        job.pause(timeout=0.02)  # waits for the current step, but not for ever
+        assert 0.02 <= time.monotonic() - before < 2
+        assert job.status == "running"
+    work.allow()
+    until(lambda: job.status == "paused")
+    assert work.n_done == 1
+    job.pause()
+    job.resume()
+    job.resume()
+    work.allow(2)
+    until(lambda: job.status == "finished")
+    for press in (job.pause, job.resume, job.cancel, job.cancel):
+        press()
+        assert (job.status, job.position, job.error, work.n_done) == ("finished", 0, "", 3)
+
+
+class Owner:
+    """Somebody who wants a job, and whom the garbage collector alone can remove."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.parametrize("by_owner", [False, True])
+@pytest.mark.parametrize("paused", [False, True])
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_job_is_cancelled_from_any_state_by_hand_or_because_its_owner_is_gone(
+    begun: bool, paused: bool, by_owner: bool
+) -> None:
+    queue, work, owner = JobQueue(1), Steps(free=True), Owner()
+    reference = weakref.ref(work)
+    running = None if begun else endless(queue)
+    job = submit(queue, work, owner)
+    if paused:
+        job.pause()
+    assert job.status == ("paused" if paused else "running" if begun else "waiting")
+    before = time.monotonic()
+    del owner
+    if by_owner:
+        gc.collect()
+        until(lambda: job.ended, seconds=3)
+    else:
+        job.cancel()
+        assert time.monotonic() - before < 3
+    until(lambda: len(job_threads()) == (0 if running is None else 1))
+    for press in (job.cancel, job.pause, job.resume):
+        press()
+        assert (job.status, job.position, job.error, job.ended) == ("cancelled", 0, "", True)
+    assert work.closed_in == ("job" if begun else ""), "closed in its own thread"
+    del work
+    gc.collect()
+    assert reference() is None
+    if running is not None:
+        running.cancel()
+    assert_free(queue)
+
+
+def test_an_owner_may_be_collected_anywhere() -> None:
+    """The garbage collector runs at any line of any thread: while a lock is held, and while another waits for it."""
+    queue = JobQueue(1)
+    for collect_in_thread in (False, True):
+        owner = Owner()
+        job = queue.submit(Steps(free=True), owner=owner)
+        del owner
+        with queue.condition:
+            collector = threading.Thread(target=gc.collect)
+            if collect_in_thread:
+                collector.start()
+                collector.join(5)
+                assert not collector.is_alive()
+            else:
+                gc.collect()
+            assert job.status == "cancelled"
+    until(lambda: not job_threads())
+
+
+def test_a_job_in_a_slow_step_is_cancelled_but_has_not_ended() -> None:
+    queue, work = JobQueue(1), Steps()
+    job = submit(queue, work)
+    job.cancel(timeout=0.02)
+    assert (job.status, job.ended) == ("cancelled", False)
+    waiting = endless(queue)
+    assert waiting.status == "waiting"
+    work.allow()
+    until(lambda: waiting.status == "running")
+    assert (job.ended, work.n_done) == (True, 1)
+    waiting.cancel()
+
+
+def test_any_order_of_presses_ends_with_a_free_queue_and_no_thread() -> None:
+    dice, queue = random.Random(0), JobQueue(2)
+    jobs = [queue.submit(Steps(dice.randrange(1, 200), free=True)) for _ in range(12)]
+
+    def press_all() -> None:
+        for _ in range(100):
+            job = dice.choice(jobs)
+            buttons: list[Callable[[], None]] = [partial(job.pause, 0), job.resume, job.resume, partial(job.cancel, 0)]
+            dice.choice(buttons)()
+
+    pressing = [threading.Thread(target=press_all) for _ in range(4)]
+    for thread in pressing:
+        thread.start()
+    for thread in pressing:
+        thread.join()
+    for job in jobs:
+        job.cancel()
+    assert {job.status for job in jobs} <= {"finished", "cancelled"}
+    after = [endless(queue) for _ in range(3)]
+    assert [job.status for job in after] == ["running", "running", "waiting"]
+    for job in after:
+        job.cancel()

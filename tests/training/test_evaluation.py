@@ -1,0 +1,109 @@
+"""What is measured is plain cross-entropy under the recipe's masks; attention is saved as often as it is affordable."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from playground.training.evaluation import (
+    N_EVALUATIONS,
+    evaluate,
+    evaluate_unbatched,
+    evaluation_steps,
+    scores,
+    snapshot_steps,
+    take_snapshot,
+)
+from playground.training.tasks import make_data
+from playground.training.tasks.examples import IGNORE
+from playground.training.trainer import Trainer
+from tests.training.tiny import CONFIG, CPU, SMALL, cached_train, train
+
+
+def test_evaluations_are_plain_cross_entropy_over_the_whole_set_in_one_piece_or_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trainer = train(replace(SMALL, label_smoothing=0.3, dropout_residual=0.5, steps=5))
+    validation = trainer.data.validation
+    logits = scores(trainer.network, validation, trainer.recipe)
+    loss = F.cross_entropy(logits.transpose(1, 2), validation.targets, ignore_index=IGNORE)
+    asked = validation.targets != IGNORE
+    right = (logits.argmax(-1) == validation.targets)[asked].float().mean()
+    monkeypatch.setattr("playground.training.evaluation._TOKENS", 15)
+    in_pieces = evaluate(trainer.network, validation, trainer.recipe, CPU)
+    for measure in (trainer.history.evaluations[-1].validation, in_pieces):
+        assert measure.loss == pytest.approx(loss.item(), rel=1e-5)
+        assert measure.accuracy == pytest.approx(right.item(), abs=1e-6)
+
+
+@pytest.mark.parametrize("task", ["sort", "characters", "masked", "seq2seq-copy"])
+@pytest.mark.parametrize("changes", [{}, {"mask_padding": False}, {"causal": False}])
+def test_in_use_is_one_sequence_at_a_time_behind_both_masks(task: Any, changes: dict[str, Any]) -> None:
+    trainer = cached_train(replace(SMALL, task=task, length=8, n_symbols=6, steps=3, **changes))
+    network, validation, masked = trainer.network, trainer.data.validation, replace(SMALL, task=task)
+    losses, right = [], []
+    for row in range(len(validation)):
+        one = validation[torch.tensor([row])]
+        logits, targets = scores(network, one, masked)[0], one.targets[0]
+        losses.append(F.cross_entropy(logits, targets, reduction="none", ignore_index=IGNORE)[targets != IGNORE])
+        right.append((logits.argmax(-1) == targets)[targets != IGNORE])
+    in_use = evaluate_unbatched(network, validation, trainer.recipe, CPU)
+    assert in_use.loss == pytest.approx(float(torch.cat(losses).mean()), rel=1e-4)
+    assert in_use.accuracy == pytest.approx(float(torch.cat(right).float().mean()), abs=1e-6)
+    batched = evaluate(network, validation, trainer.recipe, CPU)
+    mask_is_missing = (
+        ("causal" in changes) if task == "characters" else ("mask_padding" in changes and task != "masked")
+    )
+    assert (in_use.loss != pytest.approx(batched.loss, rel=1e-4)) == mask_is_missing
+
+
+def test_evaluations_are_spread_over_the_run() -> None:
+    steps = sorted(evaluation_steps(1_000))
+    assert (steps[0], steps[-1], len(steps)) == (0, 1_000, N_EVALUATIONS + 1)
+    assert evaluation_steps(3) == {0, 1, 2, 3}
+    history = cached_train(replace(SMALL, steps=4)).history
+    assert [each.step for each in history.evaluations] == [each.step for each in history.snapshots] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
+def test_snapshots_hold_what_the_network_attends_to(task: str) -> None:
+    trainer = cached_train(replace(SMALL, task=task, steps=4))
+    n = int(trainer.data.validation.mask[0].sum())
+    first, last = trainer.history.snapshots[0].patterns, trainer.history.snapshots[-1].patterns
+    shapes = {"self": (1, 2, n, n)} if task == "reverse" else {
+        "encoder self": (1, 2, n, n), "decoder self": (1, 2, n + 1, n + 1), "cross": (1, 2, n + 1, n),
+    }  # fmt: skip
+    assert {name: pattern.shape for name, pattern in last.items()} == shapes
+    for name, pattern in last.items():
+        assert pattern.sum(-1) == pytest.approx(1, abs=1e-5)
+        assert not (first[name] == pattern).all()
+        assert not pattern.flags.writeable
+
+
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
+@pytest.mark.parametrize("affordable", [0, 1, 2, 3, 7, N_EVALUATIONS, N_EVALUATIONS + 1, 50])
+def test_large_attention_is_saved_less_often(task: str, affordable: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer(CONFIG, replace(SMALL, task=task))
+    whole = take_snapshot(trainer.network, trainer.data, trainer.recipe, 0, CPU)
+    numbers = sum(pattern.size for pattern in whole.patterns.values())
+    monkeypatch.setattr("playground.training.evaluation.MAX_SNAPSHOT_NUMBERS", affordable * numbers + numbers // 2)
+    for n_steps in (7, 30, 1_000):
+        steps = sorted(snapshot_steps(trainer.config, n_steps, trainer.data))
+        evaluated = sorted(evaluation_steps(n_steps))
+        assert len(steps) == (min(affordable, len(evaluated)) if affordable > 1 else 0)
+        assert set(steps) <= set(evaluated)
+        if steps:
+            assert (steps[0], steps[-1]) == (0, n_steps)
+            apart = {evaluated.index(b) - evaluated.index(a) for a, b in pairwise(steps)}
+            assert max(apart) - min(apart) <= 1
+
+
+def test_a_run_saves_the_snapshots_that_it_can_afford(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = int(make_data(SMALL).validation.mask[0].sum())
+    monkeypatch.setattr("playground.training.evaluation.MAX_SNAPSHOT_NUMBERS", 4 * 2 * n * n)
+    history = train().history
+    assert [snapshot.step for snapshot in history.snapshots] == [0, 10, 20, 30]
+    assert len(history.evaluations) == N_EVALUATIONS + 1
