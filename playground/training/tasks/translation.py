@@ -70,7 +70,7 @@ WORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
         )
     ),
 }
-"""By kind: an English word, its French with a masculine noun, and with a feminine one; a noun itself has one of them."""
+"""By kind: an English word, its French with a masculine noun, and with a feminine one; a noun has one of the two."""
 
 KINDS = tuple(WORDS)
 ENGLISH = tuple(english for words in WORDS.values() for english, _, _ in words)
@@ -105,7 +105,10 @@ class Translate(DecoderCopy):
 
     name, title = "seq2seq-translate", "Translate, with a decoder"
     question = "Read an English sentence with the encoder, and say it in French with the decoder, word by word."
-    rule = "always answer with the word that is the commonest answer in the training set, or with [EOS] if that is"
+    rule = (
+        "always answer with the token that is the commonest answer in the training set, a word or the [EOS] that ends "
+        "every answer"
+    )
     defaults: ClassVar = {"length": 10, "steps": 800}
     ablation_sizes: ClassVar = {"length": 8}
     counts_symbols = False
