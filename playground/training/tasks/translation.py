@@ -119,25 +119,28 @@ class Translate(DecoderCopy):
         return (*ENGLISH, *FRENCH)
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The French words, (N, T) → (N, T).
-
-        An article, an adjective or a colour agrees with the next noun; a colour right before a noun changes places
-        with it.
-        """
-        word = (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
-        kind = torch.from_numpy(_KIND)[word]
-        is_noun, is_colour = kind == KINDS.index("noun"), kind == KINDS.index("colour")
+        """The French words, (N, T) → (N, T): an article, an adjective or a colour agrees with the next noun."""
+        word = self._word_numbers(ids)
+        is_noun = _is_kind(word, "noun")
         gender = torch.zeros_like(word)
         following = torch.zeros_like(word[:, 0])
         for t in reversed(range(word.shape[1])):
             following = torch.where(is_noun[:, t], _IS_FEMININE[word[:, t]], following)
             gender[:, t] = following
         french = self.first_id + _TRANSLATIONS[word, gender]
-        swapped = (is_colour[:, :-1] & is_noun[:, 1:]).long()
+        return french.gather(1, self.source_places(ids))
+
+    def source_places(self, ids: Tensor) -> Tensor:
+        """For each French word the position of its English one, (N, T): a colour and its noun change places."""
+        word = self._word_numbers(ids)
+        swapped = (_is_kind(word[:, :-1], "colour") & _is_kind(word[:, 1:], "noun")).long()
         places = torch.arange(word.shape[1]).repeat(len(word), 1)
         places[:, :-1] += swapped
         places[:, 1:] -= swapped
-        return french.gather(1, places)
+        return places
+
+    def _word_numbers(self, ids: Tensor) -> Tensor:
+        return (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many sentences there are."""
@@ -154,6 +157,10 @@ class Translate(DecoderCopy):
         first, n_words_of = np.searchsorted(_KIND, range(len(KINDS))), np.bincount(_KIND)
         words = first[kinds] + (coins[1] * n_words_of[kinds]).astype(np.int64)
         return cut_off(self.first_id + words, lengths)
+
+
+def _is_kind(word: Tensor, kind: str) -> Tensor:
+    return torch.from_numpy(_KIND)[word] == KINDS.index(kind)
 
 
 def _draw_kinds(n_words: int, coins: list[float]) -> list[int]:

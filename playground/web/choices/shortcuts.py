@@ -3,6 +3,8 @@
 They run before any widget is drawn: only then do widgets take new values.
 """
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from playground.presets import PRESETS
@@ -14,6 +16,9 @@ from playground.web.session import trained_slot
 
 _UNLOCKED = "_own_shape"
 """Session key of the values that the visitor had set before the chosen weights locked them, by parameter."""
+
+_HIDDEN = "_hidden"
+"""Session key of the values of widgets that a choice on their page has hidden, by parameter."""
 
 _LOCKED_BY_TRAINED = ("causal", "seed")
 """What a trained network decides beside its shape and its tokens."""
@@ -37,6 +42,21 @@ def save_or_restore_unlocked() -> None:
 def discard_unlocked() -> None:
     """Forget the visitor's own shape."""
     st.session_state.pop(_UNLOCKED, None)
+
+
+def discard_hidden() -> None:
+    """Forget the values of hidden widgets."""
+    st.session_state.pop(_HIDDEN, None)
+
+
+def swap_hidden(keys: Iterable[str]) -> None:
+    """Save the values of these widgets, of which a choice hides some, and restore those that it shows again."""
+    saved = st.session_state.setdefault(_HIDDEN, {})
+    for key in keys:
+        if key in st.session_state:
+            saved[key] = st.session_state[key]
+        elif key in saved:
+            st.session_state[key] = saved[key]
 
 
 def unlocked_norm() -> str:

@@ -14,7 +14,7 @@ def head_picker(
 ) -> None:
     """Show `figures.attention.head_grid` as `panels.chart` does; a click sets the page's layer and head sliders.
 
-    The first word of `key`, as in `attention_grid`, also starts the sliders' keys. `shape` counts layers and heads;
+    What `key` begins with, `attention` in `attention_grid`, also starts the sliders' keys. `shape` counts layers and heads;
     the `selected` layer and head have a frame.
     """
     panels.chart(
@@ -36,5 +36,5 @@ def _pick(key: str, n_heads: int) -> None:
     if index is None:
         return
     st.session_state[last] = index
-    page = key.split("_")[0]
+    page = key.rpartition("_")[0]
     st.session_state[f"{page}_layer"], st.session_state[f"{page}_head"] = divmod(index, n_heads)
