@@ -7,7 +7,7 @@ from playground.errors import WeightsError
 from playground.training.after.trained_network import TrainedNetwork, load
 
 PATH = Path(__file__).with_name("translator.safetensors")
-SHA256 = "ce95746d8c880399d19f16d43e6aae0fbd02e8668affc84d020472ab02b792ba"
+SHA256 = "61f130b591c5032461b985318e83ba11261ee95c43b476e911169963cf5045c0"
 MADE_BY = "python -m playground.training.after.make_translator"
 """The command that trains it and writes the file."""
 

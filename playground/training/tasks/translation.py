@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from playground.training.tasks.made_up import cut_off, shortest_length
+from playground.training.tasks.made_up import cut_off
 from playground.training.tasks.symbol_tasks import DecoderCopy
 from playground.training.tasks.task import DataRecipe
 
@@ -84,6 +84,8 @@ PHRASES = (
 )
 """A sentence is a phrase, or several of them: a verb joins the first two, prepositions the others."""
 
+_SHORTEST = len(PHRASES[0])
+
 _KIND = np.repeat(np.arange(len(KINDS)), [len(words) for words in WORDS.values()])
 """The kind of each English word."""
 
@@ -144,12 +146,12 @@ class Translate(DecoderCopy):
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many sentences there are."""
-        return sum(_count_sentences(n, "verb") for n in range(shortest_length(length), length + 1))
+        return sum(_count_sentences(n, "verb") for n in range(_SHORTEST, length + 1))
 
     def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Random sentences: lengths are uniform, and so are the phrases that fit, and the words of a kind."""
+        """Random sentences: lengths from two words are uniform, so are the phrases that fit, and a kind's words."""
         length = recipe.length
-        lengths = torch.randint(shortest_length(length), length + 1, (n, 1), generator=random).numpy()
+        lengths = torch.randint(_SHORTEST, length + 1, (n, 1), generator=random).numpy()
         coins = torch.rand(2, n, length, generator=random, dtype=torch.float64).numpy()
         kinds = np.zeros((n, length), np.int64)
         for row, n_words, own in zip(kinds, lengths[:, 0].tolist(), coins[0].tolist(), strict=True):
@@ -179,7 +181,7 @@ def _draw_kinds(n_words: int, coins: list[float]) -> list[int]:
 @lru_cache(maxsize=256)
 def _fitting_phrases(room: int) -> tuple[tuple[int, ...], ...]:
     """The phrases, as numbers of kinds, that fill so many words, or leave enough for a joint and another phrase."""
-    fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > len(PHRASES[0]))
+    fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST)
     return tuple(tuple(map(KINDS.index, phrase)) for phrase in fitting)
 
 
@@ -191,6 +193,6 @@ def _count_sentences(n_words: int, joint: str) -> int:
         n_phrases = int(np.prod([len(WORDS[kind]) for kind in phrase]))
         left = n_words - len(phrase)
         n += n_phrases * (left == 0)
-        if left > len(PHRASES[0]):
+        if left > _SHORTEST:
             n += n_phrases * len(WORDS[joint]) * _count_sentences(left - 1, "preposition")
     return n

@@ -49,14 +49,16 @@ def discard_hidden() -> None:
     st.session_state.pop(_HIDDEN, None)
 
 
-def swap_hidden(keys: Iterable[str]) -> None:
-    """Save the values of these widgets, of which a choice hides some, and restore those that it shows again."""
+def swap_hidden(hidden: Iterable[str], shown: Iterable[str]) -> None:
+    """Save the values of widgets that a choice hides, take them out of the link, and restore those that it shows."""
     saved = st.session_state.setdefault(_HIDDEN, {})
-    for key in keys:
+    for key in hidden:
         if key in st.session_state:
             saved[key] = st.session_state[key]
-        elif key in saved:
-            st.session_state[key] = saved[key]
+            st.session_state[key] = params.PARAMS[key].default
+    for key in shown:
+        if key in saved:
+            st.session_state[key] = saved.pop(key)
 
 
 def unlocked_norm() -> str:

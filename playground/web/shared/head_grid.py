@@ -14,8 +14,8 @@ def head_picker(
 ) -> None:
     """Show `figures.attention.head_grid` as `panels.chart` does; a click sets the page's layer and head sliders.
 
-    What `key` begins with, `attention` in `attention_grid`, also starts the sliders' keys. `shape` counts layers and heads;
-    the `selected` layer and head have a frame.
+    What `key` begins with, `attention` in `attention_grid`, also starts the sliders' keys. `shape` counts layers and
+    heads; the `selected` layer and head have a frame.
     """
     panels.chart(
         key,

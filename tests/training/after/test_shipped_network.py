@@ -1,5 +1,6 @@
 """The translator that comes with the app is the file that was trained, translates all it is asked, and aligns words."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from playground.training.evaluation import evaluate, scores
 from playground.training.tasks import make_data
 from playground.training.tasks.translation import KINDS, WORDS
 from playground.web.choices.params import OWN
+from playground.web.views.encoder_decoder.example_pair import GENDER_HEAD
 
 KIND = dict(
     zip((word for words in WORDS.values() for word, *_ in words), [k for k in KINDS for _ in WORDS[k]], strict=True)
@@ -32,17 +34,30 @@ def test_it_is_the_recipes_network_and_makes_no_mistake() -> None:
     assert PATH.stat().st_size < 300_000
 
 
-def test_the_head_that_the_page_opens_with_looks_at_the_word_that_is_translated() -> None:
+def looked_at(layer: int, head: int) -> Iterator[tuple[list[str], list[int]]]:
+    """The words of each validation sentence, and at which of them each step of the decoder looks most."""
     trained, data = load_translator(), make_data(RECIPE)
-    examples, trace = data.validation, Trace(keep=lambda name: name.endswith("cross_attn.pattern"))
+    trace = Trace(keep=lambda name: name.endswith("cross_attn.pattern"))
     with torch.inference_mode():
-        scores(trained.network, examples, RECIPE, trace)
-    layer, head = OWN["encdec_example_layer"].default, OWN["encdec_example_head"].default
+        scores(trained.network, data.validation, RECIPE, trace)
     largest = trace[f"decoder.layers.{layer}.cross_attn.pattern"][:, head].argmax(-1).tolist()  # of (N, Tt, Ts)
+    for ids, places in zip(data.validation.ids.tolist(), largest, strict=True):
+        words = data.text([i for i in ids if i]).split()
+        yield words, places[: len(words)]
+
+
+def test_the_head_that_the_page_opens_with_looks_at_the_word_that_is_translated() -> None:
+    pairs = list(looked_at(OWN["encdec_example_layer"].default, OWN["encdec_example_head"].default))  # type: ignore[arg-type]
+    hits = [seen == place for words, places in pairs for seen, place in zip(places, sources(words), strict=True)]
+    assert sum(hits) / len(hits) > 0.99
+
+
+def test_another_head_looks_at_the_noun_where_an_article_is_written() -> None:
     hits = [
-        largest[row][place] == source
-        for row, ids in enumerate(examples.ids.tolist())
-        for place, source in enumerate(sources(data.text([i for i in ids if i]).split()))
+        places[i] == next(j for j in range(i, len(words)) if KIND[words[j]] == "noun")
+        for words, places in looked_at(*GENDER_HEAD)
+        for i, word in enumerate(words)
+        if KIND[word] == "article"
     ]
     assert sum(hits) / len(hits) > 0.99
 

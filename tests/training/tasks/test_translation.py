@@ -84,7 +84,7 @@ def test_data_are_sentences_of_the_grammar_and_their_french(length: int) -> None
     data = make_data(Recipe(task=TASK.name, length=length, n_train=60, n_validation=20))
     for ids, targets in zip(data.train.ids.tolist(), data.train.targets.tolist(), strict=True):
         words = [i for i in ids if i]
-        assert max(2, length // 2) <= len(words) <= length
+        assert 2 <= len(words) <= length
         assert SENTENCE.fullmatch(data.text(words))
         assert [i for i in targets if i != IGNORE] == [*plain_answers(words), EOS_ID]
 

@@ -24,14 +24,20 @@ from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 
 TRANSLATE = Translate()
 
+GENDER_HEAD = 1, 1
+"""The layer and the head whose cross-attention looks at the noun where the decoder writes an article."""
+
 
 def choose_example() -> PairKey:
     """The visitor's English sentence and its translation; ends the page where there is no sentence."""
     with panels.explain_errors():
         trained = find_translator()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    with left:
         typed = widgets.text("encdec_example", "English sentence for the encoder")
-        st.button("Another sentence", key="encdec_another", icon=":material/casino:", on_click=_draw_sentence)
+    with right:
+        icon = ":material/casino:"
+        st.button("Another one", key="encdec_another", icon=icon, on_click=_draw_sentence, width="stretch")
     words = re.findall(r"[^\s.,;:!?\"]+", typed.lower())
     if not words:
         st.info("Type an English sentence: the encoder needs at least one word.")
@@ -54,16 +60,16 @@ def label_steps(pair: PairKey) -> list[str]:
     return [f"{read} → {write}" for read, write in zip(run.target.tokens, written, strict=True)]
 
 
-def count_aligned(pair: PairKey, pattern: Array) -> tuple[int, int] | None:
-    """In how many steps a cross-attention looks most at the word that is translated there, and how many steps there are.
+def count_aligned(pair: PairKey, pattern: Array) -> int | None:
+    """In how many steps a cross-attention (Tt, Ts) looks most at the word that is translated there.
 
-    The step that writes [EOS] translates none. None where the translation is not the grammar's.
+    The last step writes [EOS] and does not count. None where the translation is not the grammar's.
     """
     words = pair.source.sentences[0].split()
     if list(load_run(pair).target.tokens[1:]) != _translate(words):
         return None
     places = TRANSLATE.source_places(_as_ids(words))[0].numpy()
-    return int((pattern[:-1].argmax(-1) == places).sum()), len(words)
+    return int((pattern[:-1].argmax(-1) == places).sum())
 
 
 def _draw_sentence() -> None:
@@ -128,6 +134,7 @@ def _explain_training(trained: TrainedNetwork) -> None:
     st.caption(
         f"This encoder–decoder is small and trained. It learnt from {recipe.n_train:,} made-up sentences in "
         f"{results.kept_step:,} steps. Of {recipe.n_validation:,} other sentences it gets "
-        f"{100 * results.validation_accuracy:.4g} % of the words right. `{MADE_BY}` trains it again, and the Training "
-        f"page has its task: *{trained.task.title}*. The sidebar changes nothing here."
+        f"{100 * results.validation_accuracy:.4g} % of the words right. Two things had to be learnt: a French colour "
+        f"follows its noun, and articles take the noun's gender. `{MADE_BY}` trains it again; the Training page has "
+        f"its task, *{trained.task.title}*. The sidebar changes nothing here."
     )

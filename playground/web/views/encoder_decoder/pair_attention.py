@@ -12,7 +12,7 @@ from playground.web.choices import widgets
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
-from playground.web.views.encoder_decoder.example_pair import count_aligned, label_steps
+from playground.web.views.encoder_decoder.example_pair import GENDER_HEAD, count_aligned, label_steps
 from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 
 MASKS = {
@@ -86,7 +86,8 @@ def show_attention(pair: PairKey) -> None:
         panels.chart(
             "encdec_pattern",
             figures.head_heatmap(pattern, rows, visible, keys=keys.tokens, stretch=True, axes=axes),
-            caption=f"**{attention}, layer {layer}, head {head}.** {_describe_pattern(pair, attention, pattern)}",
+            caption=f"**{attention}, layer {layer}, head {head}.** "
+            + _describe_pattern(pair, attention, layer, head, pattern),
             alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
             table=lambda: token_table(pattern, rows, keys.tokens),
         )
@@ -104,17 +105,22 @@ def show_attention(pair: PairKey) -> None:
         panels.numbers(pair.parameter("grid"), lambda: largest, "Every head's largest weight")
 
 
-def _describe_pattern(pair: PairKey, attention: str, pattern: Array) -> str:
+def _describe_pattern(pair: PairKey, attention: str, layer: int, head: int, pattern: Array) -> str:
     """How to read one head's weights, and what they are."""
     run = load_run(pair)
-    aligned = count_aligned(pair, pattern) if pair.is_example and attention == "cross" else None
-    if aligned is not None:
-        n_aligned, n_words = aligned
+    n_aligned = count_aligned(pair, pattern) if pair.is_example and attention == "cross" else None
+    if n_aligned is not None:
+        gender_layer, gender_head = GENDER_HEAD
         return (
             "Each row is a step of the decoder: the word that it reads → the word that it writes. The row's weights "
-            f"add up to 1. In {n_aligned} of {n_words} steps the largest weight lies on the word that is translated "
-            "there. A French colour follows its noun, so that the bright line bends. Other heads look elsewhere: to "
-            "write *le* or *la*, the decoder has to know the noun."
+            f"add up to 1. In {n_aligned} of {run.target.n_real - 1} steps the largest weight lies on the word that is "
+            "translated there. "
+            + (
+                "This head finds the gender: in a step that writes an article, it looks at the noun."
+                if (layer, head) == GENDER_HEAD
+                else f"Layer {gender_layer}, head {gender_head} does something else: in a step that writes an article, "
+                "it looks at the noun, whose gender decides between *le* and *la*."
+            )
         )
     queries, _ = run.sides(attention)
     last = queries.n_real - 1

@@ -56,7 +56,10 @@ def show_run_line(pair: PairKey) -> None:
 
 def _swap_hidden() -> None:
     """Each of the two sources keeps what its own widgets stood at while the other one is shown."""
-    shortcuts.swap_hidden(key for key in page_parameters("encoder-decoder") if key != "encdec_source")
+    keys = {key for key in page_parameters("encoder-decoder") if key != "encdec_source"}
+    example = {key for key in keys if key.startswith("encdec_example")}
+    shown = example if st.session_state["encdec_source"] == "trained example" else keys - example
+    shortcuts.swap_hidden(hidden=keys - shown, shown=shown)
 
 
 def _count_tokens(side: Side, name: str) -> str:
