@@ -283,6 +283,8 @@ def test_where_the_target_is_unknown_the_decoder_says_its_own() -> None:
     words = " ".join(one.labels[i] for i in said if i > one.labels.index("[EOS]"))
     assert f"at every step: `{words or '[EOS]'}`." in sentences(app)
     assert str(app.text_area(key="encdec_target").value).startswith("Het dier")
+    app = opened(one, "encoder_decoder", encdec_source="trained example")
+    assert "decoder that you trained is one switch away" in captions(app)
 
 
 def test_what_begins_with_the_beginning_needs_no_second_one() -> None:
@@ -292,7 +294,8 @@ def test_what_begins_with_the_beginning_needs_no_second_one() -> None:
 
 @pytest.mark.parametrize("task", ["reverse", "characters"])
 def test_an_encoder_alone_has_no_decoder(task: str) -> None:
-    app = opened(trained(task), "encoder_decoder")
+    assert "trained example" in captions(opened(trained(task), "encoder_decoder"))
+    app = opened(trained(task), "encoder_decoder", encdec_source="your text")
     assert ":orange-badge[untrained: random weights]" in captions(app)
     assert "trained here:" not in captions(app)
 

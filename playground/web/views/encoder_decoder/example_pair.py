@@ -32,12 +32,14 @@ def choose_example() -> PairKey:
     """The visitor's English sentence and its translation; ends the page where there is no sentence."""
     with panels.explain_errors():
         trained = find_translator()
-    left, right = st.columns([4, 1], vertical_alignment="bottom")
-    with left:
+    field, another, known = st.columns([4, 1, 1], vertical_alignment="bottom")
+    with field:
         typed = widgets.text("encdec_example", "English sentence for the encoder")
-    with right:
+    with another:
         icon = ":material/casino:"
-        st.button("Another one", key="encdec_another", icon=icon, on_click=_draw_sentence, width="stretch")
+        st.button("Another", key="encdec_another", icon=icon, on_click=_draw_sentence, width="stretch")
+    with known:
+        _list_words()
     words = re.findall(r"[^\s.,;:!?\"]+", typed.lower())
     if not words:
         st.info("Type an English sentence: the encoder needs at least one word.")
@@ -92,6 +94,17 @@ def _as_ids(words: list[str]) -> torch.Tensor:
     return torch.tensor([[TRANSLATE.first_id + ENGLISH.index(word) for word in words]])
 
 
+def _list_words() -> None:
+    """Every word that the translator has learnt to read, and how they make a sentence."""
+    with st.popover(f"Its {len(ENGLISH)} words", icon=":material/dictionary:", width="stretch"):
+        lines = (f"**{kind}**: {' · '.join(word for word, _, _ in forms)}" for kind, forms in WORDS.items())
+        st.markdown("  \n".join(lines))
+        st.caption(
+            "A phrase is *article (adjective) (colour) noun*. A sentence is a phrase, or two with a verb between them; "
+            "a preposition adds one more."
+        )
+
+
 def _show_translation(run: PairRun, words: list[str]) -> None:
     """What the decoder writes, how sure it is, and what would be right."""
     written = run.target.tokens[1:]
@@ -107,7 +120,7 @@ def _show_translation(run: PairRun, words: list[str]) -> None:
 
 
 def _explain_words(trained: TrainedNetwork, words: list[str]) -> None:
-    """What the translator has not learnt of this sentence, and the list of what it has."""
+    """What the translator has not learnt of this sentence."""
     unknown = [word for word in dict.fromkeys(words) if word not in ENGLISH]
     if unknown:
         st.info(
@@ -119,13 +132,6 @@ def _explain_words(trained: TrainedNetwork, words: list[str]) -> None:
             f"This sentence has {len(words)} words. The translator learnt from sentences of at most "
             f"{trained.recipe.length}: it may lose its place.",
             icon=":material/help:",
-        )
-    with st.expander(f"The {len(ENGLISH)} words that it knows", icon=":material/dictionary:"):
-        lines = (f"**{kind}**: {' · '.join(word for word, _, _ in forms)}" for kind, forms in WORDS.items())
-        st.markdown("  \n".join(lines))
-        st.caption(
-            "A sentence is *article (adjective) (colour) noun*, a verb, the same again, and perhaps a preposition with "
-            "one more."
         )
 
 
