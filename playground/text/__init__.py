@@ -2,15 +2,20 @@
 
 from playground.text.batch import Batch
 from playground.text.builders import bpe, characters, word_level_tokenizer, wordpiece, words
+from playground.text.own_tokens import IdTokenizer, VocabularyTokenizer
 from playground.text.sentences import Sentences, split_sentences
 from playground.text.tokenizer import Tokenizer
+from playground.text.vocabulary_file import read_vocabulary
 
 __all__ = [
     "Batch",
+    "IdTokenizer",
     "Sentences",
     "Tokenizer",
+    "VocabularyTokenizer",
     "bpe",
     "characters",
+    "read_vocabulary",
     "split_sentences",
     "word_level_tokenizer",
     "wordpiece",

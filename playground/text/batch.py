@@ -1,7 +1,9 @@
 """A batch of tokenised sentences. B sentences, T tokens in the longest of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 
@@ -32,3 +34,34 @@ class Batch:
 
     truncated: list[int]
     """How many tokens of each sentence were cut off because it was too long."""
+
+
+@dataclass(frozen=True)
+class EncodedSentence:
+    """One sentence as a tokenizer has it: lists as in `Batch`, one item a token, and how many tokens were cut off."""
+
+    ids: list[int]
+    tokens: list[str]
+    offsets: list[tuple[int, int]]
+    special: list[bool]
+    unknown: list[bool]
+    truncated: int
+
+
+def build_batch(sentences: list[str], encoded: Sequence[EncodedSentence], pad_id: int) -> Batch:
+    """The batch of encoded sentences, the shorter ones padded."""
+    lengths = torch.tensor([len(one.ids) for one in encoded], dtype=torch.int64)
+    width = max(lengths.tolist(), default=0)
+    ids = torch.full((len(sentences), width), pad_id)  # (B, T)
+    for row, one in zip(ids, encoded, strict=True):
+        row[: len(one.ids)] = torch.tensor(one.ids)
+    return Batch(
+        ids=ids,
+        mask=torch.arange(width) < lengths[:, None],  # (B, T)
+        tokens=[one.tokens for one in encoded],
+        offsets=[one.offsets for one in encoded],
+        special=[one.special for one in encoded],
+        unknown=[one.unknown for one in encoded],
+        sentences=sentences,
+        truncated=[one.truncated for one in encoded],
+    )

@@ -11,7 +11,7 @@ from playground.errors import InputError
 from playground.text.corpus import english_texts
 from playground.text.pieces import visible_bytes
 from playground.text.sentences import replace_surrogates
-from playground.text.tokenizer import PAD, UNKNOWN, Tokenizer
+from playground.text.tokenizer import PAD, UNKNOWN, LibraryTokenizer, Tokenizer, backend_errors
 
 MIN_BPE_VOCABULARY = 300
 """[PAD], the 256 bytes, and some merges to look at."""
@@ -26,13 +26,9 @@ def wordpiece(path: str | PathLike[str]) -> Tokenizer:
     Raises:
         InputError: the file is missing, or is not a tokenizer's.
     """
-    try:
+    with backend_errors(f"no tokenizer can be read from {path}"):
         backend = tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:
-        if type(error) is not Exception:  # which is all that tokenizers raises for a text or a file
-            raise
-        raise InputError(f"no tokenizer can be read from {path}: {error}") from error
-    return Tokenizer("wordpiece", backend)
+    return LibraryTokenizer("wordpiece", backend)
 
 
 def words(sentences: Sequence[str]) -> Tokenizer:
@@ -66,7 +62,7 @@ def _tokenizer_of_words(name: str, vocabulary: Iterable[str], splitter: pre_toke
     ids = {token: index for index, token in enumerate(vocabulary)}
     backend = tokenizers.Tokenizer(models.WordLevel(ids, UNKNOWN))
     backend.pre_tokenizer = splitter
-    return Tokenizer(name, backend)
+    return LibraryTokenizer(name, backend)
 
 
 @lru_cache(maxsize=8)
@@ -90,4 +86,4 @@ def bpe(vocab_size: int) -> Tokenizer:
     )
     backend.train_from_iterator(english_texts(), trainer)
     backend.encode_special_tokens = True  # someone who types "[PAD]" means those five characters
-    return Tokenizer("bpe", backend, visible_bytes)
+    return LibraryTokenizer("bpe", backend, visible_bytes)

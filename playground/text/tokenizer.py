@@ -1,24 +1,74 @@
 """One face for every tokenizer: sentences in, a padded `Batch` out."""
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import tokenizers
-import torch
 
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
-from playground.text.batch import Batch
+from playground.text.batch import Batch, EncodedSentence, build_batch
 from playground.text.pieces import visible
 from playground.text.sentences import replace_surrogates
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"
 
 
-class Tokenizer:
+@contextmanager
+def backend_errors(problem: str) -> Iterator[None]:
+    """Context in which what tokenizers raises for a text or a file, a bare `Exception`, becomes an InputError."""
+    try:
+        yield
+    except Exception as error:
+        if type(error) is not Exception:
+            raise
+        raise InputError(f"{problem}: {error}") from error
+
+
+class Tokenizer(ABC):
     """A tokenizer that many threads may share: encoding changes nothing in it.
 
+    Attributes:
+        name: `wordpiece`, `word`, `char`, `bpe`, `trained`, `vocabulary` or `ids`.
+        vocab_size: one more than its highest id.
+        pad_id: what stands in a batch where there is no token.
+    """
+
+    name: str
+    vocab_size: int
+    pad_id: int
+
+    def encode_batch(self, sentences: Sequence[str], max_tokens: int = MAX_TOKENS) -> Batch:
+        """Tokenise sentences; one longer than `max_tokens` loses its end but not its closing special token.
+
+        Lone surrogates are read as U+FFFD.
+
+        Raises:
+            InputError: `max_tokens` leaves no room beside the special tokens, or a word is outside a
+                vocabulary that has no [UNK].
+        """
+        texts = [replace_surrogates(sentence) for sentence in sentences]
+        return build_batch(texts, [self._encode(text, max_tokens) for text in texts], self.pad_id)
+
+    @abstractmethod
+    def id_to_token(self, token_id: int) -> str:
+        """Return the readable piece with this id; raises IndexError outside the vocabulary."""
+
+    @abstractmethod
+    def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
+        """Encode one sentence."""
+
+    def _check_id(self, token_id: int) -> None:
+        if not 0 <= token_id < self.vocab_size:
+            raise IndexError(f"token id {token_id} is outside the vocabulary, 0 to {self.vocab_size - 1}")
+
+
+class LibraryTokenizer(Tokenizer):
+    """A tokenizer of the library `tokenizers`.
+
     Args:
-        name: `wordpiece`, `word`, `char`, `bpe` or `trained`.
+        name: as the attribute.
         backend: what does the work; its own padding and truncation are switched off.
         show: makes a piece of the vocabulary readable.
     """
@@ -33,52 +83,26 @@ class Tokenizer:
         self._backend = backend
         self._show = show
 
-    def encode_batch(self, sentences: Sequence[str], max_tokens: int = MAX_TOKENS) -> Batch:
-        """Tokenise sentences; one longer than `max_tokens` loses its end but not its closing special token.
-
-        Lone surrogates are read as U+FFFD.
-
-        Raises:
-            InputError: `max_tokens` leaves no room beside the special tokens, or a word is outside a
-                vocabulary that has no [UNK].
-        """
-        texts = [replace_surrogates(sentence) for sentence in sentences]
-        encoded = [self._encode(text, max_tokens) for text in texts]
-        encodings = [encoding for encoding, _ in encoded]
-        lengths = torch.tensor([len(encoding.ids) for encoding in encodings], dtype=torch.int64)
-        width = max(lengths.tolist(), default=0)
-        ids = torch.full((len(texts), width), self.pad_id)  # (B, T)
-        for row, encoding in zip(ids, encodings, strict=True):
-            row[: len(encoding.ids)] = torch.tensor(encoding.ids)
-        return Batch(
-            ids=ids,
-            mask=torch.arange(width) < lengths[:, None],  # (B, T)
-            tokens=[[self._show(token) for token in encoding.tokens] for encoding in encodings],
-            offsets=[list(encoding.offsets) for encoding in encodings],
-            special=[[flag == 1 for flag in encoding.special_tokens_mask] for encoding in encodings],
-            unknown=[[token_id == self._unknown_id for token_id in encoding.ids] for encoding in encodings],
-            sentences=texts,
-            truncated=[cut for _, cut in encoded],
-        )
-
     def id_to_token(self, token_id: int) -> str:
         """Return the readable piece with this id; raises IndexError outside the vocabulary."""
-        token = self._backend.id_to_token(token_id) if token_id >= 0 else None
-        if token is None:
-            raise IndexError(f"token id {token_id} is outside the vocabulary, 0 to {self.vocab_size - 1}")
-        return self._show(token)
+        self._check_id(token_id)
+        return self._show(str(self._backend.id_to_token(token_id)))
 
-    def _encode(self, text: str, max_tokens: int) -> tuple[tokenizers.Encoding, int]:
+    def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
         """Encode one sentence; the special tokens join after the cut, so that it can't take them away."""
         room = max_tokens - self._backend.num_special_tokens_to_add(is_pair=False)
         if room < 1:
             raise InputError(f"max_tokens={max_tokens} leaves no room for the sentence's own tokens")
-        try:
+        with backend_errors(f"the {self.name} tokenizer can't encode {text[:40]!r}"):
             encoding = self._backend.encode(text, add_special_tokens=False)
-        except Exception as error:
-            if type(error) is not Exception:  # which is all that tokenizers raises for a text or a file
-                raise
-            raise InputError(f"the {self.name} tokenizer can't encode {text[:40]!r}: {error}") from error
         cut = max(0, len(encoding.ids) - room)
         encoding.truncate(room)
-        return self._backend.post_process(encoding), cut
+        encoding = self._backend.post_process(encoding)
+        return EncodedSentence(
+            ids=encoding.ids,
+            tokens=[self._show(token) for token in encoding.tokens],
+            offsets=list(encoding.offsets),
+            special=[flag == 1 for flag in encoding.special_tokens_mask],
+            unknown=[token_id == self._unknown_id for token_id in encoding.ids],
+            truncated=cut,
+        )

@@ -12,3 +12,9 @@ def quote_text(text: str, longest: int = 60) -> str:
     """A stranger's text in quotation marks, cut to `longest` characters, without what markdown would act on."""
     plain = "".join(character for character in text[:longest] if character.isalnum() or character in " .-+_/")
     return f"“{plain}{'…' if len(text) > longest else ''}”"
+
+
+def quote_word(word: str, longest: int = 60) -> str:
+    """A stranger's word in quotation marks, cut to `longest` characters; a page has to escape what markdown acts on."""
+    seen = "".join(character for character in word[:longest] if character.isprintable())
+    return f"“{seen}{'…' if len(word) > longest else ''}”"

@@ -12,12 +12,14 @@ from playground.weights.files import (
 )
 from playground.weights.load import load_weights
 from playground.weights.names import encoder_half
-from playground.weights.recognise import RecognisedWeights, recognise
+from playground.weights.recognise import RecognisedWeights, recognise, recognise_tensors
+from playground.weights.saving import SAVING_CELLS
 from playground.weights.schemes import SCHEMES, Scheme
 
 __all__ = [
     "HOW_TO_SAVE",
     "MAX_BYTES",
+    "SAVING_CELLS",
     "SCHEMES",
     "RecognisedWeights",
     "Scheme",
@@ -30,4 +32,5 @@ __all__ = [
     "read_metadata",
     "read_tensors",
     "recognise",
+    "recognise_tensors",
 ]

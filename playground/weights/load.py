@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Mapping
-from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -10,16 +9,16 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.errors import WeightsError
 from playground.model import Encoder, EncoderDecoder
+from playground.weights.names import encoder_prefix, names_of_file, respelled
+from playground.weights.saved_positions import kind_of_positions
 from playground.weights.schemes import SCHEMES, Names, Scheme
-
-T = TypeVar("T")
 
 
 def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor], scheme: str) -> None:
     """Copy tensors named in a scheme of `SCHEMES` into a model, as float32; nothing changes if anything is wrong.
 
-    "tutorial-e" is for an `EncoderDecoder`, the others for an `Encoder`. A model on the meta device (built with
-    `seed=None`) gets the copies as its parameters.
+    "tutorial-e" is for an `EncoderDecoder`, the others for an `Encoder`. A file of an encoder alone leaves the model's
+    embeddings as they are. A model on the meta device (built with `seed=None`) gets the copies as its parameters.
 
     Raises:
         WeightsError: names the first tensor that is missing, of another shape or type, or one too many; or the scheme
@@ -28,10 +27,15 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
     if scheme not in SCHEMES:
         raise WeightsError(f"Unknown naming scheme {scheme!r}; the known ones are {', '.join(SCHEMES)}.")
     given = respelled(tensors, SCHEMES[scheme])
-    _drop_position_table(given, SCHEMES[scheme], model.config.d_model)
+    known = names_of_file(given, SCHEMES[scheme])
+    known = known | _take_position_table(given, known, SCHEMES[scheme], model.config)
     shapes = _stacked_shapes(model)
-    names = _names_in(shapes, scheme, model.config.n_layers)
+    names = _names_in(shapes, known, scheme, model.config.n_layers)
     _check(given, names, shapes)
+    untouched = next((ours for ours in shapes if ours not in names), None)
+    is_meta = next(model.parameters()).is_meta
+    if untouched is not None and is_meta:
+        raise WeightsError(f"No tensor is {untouched}, and the model was built without weights (seed=None).")
     state: dict[str, Tensor] = {}
     for ours, theirs in names.items():
         tensor = torch.cat([given[name].detach().float() for name in theirs])
@@ -39,40 +43,47 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
             state |= _as_stored(ours, tensor, SCHEMES[scheme], model.config)
         else:
             state[ours] = tensor
-    model.load_state_dict(state, strict=False, assign=next(model.parameters()).is_meta)
+    model.load_state_dict(state, strict=False, assign=is_meta)
 
 
-def respelled(named: Mapping[str, T], scheme: Scheme) -> dict[str, T]:
-    """Tensors, or what there is to say of them, under the scheme's own spelling, without those that it ignores."""
-    given = {}
-    for name, tensor in named.items():
-        for pattern, spelling in scheme.spellings:
-            name = re.sub(pattern, spelling, name)
-        if scheme.ignored is None or not re.match(scheme.ignored, name):
-            given[name] = tensor
-    return given
+def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme, config: ModelConfig) -> Names:
+    """Our names for the file's position table, where the model has learned positions; else it leaves `given`.
+
+    Raises:
+        WeightsError: the table is another model's, or was trained and the model computes its positions.
+    """
+    name = scheme.position_table
+    if name is None or name not in given:
+        return {}
+    table = given.pop(name)
+    if table.shape[-1:] != (config.d_model,):
+        raise WeightsError(f"{name} has shape {tuple(table.shape)}; the model needs (…, {config.d_model}).")
+    table = table.reshape(-1, config.d_model)  # (1, L, d_model), and (L, 1, d_model) where sentences come second
+    if config.positions == "learned":
+        given[name] = table
+        halves = ("encoder.", "decoder.") if encoder_prefix(known) else ("",)
+        return {f"{half}embed.positions.weight": (name,) for half in halves}
+    if kind_of_positions(table) == "learned":
+        raise WeightsError(f"{name} is no table of sines and cosines; a model with positions='learned' takes it.")
+    return {}
 
 
-def _drop_position_table(given: dict[str, Tensor], scheme: Scheme, d_model: int) -> None:
-    """Take the computed position table out of `given`; WeightsError if it is another model's."""
-    if scheme.position_table in given:
-        shape = tuple(given.pop(scheme.position_table).shape)
-        if shape[-1:] != (d_model,):
-            raise WeightsError(f"{scheme.position_table} has shape {shape}; the model needs (…, {d_model}).")
+def _names_in(parameters: Collection[str], known: Names, scheme: str, n_layers: int) -> Names:
+    """Our name → theirs, for every parameter of the model that the file is to fill.
 
-
-def _names_in(parameters: Collection[str], scheme: str, n_layers: int) -> Names:
-    """Our name → theirs, for every parameter of the model that the scheme is to fill."""
-    known = {
+    A file of an encoder alone has no name for any embedding: those of the model keep their values.
+    """
+    each = {
         ours.format(i=i): tuple(name.format(i=i) for name in theirs)
         for i in range(n_layers)
-        for ours, theirs in SCHEMES[scheme].names.items()
+        for ours, theirs in known.items()
     }
-    wanted = [ours for ours in parameters if not ours.startswith(SCHEMES[scheme].untouched)]
-    unknown = next((ours for ours in wanted if ours not in known), None)
+    has_embeddings = any(ours.startswith(f"{encoder_prefix(known)}embed.") for ours in known)
+    wanted = [ours for ours in parameters if has_embeddings or not ours.startswith("embed.")]
+    unknown = next((ours for ours in wanted if ours not in each), None)
     if unknown is not None:
         raise WeightsError(f"The scheme {scheme!r} has no name for the model's {unknown}.")
-    return {ours: known[ours] for ours in wanted}
+    return {ours: each[ours] for ours in wanted}
 
 
 def _stacked_shapes(model: Encoder | EncoderDecoder) -> dict[str, tuple[int, ...]]:

@@ -1,29 +1,37 @@
 """Whose names these are, and what they are called here."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
 from playground.errors import WeightsError
-from playground.weights.load import respelled
-from playground.weights.schemes import SCHEMES
+from playground.weights.schemes import SCHEMES, Names, Scheme
 
 T = TypeVar("T")
 
 Shape = tuple[int, ...]
 
-_OURS = {
-    name: {theirs: ours for ours, names in scheme.names.items() for theirs in names} for name, scheme in SCHEMES.items()
-}
-"""Their name → ours, `{i}` standing for the layer, for each scheme."""
+
+def respelled(named: Mapping[str, T], scheme: Scheme) -> dict[str, T]:
+    """Tensors, or what there is to say of them, under the scheme's own spelling, without those that it ignores.
+
+    Raises:
+        WeightsError: two names are spellings of one.
+    """
+    given: dict[str, T] = {}
+    for name, one in named.items():
+        spelling = _respell(name, scheme)
+        if spelling in given:
+            raise WeightsError(f"{spelling} is there twice, in two spellings.")
+        if scheme.ignored is None or not re.match(scheme.ignored, spelling):
+            given[spelling] = one
+    return given
 
 
-def _template(name: str) -> tuple[str, int | None]:
-    """A foreign name with `{i}` for its layer, and the layer."""
-    match = re.search(r"layers?\.([0-9]{1,9})\.", name)
-    if match is None:
-        return name, None
-    return f"{name[: match.start(1)]}{{i}}{name[match.end(1) :]}", int(match[1])
+def names_of_file(given: Iterable[str], scheme: Scheme) -> Names:
+    """Our name → theirs in the object that a file is of, from its names in the scheme's spelling."""
+    templates = {_template(name)[0] for name in given}
+    return max((scheme.names, scheme.other_names), key=lambda names: _n_known(templates, names))
 
 
 def scheme_of(header: Mapping[str, Shape]) -> str:
@@ -33,11 +41,12 @@ def scheme_of(header: Mapping[str, Shape]) -> str:
         WeightsError: none knows any.
     """
 
-    def n_known(scheme: str) -> int:
-        return sum(_template(name)[0] in _OURS[scheme] for name in respelled(header, SCHEMES[scheme]))
+    def n_known(scheme: Scheme) -> int:
+        templates = [_template(_respell(name, scheme))[0] for name in header]
+        return max(_n_known(templates, scheme.names), _n_known(templates, scheme.other_names))
 
-    best = max(SCHEMES, key=n_known)
-    if n_known(best) == 0:
+    best = max(SCHEMES, key=lambda name: n_known(SCHEMES[name]))
+    if n_known(SCHEMES[best]) == 0:
         first = f", such as {next(iter(header))}," if header else ""
         raise WeightsError(
             f"These names{first} are of no model that is known here: the tutorials' encoders, "
@@ -56,21 +65,41 @@ def encoder_half(named: Mapping[str, T]) -> dict[str, T]:
     return {name.removeprefix("encoder."): one for name, one in named.items() if name.startswith("encoder.")}
 
 
-def encoder_shapes(header: Mapping[str, Shape], scheme: str) -> tuple[dict[str, Shape], int]:
+def encoder_shapes(given: Mapping[str, Shape], names: Names) -> tuple[dict[str, Shape], int]:
     """Shapes by our name with `{i}`, of the first layer that has each, and how many layers there are."""
     shapes: dict[str, Shape] = {}
     layers = set()
-    half = "encoder." if scheme == "tutorial-e" else ""
-    for name, shape in respelled(header, SCHEMES[scheme]).items():
+    ours_of = {theirs: ours for ours, tensors in names.items() for theirs in tensors}
+    half = encoder_prefix(names)
+    for name, shape in given.items():
         template, layer = _template(name)
-        ours = _OURS[scheme].get(template)
+        ours = ours_of.get(template)
         if ours is not None and ours.startswith(half):
-            shapes.setdefault(ours.removeprefix(half), shape)
+            ours, layer = _template(ours.removeprefix(half).format(i=layer))
+            shapes.setdefault(ours, shape)
             layers.add(layer)
     return shapes, len(layers - {None})
 
 
-def their_name(ours: str, scheme: str) -> str:
-    """The scheme's name for an encoder's tensor, in the first layer where there are layers."""
-    names = SCHEMES[scheme].names
-    return names[f"encoder.{ours}" if scheme == "tutorial-e" else ours][0].format(i=0)
+def encoder_prefix(names: Iterable[str]) -> str:
+    """How our names of an encoder's tensors begin: an encoder–decoder has two halves."""
+    return "encoder." if any(ours.startswith("encoder.") for ours in names) else ""
+
+
+def _respell(name: str, scheme: Scheme) -> str:
+    for pattern, spelling in scheme.spellings:
+        name = re.sub(pattern, spelling, name)
+    return name
+
+
+def _template(name: str) -> tuple[str, int | None]:
+    """A name with `{i}` for its layer, and the layer."""
+    match = re.search(r"layers?\.([0-9]{1,9})\.", name)
+    if match is None:
+        return name, None
+    return f"{name[: match.start(1)]}{{i}}{name[match.end(1) :]}", int(match[1])
+
+
+def _n_known(templates: Collection[str], names: Names) -> int:
+    known = {name for theirs in names.values() for name in theirs}
+    return sum(template in known for template in templates)

@@ -2,15 +2,18 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from torch import Tensor
 
 from playground.accounting import count_parameters
 from playground.config import ModelConfig, nearest_divisors
 from playground.errors import ConfigError, WeightsError
 from playground.presets import PRESETS
-from playground.weights.names import Shape, encoder_shapes, scheme_of, their_name
-from playground.weights.schemes import SCHEMES
+from playground.weights.names import Shape, encoder_prefix, encoder_shapes, names_of_file, respelled, scheme_of
+from playground.weights.saved_positions import kind_of_positions
+from playground.weights.schemes import SCHEMES, Names
 
 MAX_COMPUTED_POSITIONS = 5_000
 """Rows of a table of sines and cosines, which is computed anew: as many as the usual code makes."""
@@ -51,26 +54,28 @@ def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
         WeightsError: no scheme has these names, or the shapes describe no encoder.
     """
     scheme = scheme_of(header)
-    shapes, n_layers = encoder_shapes(header, scheme)
-    d_ff, d_model = _widths(shapes, scheme)
+    given = respelled(header, SCHEMES[scheme])
+    names = names_of_file(given, SCHEMES[scheme])
+    shapes, n_layers = encoder_shapes(given, names)
+    d_ff, d_model = _widths(shapes, names)
     settings: dict[str, Any] = {
-        "vocab_size": _rows(shapes, "embed.tokens.weight", scheme, d_model),
+        "vocab_size": _rows(shapes, "embed.tokens.weight", names, d_model),
         "d_model": d_model,
         "n_layers": n_layers,
         "d_ff": d_ff,
         "norm": _norm(shapes, scheme, d_model),
         "final_norm": "final_norm.gain" in shapes,
         "embedding_norm": "embed.norm.gain" in shapes,
-        "n_segments": _rows(shapes, "embed.segments.weight", scheme, d_model),
+        "n_segments": _rows(shapes, "embed.segments.weight", names, d_model),
         "fused_qkv": SCHEMES[scheme].head_by_head,
     }
     computed = SCHEMES[scheme].position_table
     if "embed.positions.weight" in shapes:
-        settings |= {"positions": "learned", "max_len": _rows(shapes, "embed.positions.weight", scheme, d_model)}
-    elif computed is not None and computed in header:
-        settings["max_len"] = _computed_rows(computed, header[computed], d_model)
+        settings |= {"positions": "learned", "max_len": _rows(shapes, "embed.positions.weight", names, d_model)}
+    elif computed is not None and computed in given:
+        settings["max_len"] = _computed_rows(computed, given[computed], d_model)
     usual = {field: getattr(_USUAL[scheme], field) for field in _OPEN if field not in settings}
-    tgt_vocab_size = _target_words(header, scheme, d_model)
+    tgt_vocab_size = _target_words(given, names, d_model)
     try:
         ModelConfig(**usual | settings | {"n_heads": 1})
         if d_model % usual["n_heads"]:
@@ -84,9 +89,32 @@ def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
     return recognised
 
 
-def _widths(shapes: Mapping[str, Shape], scheme: str) -> Shape:
+def recognise_tensors(tensors: Mapping[str, Tensor]) -> RecognisedWeights:
+    """As `recognise`, and a position table's numbers tell whether they were computed or trained; raises as `recognise`.
+
+    Only a trained table settles how positions are told: a computed one may be left out, to see what it does.
+    """
+    recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
+    name = SCHEMES[recognised.scheme].position_table
+    if name is None or name not in tensors:
+        return recognised
+    kind = kind_of_positions(tensors[name].float().reshape(-1, recognised.settings["d_model"]))
+    if kind != "learned":
+        return replace(recognised, open_settings={**recognised.open_settings, "positions": kind})
+    usual = {key: value for key, value in recognised.open_settings.items() if key != "positions"}
+    return replace(recognised, settings={**recognised.settings, "positions": kind}, open_settings=usual)
+
+
+def _their_name(ours: str, names: Names) -> str:
+    """A file's name for an encoder's tensor, in the first layer where there are layers."""
+    prefix = encoder_prefix(names)
+    theirs = names.get(f"{prefix}{ours}") or names[f"{prefix}{ours.format(i=0)}"]
+    return theirs[0].format(i=0)
+
+
+def _widths(shapes: Mapping[str, Shape], names: Names) -> Shape:
     """d_ff and d_model."""
-    name = their_name("layers.{i}.ffn.up.weight", scheme)
+    name = _their_name("layers.{i}.ffn.up.weight", names)
     shape = shapes.get("layers.{i}.ffn.up.weight")
     if shape is None:
         raise WeightsError(f"{name} is missing; its shape tells d_ff and d_model.")
@@ -95,11 +123,11 @@ def _widths(shapes: Mapping[str, Shape], scheme: str) -> Shape:
     return shape
 
 
-def _rows(shapes: Mapping[str, Shape], ours: str, scheme: str, d_model: int) -> int:
+def _rows(shapes: Mapping[str, Shape], ours: str, names: Names, d_model: int) -> int:
     """The rows of a table of vectors, 0 where there is none."""
     shape = shapes.get(ours, (0, d_model))
     if len(shape) != 2 or shape[1] != d_model:
-        raise WeightsError(f"{their_name(ours, scheme)} has shape {shape}; the model needs (…, {d_model}).")
+        raise WeightsError(f"{_their_name(ours, names)} has shape {shape}; the model needs (…, {d_model}).")
     return shape[0]
 
 
@@ -124,13 +152,12 @@ def _norm(shapes: Mapping[str, Shape], scheme: str, d_model: int) -> str:
     return "scalar" if gain == (1,) and d_model > 1 else "layer"
 
 
-def _target_words(header: Mapping[str, Shape], scheme: str, d_model: int) -> int:
-    """The words that tutorial E's decoder chooses from."""
-    if scheme != "tutorial-e":
+def _target_words(given: Mapping[str, Shape], names: Names, d_model: int) -> int:
+    """The words that tutorial E's decoder chooses from; 0 without a decoder."""
+    (name,) = names.get("decoder.embed.tokens.weight", ("",))
+    if not name:
         return 0
-    shape = header.get("decoder_embedding.weight", ())
+    shape = given.get(name, ())
     if len(shape) != 2 or shape[0] < 1 or shape[1] != d_model:
-        raise WeightsError(
-            f"decoder_embedding.weight is missing or not (…, {d_model}); its shape tells the target's vocabulary."
-        )
+        raise WeightsError(f"{name} is missing or not (…, {d_model}); its shape tells the target's vocabulary.")
     return shape[0]

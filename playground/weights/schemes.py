@@ -1,6 +1,6 @@
 """Who names a model's parameters how: a table, our name → theirs, for each naming scheme."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Names = dict[str, tuple[str, ...]]
 
@@ -13,6 +13,9 @@ class Scheme:
     """Our name → theirs. Queries, keys and values are our `attn.qkv`, one below the other; three foreign names hold one
     each."""
 
+    other_names: Names = field(default_factory=dict)
+    """The names in another object that the same code builds, such as the encoder alone: a file has one or the other."""
+
     head_by_head: bool = False
     """The foreign queries, keys and values lie (head, [q k v], d_head) in their one tensor, as in our fused models."""
 
@@ -23,10 +26,8 @@ class Scheme:
     """Pattern of the foreign tensors that are no part of a model."""
 
     position_table: str | None = None
-    """A foreign tensor (…, d_model) of sines and cosines, which we compute: it may be missing, and is not copied."""
-
-    untouched: tuple[str, ...] = ()
-    """Prefixes of our parameters that the scheme does not know: they keep their values."""
+    """A foreign table (…, d_model), buffer or parameter; it may be missing. Sines and cosines are computed, not copied;
+    a table that was trained is our learned positions."""
 
 
 def _linear(ours: str, *theirs: str) -> Names:
@@ -57,6 +58,15 @@ def _block(
     return names
 
 
+def _inside(part: str, names: Names) -> Names:
+    """The names in a part's own state dict, where `part` begins the whole's names; the rest is left out."""
+    return {
+        ours: tuple(name.removeprefix(part) for name in theirs)
+        for ours, theirs in names.items()
+        if all(name.startswith(part) for name in theirs)
+    }
+
+
 def _own(*qkv: str) -> Names:
     """Our names for an `Encoder`'s parameters, with queries, keys and values in one tensor or in three."""
     names: Names = {
@@ -78,94 +88,111 @@ def _torch_layer(ours: str, theirs: str, attentions: dict[str, str]) -> Names:
     return names
 
 
+def _e_layer(ours: str, theirs: str, attentions: dict[str, str]) -> Names:
+    """Tutorial E's own encoder or decoder layer: our name → theirs."""
+    names = _linear(f"{ours}.ffn.up", f"{theirs}.feed_forward.linear_1")
+    names |= _linear(f"{ours}.ffn.down", f"{theirs}.feed_forward.linear_2")
+    for attention, name in attentions.items():
+        names |= _linear(f"{ours}.{attention}.qkv", *(f"{theirs}.{name}.W_{letter}" for letter in "qkv"))
+        names |= _linear(f"{ours}.{attention}.o", f"{theirs}.{name}.W_o")
+    for n in range(1, len(attentions) + 2):
+        names |= _norm(f"{ours}.norm{n}", f"{theirs}.norm{n}")
+    return names
+
+
+_BERT = {
+    "embed.tokens.weight": ("embeddings.word_embeddings.weight",),
+    "embed.positions.weight": ("embeddings.position_embeddings.weight",),
+    "embed.segments.weight": ("embeddings.token_type_embeddings.weight",),
+    **_norm("embed.norm", "embeddings.LayerNorm"),
+    **_block(
+        "encoder.layer.{i}",
+        qkv=("attention.self.query", "attention.self.key", "attention.self.value"),
+        o="attention.output.dense",
+        up="intermediate.dense",
+        down="output.dense",
+        norms=("attention.output.LayerNorm", "output.LayerNorm"),
+    ),
+}
+
+_A = {
+    "embed.tokens.weight": ("embedding.embedding.weight",),
+    **_block(
+        "encoder.layers.{i}",
+        qkv=("self_attention_block.w_q", "self_attention_block.w_k", "self_attention_block.w_v"),
+        o="self_attention_block.w_o",
+        up="feed_forward_block.linear_1",
+        down="feed_forward_block.linear_2",
+        norms=("residual_connections.0.norm", "residual_connections.1.norm"),
+        gain="alpha",
+    ),
+    **_norm("final_norm", "encoder.norm", gain="alpha"),
+}
+
+_B = _block(
+    "layers.{i}",
+    qkv=("attention.query", "attention.key", "attention.value"),
+    o="attention.fc_out",
+    up="feed_forward.0",
+    down="feed_forward.2",
+)
+
+_C = _block(
+    "encoder.layers.{i}",
+    qkv=("attention.qkv_layer",),
+    o="attention.linear_layer",
+    up="ffn.linear1",
+    down="ffn.linear2",
+    gain="gamma",
+    bias="beta",
+)
+
+_D = {
+    "embed.tokens.weight": ("embedding.weight",),
+    **_block(
+        "encoder.layers.{i}",
+        qkv=("attention.W_Q", "attention.W_K", "attention.W_V"),
+        o="attention.W_O",
+        up="feed_forward.linear1",
+        down="feed_forward.linear2",
+    ),
+    **_norm("final_norm", "encoder.norm"),
+}
+
+_E = {
+    "encoder.embed.tokens.weight": ("encoder_embedding.embedding.weight",),
+    "decoder.embed.tokens.weight": ("decoder_embedding.embedding.weight",),
+    **_e_layer("encoder.layers.{i}", "encoder_layers.{i}", {"attn": "self_attn"}),
+    **_e_layer("decoder.layers.{i}", "decoder_layers.{i}", {"self_attn": "self_attn", "cross_attn": "cross_attn"}),
+    **_linear("fc", "fc"),
+}
+
+_E_OF_TORCH = {
+    "encoder.embed.tokens.weight": ("encoder_embedding.weight",),
+    "decoder.embed.tokens.weight": ("decoder_embedding.weight",),
+    **_torch_layer("encoder.layers.{i}", "encoder_layers.{i}", {"attn": "self_attn"}),
+    **_torch_layer(
+        "decoder.layers.{i}", "decoder_layers.{i}", {"self_attn": "self_attn", "cross_attn": "multihead_attn"}
+    ),
+    **_linear("fc", "fc"),
+}
+"""Tutorial E wired with torch.nn's layers, since its own code does not run as printed."""
+
 SCHEMES = {
     # torch.nn.TransformerEncoder's state dict
-    "torch": Scheme(
-        _torch_layer("layers.{i}", "layers.{i}", {"attn": "self_attn"}) | _norm("final_norm", "norm"),
-        untouched=("embed.",),
-    ),
+    "torch": Scheme(_torch_layer("layers.{i}", "layers.{i}", {"attn": "self_attn"}) | _norm("final_norm", "norm")),
     # Hugging Face's BertModel; "bert.", gamma and beta are how checkpoints with heads, and older ones, spell it
     "bert": Scheme(
-        {
-            "embed.tokens.weight": ("embeddings.word_embeddings.weight",),
-            "embed.positions.weight": ("embeddings.position_embeddings.weight",),
-            "embed.segments.weight": ("embeddings.token_type_embeddings.weight",),
-            **_norm("embed.norm", "embeddings.LayerNorm"),
-            **_block(
-                "encoder.layer.{i}",
-                qkv=("attention.self.query", "attention.self.key", "attention.self.value"),
-                o="attention.output.dense",
-                up="intermediate.dense",
-                down="output.dense",
-                norms=("attention.output.LayerNorm", "output.LayerNorm"),
-            ),
-        },
+        _BERT,
         spellings=((r"^bert\.", ""), (r"\.gamma$", ".weight"), (r"\.beta$", ".bias")),
         ignored=r"pooler\.|cls\.|embeddings\.position_ids$",
     ),
-    "tutorial-a": Scheme(
-        {
-            "embed.tokens.weight": ("embedding.embedding.weight",),
-            **_block(
-                "encoder.layers.{i}",
-                qkv=("self_attention_block.w_q", "self_attention_block.w_k", "self_attention_block.w_v"),
-                o="self_attention_block.w_o",
-                up="feed_forward_block.linear_1",
-                down="feed_forward_block.linear_2",
-                norms=("residual_connections.0.norm", "residual_connections.1.norm"),
-                gain="alpha",
-            ),
-            **_norm("final_norm", "encoder.norm", gain="alpha"),
-        }
-    ),
-    "tutorial-b": Scheme(
-        _block(
-            "layers.{i}",
-            qkv=("attention.query", "attention.key", "attention.value"),
-            o="attention.fc_out",
-            up="feed_forward.0",
-            down="feed_forward.2",
-        )
-    ),
-    "tutorial-c": Scheme(
-        _block(
-            "encoder.layers.{i}",
-            qkv=("attention.qkv_layer",),
-            o="attention.linear_layer",
-            up="ffn.linear1",
-            down="ffn.linear2",
-            gain="gamma",
-            bias="beta",
-        ),
-        head_by_head=True,
-    ),
-    "tutorial-d": Scheme(
-        {
-            "embed.tokens.weight": ("embedding.weight",),
-            **_block(
-                "encoder.layers.{i}",
-                qkv=("attention.W_Q", "attention.W_K", "attention.W_V"),
-                o="attention.W_O",
-                up="feed_forward.linear1",
-                down="feed_forward.linear2",
-            ),
-            **_norm("final_norm", "encoder.norm"),
-        },
-        position_table="pos_encoding.pe",
-    ),
-    "tutorial-e": Scheme(
-        {
-            "encoder.embed.tokens.weight": ("encoder_embedding.weight",),
-            "decoder.embed.tokens.weight": ("decoder_embedding.weight",),
-            **_torch_layer("encoder.layers.{i}", "encoder_layers.{i}", {"attn": "self_attn"}),
-            **_torch_layer(
-                "decoder.layers.{i}",
-                "decoder_layers.{i}",
-                {"self_attn": "self_attn", "cross_attn": "multihead_attn"},
-            ),
-            **_linear("fc", "fc"),
-        }
-    ),
+    # the tutorials' whole models, or their encoder alone; of B the blocks, or one block
+    "tutorial-a": Scheme(_A, _inside("encoder.", _A), position_table="pos_encoding.positional_encoding"),
+    "tutorial-b": Scheme(_B, {ours.format(i=0): theirs for ours, theirs in _inside("layers.{i}.", _B).items()}),
+    "tutorial-c": Scheme(_C, _inside("encoder.", _C), head_by_head=True),
+    "tutorial-d": Scheme(_D, _inside("encoder.", _D), position_table="pos_encoding.pe"),
+    "tutorial-e": Scheme(_E, _E_OF_TORCH, position_table="positional_encoding.positional_encoding"),
     # an Encoder's own state dict, with separate projections or the fused one
     "playground": Scheme(_own("attn.q", "attn.k", "attn.v")),
     "playground-fused": Scheme(_own("attn.qkv"), head_by_head=True),

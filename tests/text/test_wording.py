@@ -2,7 +2,7 @@
 
 import pytest
 
-from playground.text.wording import join_words, quote_text
+from playground.text.wording import join_words, quote_text, quote_word
 
 
 @pytest.mark.parametrize(
@@ -16,3 +16,11 @@ def test_a_quoted_text_is_short_and_plain() -> None:
     assert quote_text("my model.safetensors") == "“my model.safetensors”"
     assert quote_text("`*<![](x)" + "y" * 100) == "“x" + "y" * 51 + "…”"
     assert quote_text("[click](http://x) <b> `$x$`", longest=9) == "“clickh…”"
+
+
+@pytest.mark.parametrize(
+    ("word", "quoted"),
+    [("!", "“!”"), ("<b>", "“<b>”"), ("a\u202eb\x00\n", "“ab”"), ("\ud800", "“”"), ("x" * 61, f"“{'x' * 60}…”")],
+)
+def test_a_word_is_quoted_with_all_that_can_be_seen(word: str, quoted: str) -> None:
+    assert quote_word(word) == quoted

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from playground import Encoder, ModelConfig, Trace
 from playground.text import characters
 from playground.web.choices.architecture_params import ARCHITECTURE
+from playground.web.choices.params import DEFAULT_TEXT, write_all
+from playground.weights.checkpoint import load
 
 SESSION = "test session id"
 """What AppTest calls every session."""
@@ -34,19 +38,47 @@ SMALL_CONFIG: dict[str, Any] = {
 """The configuration behind SMALL; what the link does not name is the trained model's."""
 
 
-def new_page(page: str = "overview", **query: str) -> AppTest:
+ODD_TEXT = "one\n<script>$x$ [a](b) `c` € \u202e عربى 🧭</script>\nx"
+"""Three sentences: short, full of markup and scripts, and one token."""
+
+
+def small_trace(text: str, seed: int = 0, mask: torch.Tensor | None = None, **changes: Any) -> Trace:
+    """What the encoder behind SMALL computes from one sentence, without the app."""
+    trace = Trace()
+    with torch.inference_mode():
+        Encoder(ModelConfig(**SMALL_CONFIG | changes), seed)(characters().encode_batch([text]).ids, mask, trace)
+    return trace
+
+
+def trained_trace(*sentences: str) -> Trace:
+    """What the trained encoder computes from sentences, or from the default one, without the app."""
+    encoder, tokenizer = load("minilm")
+    batch, trace = tokenizer.encode_batch(list(sentences) or [DEFAULT_TEXT]), Trace()
+    with torch.inference_mode():
+        encoder(batch.ids, batch.mask, trace)
+    return trace
+
+
+def new_page(page: str = "overview", **query: object) -> AppTest:
     """A link to a page that has not been followed yet."""
     app = AppTest.from_file(_MAIN, default_timeout=60)
-    for key, text in query.items():
-        app.query_params[key] = text
+    for key, value in query.items():
+        app.query_params[key] = write_all(value)
     app.switch_page(f"../../pages/{page}.py")
     app._page_hash = calc_hash(page.replace("_", "-"))  # of its path in the address; AppTest takes the file's name
     return app
 
 
-def open_page(page: str = "overview", **query: str) -> AppTest:
+def open_page(page: str = "overview", **query: object) -> AppTest:
     """Follow a link to a page, which raises nothing."""
     return working(new_page(page, **query).run())
+
+
+def open_panels(app: AppTest, *keys: str) -> AppTest:
+    """Open expanders, whose content is made only then."""
+    for key in keys:
+        app.session_state[key] = True
+    return without_error(app.run())
 
 
 def widgets(app: AppTest) -> dict[str, Any]:
@@ -81,6 +113,12 @@ def charts(app: AppTest) -> dict[str, Any]:
         name = element.proto.id.rsplit("-", 1)[-1].removesuffix("_chart")
         found[name] = json.loads(element.proto.spec)["data"]
     return found
+
+
+def drawn_lines(app: AppTest) -> dict[str, Any]:
+    """What the browser draws a head's lines from; nothing where there are none."""
+    drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("head_lines")]
+    return dict(json.loads(drawings[0].json)) if drawings else {}
 
 
 def array(traces: list[dict[str, Any]], trace: int = 0, name: str = "z") -> NDArray[Any]:
@@ -128,6 +166,12 @@ def working(app: AppTest) -> AppTest:
     """The app, which has raised nothing."""
     assert not app.exception
     return app
+
+
+def without_error(app: AppTest) -> AppTest:
+    """The app, which has raised nothing and shows no error."""
+    assert not app.error
+    return working(app)
 
 
 def press(app: AppTest, key: str) -> AppTest:

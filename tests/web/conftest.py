@@ -12,11 +12,13 @@ from playground.web.views.regularisers import ablation_plan
 from playground.web.views.training import training_run
 from tests.waiting import job_threads, until
 from tests.web.app_test import SESSION
+from tests.web.experiment_pages import short_ablation
 
 
 @pytest.fixture
 def one_experiment_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A queue of the test's own, on a machine that is known to be fast; nothing runs on after the test."""
+    monkeypatch.setattr(ablation_plan, "ablation_recipe", short_ablation)
     monkeypatch.setattr(experiments, "BACKEND", JobQueue(1))
     for module in (training_run, ablation_plan):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(1e-6, 1e-12))

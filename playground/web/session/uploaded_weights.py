@@ -15,7 +15,7 @@ from playground.runs.device import choose_device
 from playground.web.server.settings import settings
 from playground.web.session import memory_budget
 from playground.web.session.weights_cache import cache_in_session
-from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise
+from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
 from playground.weights.recognise import RecognisedWeights
 
 UPLOAD = "_uploaded_weights"
@@ -65,7 +65,7 @@ def read_upload(file: str, data: bytes) -> UploadedWeights:
         InputError, WeightsError, TooLargeError: the file or its model can't be used here, in one sentence.
     """
     tensors = encoder_half(read_tensors(data))
-    recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
+    recognised = recognise_tensors(tensors)
     config = recognised.config()
     check_budget(config, settings().max_parameters)
     upload = UploadedWeights(file, hashlib.sha256(data).hexdigest(), tensors, recognised, first_not_finite(tensors))

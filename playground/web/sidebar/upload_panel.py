@@ -1,4 +1,4 @@
-"""The sidebar's panel for an upload: it opens a weights file, and describes the open one."""
+"""The sidebar's panel for an upload: it opens a weights file, describes the open one, and says how to save one."""
 
 from pathlib import Path
 
@@ -6,12 +6,14 @@ import streamlit as st
 
 from playground.text.wording import quote_text
 from playground.web.choices.architecture_params import TRAINED
+from playground.web.choices.setup import Setup
 from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.uploaded_weights import UPLOAD, UploadedWeights, current_upload, read_upload
 from playground.web.session.weights_cache import clear_session_caches
 from playground.web.shared import uploads
-from playground.weights import HOW_TO_SAVE, read_file
+from playground.web.sidebar import vocabulary_panel
+from playground.weights import SAVING_CELLS, read_file
 
 PROBLEM = "_own_weights_problem"
 """Session key of the sentence that says why the last file was not opened."""
@@ -19,7 +21,7 @@ PROBLEM = "_own_weights_problem"
 UPLOADER = "own_file"
 """Name of the uploader."""
 
-CHOICE, CLOSE = "own_file_on_server", "own_close"
+CHOICE, CLOSE, CELL = "own_file_on_server", "own_close", "own_cell"
 """Keys of the widgets; a link can't carry a file, so they are no parameters."""
 
 _SCHEMES = {
@@ -31,15 +33,14 @@ _SCHEMES = {
 
 
 def close() -> None:
-    """Forget the upload, everything computed with it, and its problem."""
-    st.session_state.pop(UPLOAD, None)
+    """Forget the upload, everything computed with it, its vocabulary, and its problem."""
+    _forget_file()
     st.session_state.pop(PROBLEM, None)
     if CHOICE in st.session_state:
         st.session_state[CHOICE] = None
-    clear_session_caches()
 
 
-def draw() -> None:
+def draw(setup: Setup) -> None:
     """Draw the panel."""
     st.file_uploader(
         "A state_dict, saved as safetensors",
@@ -55,11 +56,22 @@ def draw() -> None:
         st.error(st.session_state[PROBLEM])
     upload = current_upload()
     if upload is None:
-        st.caption(":orange-badge[random weights] until a file is open. This line saves one:")
-        st.code(HOW_TO_SAVE, language="python", wrap_lines=True)
-        return
-    st.caption(" ".join(_describe(upload)))
-    st.button("Close this file", key=CLOSE, icon=":material/close:", on_click=close, width="stretch")
+        st.caption(":orange-badge[random weights] until a file is open.")
+    else:
+        st.caption(" ".join(_describe(upload, setup)))
+        vocabulary_panel.draw(setup)
+        st.button("Close this file", key=CLOSE, icon=":material/close:", on_click=close, width="stretch")
+    _show_saving_cell()
+
+
+def _show_saving_cell() -> None:
+    """Draw an expander with the code that saves a file, for each tutorial's own objects."""
+    with st.expander("How to save such a file", icon=":material/save:"):
+        chosen = st.selectbox("What you have", SAVING_CELLS, key=CELL)
+        st.code(SAVING_CELLS[chosen], language="python", wrap_lines=True)
+        st.caption(
+            "Run this cell in your notebook, with your own variables' names. It needs `pip install safetensors`."
+        )
 
 
 def files_on_server() -> dict[str, Path]:
@@ -70,9 +82,12 @@ def files_on_server() -> dict[str, Path]:
     return {path.name: path for path in sorted(folder.glob("*.safetensors")) if path.is_file()}
 
 
-def _describe(upload: UploadedWeights) -> list[str]:
+def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
     """Sentences on the file, and on what a reader of the charts has to know."""
-    scheme, not_in_file = upload.recognised.scheme, ", ".join(upload.recognised.open_settings)
+    scheme, settled = upload.recognised.scheme, upload.recognised.settings
+    # A table of positions settles how long it is, and tells how it was computed, which may still be changed.
+    told = {"positions"} if "max_len" in settled else set()
+    not_in_file = ", ".join(key for key in upload.recognised.open_settings if key not in told)
     names = _SCHEMES.get(scheme, f"the names of tutorial {scheme[-1].upper()}")
     n = sum(tensor.numel() for tensor in upload.tensors.values())
     remarks = [
@@ -81,10 +96,14 @@ def _describe(upload: UploadedWeights) -> list[str]:
     ]
     if scheme == "tutorial-e":
         remarks.append("The encoder half is what these pages run.")
-    if not upload.recognised.settings["vocab_size"]:
-        remarks.append("It has no token table: the tokens' vectors are random, drawn from the seed.")
-    else:
-        remarks.append("Which word has which id is not in it: ids are the tokenizer's below.")
+    if not settled["vocab_size"]:
+        added = "without positions" if setup["positions"] == "none" else f"with {setup['positions']} positions added"
+        remarks.append(
+            "It has no token table, so your model reads vectors and no words. Here it reads random vectors: one for "
+            f"each token, drawn from seed {setup['seed']}, {added}."
+        )
+    if scheme.startswith("tutorial") and settled.get("positions") == "learned":
+        remarks.append("Its position table is no table of sines and cosines: it is used as learned positions.")
     if upload.not_finite:
         remarks.append(f":orange-badge[not finite] {upload.not_finite} holds NaN or an infinite number.")
     return remarks
@@ -93,25 +112,36 @@ def _describe(upload: UploadedWeights) -> list[str]:
 def _open_upload() -> None:
     file = uploads.take_file(UPLOADER)
     if file is not None:
-        close()
         _open(file.name, file.getvalue())
+        if CHOICE in st.session_state:
+            st.session_state[CHOICE] = None
 
 
 def _open_from_server() -> None:
     chosen = st.session_state[CHOICE]
-    close()
-    st.session_state[CHOICE] = chosen  # closing empties the box
     if chosen in files_on_server():
         _open(chosen, files_on_server()[chosen])
+    elif chosen is None:
+        close()
 
 
 def _open(file: str, source: bytes | Path) -> None:
-    """Keep the file in the session, and set what it does not tell to what is likely; or keep the reason why not."""
+    """Keep the file in place of the one before, and set what it does not tell to what is likely.
+
+    Where it can't be used, the one before stays open, and the session gets the reason.
+    """
     with uploads.explain_failure(PROBLEM, quote_text(file)):
         with caches.TURNS.take():
             upload = read_upload(file, source if isinstance(source, bytes) else read_file(source))
+        _forget_file()
         st.session_state[UPLOAD] = upload
         for key, likely in upload.recognised.open_settings.items():
             st.session_state[key] = likely
         if 0 < upload.recognised.settings["vocab_size"] < TRAINED.vocab_size:
             st.session_state["tokenizer"] = "word"
+
+
+def _forget_file() -> None:
+    st.session_state.pop(UPLOAD, None)
+    vocabulary_panel.forget()
+    clear_session_caches()

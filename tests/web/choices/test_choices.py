@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from playground.accounting import count_parameters
 from playground.presets import PRESETS
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.params import DEFAULT_TEXT, LOCKED, PARAMS, write
-from tests.web.app_test import captions, choose, locked, open_page, press, sentences, values, working
+from playground.web.session import caches
+from tests.web.app_test import captions, choose, locked, open_page, press, sentences, table, values, working
 
 DEFAULTS = {key: param.default for key, param in ARCHITECTURE.items()}
 
@@ -34,18 +36,10 @@ def test_a_link_sets_every_widget() -> None:
     assert "3 layers × 2 heads" in captions(app)
 
 
-@pytest.mark.parametrize("text", ["12.0", "1_2", "1.2e1", " 12", "012", "１２", "+12"])
-def test_widget_and_page_agree_on_a_number_in_any_digits(text: str) -> None:
-    app = open_page(weights="random", n_layers=text)
-    n_layers = values(app)["n_layers"]
-    assert f"{n_layers} layers × 12 heads" in captions(app)
-    assert ("matches: MiniLM-L6" in captions(app)) == (n_layers == 6)
-    assert n_layers == 12 or sentences(app)
-
-
 @pytest.mark.parametrize(
     ("key", "text", "value", "is_told"),
     [
+        *(("n_layers", text, 12, False) for text in ("12.0", "1_2", "1.2e1", " 12", "012", "１２", "+12")),
         ("causal", "True", True, False),
         ("causal", "FALSE", False, False),
         ("causal", "1", False, True),
@@ -53,13 +47,14 @@ def test_widget_and_page_agree_on_a_number_in_any_digits(text: str) -> None:
         ("seed", "+12", 0, True),
         ("seed", "١٢", 0, True),
     ],
-)
-def test_widget_and_link_agree_on_a_value_that_is_oddly_written(
+)  # fmt: skip
+def test_widget_and_page_agree_on_a_value_that_is_oddly_written(
     key: str, text: str, value: object, is_told: bool
 ) -> None:
     app = open_page(weights="random", **{key: text})
     assert values(app, key) == {key: value}
     assert (key in sentences(app)) == is_told
+    assert f"{value if key == 'n_layers' else 6} layers × 12 heads" in captions(app)
 
 
 @pytest.mark.parametrize("junk", ["NaN", "--5", "", "9" * 4000, "<script>alert(1)</script>", "-inf", "🙂"])
@@ -71,11 +66,13 @@ def test_junk_for_every_parameter_leaves_a_page_that_works(junk: str) -> None:
     assert values(app, "text") == {"text": DEFAULT_TEXT}
 
 
-def test_a_notice_stays_until_the_visitor_changes_something() -> None:
-    app = open_page(d_model="13", weights="random", n_heads="4")
-    assert "d_model=“13”" in sentences(app)
-    assert "Moved to" in sentences(app)
-    assert "d_model=“13”" in sentences(app.run())
+def test_a_notice_stays_until_the_visitor_changes_something_and_the_rest_of_the_link_counts() -> None:
+    kept = {"text": "kept", "seed": 5, "causal": True, "attention_head": 4}
+    app = open_page("attention", d_model="13", n_layers="junk", weights="random", n_heads="5", v="0", **kept)
+    for _ in range(2):
+        assert all(words in sentences(app) for words in ("d_model=“13”", "n_layers=“junk”", "another version"))
+        assert values(app, *kept, "n_heads") == kept | {"n_heads": 5}
+        app.run()
     assert sentences(choose(app, seed=3)) == ""
 
 
@@ -90,17 +87,6 @@ def test_a_link_for_another_shape_gets_random_weights_unless_it_asks_for_trained
     assert "trained weights" in captions(app)
 
 
-def test_the_other_parameters_of_a_bad_link_are_kept() -> None:
-    app = open_page("attention", text="kept", seed="5", attention_head="4", n_layers="junk", causal="true")
-    kept = {"text": "kept", "seed": 5, "causal": True, "attention_head": 4}
-    assert values(app, *kept) == kept
-
-
-def test_another_version_is_told_once() -> None:
-    assert "another version" in sentences(open_page(v="0", seed="1"))
-    assert sentences(open_page(v="1", seed="1")) == ""
-
-
 def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:
     app = press(open_page(), "unlock")
     assert values(app, *DEFAULTS, "weights") == {**DEFAULTS, "weights": "random"}
@@ -108,25 +94,60 @@ def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:
     assert ":orange-badge[random weights]" in captions(app)
 
 
-def test_the_visitors_own_shape_comes_back_after_a_look_at_the_trained_one() -> None:
-    app = open_page(weights="random", n_layers="3", norm="rms")
-    mine = values(app)
-    assert values(choose(app, weights="minilm")) == DEFAULTS
-    assert values(choose(app, weights="random")) == mine
-
-
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_sets_the_whole_architecture(name: str) -> None:
+def test_a_preset_sets_the_whole_architecture_and_its_token_table(name: str) -> None:
+    app = open_page("parameters", text="some words of mine")
+    working(app.selectbox(key="preset").set_value(name).run())
+    config = PRESETS[name].config
+    assert values(app) == {key: getattr(config, key) for key in ARCHITECTURE}
+    assert values(app, "weights") == {"weights": "random"}
+    assert app.metric[0].value == f"{count_parameters(config).total:,}"
+    assert f"matches: {PRESETS[name].title}" in captions(app)
+
+
+def test_without_the_checkpoints_tokenizer_the_token_table_has_as_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "checkpoint_available", lambda: False)
+    app = open_page("parameters", weights="random")
+    working(app.selectbox(key="preset").set_value("bert-base").run())
+    assert values(app, "tokenizer", "table_rows") == {"tokenizer": "word", "table_rows": 30_522}
+    assert app.metric[0].value == f"{count_parameters(PRESETS['bert-base'].config).total:,}"
+    assert "matches: BERT base" in captions(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "differs"),
+    [
+        ("tutorial-a", {"text": "this is another sentence"}, "another text"),
+        ("tutorial-d", {"table_rows": 5_000}, "table_rows 5000 instead of 10000"),
+        ("tutorial-d", {"tokenizer": "char"}, "tokenizer char instead of word"),
+        ("tutorial-b", {"tokenizer": "word"}, "tokenizer word instead of vectors"),
+    ],
+)
+def test_all_that_a_preset_sets_counts_for_its_match(name: str, change: dict[str, Any], differs: str) -> None:
     app = open_page("parameters")
     working(app.selectbox(key="preset").set_value(name).run())
-    assert values(app) == {key: getattr(PRESETS[name].config, key) for key in ARCHITECTURE}
-    assert values(app, "weights") == {"weights": "random"}
-    assert "matches: " in captions(app)
+    choose(app, **change)
+    assert f"nearest: {PRESETS[name].title}, but {differs}" in captions(app).splitlines()
 
 
-def test_the_sidebar_says_how_far_the_nearest_preset_is() -> None:
-    app = open_page(weights="random", n_layers="4")
-    assert "nearest: MiniLM-L6, but n_layers 4 instead of 6" in captions(app)
+def test_rows_of_the_token_table_are_at_least_the_tokenizers_tokens() -> None:
+    query = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "positions": "none"}
+    tables = {}
+    for rows in ("0", "1000", "50257"):
+        frame = table(open_page("parameters", table_rows=rows, **query), "formula").set_index("part")
+        tables[rows] = frame.loc["tokens", "total"]
+    assert tables == {"0": 97 * 16, "1000": 1_000 * 16, "50257": 50_257 * 16}
+
+
+@pytest.mark.parametrize("query", [{}, {"weights": "random", "tokenizer": "vectors"}])
+def test_the_rows_cannot_be_chosen_where_there_is_no_table_or_the_weights_have_one(query: dict[str, str]) -> None:
+    assert "table_rows" in locked(open_page("parameters", **query))
+
+
+def test_a_link_for_more_rows_gets_random_weights() -> None:
+    app = open_page("parameters", table_rows="37000")
+    assert values(app, "weights", "table_rows") == {"weights": "random", "table_rows": 37_000}
+    assert "table_rows" in sentences(app)
 
 
 def test_heads_move_with_a_slider_that_they_no_longer_divide() -> None:
@@ -146,14 +167,10 @@ def test_reset_brings_every_default_back() -> None:
 
 
 def test_the_setup_is_the_same_on_every_page() -> None:
-    app = open_page("overview", weights="random", n_layers="2", seed="9", text="mine")
+    asked = {"n_layers": 4, "seed": 9, "text": "one\ntwo two\nthree three three", "sentence": 3}
+    app = open_page("overview", weights="random", tokenizer="word", **asked)
+    assert "nearest: MiniLM-L6, but n_layers 4 instead of 6" in captions(app)
     for page in ("attention", "norms", "parameters"):
         working(app.switch_page(f"../../pages/{page}.py").run())
-        assert values(app, "n_layers", "seed", "text") == {"n_layers": 2, "seed": 9, "text": "mine"}
-
-
-def test_a_sentence_that_is_no_longer_there_is_the_last() -> None:
-    app = open_page(text="one\ntwo two\nthree three three", sentence="3", weights="random", tokenizer="word")
-    assert values(app, "sentence") == {"sentence": 3}
-    assert values(choose(app, text="one\ntwo two"), "sentence") == {"sentence": 2}
-    assert "2 tokens ·" in captions(app)
+        assert values(app, *asked) == asked
+    assert values(choose(app, text="one\ntwo two"), "sentence") == {"sentence": 2}, "the last that there is"

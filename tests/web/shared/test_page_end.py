@@ -6,18 +6,21 @@ import pytest
 
 from playground.errors import BusyError
 from playground.web.session import caches
-from tests.web.app_test import PAGES, charts, choose, new_page, open_page, sentences, values
+from tests.web.app_test import PAGES, charts, choose, new_page, open_page, sentences, values, without_error
 
+RUN_A_SENTENCE = ("overview", "attention", "norms", "positions", "step_by_step", "encoder_decoder", "gradient_flow")
 IN_THE_EXPANDERS = ("n_layers", "d_ff", "norm", "tokenizer", "max_len")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_without_a_text_the_sidebar_is_whole_and_keeps_its_values(page: str) -> None:
+def test_without_a_text_a_page_asks_for_one_and_its_sidebar_is_whole_and_keeps_its_values(page: str) -> None:
     app = open_page(page, weights="random", n_layers="3", norm="rms", max_len="64", tokenizer="char")
     before = values(app, *IN_THE_EXPANDERS)
     assert before == {"n_layers": 3, "d_ff": before["d_ff"], "norm": "rms", "tokenizer": "char", "max_len": 64}
-    for text in ("", "and back"):
-        assert values(choose(app, text=text), *IN_THE_EXPANDERS) == before
+    for text in ("", "  \n \n", "and back"):
+        assert values(without_error(choose(app, text=text)), *IN_THE_EXPANDERS) == before
+        asks_for_one = page in RUN_A_SENTENCE and not text.strip()
+        assert (len(app.info), bool(charts(app))) == (asks_for_one, not asks_for_one)
         assert [panel.label for panel in app.sidebar.expander].count("Glossary") == 1
 
 
@@ -33,5 +36,6 @@ def test_a_fragment_that_ends_early_ends_alone(monkeypatch: pytest.MonkeyPatch) 
 def test_a_page_that_breaks_leaves_the_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "run_sentence", Mock(side_effect=RuntimeError))
     app = new_page("attention", weights="random", n_layers="2", max_len="64").run()
-    assert app.exception
+    assert len(app.exception) == 1, "it goes to the log; what a visitor reads is streamlit_app.py's sentence"
+    assert not app.error, "a programming error is no advice"
     assert values(app)["n_layers"] == 2

@@ -10,7 +10,7 @@ from playground.errors import InputError, TooLargeError
 from playground.model.attention import attend
 from playground.web.session import caches
 from playground.web.session.turns import Turns
-from tests.web.app_test import captions, charts, new_page, open_page, sentences, working
+from tests.web.app_test import captions, charts, open_page, open_panels, sentences, working
 
 
 @pytest.mark.parametrize("page", ["overview", "attention", "norms", "parameters"])
@@ -24,12 +24,13 @@ def test_a_page_asks_one_question_draws_charts_with_alt_text_and_opens_no_code(p
     assert not app.code
 
 
-def test_the_code_behind_attention_is_the_running_source() -> None:
-    app = open_page("attention")
-    app.session_state["attention_code"] = True
-    working(app.run())
+def test_the_code_behind_attention_is_the_running_source_and_its_numbers_can_be_read() -> None:
+    app = open_panels(open_page("attention"), "attention_code", "attention_pattern_open")
     assert inspect.getsource(attend).strip() in [code.value.strip() for code in app.code]
     assert "`playground.model.attention`" in captions(app)
+    (numbers,) = app.dataframe
+    assert numbers.value.shape == (16, 16), "one row a query"
+    assert numbers.value.to_numpy().sum() == pytest.approx(16, abs=1e-3)
 
 
 def script() -> None:
@@ -48,14 +49,6 @@ def test_a_charts_numbers_are_there_when_their_table_is_opened() -> None:
     app.session_state["bars_open"] = True
     (table,) = working(app.run()).dataframe
     assert table.value["a"].tolist() == [1, 2]
-
-
-def test_the_attention_pages_numbers_are_one_row_a_query() -> None:
-    app = open_page("attention")
-    app.session_state["attention_pattern_open"] = True
-    (table,) = working(app.run()).dataframe
-    assert table.value.shape == (16, 16)
-    assert table.value.to_numpy().sum() == pytest.approx(16, abs=1e-3)
 
 
 def test_several_notices_are_a_list_and_one_is_a_sentence() -> None:
@@ -78,13 +71,6 @@ def test_what_cannot_be_run_is_one_sentence_in_which_no_strangers_words_act(
     app = open_page("attention")
     assert [error.value for error in app.error] == [shown]
     assert not charts(app)
-
-
-def test_a_programming_error_is_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "run_sentence", Mock(side_effect=ValueError("no broadcast")))
-    app = new_page("attention").run()
-    assert len(app.exception) == 1, "it goes to the log; what a visitor reads is streamlit_app.py's sentence"
-    assert not app.error
 
 
 def test_a_busy_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,25 +14,20 @@ from playground.runs.pair_run import PairRun, run_pair
 from playground.text import characters
 from playground.web.choices.params import DEFAULT_TARGET
 from tests.web import app_test
-from tests.web.app_test import SMALL_CONFIG, array, captions, charts, open_page, sentences, table, working
+from tests.web.app_test import SMALL_CONFIG, array, captions, charts, choose, open_page, sentences, table, without_error
 
 SMALL = {**app_test.SMALL, "n_layers": "3", "seed": "7"}
 TEXT, TARGET = "a cat sat\na <b>rather</b> longer cat", "een kat\neen <i>kat</i> zat"
 VOCABULARY = characters().vocab_size
 
 
-def page(**query: str) -> AppTest:
-    """The page under a link, without anything gone wrong."""
-    return working(open_page("encoder_decoder", **query))
-
-
-def small(**query: str) -> AppTest:
-    """The page with a small model and two pairs of sentences."""
-    return page(**{**SMALL, "text": TEXT, "encdec_target": TARGET, **query})
+def page(**query: object) -> AppTest:
+    """The page under a link, with a small model and two pairs of sentences."""
+    return without_error(open_page("encoder_decoder", **SMALL | {"text": TEXT, "encdec_target": TARGET} | query))
 
 
 def computed(sentence: int = 0, line: int | None = None, *, target: str = TARGET, **changes: Any) -> PairRun:
-    """The run behind `small`, made without the app."""
+    """The run behind `page`, made without the app."""
     config = ModelConfig(**SMALL_CONFIG | {"n_layers": 3} | changes)
     sources, targets = (characters().encode_batch(text.split("\n")) for text in (TEXT, target))
     model = EncoderDecoder(config, VOCABULARY, 7)
@@ -46,68 +41,58 @@ def seen(run: PairRun, attention: str, layer: int, head: int) -> NDArray[np.floa
 
 
 @pytest.mark.parametrize("sentence", [0, 1])
-@pytest.mark.parametrize("attention", ["encoder self", "decoder self", "cross"])
-def test_the_heatmap_is_the_chosen_head_of_the_chosen_attention(attention: str, sentence: int) -> None:
-    app = small(encdec_attention=attention, encdec_layer="2", encdec_head="3", sentence=str(sentence + 1))
-    assert sentences(app) == ""
+def test_the_pictures_are_the_masks_and_the_chosen_head_of_each_attention(sentence: int) -> None:
     run = computed(sentence)
-    (trace,) = traces = charts(app)["encdec_pattern"]
-    np.testing.assert_array_equal(array(traces), seen(run, attention, 2, 3))
-    queries, keys = run.sides(attention)
-    assert (trace["y"], trace["x"]) == (token_labels(queries.tokens), token_labels(keys.tokens))
-    weights, n_real = run.patterns[attention][2, 3], queries.n_real
-    n_choices = run.allowed(attention)[n_real - 1].sum()
-    assert f"may look at {n_choices} keys. Spread evenly, each would get {1 / n_choices:.3f}" in captions(app)
-    assert f"largest weight is {weights[n_real - 1].max():.3f}" in captions(app)
-
-
-@pytest.mark.parametrize("sentence", [0, 1])
-def test_the_pictures_are_the_masks(sentence: int) -> None:
-    run, shown = computed(sentence), charts(small(sentence=str(sentence + 1)))
+    app = page(encdec_layer=2, encdec_head=3, sentence=sentence + 1)
+    assert sentences(app) == ""
     for name in ("source padding", "target padding", "no peek", "combined"):
-        np.testing.assert_array_equal(array(shown[f"encdec_mask_{name.replace(' ', '_')}"]), run.masks[name])
+        np.testing.assert_array_equal(array(charts(app)[f"encdec_mask_{name.replace(' ', '_')}"]), run.masks[name])
+    n_padding = int(run.target.padding.sum())
+    assert (
+        ("Tutorial E" in captions(app)) == (f"padded queries, {n_padding} of them" in captions(app)) == (n_padding > 0)
+    )
+    for attention in ("encoder self", "decoder self", "cross"):
+        (trace,) = traces = charts(choose(app, encdec_attention=attention))["encdec_pattern"]
+        np.testing.assert_array_equal(array(traces), seen(run, attention, 2, 3))
+        queries, keys = run.sides(attention)
+        assert (trace["y"], trace["x"]) == (token_labels(queries.tokens), token_labels(keys.tokens))
+        weights, last = run.patterns[attention][2, 3], queries.n_real - 1
+        n_choices = run.allowed(attention)[last].sum()
+        assert f"may look at {n_choices} keys. Spread evenly, each would get {1 / n_choices:.3f}" in captions(app)
+        assert f"largest weight is {weights[last].max():.3f}" in captions(app)
 
 
-def test_tutorial_es_rows_are_counted_where_there_is_padding() -> None:
-    n_padding = int(computed(0).target.padding.sum())
-    assert n_padding > 0
-    assert f"padded queries, {n_padding} of them" in captions(small())
-    assert "Tutorial E" not in captions(small(sentence="2"))
-
-
-@pytest.mark.parametrize("position", [0, 3, 6])
-def test_the_table_is_the_softmax_of_the_logits_best_first(position: int) -> None:
-    run = computed()
-    app = small(encdec_position=str(position))
-    shown, probabilities = table(app, "next token"), run.next_words(position)
-    best = np.argsort(-probabilities, kind="stable")[:10]
-    assert list(shown.index) == list(range(1, 11))
-    assert list(shown["next token"]) == [characters().id_to_token(int(word)) for word in best]
-    np.testing.assert_allclose(shown["probability, %"], 100 * probabilities[best], rtol=1e-6)
-    np.testing.assert_array_equal(shown["logit"], run.logits[position, best])
-    np.testing.assert_allclose(shown["times an even guess"], VOCABULARY * probabilities[best], rtol=1e-6)
+def test_the_table_is_the_softmax_of_the_logits_best_first() -> None:
+    run, app = computed(), page()
     assert ":orange-badge[untrained: random weights]" in captions(app)
-    texts = [text.value for text in app.text]
-    assert f"So far: {' '.join(run.target.tokens[: position + 1])}" in texts
-    goes_on = [text for text in texts if text.startswith("Your target goes on with")]
-    if position == 6:
-        assert not goes_on
-        assert "goes on with has" not in captions(app)
-    else:
-        word = run.target.ids[position + 1]
-        place = 1 + int((probabilities > probabilities[word]).sum())
-        assert goes_on == [f"Your target goes on with: {run.target.tokens[position + 1]}"]
-        assert f"has {100 * probabilities[word]:.3g} %, place {place}." in captions(app)
+    for position in (0, 3, 6):
+        choose(app, encdec_position=position)
+        shown, probabilities = table(app, "next token"), run.next_words(position)
+        best = np.argsort(-probabilities, kind="stable")[:10]
+        assert list(shown.index) == list(range(1, 11))
+        assert list(shown["next token"]) == [characters().id_to_token(int(word)) for word in best]
+        np.testing.assert_allclose(shown["probability, %"], 100 * probabilities[best], rtol=1e-6)
+        np.testing.assert_array_equal(shown["logit"], run.logits[position, best])
+        np.testing.assert_allclose(shown["times an even guess"], VOCABULARY * probabilities[best], rtol=1e-6)
+        so_far, *goes_on = [text.value for text in app.text]
+        assert so_far == f"So far: {' '.join(run.target.tokens[: position + 1])}"
+        if position == 6:
+            assert not goes_on
+        else:
+            word = run.target.ids[position + 1]
+            place = 1 + int((probabilities > probabilities[word]).sum())
+            assert goes_on == [f"Your target goes on with: {run.target.tokens[position + 1]}"]
+            assert f"has {100 * probabilities[word]:.3g} %, place {place}." in captions(app)
 
 
 def test_a_vocabulary_of_few_words_has_a_short_table() -> None:
-    shown = table(small(tokenizer="word", encdec_target="een kat zat"), "next token")
+    shown = table(page(tokenizer="word", encdec_target="een kat zat"), "next token")
     assert sorted(shown["next token"]) == ["een", "kat", "zat"]
     assert shown["probability, %"].sum() == pytest.approx(100)
 
 
 def test_parameters_of_both_halves_add_up_to_the_model() -> None:
-    app = small(norm="rms", positions="learned")
+    app = page(norm="rms", positions="learned")
     config = computed(norm="rms", positions="learned").config
     shown = table(app, "together")
     model = EncoderDecoder(config, VOCABULARY, seed=None)
@@ -124,66 +109,58 @@ def test_a_count_that_disagrees_with_the_model_is_confessed(monkeypatch: pytest.
         return count_encoder_decoder(ModelConfig(**{**vars(config), "d_ff": 64}), tgt_vocab_size)
 
     monkeypatch.setattr("playground.web.views.encoder_decoder.pair_parameters.count_encoder_decoder", wrong)
-    app = small()
+    app = open_page("encoder_decoder", **SMALL, encdec_source="your text")
     assert app.error
     assert "= the model's `numel()`" not in captions(app)
 
 
 def test_own_text_begins_with_one_line_and_no_padding() -> None:
-    app = page(encdec_source="your text")
-    assert app.text_area(key="encdec_target").value == DEFAULT_TARGET
-    assert "16 source tokens · 23 target tokens · 6 layers × 12 heads" in captions(app)
-    assert "have no decoder: both halves are random, drawn from its seed 0" in captions(app)
-    assert "untrained: random weights" in captions(app)
+    app = open_page("encoder_decoder", encdec_source="your text")
+    for words in ("have no decoder: both halves are random, drawn from its seed 0", "untrained: random weights",
+                  "16 source tokens · 23 target tokens · 6 layers × 12 heads"):  # fmt: skip
+        assert words in captions(app)
     assert sentences(app) == ""
-    assert "have no decoder" not in captions(small())
+    assert app.text_area(key="encdec_target").value == DEFAULT_TARGET
+    assert "have no decoder" not in captions(page())
 
 
 def test_the_sidebars_causal_switch_leaves_the_encoder_alone() -> None:
-    app = small(causal="true", encdec_attention="encoder self")
+    app = page(causal="true", encdec_attention="encoder self")
     np.testing.assert_array_equal(array(charts(app)["encdec_pattern"]), seen(computed(), "encoder self", 0, 0))
     assert "causal switch" in captions(app)
-    assert "causal" not in captions(small())
+    assert "causal" not in captions(page())
 
 
 # --- lines and sentences
 
 
 def test_a_missing_line_is_stood_in_for_by_the_last() -> None:
-    app = small(sentence="2", encdec_target="een kat")
+    app = page(sentence="2", encdec_target="een kat")
     assert "Sentence 2 has no target line of its own" in captions(app)
     expected = computed(1, 0, target="een kat")
     np.testing.assert_array_equal(array(charts(app)["encdec_pattern"]), seen(expected, "cross", 0, 0))
 
 
 def test_a_line_without_a_sentence_counts_for_padding_only() -> None:
-    app = small(encdec_target="een kat\neen kat\n\neen langere kat")
+    app = page(encdec_target="een kat\neen kat\n\neen langere kat")
     assert "2 sentences, the target 3 lines" in captions(app)
     expected = computed(target="een kat\neen kat\neen langere kat")
     assert expected.target.padding.sum() == 8
     np.testing.assert_array_equal(array(charts(app)["encdec_pattern"]), seen(expected, "cross", 0, 0))
-    assert "target 2 lines" not in captions(small())
+    assert "target 2 lines" not in captions(page())
 
 
 # --- what cannot be
 
 
-@pytest.mark.parametrize("blank", ["", " \n\x00"])
-def test_a_blank_target_is_asked_for(blank: str) -> None:
-    app = small(encdec_target=blank)
+@pytest.mark.parametrize(("key", "blank"), [("encdec_target", ""), ("encdec_target", " \n\x00"), ("text", "")])
+def test_a_blank_line_is_asked_for_and_the_other_stays_where_it_is(key: str, blank: str) -> None:
+    app = page(**{key: blank})
     assert app.info
     assert not charts(app)
-    app.text_area(key="encdec_target").set_value("kat").run()
-    assert charts(app)
-
-
-def test_a_blank_source_leaves_the_target_where_it_is() -> None:
-    app = small(text="")
-    assert not charts(app)
-    assert app.text_area(key="encdec_target").value == TARGET
-    app.text_area(key="text").set_value("a cat").run()
-    assert not app.exception
-    assert app.text_area(key="encdec_target").value == TARGET
+    assert charts(choose(app, **{key: "kat"}))
+    (other,) = {"text", "encdec_target"} - {key}
+    assert app.text_area(key=other).value == {"text": TEXT, "encdec_target": TARGET}[other]
 
 
 @pytest.mark.parametrize(
@@ -199,60 +176,12 @@ def test_a_blank_source_leaves_the_target_where_it_is() -> None:
     ids=["target", "source", "server"],
 )  # fmt: skip
 def test_what_is_too_long_is_cut_with_a_sentence(query: dict[str, str], sentence: str, shape: tuple[int, int]) -> None:
-    app = small(**query)
+    app = page(**query)
     assert sentences(app) == sentence
     assert array(charts(app)["encdec_mask_combined"]).shape == shape
 
 
 def test_a_link_with_too_long_a_target_keeps_its_start() -> None:
-    app = small(encdec_target="kat " * 200, text="a cat")
+    app = page(encdec_target="kat " * 200, text="a cat")
     assert "800 characters" in sentences(app)
     assert app.text_area(key="encdec_target").value == ("kat " * 200)[:500]
-
-
-def test_too_large_a_model_is_refused_in_one_sentence() -> None:
-    app = page(encdec_source="your text", weights="random", d_model="1024", n_heads="16", d_ff="4096", n_layers="6")
-    (error,) = app.error
-    assert "120,000,000" in error.value
-    assert not charts(app)
-
-
-def test_too_many_attention_weights_are_refused_in_one_sentence() -> None:
-    app = page(
-        weights="random", tokenizer="char", d_model="96", n_heads="96", d_ff="8", n_layers="6",
-        text="many words " * 30, encdec_target="veel woorden " * 30,
-    )  # fmt: skip
-    (error,) = app.error
-    assert "attention weights" in error.value
-
-
-# --- whatever is typed and set
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"encdec_target": "x", "tokenizer": "word", "n_layers": "1", "n_heads": "1"},
-        {"encdec_target": "$x$ `y` **z** :red[w] <b> [a](b)", "encdec_position": "3"},
-        {"encdec_target": "🙂 שלום مرحبا\x00", "tokenizer": "bpe", "vocab_size": "400"},
-        {"encdec_attention": "decoder self", "norm": "none", "residual": "false", "positions": "none"},
-        {"fused_qkv": "true", "head_merge": "reshape", "norm_placement": "pre", "final_norm": "true"},
-        {"d_model": "15", "n_heads": "3", "norm": "scalar", "positions": "sinusoidal-doubled", "sentence": "2"},
-        {"text": "\u200b", "encdec_target": "\u200b", "tokenizer": "word"},
-        {"weights": "minilm", "tokenizer": "wordpiece", "encdec_target": "é\u0301 ﷽ [MASK]"},
-        {"encdec_layer": "95", "encdec_head": "junk", "encdec_position": "-1", "encdec_attention": "<b>"},
-    ],
-    ids=["one token", "markup", "scripts", "bare", "tutorial c", "odd", "no width", "wordpiece", "junk"],
-)
-def test_every_text_and_every_architecture_is_drawn(query: dict[str, str]) -> None:
-    app = small(**query)
-    assert not app.error
-    names = {"source_padding", "target_padding", "no_peek", "combined"}
-    assert charts(app).keys() == {"encdec_grid", "encdec_pattern", *(f"encdec_mask_{name}" for name in names)}
-
-
-def test_a_number_past_the_last_is_moved_there_with_a_sentence() -> None:
-    last = {"encdec_layer": 2, "encdec_head": 3, "encdec_position": 6}
-    app = small(**dict.fromkeys(last, "50"))
-    assert {key: app.slider(key=key).value for key in last} == last
-    assert all(f"{key}=50" in sentences(app) for key in last)

@@ -1,29 +1,39 @@
 """The overview: its numbers and shapes against ones computed here, every preset, and odd texts."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from playground import Encoder, Trace, count_parameters
+from playground import Encoder, count_parameters
 from playground.accounting import count_flops
 from playground.accounting.shapes import list_shapes
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
 from playground.text import words
 from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.params import DEFAULT_TEXT, write
+from playground.web.choices.params import DEFAULT_TEXT
+from playground.web.choices.shortcuts import preset_values
 from playground.web.server.settings import settings
 from playground.weights.checkpoint import load
-from tests.web.app_test import array, captions, charts, open_page, sentences, working
+from tests.web.app_test import (
+    array,
+    captions,
+    charts,
+    open_page,
+    open_panels,
+    sentences,
+    trained_trace,
+    without_error,
+    working,
+)
 
 C_BATCH = "tutorial C: 30 × 200"
 CHARTS = {"overview_attention", "overview_norms", "overview_parameters"}
 
 
 def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
-    app = working(open_page())
+    app = without_error(open_page())
     assert sentences(app) == ""
     encoder, tokenizer = load("minilm")
     expected = run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
@@ -44,9 +54,8 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_runs_or_says_why_not(name: str, page: str) -> None:
     config = PRESETS[name].config
-    app = working(open_page(page, weights="random", **{key: write(getattr(config, key)) for key in ARCHITECTURE}))
-    vocab_size = PRESETS["minilm-l6"].config.vocab_size  # a preset brings its architecture, not its vocabulary
-    refused = count_parameters(replace(config, vocab_size=vocab_size)).total > settings().max_parameters
+    app = open_page(page, weights="random", **preset_values(name))
+    refused = count_parameters(config).total > settings().max_parameters
     assert bool(app.error) == refused
     if refused:
         assert f"at most {settings().max_parameters:,}" in app.error[0].value
@@ -58,49 +67,10 @@ def test_every_preset_runs_or_says_why_not(name: str, page: str) -> None:
         assert charts(app).keys() >= ({"attention_pattern", "attention_grid"} if page == "attention" else CHARTS)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"text": "one word a line\nand one\n\n \nmore"},
-        {"text": "a\nmuch longer sentence than that", "sentence": "1", "causal": "true"},
-        {"text": "<script>alert(1)</script> **b** `c` $d$ :red[e]"},
-        {"text": "🙂 שלום مرحبا\x00\x1b"},
-        {"text": "zzzzqqqq ☃ 漢字"},
-        {"weights": "random", "n_layers": "1", "n_heads": "1", "norm": "none", "residual": "false"},
-        {"weights": "random", "tokenizer": "word", "positions": "none", "norm": "scalar", "norm_placement": "pre"},
-        {"weights": "random", "tokenizer": "bpe", "vocab_size": "300", "fused_qkv": "true", "head_merge": "reshape"},
-        {"weights": "random", "tokenizer": "char", "max_len": "5", "text": "longer than five"},
-    ],
-    ids=lambda query: "-".join(query),
-)  # fmt: skip
-def test_every_chart_is_drawn_on_odd_texts_and_architectures(query: dict[str, str]) -> None:
-    app = working(open_page(**query))
-    assert not app.error
-    assert charts(app).keys() == CHARTS
-
-
-@pytest.mark.parametrize(
-    "page", ["overview", "attention", "norms", "positions", "step_by_step", "encoder_decoder", "gradient_flow"]
-)
-@pytest.mark.parametrize("text", ["", "  \n \n"])
-def test_without_a_sentence_a_page_asks_for_one(text: str, page: str) -> None:
-    app = working(open_page(page, text=text))
-    assert len(app.info) == 1
-    assert not charts(app)
-
-
-@pytest.mark.parametrize("page", ["overview", "attention", "norms", "positions", "step_by_step"])
-def test_a_model_over_the_budget_is_refused_in_one_sentence(page: str) -> None:
-    app = working(open_page(page, weights="random", n_layers="96", d_model="4096", n_heads="32"))
-    (error,) = app.error
-    assert "Parameters page" in error.value
-    assert not charts(app)
-
-
 @pytest.mark.parametrize("length", [2_000, 100_000])
 def test_a_long_text_is_cut_with_a_notice_that_counts_right(length: int) -> None:
     text = "ab " * (length // 3)
-    app = working(open_page(text=text))
+    app = without_error(open_page(text=text))
     n_tokens = len(text[:2_000].split()) + 2
     assert "after 256 tokens" in sentences(app)
     assert f"{n_tokens - 256} more" in sentences(app)
@@ -111,41 +81,30 @@ def test_a_long_text_is_cut_with_a_notice_that_counts_right(length: int) -> None
 # --- the table of shapes
 
 
-def test_shapes_are_listed_only_when_their_panel_is_open() -> None:
-    app = open_page()
+def test_the_trained_models_shapes_are_those_of_its_trace_once_their_panel_is_open() -> None:
+    texts = (DEFAULT_TEXT, "Short.")
+    app = open_page(text="\n".join(texts))
     assert not app.dataframe
     assert not app.code
-    assert open_page(overview_shapes="true").dataframe
-
-
-def test_the_trained_models_shapes_are_those_of_its_trace() -> None:
-    app = working(open_page(overview_shapes="true", text=f"{DEFAULT_TEXT}\nShort."))
-    encoder, tokenizer = load("minilm")
-    batch, trace = tokenizer.encode_batch([DEFAULT_TEXT, "Short."]), Trace()
-    encoder(batch.ids, batch.mask, trace)
-    points = {name: tensor for name, tensor in trace.items() if not name.endswith(".in")}  # made at an earlier point
-    shown = app.dataframe[0].value
-    rows = dict(zip(shown["intermediate"], shown["shape"], strict=True))
-    assert {name: rows[name] for name in points} == {name: str(tuple(tensor.shape)) for name, tensor in points.items()}
-    letters = dict(zip(shown["intermediate"], shown["in letters"], strict=True))
-    assert letters["layers.5.attn.pattern"] == "(B, H, T, T)"
-    assert letters["embed.segment"] == "(d_model,)"
-    for name, tensor in points.items():
-        assert shown.set_index("intermediate").loc[name, "numbers"] == tensor.numel()
+    shown = open_panels(app, "overview_shapes").dataframe[0].value.set_index("intermediate")
+    for name, tensor in trained_trace(*texts).items():
+        if not name.endswith(".in"):  # made at an earlier point
+            assert (shown.loc[name, "shape"], shown.loc[name, "numbers"]) == (str(tuple(tensor.shape)), tensor.numel())
+    assert shown.loc["layers.5.attn.pattern", "in letters"] == "(B, H, T, T)"
+    assert shown.loc["embed.segment", "in letters"] == "(d_model,)"
 
 
 def test_tutorial_cs_own_batch_under_its_preset() -> None:
     config = PRESETS["tutorial-c"].config
-    query = {key: write(getattr(config, key)) for key in ARCHITECTURE}
+    query = {key: getattr(config, key) for key in ARCHITECTURE}
     app = working(
-        open_page(weights="random", tokenizer="word", overview_shapes="true", overview_batch=C_BATCH, **query)
+        open_page(weights="random", tokenizer="vectors", overview_shapes="true", overview_batch=C_BATCH, **query)
     )
     expected = list_shapes(Encoder(config, seed=None).config, 30, 200)
     shown = app.dataframe[0].value
     steps = list(zip(shown["intermediate"], shown["shape"], strict=True))
-    # The app's text always has ids and a table; the tutorial starts from vectors.
-    assert steps == [("ids", "(30, 200)"), *((name, str(shape)) for name, shape in expected)]
-    assert f"{30 * 200 + sum(math.prod(shape) for _, shape in expected):,} numbers in all" in captions(app)
+    assert steps == [(name, str(shape)) for name, shape in expected]
+    assert f"{sum(math.prod(shape) for _, shape in expected):,} numbers in all" in captions(app)
     lines = app.code[0].value.splitlines()
     assert [tuple(line.split(maxsplit=1)) for line in lines] == steps
 

@@ -11,10 +11,9 @@ from playground import Encoder, ModelConfig
 from playground.accounting import Count, attention_overtakes, count_flops, count_memory, count_parameters
 from playground.accounting.readable import in_units, times
 from playground.presets import PRESETS
-from playground.web.choices.params import write
 from playground.web.session import caches
 from tests.web import app_test
-from tests.web.app_test import array, captions, charts, working
+from tests.web.app_test import array, captions, charts, choose, open_panels
 
 TRAINED = PRESETS["minilm-l6"].config
 SMALL = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 64,
@@ -31,9 +30,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def open_page(**query: object) -> AppTest:
-    app = app_test.open_page("parameters", **{key: write(value) for key, value in query.items()})
-    assert not app.exception
-    return app
+    return app_test.open_page("parameters", **query)
 
 
 def summed(traces: list[dict[str, Any]], axis: str = "x") -> float:
@@ -95,18 +92,16 @@ def test_any_architecture(changes: dict[str, Any]) -> None:
         ({"text": "x" * 500}, 64),
         ({"text": "short\nthe longest of these", "sentence": 1}, 20),
         ({"text": "short\nthe longest of these", "sentence": 2}, 20),
+        ({"text": ""}, 16),
+        ({"text": " \n \t"}, 16),
+        ({"text": "\x00\x01"}, 16),
     ],
-    ids=["scripts", "cut", "padded", "longest"],
+    ids=["scripts", "cut", "padded", "longest", "empty", "blank", "control"],
 )
-def test_any_text(query: dict[str, Any], n_tokens: int) -> None:
-    check(open_page(**SMALL, **query), SMALL_CONFIG, n_tokens)
-
-
-@pytest.mark.parametrize("text", ["", " \n \t", "\x00\x01"])
-def test_blank_text_is_counted_at_an_example_length(text: str) -> None:
-    app = open_page(**SMALL, text=text)
-    check(app, SMALL_CONFIG, 16)
-    assert "there is no sentence" in captions(app)
+def test_any_text_or_an_example_length_without_one(query: dict[str, Any], n_tokens: int) -> None:
+    app = open_page(**SMALL, **query)
+    check(app, SMALL_CONFIG, n_tokens)
+    assert ("there is no sentence" in captions(app)) == (n_tokens == 16)
 
 
 def test_no_words_are_no_embeddings() -> None:
@@ -131,15 +126,11 @@ def test_a_model_far_over_the_budget_is_counted() -> None:
 
 
 def test_every_view_of_every_choice_of_model_shows_the_same_total() -> None:
-    app = open_page()
-    app.selectbox(key="parameters_model").select("bert-base").run()
+    app = choose(open_page(), parameters_model="bert-base")
     check(app, PRESETS["bert-base"].config, 16)
     total = count_parameters(PRESETS["bert-base"].config).total
-    app.segmented_control(key="parameters_view").set_value("layers").run()
-    assert summed(charts(app)["parameter_breakdown"], "y") == total
-    app.segmented_control(key="parameters_view").set_value("treemap").run()
-    assert not app.exception
-    (treemap,) = charts(app)["parameter_breakdown"]
+    assert summed(charts(choose(app, parameters_view="layers"))["parameter_breakdown"], "y") == total
+    (treemap,) = charts(choose(app, parameters_view="treemap"))["parameter_breakdown"]
     assert array([treemap], name="values")[0] == total
 
 
@@ -162,9 +153,7 @@ def test_a_formula_that_differs_from_the_model_is_an_error(monkeypatch: pytest.M
 
 def test_tables_and_code_open() -> None:
     app = open_page(**SMALL, text="0123456789")
-    for key in ("flops_breakdown_open", "flops_by_length_open", "named_models_open", "parameters_code"):
-        app.session_state[key] = True
-    working(app.run())
+    open_panels(app, "flops_breakdown_open", "flops_by_length_open", "named_models_open", "parameters_code")
     _, flops, by_length, _, models = [frame.value for frame in app.dataframe]
     assert flops["total"].sum() == count_flops(SMALL_CONFIG, 10).total
     assert (by_length["attention"] > by_length["feed_forward"]).tolist() == [

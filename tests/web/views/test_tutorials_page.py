@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from playground.presets import PRESETS
 from playground.tutorials import comparison
@@ -11,17 +10,24 @@ from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.params import DEFAULT_TEXT
 from playground.web.shared.navigation import pages
-from tests.web.app_test import array, captions, charts, open_page, press, sentences, values, working
+from tests.web.app_test import (
+    array,
+    captions,
+    charts,
+    choose,
+    open_page,
+    press,
+    prose,
+    sentences,
+    values,
+    without_error,
+)
 
 LETTERS = list(NAMES)
 
 
-def words_of(app: AppTest) -> str:
-    return "\n".join(element.value for element in app.markdown)
-
-
 def test_the_answer_and_the_charts_are_this_seeds() -> None:
-    app = working(open_page("tutorials", seed="7"))
+    app = without_error(open_page("tutorials", seed="7"))
     assert sentences(app) == ""
     traces = {letter: comparison.trace_of(comparison.small_config(letter), 7) for letter in NAMES}
     distances = comparison.matrix(traces)
@@ -37,20 +43,21 @@ def test_the_answer_and_the_charts_are_this_seeds() -> None:
         f"{SHORT_TITLES[LETTERS[row]]} and {SHORT_TITLES[LETTERS[column]]}: theirs differ by up to {others.max():.2f}."
         in answer
     )
-    assert "seed 7" in words_of(app)
+    assert "seed 7" in prose(app)
 
 
-@pytest.mark.parametrize("against", NAMES)
-def test_every_other_is_told_apart_with_its_causes(against: str) -> None:
-    app = working(open_page("tutorials", tutorials_against=against))
-    lines = next(element.value for element in app.markdown if element.value.startswith("- **")).splitlines()
-    assert [line[4] for line in lines] == [letter for letter in NAMES if letter != against]
-    for line in lines:
-        causes = [cause for cause in comparison.causes(against, 0) if cause.letter == line[4]]
-        assert line.count(" instead of ") == len(causes)
-        for cause in causes:
-            assert f"**{cause.field}** {cause.here} instead of {cause.there}" in line
-            assert ("(nothing: only the layout differs)" in line) == any(cause.effect < 1e-9 for cause in causes)
+def test_every_other_is_told_apart_with_its_causes() -> None:
+    app = open_page("tutorials")
+    for against in NAMES:
+        choose(app, tutorials_against=against)
+        lines = next(element.value for element in app.markdown if element.value.startswith("- **")).splitlines()
+        assert [line[4] for line in lines] == [letter for letter in NAMES if letter != against]
+        for line in lines:
+            causes = [cause for cause in comparison.causes(against, 0) if cause.letter == line[4]]
+            assert line.count(" instead of ") == len(causes)
+            for cause in causes:
+                assert f"**{cause.field}** {cause.here} instead of {cause.there}" in line
+                assert ("(nothing: only the layout differs)" in line) == any(one.effect < 1e-9 for one in causes)
 
 
 def test_the_table_holds_every_row_and_marks_what_stands_out() -> None:
@@ -66,19 +73,20 @@ def test_the_table_holds_every_row_and_marks_what_stands_out() -> None:
             assert row.notes.get(letter, "") in text
 
 
-@pytest.mark.parametrize("letter", NAMES)
-def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong(letter: str) -> None:
-    app = working(open_page("tutorials", tutorials_letter=letter))
-    tutorial, text = TUTORIALS[letter], words_of(app)
-    assert f"**{PRESETS[NAMES[letter]].title}.** {tutorial.what}" in text
-    for topic in tutorial.topics:
-        assert f"- {topic.text}" in text
-    for mistake in tutorial.mistakes:
-        assert f"{mistake.printed}. {mistake.happens}" in text
-        if mistake.demonstration:
-            assert mistake.demonstration() in captions(app)
-    odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual())
-    assert f"{odd}." in text
+def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong_and_has_a_door_to_each_page() -> None:
+    app = open_page("tutorials")
+    for letter, tutorial in TUTORIALS.items():
+        text = prose(without_error(choose(app, tutorials_letter=letter)))
+        assert f"**{PRESETS[NAMES[letter]].title}.** {tutorial.what}" in text
+        assert all(f"- {topic.text}" in text for topic in tutorial.topics)
+        for mistake in tutorial.mistakes:
+            assert f"{mistake.printed}. {mistake.happens}" in text
+            assert mistake.demonstration is None or mistake.demonstration() in captions(app)
+        odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual())
+        assert f"{odd}." in text
+        doors = [str(button.key) for button in app.button if "tutorials_open_" in str(button.key)]
+        wanted = {"overview", *(topic.page for topic in tutorial.topics)} & pages().keys()
+        assert sorted(doors) == sorted(f"tutorials_open_{page}" for page in wanted)
 
 
 @pytest.mark.parametrize("letter", ["A", "C", "E"])
@@ -86,10 +94,9 @@ def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None
     app = press(open_page("tutorials", tutorials_letter=letter, seed="3"), "tutorials_open_overview")
     preset = PRESETS[NAMES[letter]]
     assert values(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}
-    assert app.segmented_control(key="weights").value == "random"
-    assert app.number_input(key="seed").value == 3
-    assert app.text_area(key="text").value == (preset.text or DEFAULT_TEXT)
-    assert app.segmented_control(key="tokenizer").value == (preset.tokenizer or "wordpiece")
+    expected = {"weights": "random", "seed": 3, "text": preset.text or DEFAULT_TEXT,
+                "tokenizer": preset.tokenizer}  # fmt: skip
+    assert values(app, *expected) == expected
     assert app.title[0].value == "What happens to a sentence in an encoder?"
     assert f"{preset.config.n_layers} layers × {preset.config.n_heads} heads" in captions(app)
 
@@ -100,35 +107,19 @@ def test_a_door_leads_to_the_lessons_page() -> None:
     assert "matches: Tutorial D" in captions(app)
 
 
-@pytest.mark.parametrize("letter", NAMES)
-def test_there_is_a_door_to_every_lessons_page_that_there_is(letter: str) -> None:
-    app = open_page("tutorials", tutorials_letter=letter)
-    doors = [str(button.key) for button in app.button if "tutorials_open_" in str(button.key)]
-    wanted = {"overview", *(topic.page for topic in TUTORIALS[letter].topics)}
-    assert set(doors) == {f"tutorials_open_{page}" for page in wanted & pages().keys()}
-    assert len(doors) == len(set(doors))
-
-
 def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
     app = open_page("overview", text="mine", weights="random", tokenizer="char")
-    app.selectbox(key="preset").set_value("tutorial-c").run()
-    assert app.text_area(key="text").value == "mine"
-    assert app.segmented_control(key="tokenizer").value == "char"
-    app.selectbox(key="preset").set_value("tutorial-a").run()
-    assert not app.exception
-    assert app.selectbox(key="preset").value is None
-    assert app.text_area(key="text").value == "this is an example sentence"
-    assert app.segmented_control(key="tokenizer").value == "word"
+    for preset, text, tokenizer in (
+        ("tutorial-c", "mine", "vectors"),
+        ("tutorial-a", "this is an example sentence", "word"),
+    ):
+        choose(app, preset=preset)
+        assert values(app, "preset", "text", "tokenizer") == {"preset": None, "text": text, "tokenizer": tokenizer}
     assert "5 tokens ·" in captions(app)
 
 
-def test_the_page_needs_no_sentence() -> None:
-    app = working(open_page("tutorials", text=""))
-    assert charts(app).keys() == {"tutorials_matrix", "tutorials_where"}
-
-
 def test_a_wrong_link_is_told() -> None:
-    app = working(open_page("tutorials", tutorials_letter="Z", tutorials_against=""))
+    app = without_error(open_page("tutorials", tutorials_letter="Z", tutorials_against=""))
     assert "tutorials_letter" in sentences(app)
-    assert app.radio(key="tutorials_letter").value == "A"
-    assert app.radio(key="tutorials_against").value == "E"
+    defaults = {"tutorials_letter": "A", "tutorials_against": "E"}
+    assert values(app, *defaults) == defaults

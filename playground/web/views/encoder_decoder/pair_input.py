@@ -4,10 +4,11 @@ import streamlit as st
 
 from playground.runs.pair_run import Side
 from playground.web.choices import shortcuts, widgets
-from playground.web.choices.open_page import page_parameters
+from playground.web.choices.params import page_parameters
 from playground.web.choices.setup import current_setup
 from playground.web.session import trained_slot
 from playground.web.session.shipped_translator import translator
+from playground.web.shared.page_end import as_one_element
 from playground.web.views.encoder_decoder.example_pair import choose_example
 from playground.web.views.encoder_decoder.own_pair import choose_own_pair
 from playground.web.views.encoder_decoder.pair_key import PairKey, label_weights, load_run
@@ -22,6 +23,7 @@ def show_introduction() -> None:
     )
 
 
+@as_one_element
 def choose_pair() -> PairKey:
     """The pair that the visitor chooses; ends the page where there is none."""
     if translator() is None:
@@ -36,6 +38,7 @@ def choose_pair() -> PairKey:
     return choose_example()
 
 
+@as_one_element
 def show_run_line(pair: PairKey) -> None:
     """How much was computed, where, how fast, and whether anything of it was learned."""
     run, setup = load_run(pair), current_setup()
@@ -50,6 +53,13 @@ def show_run_line(pair: PairKey) -> None:
         st.caption(
             f"The sidebar's weights have no decoder: both halves are random, drawn from its seed {setup['seed']}."
         )
+    if setup.takes_vectors:
+        st.caption(
+            "The sidebar's tokenizer is vectors, and the decoder needs words to name: each half gets a token table, as "
+            "with the tokenizer word."
+        )
+    elif setup["table_rows"]:
+        st.caption("The sidebar's table_rows changes nothing here: a table has one row for each of its tokens.")
     if setup["causal"]:
         st.caption("The sidebar's causal switch changes nothing here: this encoder sees its whole source.")
 

@@ -1,0 +1,218 @@
+"""What an experiment does on its page, the same on both pages that have one: from Start to Reset, and in between."""
+
+import gc
+import threading
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from streamlit.runtime.caching import clear_session_resource_cache
+from streamlit.testing.v1 import AppTest
+
+from playground.training.cost import Speed
+from playground.training.regularisers.ablation import SIZES
+from playground.training.trainer import Trainer
+from playground.web.session import experiment_inputs, experiments, memory_budget
+from playground.web.session.experiments import EXPERIMENTS
+from playground.web.views.regularisers import ablation_plan
+from playground.web.views.training import training_run
+from tests.waiting import job_threads, until
+from tests.web.app_test import (
+    SESSION,
+    array,
+    captions,
+    charts,
+    grey_buttons,
+    press,
+    sentences,
+    status_text,
+    table,
+    values,
+    working,
+)  # fmt: skip
+from tests.web.experiment_pages import (
+    config,
+    ended,
+    endless_ablation,
+    measured,
+    recipe,
+    regularisers_page,
+    short_ablation,
+    training_page,
+    until_step,
+)  # fmt: skip
+
+pytestmark = [
+    pytest.mark.usefixtures("one_experiment_at_a_time"),
+    pytest.mark.parametrize("page", ["training", "regularisers"]),
+]
+ENDLESS = {"training_steps": 5_000}
+CHARTS = {"training": "training_loss", "regularisers": "regularisers_validation"}
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Regularisers page's runs take long, as those of the Training page do under the link ENDLESS."""
+    monkeypatch.setattr(ablation_plan, "ablation_recipe", endless_ablation)
+
+
+def opened(page: str, **query: object) -> AppTest:
+    return training_page(**query) if page == "training" else regularisers_page("Weight decay", **query)
+
+
+def start(app: AppTest, page: str) -> AppTest:
+    """The page of a run that has done some steps."""
+    return until_step(press(app, f"{page}_start"))
+
+
+def lines(app: AppTest, page: str) -> list[list[float]]:
+    """The lines of the page's chart."""
+    traces = charts(app).get(CHARTS[page], [])
+    return [array(traces, i, "y").tolist() for i in range(len(traces))]
+
+
+@pytest.mark.usefixtures("endless")
+def test_start_pause_leave_come_back_resume_cancel_reset(page: str) -> None:
+    app = opened(page, **ENDLESS)
+    before = lines(app, page)
+    start(app, page)
+    assert grey_buttons(app, page) == {"start"}
+    press(app, f"{page}_pause")
+    paused_at = status_text(app)
+    assert paused_at.startswith("Paused")
+    assert grey_buttons(app, page) == {"start"}
+    working(app.switch_page("../../pages/norms.py").run())
+    working(app.switch_page(f"../../pages/{page}.py").run())
+    assert status_text(app) == paused_at
+    until_step(press(app, f"{page}_resume"), "Training")
+    press(app, f"{page}_cancel")
+    assert status_text(app).startswith("Cancelled")
+    assert grey_buttons(ended(app, page), page) == {"pause", "cancel"}
+    assert len(lines(app, page)) > len(before)
+    press(app, f"{page}_reset")
+    assert not app.get("progress")
+    assert grey_buttons(app, page) == {"pause", "cancel", "reset"}
+    assert lines(app, page) == before
+
+
+@pytest.mark.usefixtures("endless")
+def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(page: str) -> None:
+    app = opened(page, **ENDLESS)
+    before = lines(app, page)
+    for _ in range(2):  # who comes back starts another one
+        start(app, page)
+        clear_session_resource_cache(SESSION)  # as the server does when a tab is closed, or its connection broke
+        ended(app, page)
+        assert app.session_state[EXPERIMENTS].get(page).disconnected
+        assert status_text(app).startswith("The connection to your browser broke, and the run was cancelled")
+        assert len(lines(app, page)) > len(before)
+
+
+@pytest.mark.usefixtures("endless")
+def test_one_thing_at_a_time_over_all_pages(page: str) -> None:
+    other = {"training": "regularisers", "regularisers": "training"}[page]
+    app = start(opened(other, **ENDLESS), other)
+    working(app.switch_page(f"../../pages/{page}.py").run())
+    assert grey_buttons(app, page) == {"start", "pause", "cancel", "reset"}
+    assert f"the page “{other.title()}” goes on" in captions(app)
+    app.session_state[EXPERIMENTS].get(other).job.pause()
+    assert f"the page “{other.title()}” is paused" in captions(working(app.run()))
+
+
+def test_who_waits_for_a_seat_is_told_the_place_and_sees_a_drawing_that_does_not_blink(page: str) -> None:
+    gate = threading.Event()
+
+    def block() -> Generator[None]:
+        while not gate.wait(0.02):
+            yield
+
+    for _ in range(2):
+        experiments.BACKEND.submit(block)
+    app = opened(page)
+    app.session_state["training_evaluations_open"] = True
+    press(app, f"{page}_start")
+    try:
+        assert status_text(app).startswith("Waiting for a seat: 2nd in the queue.")
+        assert grey_buttons(app, page) == {"start"}
+        assert CHARTS[page] not in charts(app)
+        drawings = {element.proto.id.rsplit("-", 1)[-1] for element in app.get("bidi_component")}
+        if page == "training":
+            assert table(app, "validation loss").empty
+        else:
+            assert f"{CHARTS[page]}_drawing" in drawings
+    finally:
+        gate.set()
+    assert status_text(ended(app, page)).startswith("All ")
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [(MemoryError(), "too little memory"), (RuntimeError("secret /path"), "Something went wrong")],
+)
+def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
+    page: str, error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    module, name = (training_run, "Trainer") if page == "training" else (ablation_plan, "Ablation")
+    monkeypatch.setattr(module, name, fail)
+    app = measured(opened(page), page)
+    told = f"{status_text(app)}\n{sentences(app)}"
+    assert told.count(sentence) == 1
+    assert "secret" not in told
+    assert grey_buttons(app, page) == {"pause", "cancel"}
+
+
+def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (training_run, ablation_plan):
+        monkeypatch.setattr(module, "machine_speed", lambda: Speed(10.0, 1e-12))
+    app = opened(page, training_steps=600)
+    (error,) = app.error
+    assert {"training": "steps would fit", "regularisers": "choose fewer"}[page] in error.value
+    assert "start" in grey_buttons(app, page)
+
+
+@pytest.mark.usefixtures("endless")
+def test_while_it_runs_it_takes_the_memory_of_its_largest_run(page: str) -> None:
+    gc.collect()
+    before = set(memory_budget.memory_users)
+    if page == "training":
+        app, asked = training_page(**ENDLESS, training_distill=0.5), recipe(distill=0.5)
+    else:
+        app = regularisers_page("Weight decay", "Knowledge distillation")
+        asked = short_ablation("reverse", "small", 0, {"distill": 0.5})
+    start(app, page)
+    (reservation,) = set(memory_budget.memory_users) - before
+    sizes = {} if page == "training" else SIZES
+    trainer = Trainer(config(**sizes), asked)
+    assert trainer.teacher is not None
+    assert reservation.n_bytes == experiment_inputs.training_bytes(trainer.config, asked, trainer.data)
+    press(app, f"{page}_cancel")
+    until(lambda: set(memory_budget.memory_users) == before and not job_threads())
+
+
+WITHOUT_EFFECT: dict[str, dict[str, Any]] = {
+    "training": {"training_temperature": 5.0, "training_text": "a text that no made-up task reads"},
+    "regularisers": {"regularisers_clip": 0.5},
+}
+OTHER_RUN = {"training": ("training_lr", 0.01, "lr 0.002 → 0.01"),
+             "regularisers": ("regularisers_weight_decay", 1.0, "weight_decay 0.3 → 1.0")}  # fmt: skip
+
+
+def test_other_settings_are_told_from_those_of_the_curves_where_they_make_another_run(page: str) -> None:
+    app = measured(opened(page, weights="random", regularisers_measure="loss"), page)
+    first = lines(app, page)
+    app.session_state[f"{page}_regularisers_open"] = True
+    for key, value in {"dropout": 0.5, **WITHOUT_EFFECT[page]}.items():
+        app.session_state[key] = value
+    assert sentences(working(app.run())) == ""
+    assert lines(measured(app, page), page) == first
+    key, value, difference = OTHER_RUN[page]
+    app.session_state[key] = value
+    assert difference in sentences(working(app.run()))
+    assert values(app, key) == {key: value}
+    assert lines(app, page) == first
+    measured(app, page)
+    assert sentences(app) == ""
+    assert lines(app, page) != first

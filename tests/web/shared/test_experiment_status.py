@@ -1,0 +1,33 @@
+"""Sentences on an experiment, the same on every page that has one."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from playground.web.shared.experiment_status import ordinal, pending_sentence
+
+
+@pytest.mark.parametrize(
+    ("status", "computation", "ended", "sentence"),
+    [
+        ("waiting", None, False, "Waiting for a seat: 2nd in the queue. It starts by itself, on any page."),
+        ("waiting", object(), False, "Waiting for a seat: 2nd in the queue. It continues by itself, on any page."),
+        ("running", None, False, "Getting ready."),
+        ("paused", None, False, "Paused before the first step."),
+        ("cancelled", None, True, "Cancelled before the first step."),
+        ("running", object(), False, ""),
+        ("failed", None, True, ""),
+    ],
+)
+def test_what_is_said_while_there_is_nothing_to_show(
+    status: str, computation: object | None, ended: bool, sentence: str
+) -> None:
+    job = SimpleNamespace(status=status, position=2, ended=ended)
+    experiment: Any = SimpleNamespace(job=job, computation=computation, cancelling=False, disconnected=False)
+    assert pending_sentence(experiment) == sentence
+
+
+def test_a_place_in_the_queue() -> None:
+    places = {1: "next", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 13: "13th", 21: "21st", 112: "112th"}
+    assert {n: ordinal(n) for n in places} == places

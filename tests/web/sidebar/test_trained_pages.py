@@ -1,0 +1,200 @@
+"""What was trained in a session is what every page shows, before training and after, and nobody else ever sees."""
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.runtime.caching import clear_session_resource_cache
+from streamlit.testing.v1 import AppTest
+
+from playground import Encoder, ModelConfig, Trace
+from playground.model import causal_mask
+from playground.runs.encoder_run import Run
+from playground.training.after import trained_network
+from playground.training.after.samples import answer_samples
+from playground.training.after.trained_network import TrainedNetwork
+from playground.training.tasks import TASKS, make_data
+from playground.web.choices.params import DEFAULT_TEXT
+from playground.web.server.settings import Settings
+from playground.web.session import memory_budget, trained_slot
+from playground.web.session.trained_slot import TrainedSlot
+from tests.training.after.trained import CONFIG, trained, trainer
+from tests.web.app_test import PAGES, SESSION, array, captions, charts, choose, prose, sentences, table, without_error
+from tests.web.sidebar.test_trained_panel import KINDS, opened, put, switch
+
+
+def shown_pattern(app: AppTest) -> Any:
+    """The large chart's numbers; what is masked is left blank there."""
+    return np.nan_to_num(array(charts(app)["attention_pattern"]))
+
+
+def patterns(encoder: Encoder, one: TrainedNetwork) -> torch.Tensor:
+    """Attention on the example, computed apart from every page: (layers, H, T, T)."""
+    ids, trace = one.tokenizer.encode_batch([one.example]).ids, Trace()
+    encoder(ids, causal_mask(ids.shape[1]) if one.task.predicts_next else None, trace)
+    return torch.stack([trace[f"layers.{i}.attn.pattern"][0].detach() for i in range(one.config.n_layers)])
+
+
+@pytest.mark.parametrize(
+    ("page", "task"), [(page, KINDS[(i + j) % 3]) for i, page in enumerate(PAGES) for j in range(2)]
+)
+def test_every_page_works_before_and_after_training_and_where_no_token_is_known(page: str, task: str) -> None:
+    app = without_error(opened(trained(task), page))
+    without_error(switch(app))
+    without_error(choose(app, text=DEFAULT_TEXT))
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_attention_is_that_of_the_trained_network_and_of_the_same_seed_before(task: str) -> None:
+    one = trained(task)
+    app = opened(one, "attention", attention_layer="1", attention_head="1")
+    assert f"trained here: {TASKS[one.recipe.task].title}, 6 steps" in captions(app)
+    expected = patterns(one.encoder, one)[1, 1]
+    np.testing.assert_allclose(shown_pattern(app), expected, atol=1e-6)
+    switch(app)
+    assert ":orange-badge[before training (random)]" in captions(app)
+    before = patterns(Encoder(one.config, one.recipe.seed), one)[1, 1]
+    np.testing.assert_allclose(shown_pattern(app), before, atol=1e-6)
+    assert (before - expected).abs().max() > 1e-3
+    switch(app)
+    np.testing.assert_allclose(shown_pattern(app), expected, atol=1e-6)
+
+
+def test_the_parameters_and_the_table_are_those_of_its_encoder() -> None:
+    one = trained_network.from_trainer(trainer(ModelConfig(**{**vars(CONFIG), "positions": "learned"})))
+    n = sum(parameter.numel() for parameter in one.encoder.parameters())
+    assert opened(one, "parameters").metric[0].value == f"{n:,}"
+    app = opened(one, "positions")
+    assert "random: nothing is trained yet" not in prose(app)
+    assert "random: nothing is trained yet" in prose(switch(app))
+
+
+# --- the encoder–decoder page
+
+
+def test_a_trained_pair_is_what_the_page_shows() -> None:
+    one = trained("seq2seq-reverse")
+    app = opened(one, "encoder_decoder", encdec_target="[BOS] a b a", encdec_position=2)
+    assert "· 4 target tokens ·" in captions(app), "what begins with the beginning needs no second one"
+    assert "untrained: random weights" not in captions(app)
+    assert "None of your target" not in sentences(app)
+    batches = [one.tokenizer.encode_batch([text]).ids for text in (one.example, "[BOS] a b a")]
+    for network, told in ((one.network, "trained here: Reverse, with a decoder"), (one.initial(), "before training")):
+        assert told in captions(app)
+        probabilities = network(*batches)[0, 2].softmax(-1).detach()
+        best = probabilities.argsort(descending=True)[:10]
+        shown = table(app, "next token")
+        assert list(shown["next token"]) == [one.labels[i] for i in best.tolist()]
+        np.testing.assert_allclose(shown["probability, %"], 100 * probabilities[best], rtol=1e-4)
+        switch(app)
+
+
+def test_where_the_target_is_unknown_the_decoder_says_its_own() -> None:
+    one = trained("seq2seq-reverse")
+    app = opened(one, "encoder_decoder")
+    (sample,) = answer_samples(one.network, make_data(one.recipe), one.recipe, n=1)
+    assert f"at every step: `{' '.join(sample.answer) or '[EOS]'}`." in sentences(app)
+    assert str(app.text_area(key="encdec_target").value).startswith("Het dier")
+    app = opened(one, "encoder_decoder", encdec_source="trained example")
+    assert "decoder that you trained is one switch away" in captions(app)
+
+
+@pytest.mark.parametrize("task", ["reverse", "characters"])
+def test_an_encoder_alone_has_no_decoder(task: str) -> None:
+    assert "trained example" in captions(opened(trained(task), "encoder_decoder"))
+    app = opened(trained(task), "encoder_decoder", encdec_source="your text")
+    assert ":orange-badge[untrained: random weights]" in captions(app)
+    assert "trained here:" not in captions(app)
+
+
+# --- sessions, memory, devices
+
+
+def another_visitor() -> None:
+    import streamlit as st
+
+    from playground import ModelConfig
+    from playground.errors import PlaygroundError
+    from playground.web.session import caches
+
+    for compute in (
+        lambda: caches.encoder("0" * 64, ModelConfig(vocab_size=5), 0),
+        lambda: caches.encoder("trained-0", ModelConfig(vocab_size=5), 0),
+        lambda: caches.tokenizer(caches.TextKey("trained-0", 0, 5, ("a",))),
+        lambda: caches.encoder("initial-0", ModelConfig(vocab_size=5), 0),
+    ):
+        try:
+            compute()
+        except PlaygroundError as error:
+            st.error(str(error))
+
+
+def test_what_others_trained_or_opened_is_nobody_elses() -> None:
+    upload, *networks = (error.value for error in AppTest.from_function(another_visitor).run().error)
+    assert "not open in your session" in upload
+    assert networks == [trained_slot.NOT_IN_SESSION] * 3
+
+
+def fresh(**changes: Any) -> TrainedNetwork:
+    """A network that no test holds on to."""
+    return trained_network.from_trainer(trainer(**changes))
+
+
+def test_everything_is_freed_with_the_session(n_memory_users: Callable[[], int]) -> None:
+    one = fresh()
+    seen, encoder = weakref.ref(one), weakref.ref(one.encoder)
+    app = opened(one, "attention")
+    switch(app)
+    assert n_memory_users() == 1
+    del app, one
+    clear_session_resource_cache(SESSION)
+    assert (n_memory_users(), seen(), encoder()) == (0, None, None)
+
+
+def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
+    one = fresh()
+    seen = weakref.ref(one)
+    app = opened(one, "attention")
+    switch(app)
+    del one
+    put(app, fresh(steps=4)).run()  # Streamlit keeps the value before until the run after
+    gc.collect()
+    assert seen() is None
+    assert "before training (random)" in captions(app)
+    assert "trained here: Reverse, 4 steps" in captions(switch(app))
+
+
+def test_nothing_of_it_is_computed_for_other_sessions(passes: list[tuple[Encoder, Run]]) -> None:
+    app = opened(trained(), "attention")
+    app.run()
+    n_passes = len(passes)
+    clear_session_resource_cache(SESSION)
+    app.run()
+    assert len(passes) == n_passes + 1, "the run was still cached somewhere else"
+
+
+def test_a_server_that_is_full_keeps_the_network_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    slot, first = TrainedSlot(), fresh()
+    slot.put(first)
+    monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=1_000))
+    slot.put(fresh(seed=1))
+    assert slot.trained is first
+    assert slot.problem.startswith("This server holds as many visitors' weights as it can")
+    monkeypatch.undo()
+    slot.put(second := fresh(seed=1))
+    assert (slot.trained, slot.problem) == (second, "")
+
+
+def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = trained()
+    monkeypatch.setattr(trained_slot, "shown_network", lambda: one)
+    assert trained_slot.network_on_device(one.key) is one.network
+    monkeypatch.setattr(trained_slot, "choose_device", lambda _: torch.device("meta"))
+    for key in (one.key, one.initial_key):
+        placed = trained_slot._copy_on_device.__wrapped__(key)  # type: ignore[attr-defined]
+        assert {parameter.device.type for parameter in placed.parameters()} == {"meta"}
+    assert {parameter.device.type for parameter in one.network.parameters()} == {"cpu"}

@@ -1,0 +1,80 @@
+"""What each tutorial's own code saves opens through the sidebar as it is, and the pages show its numbers."""
+
+import pytest
+import torch
+from safetensors.torch import save
+
+from playground import Encoder
+from playground.model import EncoderDecoder
+from playground.runs.encoder_run import Run
+from playground.web.sidebar import upload_panel
+from tests.web.app_test import captions, choose, locked, open_page, values
+from tests.web.sidebar.own_files import upload
+from tests.weights.as_saved import FOLDER, NAMES, ON_ATTENTION, ON_OUTPUTS, load, read
+
+OF_IDS = [name for name in NAMES if "ids" in read(name).arrays]
+OF_VECTORS = [name for name in NAMES if "x" in read(name).arrays]
+
+
+@pytest.mark.parametrize("name", OF_IDS)
+def test_a_model_of_ids_gives_the_tutorials_numbers_for_typed_ids(name: str, passes: list[tuple[Encoder, Run]]) -> None:
+    state = read(name)
+    text = "\n".join(" ".join(map(str, row)) for row in state.arrays["ids"].tolist())
+    app = upload(open_page("attention", weights="mine", text=text), (FOLDER / f"{name}.safetensors").read_bytes())
+    choose(app, own_reading="ids", n_heads=4)
+    assert not app.error
+    run = passes[-1][1]
+    assert run.tokens == tuple(map(str, state.arrays["ids"][0].tolist()))
+    model = load(name)
+    if isinstance(model, EncoderDecoder):  # its file holds logits; the pages run the encoder half
+        theirs = model.encoder(state.arrays["ids"][:1]).detach()[0]
+    else:
+        theirs = state.arrays["output"][0]
+        patterns = torch.tensor(run.patterns())
+        assert (patterns - state.arrays["attention"][:, 0]).abs().max() <= ON_ATTENTION
+    assert (torch.tensor(run.arrays["final"]) - theirs).abs().max() <= ON_OUTPUTS
+
+
+@pytest.mark.parametrize("name", OF_VECTORS)
+def test_a_model_of_vectors_runs_on_random_ones_and_the_panel_says_so(
+    name: str, passes: list[tuple[Encoder, Run]]
+) -> None:
+    state = read(name)
+    data = (FOLDER / f"{name}.safetensors").read_bytes()
+    app = choose(upload(open_page(weights="mine", text="a b c", tokenizer="word", seed="3"), data), n_heads=4)
+    assert not app.error
+    encoder, run = passes[-1]
+    assert (encoder.encode(state.arrays["x"]) - state.arrays["output"]).abs().max() <= ON_OUTPUTS
+    drawn = Encoder(run.config, seed=3)
+    tables = [model.state_dict()["embed.tokens.weight"] for model in (encoder, drawn)]
+    assert torch.equal(*tables)
+    assert torch.equal(torch.tensor(run.arrays["embed.out"]), drawn.embed(torch.tensor([[0, 1, 2]]))[0])
+    positions = {"a": "with sinusoidal positions", "b": "with sinusoidal-doubled positions", "c": "without positions",
+                 "d": "with sinusoidal positions"}[name[0]]  # fmt: skip
+    assert (
+        f"no token table, so your model reads vectors and no words. Here it reads random vectors: one for each "
+        f"token, drawn from seed 3, {positions}" in captions(app)
+    )
+    assert "own_reading" not in {box.key for box in app.selectbox}
+
+
+def test_a_trained_table_of_positions_is_locked_as_learned(passes: list[tuple[Encoder, Run]]) -> None:
+    table = "pos_encoding.positional_encoding"
+    tensors = dict(read("a_whole").tensors)
+    tensors[table] = tensors[table] + 0.5
+    app = choose(upload(open_page(weights="mine", text="a b c", tokenizer="word"), save(tensors)), n_heads=4)
+    assert values(app, "positions", "max_len") == {"positions": "learned", "max_len": 6}
+    assert {"positions", "max_len"} <= locked(app)
+    assert "it is used as learned positions" in captions(app)
+    assert torch.equal(passes[-1][0].state_dict()["embed.positions.weight"], tensors[table][0])
+
+
+def test_the_panel_shows_the_cell_of_what_was_chosen() -> None:
+    app = open_page(weights="mine")
+    box = app.selectbox(key=upload_panel.CELL)
+    assert len(box.options) == len(NAMES) + 1
+    for title in box.options:
+        app.selectbox(key=upload_panel.CELL).set_value(title).run()
+        assert "from safetensors.torch import save_file" in app.code[0].value
+    app.selectbox(key=upload_panel.CELL).set_value(box.options[5]).run()
+    assert 'save_file(model.encoder.state_dict(), "tutorial-d.safetensors")' in app.code[0].value

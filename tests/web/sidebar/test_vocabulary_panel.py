@@ -1,0 +1,200 @@
+"""An upload is read with the student's own vocabulary, or with typed ids: in its session alone, never in the link."""
+
+import json
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from playground import Encoder
+from playground.errors import WeightsError
+from playground.runs.encoder_run import Run
+from playground.web.session import memory_budget
+from playground.web.session.uploaded_vocabulary import READING, VOCABULARY
+from playground.web.sidebar import upload_panel, vocabulary_panel
+from tests.web import app_test
+from tests.web.app_test import PAGES, captions, choose, locked, open_page, press, sentences, uploader, values
+from tests.web.sidebar.own_files import upload
+from tests.weights.as_saved import FOLDER
+
+WORDS = ["<pad>", "<unk>", "this", "is", "an", "example", "sentence", "the", "cat", "sat", "."]
+LINES = "\n".join(WORDS).encode()
+TEXT = "this cat is an example."
+TEXT_IDS = [2, 8, 3, 4, 5, 10]
+
+
+def open_words(page: str = "overview", text: str = TEXT, **query: str) -> AppTest:
+    """Open tutorial A's embedding, positions and encoder, with 11 rows, to be read with an own vocabulary."""
+    app = upload(open_page(page, weights="mine", text=text, **query), (FOLDER / "a_whole.safetensors").read_bytes())
+    return choose(app, n_heads=4, own_reading="vocabulary")
+
+
+def open_vocabulary(app: AppTest, data: bytes, name: str = "words.txt") -> AppTest:
+    app_test.upload(app, "own_vocabulary", data, name)
+    assert uploader(app, "own_vocabulary").value is None, "the uploader still keeps its copy"
+    return app
+
+
+def ids_of(run: Run, encoder: Encoder) -> list[int]:
+    """The rows of the token table that a run has read."""
+    table = 4 * encoder.state_dict()["embed.tokens.weight"]  # 4 is the square root of d_model
+    return [int((table - row).abs().sum(-1).argmin()) for row in torch.tensor(run.arrays["embed.tokens"])]
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (LINES, "words.txt"),
+        (json.dumps({word: i for i, word in enumerate(WORDS)}).encode(), "words.json"),
+        (json.dumps({word: i for i, word in reversed(list(enumerate(WORDS)))}, indent=1).encode(), "words.json"),
+        (json.dumps(WORDS).encode(), "words.json"),
+    ],
+)
+def test_the_vocabulary_tokenises_the_text(data: bytes, name: str, passes: list[tuple[Encoder, Run]]) -> None:
+    app = open_vocabulary(open_words(), data, name)
+    assert not app.error
+    encoder, run = passes[-1]
+    assert run.tokens == ("this", "cat", "is", "an", "example", ".")
+    assert ids_of(run, encoder) == TEXT_IDS
+    assert "11 words for 11 rows" in captions(app)
+    assert "tokenizer" in locked(app)
+
+
+def test_until_a_vocabulary_is_open_the_sidebars_tokenizer_reads(passes: list[tuple[Encoder, Run]]) -> None:
+    app = open_words()
+    assert "tokenizer" not in locked(app)
+    assert ids_of(passes[-1][1], passes[-1][0]) == [0, 1, 2, 3, 4, 5]
+    assert "json.dump(word_to_id, file)" in app.code[0].value
+
+
+def test_unknown_words_are_marked_and_named(passes: list[tuple[Encoder, Run]]) -> None:
+    app = open_vocabulary(open_words(text="the zebra sat\nthe cat sat"), LINES)
+    encoder, run = passes[-1]
+    assert run.tokens == ("the", "<unk>", "sat")
+    assert ids_of(run, encoder) == [7, 1, 9]
+    assert (
+        ":orange-badge[unknown] It lacks 1 of this sentence's 3 tokens. They are read as `<unk>`: `zebra`"
+        in captions(app)
+    )
+    assert "badge[unknown]" not in captions(choose(app, sentence=2))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_word_that_can_not_be_read_ends_no_page_in_an_exception(page: str) -> None:
+    app = open_vocabulary(open_words(page, text="the zebra! sat"), b"the\ncat\nsat")
+    if page == "overview":
+        assert "Your vocabulary lacks “zebra” and “!”, and it has no [UNK]" in sentences(app)
+        press(app, vocabulary_panel.EXAMPLE)
+        assert values(app, "text") == {"text": "the cat sat"}
+        assert not app.error
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "example"),
+    [
+        ([" ", "a", "b", "\n", "<unk>"], "ab"),
+        (["[PAD]", "the", "x" * 5_000, "new york", "cat", "\u2028"], "the cat"),
+        (["<pad>", "[UNK]"], None),
+    ],
+)
+def test_an_example_is_made_of_words_that_can_be_typed(vocabulary: list[str], example: str | None) -> None:
+    app = open_vocabulary(open_words(), json.dumps(vocabulary).encode(), "words.json")
+    assert app.button(key=vocabulary_panel.EXAMPLE).disabled == (example is None)
+    if example is not None:
+        assert values(press(app, vocabulary_panel.EXAMPLE), "text") == {"text": example}
+        assert not app.error
+
+
+def test_typed_ids_are_rows_of_the_table(passes: list[tuple[Encoder, Run]]) -> None:
+    app = choose(open_words(), own_reading="ids")
+    assert "“this” is no id of your file's token table: write whole numbers from 0 to 10" in sentences(app)
+    choose(app, text="7 10 0\n4, 3")
+    assert not app.error
+    assert ids_of(passes[-1][1], passes[-1][0]) == [7, 10, 0]
+    choose(app, text="7 11")
+    assert "“11” is no id" in sentences(app)
+    press(app, vocabulary_panel.EXAMPLE)
+    assert values(app, "text") == {"text": "0 1 2 3 4 5 6 7"}
+    assert not app.error
+
+
+HOSTILE = {
+    "not JSON": (b'{"this": 0', "words.json", "It begins like JSON, and is not valid JSON"),
+    "wrong encoding": ("this".encode("utf-16"), "words.txt", "It is no UTF-8 text"),
+    "too large": (b"a" * (2**21 + 1), "words.txt", "It has 2.0 MB"),
+    "duplicates": (b"this\nthis", "words.txt", "The word “this” is there twice."),
+    "ids out of range": (b'{"this": 11}', "words.json", "The word “this” has the id 11; your file's token"),
+    "markup": (b"*a* <b>", "../<b>.txt", "Line 1, “*a* <b>”, has a blank inside"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_vocabulary_that_can_not_be_used_says_why_and_loses_nothing(
+    name: str, passes: list[tuple[Encoder, Run]]
+) -> None:
+    data, file, reason = HOSTILE[name]
+    app = open_vocabulary(open_vocabulary(open_words(), LINES), data, file)
+    assert len(app.error) == 1
+    assert f"can't be used. {reason}" in sentences(app)
+    assert "11 words for 11 rows" in captions(app)
+    assert ids_of(passes[-1][1], passes[-1][0]) == TEXT_IDS
+    assert not open_vocabulary(app, LINES).error
+
+
+# --- session and link
+
+
+def test_the_reading_survives_another_page_and_other_weights(passes: list[tuple[Encoder, Run]]) -> None:
+    app = open_vocabulary(open_words(), LINES)
+    choose(app, weights="random")
+    assert "tokenizer" not in locked(app)
+    choose(app, weights="mine")
+    assert values(app, "own_reading") == {"own_reading": "vocabulary"}
+    choose(app, text="the cat")
+    assert ids_of(passes[-1][1], passes[-1][0]) == [7, 8]
+
+
+def test_the_link_does_not_change() -> None:
+    app = open_words()
+    before = dict(app.query_params)
+    open_vocabulary(app, LINES)
+    choose(app, own_reading="ids", text=TEXT + " ")
+    choose(app, text=TEXT)
+    assert dict(app.query_params) == before
+
+
+@pytest.mark.parametrize("close", ["button", "file"])
+def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[[], int]) -> None:
+    app = open_vocabulary(open_words(), LINES)
+    vocabulary = weakref.ref(app.session_state[VOCABULARY])
+    if close == "button":
+        press(app, upload_panel.CLOSE)
+    else:
+        upload(app, (FOLDER / "d_model.safetensors").read_bytes())
+        assert values(app, "own_reading") == {"own_reading": "tokenizer"}
+    assert not any(key in app.session_state for key in (VOCABULARY, READING))
+    assert n_memory_users() == (0 if close == "button" else 1)
+    assert vocabulary() is None
+
+
+def test_a_weights_file_that_can_not_be_used_leaves_the_open_one(passes: list[tuple[Encoder, Run]]) -> None:
+    app = open_vocabulary(open_words(), LINES)
+    upload(app, b"no weights", "other.safetensors")
+    assert "“other.safetensors” can't be used." in sentences(app)
+    assert "“model.safetensors”" in captions(app)
+    assert ids_of(passes[-1][1], passes[-1][0]) == TEXT_IDS
+
+
+def test_a_vocabulary_is_counted_and_a_full_server_keeps_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_vocabulary(open_words(), LINES)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise WeightsError("full")
+
+    monkeypatch.setattr(memory_budget, "reserve", refuse)
+    assert app.session_state[VOCABULARY] in memory_budget.memory_users
+    open_vocabulary(app, b"a\nb")
+    assert app.session_state[VOCABULARY].tokenizer.ids["cat"] == 8

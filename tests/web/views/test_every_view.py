@@ -1,0 +1,177 @@
+"""Every page, in every view, opens on any sentence and architecture, with its tables and its code."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.analysis.walkthrough import STAGES
+from tests.web.app_test import (
+    ODD_TEXT,
+    SMALL,
+    array,
+    captions,
+    charts,
+    choose,
+    drawn_lines,
+    open_page,
+    open_panels,
+    sentences,
+    values,
+    without_error,
+    words,
+)  # fmt: skip
+
+STEPS = {stage: {f"step_{stage.replace(' ', '_').replace('-', '_')}"} for stage in STAGES} | {
+    "dot products": {"step_products", "step_dot_products"}, "softmax": {"step_softmax", "step_pattern"},
+}  # fmt: skip
+MASKS = {f"encdec_mask_{name}" for name in ("source_padding", "target_padding", "no_peek", "combined")}
+VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
+    "overview": ("overview_shapes", {"overview_attention", "overview_norms", "overview_parameters"},
+                 {"false": set(), "true": set()}),
+    "attention": ("attention_view", {"attention_grid", "attention_pattern"},
+                  {view: {f"attention_{view}"} for view in ("lines", "ranking", "entropy", "rollout")}),
+    "norms": ("norms_view", {"norms_by_layer"},
+              {"tokens": {"norms_by_token"}, "statistics": {"norm_statistics"},
+               "cosines": {"cosines_between_layers", "cosines_between_tokens"}, "by hand": set()}),
+    "positions": ("positions_view", {"position_table"},
+                  {"swap two words": {"swap_differences"}, "this sentence": {"addition_lengths"},
+                   "curves": {"position_curves"}, "similarity": {"between_positions", "by_offset"},
+                   "doubled exponent": {"table_standard", "table_doubled", "wavelengths"}}),
+    "step_by_step": ("step_stage", set(), STEPS),
+    "gradient_flow": ("gradient_view", {"gradient_by_layer", "gradient_lengths"},
+                      {"chain rule": set(), "depth sweep": {"gradient_by_depth"}}),
+    "encoder_decoder": ("encdec_attention", {"encdec_grid", "encdec_pattern"} | MASKS,
+                        {view: set() for view in ("encoder self", "decoder self", "cross")}),
+    "parameters": ("parameters_view", {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models"},
+                   {view: set() for view in ("components", "layers", "treemap")}),
+}  # fmt: skip
+"""Of each page: the key of its view, the charts of every view, and those of each."""
+TABLES = {"by hand": {"norm_by_hand"}, "doubled exponent": {"wavelengths"}}
+"""Where a view's tables are not those of its own charts."""
+
+
+def drawn(app: AppTest) -> set[str]:
+    """The names of everything that is drawn."""
+    return charts(without_error(app)).keys() | ({"attention_lines"} if drawn_lines(app) else set())
+
+
+def look(app: AppTest, page: str, view: str) -> AppTest:
+    key = VIEWS[page][0]
+    if key == "overview_shapes":
+        return open_panels(app, key) if view == "true" else app
+    return choose(app, **{key: view})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"norm_placement": "pre", "final_norm": True, "norm": "scalar", "sentence": 2, "causal": True},
+        {"norm": "none", "residual": False, "n_heads": 1, "n_layers": 1, "positions": "none", "n_segments": 0},
+        {"norm": "rms", "fused_qkv": True, "head_merge": "reshape", "activation": "relu", "embedding_norm": False},
+        {"d_model": 15, "n_heads": 15, "norm": "scalar", "positions": "sinusoidal-doubled", "sentence": 3},
+        {"tokenizer": "bpe", "vocab_size": 300, "text": "hello world", "max_len": 5, "scale_embeddings": True},
+        {"tokenizer": "word", "text": "x", "encdec_target": "x", "attention_show": "average of heads"},
+        {"weights": "minilm", "tokenizer": "wordpiece", "text": "\u200b", "attention_hide": True},
+        {"weights": "minilm", "tokenizer": "wordpiece", "text": "é\u0301 ﷽ [MASK] 🙂 שלום\x00\x1b ☃ 漢字"},
+    ],
+    ids=["pre-norm", "bare", "reshape", "one token", "bpe", "one word", "no width", "scripts"],
+)
+@pytest.mark.parametrize("page", VIEWS)
+def test_every_view_opens_on_odd_sentences_and_architectures(page: str, changes: dict[str, object]) -> None:
+    link = SMALL | {"text": ODD_TEXT, "gradient_layers": 3, "step_dropout": True, "encdec_source": "your text"}
+    app = open_page(page, **link | changes)
+    _, always, views = VIEWS[page]
+    for view, own in views.items():
+        look(app, page, view)
+        if view == "swap two words" and "only one token" in sentences(app):
+            assert drawn(app) == always
+        else:
+            assert drawn(app) == always | own | ({"step_drops"} if page == "step_by_step" else set())
+        assert "nan" not in words(app).split()  # such as the mean over the pairs of one token
+
+
+@pytest.mark.parametrize(
+    ("page", "told"), [("norms", None), ("positions", {"swap two words"}), ("step_by_step", set())]
+)
+def test_every_view_opens_where_numbers_overflow(page: str, told: set[str] | None) -> None:
+    deep = {"norm": "none", "n_layers": 96, "d_model": 64, "step_layer": 95, "step_dropout": True}
+    app = open_page(page, **SMALL | deep)
+    _, always, views = VIEWS[page]
+    for view, own in views.items():
+        assert drawn(look(app, page, view)) >= always | own
+        assert ("**Overflow**" in words(app)) == (told is None or view in told)
+
+
+@pytest.mark.parametrize("page", ["norms", "positions", "step_by_step", "gradient_flow"])
+def test_tables_and_code_open(page: str) -> None:
+    app = open_page(page, **(SMALL if page == "gradient_flow" else {}))  # its sentence has the same word twice
+    before = len(app.dataframe)
+    assert not app.code
+    _, always, views = VIEWS[page]
+    for view, own in views.items():
+        tables = always | TABLES.get(view, own)
+        open_panels(look(app, page, view), *(f"{table}_open" for table in tables), f"{page.split('_by')[0]}_code")
+        assert len(app.dataframe) == before + len(tables)
+        assert all(not frame.value.empty for frame in app.dataframe)
+        assert any("def " in code.value for code in app.code)
+
+
+@pytest.mark.parametrize(
+    ("page", "chart"),
+    [("norms", "norms_by_layer"), ("positions", "swap_differences"), ("gradient_flow", "gradient_by_layer")],
+)
+def test_padding_takes_no_part(page: str, chart: str) -> None:
+    link = SMALL | {"gradient_layers": 3}
+    alone, beside = (
+        [trace for trace in charts(open_page(page, **link, text=text))[chart] if None not in trace["y"]]
+        for text in ("abcd", "abcd\na much longer sentence")
+    )
+    for one, other in zip(alone, beside, strict=True):
+        np.testing.assert_allclose(array([one], 0, "y"), array([other], 0, "y"), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("page", "last"),
+    [
+        ("attention", {"attention_layer": 1, "attention_head": 3, "attention_query": 8}),
+        ("encoder_decoder", {"encdec_layer": 1, "encdec_head": 3, "encdec_position": 6}),
+        ("norms", {"norms_layer": 2}),
+        ("step_by_step", {"step_layer": 1, "step_head": 3}),
+    ],
+)
+def test_a_number_past_the_last_is_moved_there_with_a_sentence(page: str, last: dict[str, int]) -> None:
+    link = {**SMALL, "text": "a cat sat", "encdec_target": "een kat", "norms_view": "cosines", "seed": 7}
+    app = without_error(open_page(page, **link, **dict.fromkeys(last, 50)))
+    assert values(app, *last, "seed") == last | {"seed": 7}
+    assert all(f"{key}=50" in sentences(app) for key in last)
+
+
+@pytest.mark.parametrize(("page", "key"), [("attention", "attention_layer"), ("norms", "norms_layer")])
+def test_a_layer_stays_within_a_model_that_shrinks(page: str, key: str) -> None:
+    app = open_page(page, **SMALL | {"n_layers": 4}, norms_view="cosines", **{key: 3})
+    assert values(app, key) == {key: 3}
+    last = 2 if page == "norms" else 1  # the norms page begins at the embeddings
+    assert values(without_error(choose(app, n_layers=2)), key) == {key: last}
+
+
+REFUSED: dict[str, dict[str, object]] = {
+    **{page: {"n_layers": 96, "d_model": 4096, "n_heads": 32} for page in [*VIEWS][:-1]},
+    "encoder_decoder": {"d_model": 1024, "n_heads": 16, "d_ff": 4096, "n_layers": 6, "encdec_source": "your text"},
+}
+TOO_MANY_HEADS = {"tokenizer": "char", "d_model": 96, "n_heads": 96, "d_ff": 8, "n_layers": 6}
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        *REFUSED.items(),
+        ("attention", TOO_MANY_HEADS | {"text": "many words " * 180}),
+        ("encoder_decoder", TOO_MANY_HEADS | {"text": "many words " * 30, "encdec_target": "veel woorden " * 30}),
+    ],
+)
+def test_what_is_over_the_budget_is_refused_in_one_sentence(page: str, query: dict[str, object]) -> None:
+    app = open_page(page, weights="random", **query)
+    (error,) = app.error
+    assert "at most" in error.value.replace("\\", "")
+    assert not charts(app)
+    assert "×" not in captions(app).splitlines()[:1]
