@@ -1,6 +1,6 @@
 """What a link meant before a parameter was added to its page."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 _OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
@@ -10,7 +10,7 @@ _TARGET_BEFORE = "Het dier was te moe.\nDaarom stak het de straat niet over."
 """The default of `encdec_target` then."""
 
 
-def missing_values(linked: Collection[str]) -> Mapping[str, Any]:
+def missing_values(linked: Collection[str]) -> dict[str, Any]:
     """What a link with these keys leaves out and meant by it, where that is no longer the default."""
     if "encdec_source" in linked or not any(key in linked for key in _OWN_TEXT_KEYS):
         return {}

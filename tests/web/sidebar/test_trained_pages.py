@@ -99,7 +99,7 @@ def test_where_the_target_is_unknown_the_decoder_says_its_own() -> None:
     (sample,) = answer_samples(one.network, make_data(one.recipe), one.recipe, n=1)
     assert f"at every step: `{' '.join(sample.answer) or '[EOS]'}`." in sentences(app)
     assert str(app.text_area(key="encdec_target").value).startswith("Het dier")
-    app = opened(one, "encoder_decoder", encdec_source="trained example")
+    choose(app, encdec_source="trained example")
     assert "decoder that you trained is one switch away" in captions(app)
 
 

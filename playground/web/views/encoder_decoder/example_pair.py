@@ -55,11 +55,11 @@ def choose_example() -> PairKey:
     return pair
 
 
-def label_steps(pair: PairKey) -> list[str]:
+def label_steps(pair: PairKey) -> tuple[str, ...]:
     """The decoder's steps: each token that it reads, and the token that it writes next."""
     run, vocabulary = load_run(pair), caches.tokenizer(pair.target)
     written = (vocabulary.id_to_token(int(token)) for token in run.logits.argmax(-1))
-    return [f"{read} → {write}" for read, write in zip(run.target.tokens, written, strict=True)]
+    return tuple(f"{read} → {write}" for read, write in zip(run.target.tokens, written, strict=True))
 
 
 def count_aligned(pair: PairKey, pattern: Array) -> int | None:
