@@ -32,13 +32,12 @@ def choose_example() -> PairKey:
     """The visitor's English sentence and its translation; ends the page where there is no sentence."""
     with panels.explain_errors():
         trained = find_translator()
-    field, another, known = st.columns([4, 1, 1], vertical_alignment="bottom")
-    with field:
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    with left:
         typed = widgets.text("encdec_example", "English sentence for the encoder")
-    with another:
+    with right, st.container(horizontal=True):
         icon = ":material/casino:"
         st.button("Another", key="encdec_another", icon=icon, on_click=_draw_sentence, width="stretch")
-    with known:
         _list_words()
     words = re.findall(r"[^\s.,;:!?\"]+", typed.lower())
     if not words:

@@ -77,10 +77,7 @@ def show_attention(pair: PairKey) -> None:
     pattern, visible = patterns[layer, head], run.allowed(attention) & ~queries.padding[:, None]
     rows, axes = queries.tokens, ("query: who asks", "key: attended to")
     if pair.is_example and queries is run.target:
-        rows, axes = (
-            label_steps(pair),
-            ("step: reads → writes", f"key: {'English' if keys is run.source else 'French'}"),
-        )
+        rows, axes = label_steps(pair), ("step: reads → writes", "key: attended to")
     grid, large = st.columns(2, gap="medium")
     with large:
         panels.chart(
@@ -93,16 +90,17 @@ def show_attention(pair: PairKey) -> None:
         )
     with grid:
         head_picker(
-            pair.parameter("grid"),
+            "encdec_grid",
             figures.head_grid(patterns),
             (n_layers, n_heads),
             (layer, head),
+            sliders=(pair.parameter("layer"), pair.parameter("head")),
             caption=f"{ATTENTIONS[attention]} Each thumbnail is one head: rows are queries, columns are keys. "
             "Colours grow with the square root of the weight. Click a thumbnail to open it.",
             alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails: {attention}.",
         )
         largest = pd.DataFrame(patterns.max(axis=(2, 3))).rename_axis("layer").rename_axis("head", axis=1)
-        panels.numbers(pair.parameter("grid"), lambda: largest, "Every head's largest weight")
+        panels.numbers("encdec_grid", lambda: largest, "Every head's largest weight")
 
 
 def _describe_pattern(pair: PairKey, attention: str, layer: int, head: int, pattern: Array) -> str:
