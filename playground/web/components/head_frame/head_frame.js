@@ -1,4 +1,4 @@
-const watching = new WeakMap()
+const watching = new WeakMap(), lastClick = new WeakMap()
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const grid = parentElement.getRootNode().host.closest(`.st-key-${data.container}`)
@@ -23,7 +23,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   const open = event => {
     const inner = grid.querySelector(".nsewdrag")?.getBoundingClientRect()
-    if (!inner || !event.isTrusted) return // Plotly sends a click of its own after each real one
+    // Plotly sends a click of its own after each press, and may keep the real one from coming here.
+    const isEcho = !event.isTrusted && event.timeStamp - lastClick.get(grid) < 500
+    if (event.isTrusted) lastClick.set(grid, event.timeStamp)
+    if (!inner || isEcho) return
     const layer = Math.floor((event.clientY - inner.top) / inner.height * data.layers)
     const head = Math.floor((event.clientX - inner.left) / inner.width * data.heads)
     const isInside = layer >= 0 && layer < data.layers && head >= 0 && head < data.heads
