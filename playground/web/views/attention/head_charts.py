@@ -114,6 +114,7 @@ def _draw_grid(run: Run, selected: tuple[int, int], visible: Mask, scale: figure
         thumbnails,
         (n_layers, n_heads),
         selected,
+        sliders=("attention_layer", "attention_head"),
         caption="Every head, small: a row is a layer, a column is a head. "
         f"{_describe_scale(scale)}{hidden} Click a head to open it.",
         alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",
