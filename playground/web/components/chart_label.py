@@ -32,6 +32,8 @@ def _describe_trace(trace: Any, figure: go.Figure) -> str:
 
 def _largest_cell(trace: go.Heatmap, figure: go.Figure) -> str:
     z = trace.z.astype(float)
+    if np.shape(trace.customdata) == z.shape:  # the numbers, where colours stand for something else
+        z = np.where(np.isfinite(z), trace.customdata, np.nan)
     if not np.isfinite(z).any():
         return ""
     row, column = np.unravel_index(np.nanargmax(z), z.shape)
