@@ -54,7 +54,7 @@ def test_the_choice_survives_a_visit_elsewhere_and_a_step_back(visitor: Visitor)
 
 
 def test_a_student_sees_what_the_causal_mask_is_for(newcomer: Callable[..., Visitor]) -> None:
-    visitor = newcomer(width=1366).open("/regularisers")  # whose menu has room for every page
+    visitor = newcomer().open("/regularisers")
     press(visitor, "show_no_causal_mask")
     visitor.eventually(lambda: "2 runs" in visitor.text(), "the two runs")
     visitor.settled()

@@ -118,8 +118,8 @@ ARCHITECTURE: dict[str, Param] = {
             0.3,
             0.5,
         ),
-        help_text="The share of numbers that a model zeroes while it learns. No page runs with it: step by step shows "
-        "where it would act, and what trains here has rates of its own, among its regularisers.",
+        help_text="The share of numbers that a model zeroes while it learns. No page runs with it. The page Steps "
+        "shows where it would act. What trains here has rates of its own, among its regularisers.",
     ),
     "max_len": Size(
         TRAINED.max_len,
