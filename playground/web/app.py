@@ -4,6 +4,7 @@ import streamlit as st
 
 from playground.web.choices.address import correct_address
 from playground.web.choices.open_page import open_page, page_parameters
+from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
 from playground.web.sidebar import controls
@@ -19,4 +20,5 @@ except PageEndError:
     pass
 finally:
     draw_expanders()
+warn_before_reload()
 correct_address("own", page_parameters(page.url_path))
