@@ -3,7 +3,8 @@
 import streamlit as st
 
 from playground.web.choices.address import correct_address
-from playground.web.choices.open_page import open_page, page_parameters
+from playground.web.choices.open_page import open_page
+from playground.web.components.menu_order import send_text_before_page
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
@@ -21,4 +22,5 @@ except PageEndError:
 finally:
     draw_expanders()
 warn_before_reload()
-correct_address("own", page_parameters(page.url_path))
+correct_address()
+send_text_before_page()

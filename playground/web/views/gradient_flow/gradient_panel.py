@@ -18,7 +18,7 @@ from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.views.gradient_flow.gradient_cache import ComparisonKey, build_key, compare_depths, compare_variants
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
@@ -42,6 +42,7 @@ def show_introduction() -> None:
     )
 
 
+@as_one_element
 def check_text() -> None:
     """What had to be cut from the text; ends the page where there is no sentence."""
     setup = current_setup()
@@ -145,7 +146,8 @@ def _show_table(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> None
             verdict = reading.judge(norms)
             ends = [f":{reading.VERDICTS[verdict][0]}-badge[{verdict}]", *map(_format_number, numbers)]
         alike = "–" if math.isnan(flow.alike) else f"{flow.alike:.4f}"
-        rows[f"**{variant.name}**"] = [*ends, _format_number(flow.embeddings), _format_number(flow.loss), alike]
+        tables = "–" if flow.embeddings is None else _format_number(flow.embeddings)
+        rows[f"**{variant.name}**"] = [*ends, tables, _format_number(flow.loss), alike]
     columns = ["verdict", "first / last", "first", "last", "tables", "loss", "tokens alike"]
     with st.container(key="gradient_summary"):
         st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns))
@@ -160,13 +162,14 @@ def _show_table(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> None
 
 def _show_loss(comparison: Comparison, setup: Setup) -> None:
     """The loss as a formula with this run's numbers, and what the six encoders share."""
-    vocab, d_model = comparison.config.vocab_size, comparison.config.d_model
+    n_names, d_model = comparison.n_names, comparison.config.d_model
+    source = "token table $E$" if comparison.config.vocab_size else "words' drawn vectors over √d_model, here $E$"
     st.latex(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
     norm = f"`{comparison.config.norm}`" + (", as the sidebar's norm is none" if setup["norm"] == "none" else "")
     st.caption(
         f"**The loss:** each of the T = {comparison.n_tokens} last vectors $h_t$ names the next token $w_{{t+1}}$; the "
-        f"last vector names the first token. Names come from the token table $E$ ({vocab:,} × {d_model:,}), which is "
-        f"held fixed. An even guess costs ln {vocab:,} = {math.log(vocab):.3g}. The mean of all outputs would be no "
+        f"last vector names the first token. Names come from the {source} ({n_names:,} × {d_model:,}), which is held "
+        f"fixed. An even guess costs ln {n_names:,} = {math.log(n_names):.3g}. The mean of all outputs would be no "
         "loss to learn from: a layer norm makes it 0, whatever the weights. **The six share** the sidebar's text, seed "
         f"and shape. n_layers, norm_placement and residual are set on this page instead. Their norms are {norm}. There "
         "is no dropout."
