@@ -45,8 +45,9 @@ def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(title: str) 
     reads, separator = (first.text.replace(" ", "␣"), "") if data.task.reads_text else (first.text, " ")
     assert app.code[0].value == f"reads  {reads}\nsays   {separator.join(first.right_answer)}"
     assert data.task.question in prose(app)
-    n_parameters = sum(parameter.numel() for parameter in network.parameters())
+    n_parameters, n_encoder = (sum(each.numel() for each in part.parameters()) for part in (network, network.encoder))
     for number in (f"**{data.baseline:.1%}**", f"{len(data.labels)} classes", f"{n_parameters:,} parameters",
+                   f"{n_parameters - n_encoder:,} among them",
                    "5 steps of 16 sequences"):  # fmt: skip
         assert number in captions(app)
     assert sentences(app) == ""

@@ -97,10 +97,10 @@ def start_row(plan: TrainingPlan | None) -> None:
     experiment_buttons.buttons(PAGE, plan, training_run.create_experiment)
     experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
-        recipe = plan.recipe
+        recipe, data = plan.recipe, training_data(plan.recipe)
         st.caption(
             f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
-            f"{min(recipe.batch_size, len(training_data(recipe).train))} sequences; {plan.n_parameters:,} parameters; "
+            f"{min(recipe.batch_size, len(data.train))} sequences; {training_run.describe_size(plan.config, data)}; "
             f"seed {recipe.seed}: whoever starts it from this link gets the same curves."
         )
 
