@@ -134,6 +134,7 @@ def test_the_browser_asks_before_a_reload_while_a_run_goes_on(student: Callable[
     press(visitor, "cancel")
     expect_status(visitor, "Cancelled after step")
     expect(asks).to_have_count(0)
+    visitor.settled().assert_well()
     visitor.page.close(run_before_unload=True)
     visitor.page.wait_for_event("close")
     assert visitor.errors == []

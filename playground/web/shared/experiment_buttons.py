@@ -80,10 +80,11 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
 def warn_before_reload() -> None:
     """On any page: let the browser ask before a reload for as long as an experiment of the session is active."""
     is_active = session_experiments().active_page() is not None
-    fragment(_ask_while_active, run_every=2 if is_active else None)()
+    fragment(ask_while_active, run_every=2 if is_active else None)()
 
 
-def _ask_while_active() -> None:
+def ask_while_active() -> None:
+    """Draw the component that makes the browser ask, if an experiment is active."""
     if session_experiments().active_page() is not None:
         ask_before_reload()
 

@@ -177,12 +177,16 @@ def test_one_press_sets_up_what_goes_wrong_without_a_mask() -> None:
     app = press(regularisers_page(), "regularisers_show_no_causal_mask")
     assert app.selectbox(key="regularisers_task").value == "Next character"
     assert app.session_state["regularisers_chosen"] == ["Causal mask"]
+    assert "**no causal mask**. The task is Next character, and the data are small." in sentences(app)
     assert "2 runs" in captions(app)
     assert "without causal mask" in prose(measured(app, PAGE))
     assert "**Without the causal mask**" not in prose(app)  # so few steps do not teach to look ahead
     app = press(app, "regularisers_show_no_padding_mask")
     assert app.selectbox(key="regularisers_task").value == "Sort"
     assert app.session_state["regularisers_data"] == "plenty"
+    assert "**no padding mask**" in sentences(app)
+    assert "Set up" not in sentences(choose(app, regularisers_data="small"))
+    choose(app, regularisers_data="plenty")
     assert "**Without the padding mask**" in prose(measured(app, PAGE))
 
 

@@ -7,7 +7,10 @@ from playground.training.regularisers.ablation_report import compare_to_baseline
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
 from playground.training.tasks import TASKS
 from playground.web.choices import widgets
+from playground.web.choices.setup import current_value
+from playground.web.components.scroll_to import scroll_to
 from playground.web.session.experiments import session_experiments
+from playground.web.shared.page_end import as_one_element
 from playground.web.views.regularisers.ablation_plan import PAGE
 
 WITHOUT_MASKS = (
@@ -23,6 +26,23 @@ FAILURES = {
     "no causal mask": ("Next character", "small", ["Causal mask"]),
 }
 """Settings that show the absence of a mask: the task, the amount of data, and the regulariser."""
+
+_SETTINGS = [f"{PAGE}_{name}" for name in ("task", "data", "chosen")]
+"""Keys of what `FAILURES` sets."""
+
+_PRESSED = "_regularisers_set_up"
+"""Session key that is there in the run after a press on a button that sets them."""
+
+
+@as_one_element
+def set_up_notice() -> None:
+    """Say which absence the present settings show, if they do; after a press on its button, scroll here."""
+    now = tuple(current_value(key) for key in _SETTINGS)
+    for name, (task, data, chosen) in FAILURES.items():
+        if now == (task, data, chosen):
+            st.info(f"Set up: **{name}**. The task is {task}, and the data are {data}. Press **Start**.")
+    if st.session_state.pop(_PRESSED, False):
+        scroll_to(f"{PAGE}_buttons")
 
 
 def catalogue() -> None:
@@ -60,8 +80,7 @@ def _row(regulariser: Regulariser, effect: str | None, *, alone: bool) -> None:
 
 
 def _set_up(name: str) -> None:
-    for setting, chosen in zip(("task", "data", "chosen"), FAILURES[name], strict=True):
-        st.session_state[f"{PAGE}_{setting}"] = chosen
+    st.session_state.update(dict(zip(_SETTINGS, FAILURES[name], strict=True)) | {_PRESSED: True})
 
 
 def _measured_effects() -> dict[str, str]:
