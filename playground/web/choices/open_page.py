@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.web.choices import link, params, recipe_link
+from playground.web.choices import link, params
 from playground.web.choices.setup import OPEN_PAGE, recognised_weights, replace_notices, setup_of
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
@@ -97,12 +97,11 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
         ]
     if settled["weights"] != "trained here":
         return []
-    start = "**Start** on the Training page trains it."
-    if not recipe_link.is_training_page():
-        start = f"“{recipe_link.button_label()}” in the sidebar opens the Training page; **Start** trains it there."
+    way = "" if st.session_state[OPEN_PAGE] == "training" else "; the sidebar's button “Train …” leads there"
     return [
         "A link can't carry what was trained. Until it is trained here, random weights of its shape read your text "
-        f"with another vocabulary, by the tokenizer {settled['tokenizer']}. {start}"
+        f"with another vocabulary, by the tokenizer {settled['tokenizer']}. **Start** on the Training page trains it"
+        f"{way}."
     ]
 
 

@@ -23,11 +23,12 @@ def draw(setup: Setup) -> None:
     if trained is None:
         st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
         if not recipe_link.is_training_page():
+            run = recipe_link.parameters_from_link()
             st.page_link(
                 pages()["training"],
-                label=recipe_link.button_label(),
+                label="Train it as in the link" if run else "Train a network",
                 icon=":material/model_training:",
-                query_params=recipe_link.parameters_from_link() or None,
+                query_params=run or None,
             )
         return
     results = trained.results

@@ -11,7 +11,7 @@ from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS, make_data
-from playground.web.choices.experiment_params import RECIPE, STRENGTHS, TITLES
+from playground.web.choices.experiment_params import RECIPE, STRENGTHS, TITLES, TRAINED_SIZES
 from playground.web.choices.params import OWN
 from playground.web.session import experiment_inputs
 from tests.web.app_test import (
@@ -71,6 +71,13 @@ def test_before_a_start_the_schedule_is_what_is_known() -> None:
 
 
 # --- settings
+
+
+def test_every_setting_has_its_name_in_the_code_beside_its_words() -> None:
+    app = open_panels(training_page(), "training_regularisers_open")
+    names = set(RECIPE) | set(TRAINED_SIZES)
+    labels = {name: widgets(app)[f"training_{name}"].label for name in names - {"text"}}
+    assert {name: label for name, label in labels.items() if not label.endswith(f" · `{name}`")} == {}
 
 
 def test_titles_are_the_links_words_and_must_not_change() -> None:

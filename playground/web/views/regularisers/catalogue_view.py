@@ -72,9 +72,9 @@ def _row(regulariser: Regulariser, effect: str | None, *, alone: bool) -> None:
         if regulariser.on_by_default:
             st.caption("Always on, unless it is chosen above: then one run goes without.")
         else:
-            widgets.draw(f"{PAGE}_{regulariser.field}", regulariser.scale)
+            widgets.draw(f"{PAGE}_{regulariser.field}", f"{regulariser.scale} · `{regulariser.field}`")
         if regulariser.field == "distill":
-            widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared")
+            widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared · `temperature`")
     with effects:
         st.caption(effect or "Not measured yet: choose it above, and start.")
 
