@@ -105,7 +105,7 @@ OWN: dict[str, Param] = {
     "step_path": Choice(
         "as the data moves",
         ("as the data moves", "as tutorial B"),
-        ("from the embedding to the output", f"from attention outwards, as {SHORT_TITLES['B']}"),
+        ("from the embedding to the output", f"from attention outwards, the order of {SHORT_TITLES['B']}"),
     ),
     "step_stage": Choice("embedding", STAGES),
     "step_layer": Whole(0, 0, 95),

@@ -41,7 +41,7 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
     job = None if experiment is None else experiment.job
     idle = active_page != page
 
-    with st.container(horizontal=True, key=f"{page}_buttons"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_buttons"):
         st.button(
             "Start",
             key=f"{page}_start",
@@ -66,8 +66,8 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
             help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
             "network that was trained to its end stays until another takes its place.",
         )
-    if not idle:
-        st.caption("A reload ends the run.")
+        if not idle:
+            st.caption("A reload ends the run.", width="content")
     if active_page not in (None, page):
         other = experiments.get(active_page)
         status = "is paused" if other is not None and other.job.status == "paused" else "goes on"

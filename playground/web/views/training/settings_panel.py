@@ -86,7 +86,7 @@ def settings(plan: TrainingPlan | None) -> None:
     with st.expander("The optimiser", expanded=True):
         widgets.choice("training_optimizer", "optimiser · `optimizer`", help_text=OPTIMIZERS)
         schedule = widgets.choice("training_schedule", "learning-rate schedule · `schedule`", help_text=SCHEDULES)
-        widgets.size("training_lr", "learning rate, of the paper's schedule its peak · `lr`")
+        widgets.size("training_lr", "learning rate, or its peak · `lr`")
         widgets.size("training_warmup", "steps until the peak · `warmup`", disabled=schedule == "constant")
         widgets.size("training_steps", "steps of training · `steps`")
         widgets.size("training_batch_size", "sequences in a step · `batch_size`")
