@@ -9,7 +9,7 @@ import streamlit as st
 import torch
 from starlette.middleware import Middleware
 
-from playground.web.server.middleware import LocalMetrics, SecurityHeaders, SessionCap
+from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap
 from playground.web.server.settings import settings
 
 logger = logging.getLogger(__name__)
@@ -41,6 +41,7 @@ app = st.App(
     middleware=[
         Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
         Middleware(LocalMetrics),
+        Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
         Middleware(SessionCap, limit=settings().max_sessions),
     ],
     on_script_error=explain_script_error,

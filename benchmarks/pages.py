@@ -5,7 +5,6 @@ import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
@@ -242,7 +241,6 @@ def preset_over_slider(visitor: Visitor, slider: Page, *, drawn: bool, rounds: i
 def compute(config: ModelConfig, n_tokens: int, *, drawn: bool) -> float:
     """Milliseconds of a pass as the app makes it, and of drawing the weights where they are not there yet."""
     batch = words((SENTENCE,)).encode_batch([" ".join((SENTENCE * n_tokens).split()[:n_tokens])])
-    config = replace(config, vocab_size=int(batch.ids.max()) + 1)
     start = time.perf_counter()
     model = Encoder(config, seed=0).requires_grad_(False)
     drawing = time.perf_counter() - start

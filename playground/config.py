@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from playground.errors import ConfigError
 
@@ -12,6 +12,13 @@ Activation = Literal["relu", "gelu", "silu"]
 Positions = Literal["sinusoidal", "sinusoidal-doubled", "learned", "none"]
 HeadMerge = Literal["transpose", "reshape"]
 Initialisation = Literal["xavier", "torch"]
+
+_HIGHEST = 2**31 - 1
+"""Of every whole number; far above any model, low enough to look for divisors at once."""
+
+PositiveInt = Annotated[int, (1, _HIGHEST)]
+NonNegativeInt = Annotated[int, (0, _HIGHEST)]
+"""0 = without; an annotation has the lowest and the highest value of a number, both allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,17 +30,17 @@ class ModelConfig:
             field, its value, and a value that would work.
     """
 
-    vocab_size: int
+    vocab_size: NonNegativeInt
     """Rows of the token table; 0 = no table, the encoder takes raw vectors (tutorials B and C)."""
-    d_model: int = 512
+    d_model: PositiveInt = 512
     """Width of the residual stream: numbers per token."""
-    n_heads: int = 8
+    n_heads: PositiveInt = 8
     """Attention heads; must divide `d_model`."""
-    n_layers: int = 6
+    n_layers: PositiveInt = 6
     """Encoder blocks."""
-    d_ff: int = 2048
+    d_ff: PositiveInt = 2048
     """Hidden width of the feed-forward network."""
-    max_len: int = 512
+    max_len: PositiveInt = 512
     """Longest sentence, in tokens: rows of the position table."""
     dropout: float = 0.1
     """Probability in [0, 1) that a number is zeroed; only while training."""
@@ -54,7 +61,7 @@ class ModelConfig:
     """Multiply token embeddings by √d_model (Vaswani et al. 2017, section 3.4)."""
     embedding_norm: bool = False
     """A norm on the summed embeddings, as in BERT."""
-    n_segments: int = 0
+    n_segments: NonNegativeInt = 0
     """Rows of the segment table, as in BERT; 0 = no table."""
     fused_qkv: bool = False
     """One projection for Q, K and V, laid out head by head: (head, [q k v], d_head) (tutorial C)."""
@@ -71,21 +78,15 @@ class ModelConfig:
         return self.d_model // self.n_heads
 
     def __post_init__(self) -> None:
-        for name, lowest in _LOWEST.items():
-            _check_integer(name, getattr(self, name), lowest, self._suggestion(name, lowest))
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ConfigError(name, getattr(self, name), "is not a choice", choices)
-        for field in fields(self):
-            if field.type is bool and not isinstance(getattr(self, field.name), bool):
-                raise ConfigError(field.name, getattr(self, field.name), "is not a switch", (True, False))
+        has_heads = isinstance(self.n_heads, int) and 1 <= self.n_heads <= _HIGHEST // 64
+        fitting = 64 * self.n_heads if has_heads else 64
+        check_fields(self, ConfigError, d_model=fitting, n_heads=1)
         if not _is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise ConfigError("dropout", self.dropout, "is not a probability in [0, 1)", (0.0, 0.1))
         if not _is_number(self.norm_eps) or not 0 < self.norm_eps < 1:
             raise ConfigError("norm_eps", self.norm_eps, "is not between 0 and 1", (1e-5,))
         if self.norm == "scalar" and self.d_model < 2:
-            works = (self._suggestion("d_model", 1),)
-            raise ConfigError("d_model", self.d_model, "has no unbiased standard deviation to divide by", works)
+            raise ConfigError("d_model", self.d_model, "has no unbiased standard deviation to divide by", (fitting,))
         if self.d_model % self.n_heads:
             raise ConfigError(
                 "n_heads",
@@ -95,35 +96,11 @@ class ModelConfig:
                 nearest_divisors(self.d_model, self.n_heads),
             )
 
-    def _suggestion(self, name: str, lowest: int) -> int:
-        """A value of a whole-number field that works with the others."""
-        heads = self.n_heads
-        if name == "d_model" and isinstance(heads, int) and 1 <= heads <= _HIGHEST // 64:
-            return 64 * heads
-        return max(lowest, 1)
-
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "norm_placement": get_args(NormPlacement),
-    "norm": get_args(Norm),
-    "activation": get_args(Activation),
-    "positions": get_args(Positions),
-    "head_merge": get_args(HeadMerge),
-    "initialisation": get_args(Initialisation),
+    field.name: get_args(field.type) for field in fields(ModelConfig) if get_origin(field.type) is Literal
 }
 """What each choice field may be set to."""
-
-_LOWEST = {
-    "vocab_size": 0,
-    "d_model": 1,
-    "n_heads": 1,
-    "n_layers": 1,
-    "d_ff": 1,
-    "max_len": 1,
-    "n_segments": 0,
-}
-_HIGHEST = 2**31 - 1
-"""Of every whole number; far above any model, low enough to look for divisors at once."""
 
 
 def nearest_divisors(whole: int, part: int) -> tuple[int, ...]:
@@ -134,11 +111,25 @@ def nearest_divisors(whole: int, part: int) -> tuple[int, ...]:
     return tuple(sorted((n for n in (below, above) if n is not None), key=lambda n: abs(n - part)))
 
 
-def _check_integer(name: str, value: Any, lowest: int, works: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(name, value, "is not a whole number", (works,))
-    if not lowest <= value <= _HIGHEST:
-        raise ConfigError(name, value, f"is not between {lowest} and {_HIGHEST:,}", (works,))
+def check_fields(config: Any, error: type[ConfigError], **works: object) -> None:
+    """Raise the error for the first choice, switch or number of a dataclass that its annotation does not allow.
+
+    `works` has values that would, by field, where not every value between the bounds does.
+    """
+    for name, kind in ((field.name, field.type) for field in fields(config)):
+        value = getattr(config, name)
+        if get_origin(kind) is Literal and value not in get_args(kind):
+            raise error(name, value, "is not a choice", get_args(kind))
+        if kind is bool and not isinstance(value, bool):
+            raise error(name, value, "is not a switch", (True, False))
+        if get_origin(kind) is Annotated:
+            number, (low, high) = get_args(kind)
+            if not _is_number(value) or (number is int and not isinstance(value, int)):
+                reason = "is not a whole number" if number is int else "is not a number"
+                raise error(name, value, reason, (works.get(name, low),))
+            if not low <= value <= high:  # nor is NaN
+                nearest = high if value > high else low
+                raise error(name, value, f"is not between {low:,} and {high:,}", (works.get(name, nearest),))
 
 
 def _is_number(value: Any) -> bool:

@@ -11,13 +11,14 @@ from playground.config import ModelConfig
 class Preset:
     """A named `ModelConfig`, with its source: the paper, or what sets a tutorial apart.
 
-    A tutorial may have an example of its own: a `text`, and the kind of `tokenizer` that it goes through.
+    Its `tokenizer` is the nearest that there is to its own; `vectors` where it has no token table. A tutorial may bring
+    the `text` whose words are its vocabulary.
     """
 
     title: str
     config: ModelConfig
     source: str
-    tokenizer: str | None = None
+    tokenizer: str = "word"
     text: str | None = None
 
 
@@ -67,12 +68,12 @@ PRESETS: dict[str, Preset] = {
         "MiniLM-L6",
         _bert(30_522, 384, 12, 6),
         "Wang et al. 2020, as distilled into all-MiniLM-L6-v2; without its pooler",
+        tokenizer="wordpiece",
     ),
     "tutorial-a": Preset(
         "Tutorial A: Understanding and Implementing a Transformer Encoder",
         _tutorial(vocab_size=5, norm_placement="pre", norm="scalar", norm_eps=1e-6, final_norm=True),
         "pre-norm with one α and one β a norm; its five-word sentence",
-        tokenizer="word",
         text="this is an example sentence",
     ),
     "tutorial-b": Preset(
@@ -87,11 +88,13 @@ PRESETS: dict[str, Preset] = {
             positions="sinusoidal-doubled",
         ),
         "raw vectors; the position exponent counts twice",
+        tokenizer="vectors",
     ),
     "tutorial-c": Preset(
         "Tutorial C: Explanation of Transformer Encoding",
         _tutorial(vocab_size=0, n_layers=5, positions="none", fused_qkv=True, head_merge="reshape"),
         "raw vectors; one fused projection, heads merged by a bare reshape",
+        tokenizer="vectors",
     ),
     "tutorial-d": Preset(
         "Tutorial D: Notebook 05, Building a Transformer Encoder Block",
@@ -104,17 +107,35 @@ PRESETS: dict[str, Preset] = {
         "the encoder half; the sizes are ours, the tutorial leaves them open",
     ),
     "vaswani-base": Preset(
-        "Transformer base", _vaswani(512, 8, 2_048, 0.1), "Vaswani et al. 2017, table 3; its encoder"
+        "Transformer base", _vaswani(512, 8, 2_048, 0.1), "Vaswani et al. 2017, table 3; its encoder", tokenizer="bpe"
     ),
     "vaswani-big": Preset(
-        "Transformer big", _vaswani(1_024, 16, 4_096, 0.3), "Vaswani et al. 2017, table 3; its encoder"
+        "Transformer big", _vaswani(1_024, 16, 4_096, 0.3), "Vaswani et al. 2017, table 3; its encoder", tokenizer="bpe"
     ),
-    "bert-base": Preset("BERT base", _bert(30_522, 768, 12, 12), "Devlin et al. 2018, section 3; without its pooler"),
+    "bert-base": Preset(
+        "BERT base",
+        _bert(30_522, 768, 12, 12),
+        "Devlin et al. 2018, section 3; without its pooler",
+        tokenizer="wordpiece",
+    ),
     "bert-large": Preset(
-        "BERT large", _bert(30_522, 1_024, 16, 24), "Devlin et al. 2018, section 3; without its pooler"
+        "BERT large",
+        _bert(30_522, 1_024, 16, 24),
+        "Devlin et al. 2018, section 3; without its pooler",
+        tokenizer="wordpiece",
     ),
-    "gpt-2": Preset("GPT-2", _gpt(768, 12, 12, 1_024), "Radford et al. 2019, table 2, smallest; its blocks, counted"),
-    "gpt-3": Preset("GPT-3", _gpt(12_288, 96, 96, 2_048), "Brown et al. 2020, table 2.1, largest; its blocks, counted"),
+    "gpt-2": Preset(
+        "GPT-2",
+        _gpt(768, 12, 12, 1_024),
+        "Radford et al. 2019, table 2, smallest; its blocks, counted",
+        tokenizer="bpe",
+    ),
+    "gpt-3": Preset(
+        "GPT-3",
+        _gpt(12_288, 96, 96, 2_048),
+        "Brown et al. 2020, table 2.1, largest; its blocks, counted",
+        tokenizer="bpe",
+    ),
 }
 """Keyed by the names that links and the contract use; the sidebar's menu keeps this order."""
 

@@ -52,7 +52,12 @@ def test_tutorials_run(name: str) -> None:
     assert len(trace) == config.n_layers
 
 
-def test_a_presets_own_example_is_made_by_its_own_tokenizer() -> None:
-    own = {name: (preset.tokenizer, preset.text) for name, preset in PRESETS.items() if preset.tokenizer or preset.text}
-    assert own == {"tutorial-a": ("word", "this is an example sentence")}
-    assert words([own["tutorial-a"][1] or ""]).vocab_size == PRESETS["tutorial-a"].config.vocab_size
+def test_a_preset_takes_vectors_where_it_has_no_token_table() -> None:
+    for preset in PRESETS.values():
+        assert (preset.tokenizer == "vectors") == (preset.config.vocab_size == 0), preset.title
+
+
+def test_tutorial_as_words_are_its_vocabulary() -> None:
+    own = {name: preset.text for name, preset in PRESETS.items() if preset.text}
+    assert own == {"tutorial-a": "this is an example sentence"}
+    assert words([own["tutorial-a"]]).vocab_size == PRESETS["tutorial-a"].config.vocab_size

@@ -32,6 +32,8 @@ def list_stages(config: ModelConfig, n_tokens: int) -> list[Stage]:
     stream = f"({n_tokens}, {config.d_model})"
     add, norm = "add" if config.residual else "", "norm" if config.norm != "none" else ""
     embedding_norm = _under(parameters, "embed.norm")
+    added = ["positions"] * (config.positions != "none") + ["segments"] * (config.n_segments > 0)
+    embed = "embed" if config.vocab_size else " & ".join(added)
 
     def sublayer(title: str, component: Component, name: str, shape: str) -> Stage:
         share = work[component] / flops.total
@@ -49,8 +51,8 @@ def list_stages(config: ModelConfig, n_tokens: int) -> list[Stage]:
         last = Stage(add, "norms", stream, in_block=True)
         block = [between("norm1", norm), attention, between("norm2", add, norm), feed_forward, last]
     return [
-        Stage("tokens", None, f"({n_tokens},) ids"),
-        Stage("embed", "embeddings", stream, _under(parameters, "embed") - embedding_norm),
+        Stage("tokens", None, f"({n_tokens},) ids") if config.vocab_size else Stage("raw vectors", None, stream),
+        *([Stage(embed, "embeddings", stream, _under(parameters, "embed") - embedding_norm)] if embed else []),
         *([Stage("norm", "norms", stream, embedding_norm)] if config.embedding_norm else []),
         *(stage for stage in block if stage.title),
         *([Stage("final norm", "norms", stream, _under(parameters, "final_norm"))] if config.final_norm else []),

@@ -1,16 +1,14 @@
 """What six backward passes say: first layer over last, a verdict, a factor a block, and a sentence of it."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from playground.analysis.gradient_variants import Variant
+from playground.analysis.gradient_variants import Comparison, Variant
 from playground.analysis.gradients import Flow, Norms
 from playground.analysis.tex import number
-from playground.config import ModelConfig
 
 LIMIT = 1_000
 """A gradient that changes by more than this factor from the last layer to the first is not steady.
@@ -71,12 +69,7 @@ def first_over_last(norms: Norms) -> float:
         return float(norms[0] / norms[-1])
 
 
-def even_guess(vocab_size: int) -> float:
-    """The loss of giving every token the same probability: ln V."""
-    return math.log(vocab_size)
-
-
-def judge(norms: Norms, loss: float, vocab_size: int) -> Verdict:
+def judge(norms: Norms, loss: float, even_guess: float) -> Verdict:
     """What becomes of a gradient from the last layer to the first; norms are in the order of the layers."""
     numbers = np.append(norms, loss)
     if np.isnan(numbers).any():
@@ -94,12 +87,16 @@ def judge(norms: Norms, loss: float, vocab_size: int) -> Verdict:
         return "steady, but huge"
     if norms[0] < 1 / LIMIT:
         return "steady, but tiny"
-    return "steady, but high loss" if loss > LOSS_LIMIT * even_guess(vocab_size) else "steady"
+    return "steady, but high loss" if loss > LOSS_LIMIT * even_guess else "steady"
 
 
-def judge_all(flows: Mapping[Variant, Flow], part: str, vocab_size: int) -> dict[Variant, Verdict]:
-    """One part's verdicts by variant, of those that have it."""
-    return {variant: judge(norms, flows[variant].loss, vocab_size) for variant, norms in of_part(flows, part).items()}
+def judge_all(comparison: Comparison, part: str) -> dict[Variant, Verdict]:
+    """One part's verdicts at full depth by variant, of those that have it."""
+    flows = comparison.full_depth
+    return {
+        variant: judge(norms, flows[variant].loss, comparison.even_guess)
+        for variant, norms in of_part(flows, part).items()
+    }
 
 
 def of_part(flows: Mapping[Variant, Flow], part: str) -> dict[Variant, Norms]:
@@ -112,18 +109,19 @@ def first_and_last(part: str, n_layers: int) -> tuple[str, str]:
     return ("the embeddings", "the last block's output") if part == "stream" else ("layer 0", f"layer {n_layers - 1}")
 
 
-def describe(flows: Mapping[Variant, Flow], part: str, config: ModelConfig) -> str:
+def describe(comparison: Comparison, part: str) -> str:
     """The question, its answer in this run's numbers, what the answer's words mean, and each encoder's verdict."""
-    first, last = first_and_last(part, config.n_layers)
-    gradients, verdicts = of_part(flows, part), judge_all(flows, part, config.vocab_size)
+    n_layers = comparison.config.n_layers
+    first, last = first_and_last(part, n_layers)
+    gradients, verdicts = of_part(comparison.full_depth, part), judge_all(comparison, part)
     steady = sum(verdict == "steady" for verdict in verdicts.values())
     sentences = [
         f"**{'Do' if part == 'stream' else 'Does'} {first} still get a gradient of useful size?** "
         f"**{_share(steady, len(verdicts))}**",
-        f"*Useful* means: the gradient is between 1/{LIMIT:,} and {LIMIT:,} long, and the loss is at most {LOSS_LIMIT} "
-        f"times an even guess's.",
+        f"*Useful* means: steady, between 1/{LIMIT:,} and {LIMIT:,} long, at a loss of at most {LOSS_LIMIT} times an "
+        "even guess's.",
     ]
-    if part == "stream" or config.n_layers > 1:
+    if part == "stream" or n_layers > 1:
         sentences.append(f"*Steady* means: from {last} to {first}, it changes by a factor of at most {LIMIT:,}.")
     else:
         sentences.append("One layer is first and last at once. With more layers, the gradient has a way.")

@@ -3,6 +3,7 @@
 Legend: T tokens.
 """
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from playground.accounting import count_parameters
-from playground.analysis.gradients import Flow, backward, token_table
+from playground.analysis.gradients import Flow, backward
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.model import Encoder
@@ -47,12 +48,24 @@ class Comparison:
 
     config: ModelConfig
     """What they share."""
+    n_names: int
+    """How many tokens the loss chooses from."""
     flows: Mapping[int, Mapping[Variant, Flow]]
     """By number of layers, then by variant."""
     n_tokens: int
     device: str
     seconds: float
     """What all of it took, the weights' drawing included."""
+
+    @property
+    def full_depth(self) -> Mapping[Variant, Flow]:
+        """The six with all layers."""
+        return self.flows[self.config.n_layers]
+
+    @property
+    def even_guess(self) -> float:
+        """The loss of giving every token the same probability: ln V."""
+        return math.log(self.n_names)
 
 
 def common_config(config: ModelConfig, n_layers: int) -> ModelConfig:
@@ -92,6 +105,7 @@ def compare(
     ids: Tensor,
     depths: Sequence[int],
     *,
+    vectors: Tensor | None = None,
     scale: float = 1.0,
     causal: bool = False,
     device: torch.device | None = None,
@@ -103,20 +117,22 @@ def compare(
         seed: of the weights. The six have the same ones, and a shallower encoder the first layers of a deeper one.
         ids: of the tokens.
         depths: numbers of layers, at most the config's.
+        vectors: as in `backward`, where the config has no token table.
         scale: every linear map's weights are multiplied by it.
         causal: whether later tokens are hidden.
         device: where to run; the weights are drawn on the CPU all the same.
     """
     started = time.perf_counter()
     weights = draw_weights(config, seed, scale).to(device)
-    ids = ids.to(device)
+    ids, vectors = ids.to(device), None if vectors is None else vectors.to(device)
     flows: dict[int, dict[Variant, Flow]] = {depth: {} for depth in depths}
     for variant in VARIANTS:
         encoder = with_variant(weights, variant)
         for depth in depths:
-            flows[depth][variant] = backward(encoder, ids, n_layers=depth, causal=causal)
+            flows[depth][variant] = backward(encoder, ids, vectors=vectors, n_layers=depth, causal=causal)
     kind = next(weights.parameters()).device.type
-    return Comparison(config, flows, len(ids), kind, time.perf_counter() - started)
+    n_names = config.vocab_size if vectors is None else len(vectors)
+    return Comparison(config, n_names, flows, len(ids), kind, time.perf_counter() - started)
 
 
 def draw_weights(config: ModelConfig, seed: int, scale: float) -> Encoder:
@@ -126,7 +142,8 @@ def draw_weights(config: ModelConfig, seed: int, scale: float) -> Encoder:
         for module in encoder.modules():
             if isinstance(module, Linear):
                 module.weight.mul_(scale)
-    token_table(encoder).sparse = True  # its gradient is zero but in this sentence's rows
+    if encoder.embed.tokens is not None:
+        encoder.embed.tokens.sparse = True  # its gradient is zero but in this sentence's rows
     return encoder
 
 

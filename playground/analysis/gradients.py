@@ -3,6 +3,7 @@
 Legend: L layers, T tokens, D = d_model. A depth counts the blocks passed: 0 is the embeddings, L the last block.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -33,8 +34,8 @@ class Flow:
     gradients: Mapping[str, Norms]
     """By part. `whole layer`, `attention`, `feed-forward` and, where there are any, `norms`: of a layer's parameters,
     (L,); `stream`: of the vectors between the blocks, by depth, (L + 1,)."""
-    embeddings: float
-    """Norm of the gradient of the tables and of the norm on them."""
+    embeddings: float | None
+    """Norm of the gradient of the tables and of the norm on them; None where there are none."""
     lengths: Norms
     """Mean length of a token's vector, by depth, (L + 1,)."""
     alike: float
@@ -50,13 +51,15 @@ def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
 
     Args:
         vectors: (T, D), what leaves the encoder.
-        table: (vocab_size, D), the token table.
+        table: (V, D), the token table.
         ids: (T,) int64.
     """
     return F.cross_entropy(vectors @ table.detach().T, ids.roll(-1))
 
 
-def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, causal: bool = False) -> Flow:
+def backward(
+    encoder: Encoder, ids: Tensor, *, vectors: Tensor | None = None, n_layers: int | None = None, causal: bool = False
+) -> Flow:
     """One forward and one backward pass of `next_token_loss`, a block at a time, as the chain rule has it.
 
     Each block's graph, and its parameters' gradients, are gone before the next block's are made.
@@ -64,6 +67,8 @@ def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, caus
     Args:
         encoder: whose parameters want gradients; they are handed over as norms, not stored.
         ids: (T,) int64.
+        vectors: (V, D), the raw vectors that ids are rows of, for an encoder without a token table. Over √D, so that
+            they are about 1 long, they are the loss's table.
         n_layers: how many of its blocks to run; all by default.
         causal: whether later tokens are hidden.
 
@@ -71,7 +76,11 @@ def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, caus
         InputError: the encoder has no token table, or the sentence is longer than its position table.
     """
     mask = AttentionMask(causal_mask(len(ids), ids.device)[:, None]) if causal else UNMASKED  # (1, 1, T, T)
-    x = embedded = encoder.embed(ids[None])  # (1, T, D)
+    if vectors is None:
+        x, table = encoder.embed(ids[None]), token_table(encoder).weight
+    else:
+        x, table = encoder.embed_vectors(vectors[ids][None]), vectors / math.sqrt(encoder.config.d_model)
+    embedded = x  # (1, T, D)
     blocks: list[tuple[EncoderBlock, Tensor, Tensor]] = []
     for block in encoder.layers[:n_layers]:
         start = x.detach().requires_grad_()
@@ -81,7 +90,7 @@ def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, caus
 
     end = x.detach().requires_grad_()
     last = end if encoder.final_norm is None else encoder.final_norm(end)
-    loss = next_token_loss(last[0], token_table(encoder).weight, ids)
+    loss = next_token_loss(last[0], table, ids)
     (gradient,) = torch.autograd.grad(loss, end)
     by_part: dict[str, list[float]] = {"stream": [_norm([gradient])]}
     while blocks:
@@ -93,10 +102,11 @@ def backward(encoder: Encoder, ids: Tensor, *, n_layers: int | None = None, caus
         norms = {name: _norm([of_parameters.pop(0) for _ in part]) for name, part in parts.items()}
         for name, norm in {**norms, "whole layer": float(np.linalg.norm(list(norms.values())))}.items():
             by_part.setdefault(name, []).append(norm)
+    of_embeddings = list(encoder.embed.parameters())
     return Flow(
         loss=float(loss.detach()),
         gradients={name: _read_only(norms[::-1]) for name, norms in by_part.items()},
-        embeddings=_norm(torch.autograd.grad(embedded, list(encoder.embed.parameters()), gradient)),
+        embeddings=_norm(torch.autograd.grad(embedded, of_embeddings, gradient)) if of_embeddings else None,
         lengths=_read_only([float(torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64).mean()) for x in stream]),
         alike=mean_of_pairs(cosine_between_tokens(stream[-1][0].float().cpu().numpy())),
     )

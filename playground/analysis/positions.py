@@ -16,6 +16,7 @@ from playground.errors import InputError
 from playground.model import Encoder, causal_and_padding
 from playground.model.positions import frequencies, sinusoids
 from playground.runs.arrays import Array
+from playground.runs.sentence_input import encode_input, sentence_input
 from playground.text import Batch
 
 ROUNDING = 1e-5
@@ -95,10 +96,13 @@ class Swap:
         return float(self.placed.max()) > ROUNDING * self.size
 
 
-def swap_words(encoder: Encoder, batch: Batch, sentence: int, first: int, second: int, *, causal: bool = False) -> Swap:
+def swap_words(
+    encoder: Encoder, batch: Batch, sentence: int, first: int, second: int, *, seed: int = 0, causal: bool = False
+) -> Swap:
     """Run a sentence as it is, and with the tokens at two positions exchanged; with positions, and without.
 
     An encoder without positions stands for the second; the first is then its weights with the standard sinusoids.
+    `seed` is that of the words' vectors, where the encoder has no token table.
 
     Raises:
         InputError: there is no token at one of the positions, or the sentence is longer than the position table.
@@ -110,7 +114,7 @@ def swap_words(encoder: Encoder, batch: Batch, sentence: int, first: int, second
     swapped = places.clone()
     swapped[[first, second]] = swapped[[second, first]]
     device = next(encoder.parameters()).device
-    ids = batch.ids[sentence, torch.stack([places, swapped])].to(device)  # (2, T with padding)
+    x = sentence_input(encoder, batch, sentence, seed)[torch.stack([places, swapped])]  # (2, T) or (2, T, D)
     keys = batch.mask[sentence].expand(2, -1).to(device)
     mask = causal_and_padding(keys) if causal else keys
 
@@ -121,7 +125,7 @@ def swap_words(encoder: Encoder, batch: Batch, sentence: int, first: int, second
             "placed": with_positions(encoder, "sinusoidal") if none else encoder,
             "bare": encoder if none else with_positions(encoder, "none"),
         }.items():
-            before, after = model(ids, mask).cpu()
+            before, after = encode_input(model, x, mask).cpu()
             outputs[name] = before[:n_tokens], after[swapped][:n_tokens]
     moved = {name: (before - after).abs().amax(dim=-1).numpy() for name, (before, after) in outputs.items()}
     return Swap(**moved, size=float(outputs["bare"][0].abs().max()))

@@ -45,8 +45,8 @@ def work_out(walk: Walk, stage: str) -> Step:
 def _embedding(walk: Walk) -> Step:
     config, learned, arrays = walk.config, walk.layer.learned, walk.layer.run.arrays
     x = arrays["embed.tokens"][walk.query].astype(np.float64)
-    symbols, numbers = [r"E_{\mathrm{id}}"], [number(x[0])]
-    if config.scale_embeddings:
+    symbols, numbers = [r"E_{\mathrm{id}}"] if config.vocab_size else ["v"], [number(x[0])]
+    if config.vocab_size and config.scale_embeddings:
         symbols = [r"\sqrt{D}\, E_{\mathrm{id}}"]
         numbers = [rf"\sqrt{{{config.d_model}}} \cdot {factor(x[0] / math.sqrt(config.d_model))}"]
     if "embed.positions" in learned:

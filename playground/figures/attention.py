@@ -29,8 +29,8 @@ _TICKS = (0.0, 0.05, 0.25, 0.5, 1.0)
 def head_grid(patterns: Array, *, labels: bool = True) -> go.Figure:
     """Every head as a thumbnail: rows are layers, columns heads; darkness is the square root of the weight.
 
-    One heatmap holds them all; over each lies an invisible marker, number layer · H + head, that can be clicked. All
-    thumbnails have equal shares of the picture, so that a frame can be laid over one of them.
+    One heatmap holds them all, and nothing in it answers the pointer. All thumbnails have equal shares of the picture,
+    so that a frame can be laid over one of them, and a click be told from its place.
 
     Patterns are (L, H, Tq, Tk), weights in 0 … 1; `labels` name heads, layers and weights beside the picture.
     """
@@ -44,25 +44,14 @@ def head_grid(patterns: Array, *, labels: bool = True) -> go.Figure:
     axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": labels}
     weights = {"tickvals": [255 * math.sqrt(tick) for tick in _TICKS], "ticktext": [f"{tick:g}" for tick in _TICKS]}
     bar = colour_bar("weight", **weights)
-    markers = go.Scatter(
-        x=np.tile(columns, n_layers),
-        y=np.repeat(rows, n_heads),
-        mode="markers",
-        marker={"symbol": "square", "size": 26},
-        opacity=0,
-        hoverinfo="none",
-        showlegend=False,
-    )
     x_axis = {"title": "head", "tickvals": columns, "range": [-0.5, mosaic.shape[1] - 0.5]}
     y_axis = {"title": "layer", "tickvals": rows, "range": [mosaic.shape[0] - 0.5, -0.5]}
     figure = go.Figure(
-        [go.Heatmap(z=mosaic, zmin=0, zmax=255, hoverinfo="skip", showscale=labels, colorbar=bar), markers],
+        go.Heatmap(z=mosaic, zmin=0, zmax=255, hoverinfo="skip", showscale=labels, colorbar=bar),
         {
             "xaxis": {**axis, **x_axis, "ticktext": [str(head) for head in range(n_heads)]},
             "yaxis": {**axis, **y_axis, "ticktext": [str(layer) for layer in range(n_layers)]},
-            "hovermode": "closest",
-            "hoverdistance": -1,
-            "clickmode": "event+select",
+            "hovermode": False,
             "dragmode": False,
         },
     )

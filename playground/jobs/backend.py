@@ -15,6 +15,11 @@ OnEnd = Callable[[JobStatus], None]
 class JobHandle(Protocol):
     """One job. Every method may be called from any thread, and takes effect between two steps."""
 
+    seconds: float
+    """How long its steps have taken, without waiting and pauses."""
+    error: str
+    """Why the job failed, in one sentence; empty if it did not."""
+
     @property
     def status(self) -> JobStatus:
         """`paused` once others may run instead; `cancelled` as soon as that is certain."""
@@ -26,14 +31,6 @@ class JobHandle(Protocol):
     @property
     def position(self) -> int:
         """Place in the queue, 1 = next; 0 if the job does not wait."""
-
-    @property
-    def seconds(self) -> float:
-        """How long its steps have taken, without waiting and pauses."""
-
-    @property
-    def error(self) -> str:
-        """Why the job failed, in one sentence; empty if it did not."""
 
     def pause(self, timeout: float = 1.0) -> None:
         """Pause after the current step, and wait at most `timeout` seconds for that."""

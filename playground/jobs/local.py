@@ -32,12 +32,12 @@ class JobQueue:
         self.max_running = max_running
         self.condition = threading.Condition()
         """Guards the queue and the state of all its jobs; notified at every change."""
-        self.jobs: list[Job] = []
+        self.jobs: list[_Job] = []
         """Those that run, at most `max_running`, then those that wait; a paused job is not among them."""
 
-    def submit(self, work: Work, on_end: OnEnd | None = None, owner: object | None = None) -> "Job":
+    def submit(self, work: Work, on_end: OnEnd | None = None, owner: object | None = None) -> "_Job":
         """Queue a job, and start its thread; see `JobBackend.submit`."""
-        job = Job(self, work, on_end)
+        job = _Job(self, work, on_end)
         if owner is not None:
             weakref.finalize(owner, job.abandon)
         job.resume()
@@ -49,7 +49,7 @@ class JobQueue:
         return job
 
 
-class Job:
+class _Job:
     """A job and its thread; see `JobHandle`. Once the thread has ended, nothing holds `work` and `on_end`."""
 
     def __init__(self, queue: JobQueue, work: Work, on_end: OnEnd | None) -> None:
@@ -63,7 +63,6 @@ class Job:
 
     @property
     def status(self) -> JobStatus:
-        """As of `JobHandle`."""
         with self._condition:
             if self._outcome is not None:
                 return self._outcome
@@ -75,18 +74,15 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """As of `JobHandle`."""
         return self._outcome is not None
 
     @property
     def position(self) -> int:
-        """As of `JobHandle`."""
         with self._condition:
             waiting = [job for job in self._queue.jobs if job.status == "waiting"]
             return waiting.index(self) + 1 if self in waiting else 0
 
     def pause(self, timeout: float = 1.0) -> None:
-        """As of `JobHandle`."""
         with self._condition:
             self._pausing = True
             if self.status == "waiting":
@@ -94,7 +90,6 @@ class Job:
             self._condition.wait_for(lambda: self.status != "running", timeout)
 
     def resume(self) -> None:
-        """As of `JobHandle`."""
         with self._condition:
             self._pausing = False
             if self.status == "paused":
@@ -102,7 +97,6 @@ class Job:
                 self._condition.notify_all()
 
     def cancel(self, timeout: float = 5.0) -> None:
-        """As of `JobHandle`."""
         with self._condition:
             if not self._ending:
                 self._cancelled = True
@@ -137,21 +131,20 @@ class Job:
         try:
             if self._may_continue():
                 with contextlib.closing(work()) as steps:
-                    self._run_steps(steps)
+                    while self._take_step(steps) and self._may_continue():
+                        pass
         except BaseException as problem:  # whatever it is, it ends this thread alone
             outcome, error = "failed", explain(problem)
             level = logging.WARNING if isinstance(problem, PlaygroundError) else logging.ERROR
             logger.log(level, "A job failed", exc_info=True)
         self.end(on_end, outcome, error)
 
-    def _run_steps(self, steps: Iterator[object]) -> None:
-        begun = time.monotonic()
-        for _ in steps:
-            self.seconds += time.monotonic() - begun
-            if not self._may_continue():
-                return
-            begun = time.monotonic()
+    def _take_step(self, steps: Iterator[object]) -> bool:
+        """Take one step; False where none was left."""
+        begun, nothing = time.monotonic(), object()
+        item = next(steps, nothing)
         self.seconds += time.monotonic() - begun
+        return item is not nothing
 
     def _may_continue(self) -> bool:
         """Between two steps: pauses where that is wanted, waits for its place among the running; False if cancelled."""
@@ -171,7 +164,7 @@ class Job:
         self._condition.notify_all()
 
 
-_JOBS: weakref.WeakSet[Job] = weakref.WeakSet()
+_JOBS: weakref.WeakSet[_Job] = weakref.WeakSet()
 
 
 @atexit.register

@@ -1,14 +1,11 @@
 """The encoder: embeddings, N blocks, and a final norm where the config has one."""
 
-import contextlib
-
-import torch
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.model.blocks import EncoderBlock
 from playground.model.embedding import Embeddings, check_vectors
-from playground.model.init import initialise
+from playground.model.init import initial_weights
 from playground.model.masks import AttentionMask, over_heads
 from playground.model.norms import build_norm
 from playground.model.trace import UNTRACED, Trace, or_untraced
@@ -28,13 +25,10 @@ class Encoder(nn.Module):
     def __init__(self, config: ModelConfig, seed: int | None = 0) -> None:
         super().__init__()
         self.config = config
-        with torch.device("meta") if seed is None else contextlib.nullcontext():
+        with initial_weights(self, seed, config.initialisation):
             self.embed = Embeddings(config)
             self.layers = nn.ModuleList(EncoderBlock(config) for _ in range(config.n_layers))
             self.final_norm = build_norm(config) if config.final_norm else None
-        if seed is not None:
-            initialise(self, seed, config.initialisation)
-        self.eval()
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """Encode token ids (B, T) int64 → (B, T, d_model); the output is the same with and without a trace.

@@ -1,15 +1,12 @@
 """The whole transformer: an encoder, a decoder that reads from it, and a score for every next token."""
 
-import contextlib
-
-import torch
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError
 from playground.model.decoder import Decoder
 from playground.model.encoder import Encoder
-from playground.model.init import Linear, initialise
+from playground.model.init import Linear, initial_weights
 from playground.model.trace import UNTRACED, Trace, or_untraced
 
 
@@ -33,14 +30,10 @@ class EncoderDecoder(nn.Module):
         if tgt_vocab_size < 1:
             raise ConfigError("tgt_vocab_size", tgt_vocab_size, "leaves no word to predict", (1,))
         self.config = config
-        with torch.device("meta") if seed is None else contextlib.nullcontext():
+        with initial_weights(self, seed, config.initialisation):
             self.encoder = Encoder(config, seed)
             self.decoder = Decoder(config, tgt_vocab_size)
             self.fc = Linear(config.d_model, tgt_vocab_size)
-        if seed is not None:
-            # one stream of draws for both halves: the encoder's come out the same again
-            initialise(self, seed, config.initialisation)
-        self.eval()
 
     def forward(
         self,

@@ -1,6 +1,8 @@
 """Initial weights: one function, one generator, on the CPU, so that a seed means the same weights everywhere."""
 
+import contextlib
 import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +27,20 @@ class Embedding(nn.Embedding):
 
     def reset_parameters(self) -> None:
         """Draw nothing."""
+
+
+@contextlib.contextmanager
+def initial_weights(model: nn.Module, seed: int | None, scheme: Initialisation) -> Iterator[None]:
+    """Context in which a model's constructor makes its parts: afterwards it has its weights, and is in eval mode.
+
+    Parts that drew theirs from the same seed before, as an encoder does, get the same again if they come first. Without
+    a seed, nothing is drawn or allocated: the parts are on torch's meta device.
+    """
+    with torch.device("meta") if seed is None else contextlib.nullcontext():
+        yield
+    if seed is not None:
+        initialise(model, seed, scheme)
+    model.eval()
 
 
 def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier") -> None:

@@ -12,7 +12,7 @@ class Trace(Mapping[str, Tensor]):
 
     | name | shape | the point |
     |-|-|-|
-    | `embed.tokens` | (B, T, D) | rows of the token table, times √D where the config says so |
+    | `embed.tokens` | (B, T, D) | rows of the token table, times √D where the config says so; or raw vectors |
     | `embed.sum` | (B, T, D) | with positions and segments, before any norm |
     | `embed.out` | (B, T, D) | what enters the first block |
     | `layers.i.attn.in`, `layers.i.ffn.in` | (B, T, D) | what the sublayer reads |

@@ -17,7 +17,7 @@ def check_budget(config: ModelConfig, max_parameters: int) -> None:
     if n > max_parameters:
         raise TooLargeError(
             f"This model has {n:,} parameters, and this server runs at most {max_parameters:,}: it is counted on the "
-            f"Parameters page, but not built. Fewer layers, a smaller d_model or d_ff would fit."
+            f"Parameters page, but not built. Fewer layers, a smaller d_model, d_ff or token table would fit."
         )
 
 

@@ -59,13 +59,13 @@ def run_with_dropout(
     """Run one sentence in train mode and keep one layer's dropouts; errors as in `encoder_run.run`.
 
     The encoder itself stays as it is, and so does torch's random state; on the same kind of device, the same seed drops
-    the same numbers.
+    the same numbers. It is that of the words' vectors too, where the encoder has no token table.
     """
     weights = (*encoder.parameters(), *encoder.buffers())
     private = copy.deepcopy(encoder, {id(tensor): tensor for tensor in weights})  # own modules, the same weights
     generator = torch.Generator(next(encoder.parameters()).device).manual_seed(seed)
     dropout.set_dropout(private, generators=dict.fromkeys(dropout.DROPOUT_POINTS, generator))
-    result = run(private.train(), batch, sentence, causal=causal, keep=lambda name: is_of_layer(name, layer))
+    result = run(private.train(), batch, sentence, seed=seed, causal=causal, keep=lambda name: is_of_layer(name, layer))
     names = {place: point.format(layer) for place, point in DROPOUT_PLACES.items()}
     drops = {place: Drop(result.arrays[f"{name}.in"], result.arrays[f"{name}.out"]) for place, name in names.items()}
     return DroppedRun(result, drops)

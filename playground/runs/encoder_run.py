@@ -11,6 +11,7 @@ from playground.model import Encoder, Trace, causal_and_padding
 from playground.runs.arrays import Array, first_sentence, freeze
 from playground.runs.budget import check_kept
 from playground.runs.device import time_pass
+from playground.runs.sentence_input import encode_input, sentence_input
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
@@ -55,25 +56,28 @@ def run(
     batch: Batch,
     sentence: int = 0,
     *,
+    seed: int = 0,
     causal: bool = False,
     keep: Callable[[str], bool] = on_every_page,
 ) -> Run:
     """Run one sentence of a batch through an encoder, padded as the batch is, in the encoder's mode, eval or train.
 
-    `keep` says which points of the trace to keep, by name; `causal` hides later tokens.
+    `seed` is that of the words' vectors, where the encoder has no token table. `causal` hides later tokens. `keep` says
+    which points of the trace to keep, by name.
 
     Raises:
         TooLargeError: the attention patterns would be too many to keep.
         InputError: the sentence is longer than the config's max_len.
     """
     device = next(encoder.parameters()).device
-    ids, keys = batch.ids[sentence : sentence + 1].to(device), batch.mask[sentence : sentence + 1].to(device)
-    n_tokens = ids.shape[1]
+    keys = batch.mask[sentence : sentence + 1].to(device)
+    n_tokens = keys.shape[1]
     check_kept(encoder.config, n_tokens)
+    x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
     mask = causal_and_padding(keys) if causal else keys  # (1, T, T) or (1, T)
 
     trace = Trace(keep)
-    _, seconds = time_pass(lambda: encoder(ids, mask, trace), device)
+    _, seconds = time_pass(lambda: encode_input(encoder, x, mask, trace), device)
 
     padding = ~batch.mask[sentence].numpy()
     n_padding = int(padding.sum())

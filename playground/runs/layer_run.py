@@ -18,30 +18,29 @@ from playground.text import Batch
 
 @dataclass(frozen=True)
 class LayerRun:
-    """A pass, as one layer saw it.
-
-    Attributes:
-        run: the pass; its arrays are the whole trace of the embeddings and of this layer.
-        layer: which one, from 0.
-        merged: (T, D), the heads' results joined, before W_O; by the model's own merge.
-        learned: read-only, by name. `embed.positions` (T, D) and `embed.segments` (D,), where there are any; `gain` and
-            `bias` of `embed.norm`, `norm1`, `norm2`; of the linear maps only what the first number of an output takes:
-            `q.weight` (H, D) and `q.bias` (H,), a row a head, `k` and `v` alike, `o` and `up` (1, D), `down` (1, d_ff).
-    """
+    """A pass, as one layer saw it."""
 
     run: Run
+    """The pass; its arrays are the whole trace of the embeddings and of this layer."""
     layer: int
+    """Which one, from 0."""
     merged: Array
+    """(T, D), the heads' results joined, before W_O; by the model's own merge."""
     learned: Mapping[str, Array]
+    """Read-only, by name. `embed.positions` (T, D) and `embed.segments` (D,), where there are any; `gain` and `bias` of
+    `embed.norm`, `norm1`, `norm2`; of the linear maps only what the first number of an output takes: `q.weight` (H, D)
+    and `q.bias` (H,), a row a head, `k` and `v` alike, `o` and `up` (1, D), `down` (1, d_ff)."""
 
     def __getitem__(self, name: str) -> Array:
         """An array of this layer, such as `attn.q`."""
         return self.run.arrays[f"layers.{self.layer}.{name}"]
 
 
-def trace_layer(encoder: Encoder, batch: Batch, sentence: int, layer: int, *, causal: bool = False) -> LayerRun:
+def trace_layer(
+    encoder: Encoder, batch: Batch, sentence: int, layer: int, *, seed: int = 0, causal: bool = False
+) -> LayerRun:
     """Run one sentence and keep all of one layer; arguments and errors as in `encoder_run.run`."""
-    result = run(encoder, batch, sentence, causal=causal, keep=lambda name: is_of_layer(name, layer))
+    result = run(encoder, batch, sentence, seed=seed, causal=causal, keep=lambda name: is_of_layer(name, layer))
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])
     merged = to_array(block.attn.merge(z[None])[0], copy=True)

@@ -11,7 +11,7 @@ from playground.errors import InputError
 from playground.text.corpus import english_texts
 from playground.text.pieces import visible_bytes
 from playground.text.sentences import replace_surrogates
-from playground.text.tokenizer import PAD, UNKNOWN, LibraryTokenizer, Tokenizer
+from playground.text.tokenizer import PAD, UNKNOWN, LibraryTokenizer, Tokenizer, backend_errors
 
 MIN_BPE_VOCABULARY = 300
 """[PAD], the 256 bytes, and some merges to look at."""
@@ -26,12 +26,8 @@ def wordpiece(path: str | PathLike[str]) -> Tokenizer:
     Raises:
         InputError: the file is missing, or is not a tokenizer's.
     """
-    try:
+    with backend_errors(f"no tokenizer can be read from {path}"):
         backend = tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:
-        if type(error) is not Exception:  # which is all that tokenizers raises for a text or a file
-            raise
-        raise InputError(f"no tokenizer can be read from {path}: {error}") from error
     return LibraryTokenizer("wordpiece", backend)
 
 

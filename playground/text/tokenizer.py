@@ -1,7 +1,8 @@
 """One face for every tokenizer: sentences in, a padded `Batch` out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import tokenizers
 
@@ -12,6 +13,17 @@ from playground.text.pieces import visible
 from playground.text.sentences import replace_surrogates
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"
+
+
+@contextmanager
+def backend_errors(problem: str) -> Iterator[None]:
+    """Context in which what tokenizers raises for a text or a file, a bare `Exception`, becomes an InputError."""
+    try:
+        yield
+    except Exception as error:
+        if type(error) is not Exception:
+            raise
+        raise InputError(f"{problem}: {error}") from error
 
 
 class Tokenizer(ABC):
@@ -81,12 +93,8 @@ class LibraryTokenizer(Tokenizer):
         room = max_tokens - self._backend.num_special_tokens_to_add(is_pair=False)
         if room < 1:
             raise InputError(f"max_tokens={max_tokens} leaves no room for the sentence's own tokens")
-        try:
+        with backend_errors(f"the {self.name} tokenizer can't encode {text[:40]!r}"):
             encoding = self._backend.encode(text, add_special_tokens=False)
-        except Exception as error:
-            if type(error) is not Exception:  # which is all that tokenizers raises for a text or a file
-                raise
-            raise InputError(f"the {self.name} tokenizer can't encode {text[:40]!r}: {error}") from error
         cut = max(0, len(encoding.ids) - room)
         encoding.truncate(room)
         encoding = self._backend.post_process(encoding)

@@ -12,11 +12,10 @@ from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.runs.budget import check_budget, check_pair_budget
-from playground.training.architecture import teacher_config
 from playground.training.evaluation import N_EVALUATIONS
 from playground.training.losses import cross_entropy
 from playground.training.network import Tagger
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS
 
 MAX_ACTIVATIONS = 150_000_000
@@ -34,15 +33,12 @@ _PER_PARAMETER = 40
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast this machine trains.
-
-    Attributes:
-        layer: seconds that one layer of a training step takes however small it is.
-        operation: seconds for each floating-point operation on top.
-    """
+    """How fast this machine trains."""
 
     layer: float
+    """Seconds that one layer of a training step takes however small it is."""
     operation: float
+    """Seconds for each floating-point operation on top."""
 
     def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
         """How long a run takes, its teacher's included."""

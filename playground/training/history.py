@@ -19,19 +19,16 @@ class Measure:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Both sets, measured in eval mode with plain cross-entropy, whatever the training loss adds.
-
-    Attributes:
-        step: optimisation steps done before it.
-        train: of sequences that are learnt from, as many as there are for validation.
-        validation: of sequences that never are.
-        tokens_per_second: tokens learnt from since the evaluation before, for each second of learning; 0 at the start.
-    """
+    """Both sets, measured in eval mode with plain cross-entropy, whatever the training loss adds."""
 
     step: int
+    """Optimisation steps done before it."""
     train: Measure
+    """Of sequences that are learnt from, as many as there are for validation."""
     validation: Measure
+    """Of sequences that never are."""
     tokens_per_second: float
+    """Tokens learnt from since the evaluation before, for each second of learning; 0 at the start."""
 
     @property
     def gap(self) -> float:
@@ -41,34 +38,28 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Attention on the first validation sequence after some steps.
-
-    Attributes:
-        step: optimisation steps done before it.
-        patterns: (n_layers, H, Tq, Tk) by name: `self`, or `encoder self`, `decoder self` and `cross`; read-only.
-    """
+    """Attention on the first validation sequence after some steps."""
 
     step: int
+    """Optimisation steps done before it."""
     patterns: Mapping[str, Array]
+    """(n_layers, H, Tq, Tk) by name: `self`, or `encoder self`, `decoder self` and `cross`; read-only."""
 
 
 @dataclass
 class History:
-    """Grows while training goes on: lists are appended to, never changed, so that another thread may copy them.
-
-    Attributes:
-        loss: of every step's batch, with everything that the recipe adds to it; nats.
-        lr: the learning rate of every step.
-        grad_norm: of every step's whole gradient, before it is clipped.
-        evaluations: at evenly spaced steps, the first before any.
-        snapshots: at the same steps, at fewer where attention is large, or at none where two would be too large.
-    """
+    """Grows while training goes on: lists are appended to, never changed, so that another thread may copy them."""
 
     loss: list[float] = field(default_factory=list)
+    """Of every step's batch, with everything that the recipe adds to it; nats."""
     lr: list[float] = field(default_factory=list)
+    """The learning rate of every step."""
     grad_norm: list[float] = field(default_factory=list)
+    """Of every step's whole gradient, before it is clipped."""
     evaluations: list[Evaluation] = field(default_factory=list)
+    """At evenly spaced steps, the first before any."""
     snapshots: list[Snapshot] = field(default_factory=list)
+    """At the same steps, at fewer where attention is large, or at none where two would be too large."""
 
     def at(self, step: int) -> Evaluation | None:
         """The evaluation after a step, if there was one."""

@@ -1,14 +1,11 @@
 """What is trained: an encoder with a head that names a class for every token, or the whole encoder–decoder."""
 
-import contextlib
-
-import torch
 from torch import Tensor, nn
 
 from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.model import Encoder, EncoderDecoder, Trace
-from playground.model.init import Linear, initialise
+from playground.model.init import Linear, initial_weights
 from playground.model.trace import UNTRACED, or_untraced
 from playground.training.tasks import Task
 
@@ -27,12 +24,9 @@ class Tagger(nn.Module):
     def __init__(self, config: ModelConfig, n_classes: int, seed: int | None = 0) -> None:
         super().__init__()
         self.config = config
-        with torch.device("meta") if seed is None else contextlib.nullcontext():
+        with initial_weights(self, seed, config.initialisation):
             self.encoder = Encoder(config, seed)
             self.head = Linear(config.d_model, n_classes)
-        if seed is not None:
-            initialise(self, seed, config.initialisation)  # one stream of draws, the encoder's first
-        self.eval()
 
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """ids (B, T), mask and trace as of an encoder → logits (B, T, C); a trace notes `encoder.…` and `logits`."""

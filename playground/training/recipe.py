@@ -1,19 +1,24 @@
-"""Everything that a training run depends on, beside the architecture."""
+"""Everything that a training run depends on, beside the architecture, and what it makes of that."""
 
-from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
+from playground.config import ModelConfig, check_fields
 from playground.errors import RecipeError
-from playground.training.tasks import TASKS
+from playground.training.tasks import TASKS, Data
 from playground.training.tasks.task import DataRecipe
 
 OptimizerName = Literal["adam", "adamw", "sgd"]
 ScheduleName = Literal["paper", "constant"]
 
+_MAX_TEXT = 20_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(DataRecipe):
     """A training run: its task and data, its optimiser, and ten regularisers, each off at 0 or False.
+
+    A number's annotation has its lowest and its highest value, both allowed.
 
     Two runs of one recipe and one architecture give the same losses on the same kind of device with the same number of
     threads, which is one unless a server sets more: more threads add up in another order.
@@ -22,108 +27,83 @@ class Recipe(DataRecipe):
         RecipeError: a field has a wrong type or is out of range; the message says what would work.
     """
 
-    steps: int = 600
+    steps: Annotated[int, (1, 100_000)] = 600
     """Batches to learn from, one after the other."""
-    batch_size: int = 64
+    batch_size: Annotated[int, (1, 512)] = 64
     """Sequences in a batch."""
 
     optimizer: OptimizerName = "adam"
     """`adam` (Kingma & Ba 2015), `adamw` (Loshchilov & Hutter 2019), or `sgd` with momentum 0.9."""
     schedule: ScheduleName = "paper"
     """`paper`: up in a line for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
-    lr: float = 2e-3
+    lr: Annotated[float, (1e-8, 10_000)] = 2e-3
     """The learning rate; of the paper's schedule its peak."""
-    warmup: int = 100
+    warmup: Annotated[int, (1, 100_000)] = 100
     """Steps until the paper's schedule reaches its peak."""
 
-    dropout_attention: float = 0.0
+    dropout_attention: Annotated[float, (0, 0.95)] = 0.0
     """Probability that an attention weight is zeroed."""
-    dropout_feedforward: float = 0.0
+    dropout_feedforward: Annotated[float, (0, 0.95)] = 0.0
     """Probability that a number of the feed-forward's hidden layer is zeroed."""
-    dropout_residual: float = 0.0
+    dropout_residual: Annotated[float, (0, 0.95)] = 0.0
     """Probability that a number which a sublayer adds to the residual stream is zeroed."""
-    dropout_positions: float = 0.0
+    dropout_positions: Annotated[float, (0, 0.95)] = 0.0
     """Probability that a number of the embedded tokens, positions added, is zeroed."""
     mask_padding: bool = True
     """Hide padding from attention."""
     causal: bool = True
     """Hide later characters from attention, in the task that predicts the next one."""
-    weight_decay: float = 0.0
+    weight_decay: Annotated[float, (0, 10)] = 0.0
     """Pull of the weights towards 0: λ of λ/2 · |w|², biases and norms left out; `adamw` takes λ · lr · w away."""
     layer_norm: bool = True
     """Keep the architecture's norms; without, it trains with none."""
-    label_smoothing: float = 0.0
+    label_smoothing: Annotated[float, (0, 0.95)] = 0.0
     """Share ε of each target that is spread over all classes (Szegedy et al. 2016, section 7)."""
-    patience: int = 0
+    patience: Annotated[int, (0, 1_000)] = 0
     """Evaluations without a lower validation loss until training stops and the best weights come back."""
-    token_masking: float = 0.0
+    token_masking: Annotated[float, (0, 0.95)] = 0.0
     """Probability that a token is shown as [MASK]."""
-    token_swapping: float = 0.0
+    token_swapping: Annotated[float, (0, 1)] = 0.0
     """Probability that a token changes places with its neighbour."""
-    span_masking: float = 0.0
+    span_masking: Annotated[float, (0, 0.95)] = 0.0
     """Share of each sequence that is masked in one piece."""
-    clip: float = 0.0
+    clip: Annotated[float, (0, 1_000_000)] = 0.0
     """Largest norm of the whole gradient; a longer one is shortened to it (Pascanu et al. 2013)."""
-    distill: float = 0.0
+    distill: Annotated[float, (0, 1)] = 0.0
     """Share of the loss that compares with a teacher, twice as wide and trained first (Hinton et al. 2015)."""
-    temperature: float = 2.0
+    temperature: Annotated[float, (0.1, 100)] = 2.0
     """What the teacher's and the student's scores are divided by before they are compared."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            _check(field.name, getattr(self, field.name), type(field.default))
-
-
-_MAX_TEXT = 20_000
-_CHOICES: dict[str, tuple[object, ...]] = {
-    "task": tuple(TASKS),
-    "optimizer": get_args(OptimizerName),
-    "schedule": get_args(ScheduleName),
-}
-_RANGES: dict[str, tuple[float, float]] = {
-    "length": (2, 256),
-    "n_symbols": (2, 26),
-    "n_train": (1, 100_000),
-    "n_validation": (1, 4_096),
-    "seed": (0, 2**31 - 1),
-    "steps": (1, 100_000),
-    "batch_size": (1, 512),
-    "lr": (1e-8, 1e4),
-    "warmup": (1, 100_000),
-    "dropout_attention": (0, 0.95),
-    "dropout_feedforward": (0, 0.95),
-    "dropout_residual": (0, 0.95),
-    "dropout_positions": (0, 0.95),
-    "weight_decay": (0, 10),
-    "label_smoothing": (0, 0.95),
-    "patience": (0, 1_000),
-    "token_masking": (0, 0.95),
-    "token_swapping": (0, 1),
-    "span_masking": (0, 0.95),
-    "clip": (0, 1e6),
-    "distill": (0, 1),
-    "temperature": (0.1, 100),
-}
-"""Lowest and highest value of each number, both allowed."""
-
-
-def _check(name: str, value: Any, kind: type) -> None:
-    """RecipeError unless the value is one for a field whose default is of this type."""
-    if name in _CHOICES:
-        if value not in _CHOICES[name]:
-            raise RecipeError(name, value, "is not a choice", _CHOICES[name])
-    elif kind is str:
-        if not isinstance(value, str):
-            raise RecipeError(name, value, "is not text", ("'some text'",))
-        if len(value) > _MAX_TEXT:
+        if self.task not in tuple(TASKS):
+            raise RecipeError("task", self.task, "is not a choice", tuple(TASKS))
+        if not isinstance(self.text, str):
+            raise RecipeError("text", self.text, "is not text", ("'some text'",))
+        if len(self.text) > _MAX_TEXT:
             works = f"{_MAX_TEXT:,} characters"
-            raise RecipeError(name, f"{value[:20]}…", f"has {len(value):,} characters", (works,))
-    elif kind is bool:
-        if not isinstance(value, bool):
-            raise RecipeError(name, value, "is not a switch", (True, False))
-    else:
-        low, high = _RANGES[name]
-        if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
-            raise RecipeError(name, value, "is not a whole number" if kind is int else "is not a number", (low,))
-        if not low <= value <= high:  # nor is NaN
-            raise RecipeError(name, value, f"is not between {low:g} and {high:g}", (high if value > high else low,))
+            raise RecipeError("text", f"{self.text[:20]}…", f"has {len(self.text):,} characters", (works,))
+        check_fields(self, RecipeError)
+
+
+def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig:
+    """The given architecture with the task's vocabulary, without norms if the recipe says so.
+
+    Raises:
+        RecipeError: the recipe's longest sequence, with a decoder's [BOS], is longer than the config's max_len.
+    """
+    longest = recipe.length + data.task.has_decoder  # its [BOS]
+    if config.positions != "none" and longest > config.max_len:
+        works = max(2, recipe.length - (longest - config.max_len))
+        raise RecipeError(
+            "length",
+            recipe.length,
+            f"makes sequences of up to {longest} tokens, and the position table has max_len={config.max_len} rows",
+            (works,),
+        )
+    norm = config.norm if recipe.layer_norm else "none"
+    return replace(config, vocab_size=data.tokenizer.vocab_size, norm=norm)
+
+
+def teacher_config(config: ModelConfig) -> ModelConfig:
+    """The teacher's architecture: the same with twice the width, in the stream and in the feed-forward."""
+    return replace(config, d_model=2 * config.d_model, d_ff=2 * config.d_ff)

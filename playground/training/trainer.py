@@ -11,7 +11,6 @@ from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.model.dropout import DROPOUT_POINTS, set_dropout
-from playground.training.architecture import architecture, teacher_config
 from playground.training.augment import augment
 from playground.training.best_weights import BestWeights
 from playground.training.evaluation import (
@@ -26,7 +25,7 @@ from playground.training.history import Evaluation, History
 from playground.training.losses import cross_entropy, distillation
 from playground.training.network import build_network
 from playground.training.optimiser import build_optimizer, clip_gradient, learning_rate
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.seeding import generator
 from playground.training.tasks import Data, Examples, make_data
 

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from playground.web.choices.address import correct_address
-from playground.web.choices.open_page import open_page, page_parameters
+from playground.web.choices.open_page import open_page
+from playground.web.components.menu_order import send_text_before_page
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
 from playground.web.sidebar import controls
@@ -19,4 +20,5 @@ except PageEndError:
     pass
 finally:
     draw_expanders()
-correct_address("own", page_parameters(page.url_path))
+correct_address()
+send_text_before_page()

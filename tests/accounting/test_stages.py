@@ -22,7 +22,7 @@ def test_boxes_add_up_to_the_model(config: ModelConfig, n_tokens: int) -> None:
 
 
 def titles(**fields: object) -> list[str]:
-    return [box.title for box in list_stages(ModelConfig(vocab_size=10, **fields), 4)]  # type: ignore[arg-type]
+    return [box.title for box in list_stages(ModelConfig(**{"vocab_size": 10, **fields}), 4)]  # type: ignore[arg-type]
 
 
 def test_post_norm_adds_and_normalises_after_each_sublayer() -> None:
@@ -41,6 +41,13 @@ def test_what_the_model_has_not_has_no_box() -> None:
         "tokens", "embed", "attention", "add", "feed-forward", "add", "vectors",
     ]  # fmt: skip
     assert "norm" in titles(embedding_norm=True)[2]
+
+
+def test_without_a_token_table_vectors_come_in() -> None:
+    assert titles(vocab_size=0)[:3] == ["raw vectors", "positions", "attention"]
+    assert titles(vocab_size=0, n_segments=2)[1] == "positions & segments"
+    assert titles(vocab_size=0, positions="none")[:2] == ["raw vectors", "attention"]
+    assert list_stages(ModelConfig(vocab_size=0, d_model=16, n_heads=4), 5)[0].shape == "(5, 16)"
 
 
 def test_shapes_are_the_sentences_own() -> None:

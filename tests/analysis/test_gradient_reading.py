@@ -12,7 +12,15 @@ from torch import Tensor
 
 from playground import ModelConfig
 from playground.analysis import gradient_reading as reading
-from playground.analysis.gradient_variants import VARIANTS, Variant, common_config, compare, draw_weights, with_variant
+from playground.analysis.gradient_variants import (
+    VARIANTS,
+    Comparison,
+    Variant,
+    common_config,
+    compare,
+    draw_weights,
+    with_variant,
+)
 from playground.analysis.gradients import Flow
 from playground.model.blocks import EncoderBlock
 from tests.model.reference import scramble, vectors
@@ -43,15 +51,15 @@ INF, NAN = np.inf, np.nan
 )
 def test_a_gradient_is_judged_by_its_ends_and_its_size(norms: list[float], verdict: str, ratio: float) -> None:
     found = np.array(norms)
-    assert reading.judge(found, 1.0, 100) == verdict
+    assert reading.judge(found, 1.0, 4.6) == verdict
     assert reading.first_over_last(found) == pytest.approx(ratio, nan_ok=True)
 
 
 @pytest.mark.parametrize(
     ("loss", "norm", "verdict"),
     [
-        (3 * np.log(100) - 1e-9, 1.0, "steady"),
-        (3 * np.log(100) + 1e-9, 1.0, "steady, but high loss"),
+        (3 * 4.6 - 1e-9, 1.0, "steady"),
+        (3 * 4.6 + 1e-9, 1.0, "steady, but high loss"),
         (700.0, 1e6, "steady, but huge"),
         (INF, 1.0, "infinite"),
         (NAN, 1.0, "not a number"),
@@ -60,7 +68,7 @@ def test_a_gradient_is_judged_by_its_ends_and_its_size(norms: list[float], verdi
 def test_a_steady_gradient_of_a_loss_far_above_an_even_guess_is_said_to_be(
     loss: float, norm: float, verdict: str
 ) -> None:
-    assert reading.judge(np.array([norm, norm]), loss, 100) == verdict
+    assert reading.judge(np.array([norm, norm]), loss, 4.6) == verdict
 
 
 def made(**ends: tuple[float, float]) -> dict[Variant, Flow]:
@@ -72,12 +80,14 @@ def made(**ends: tuple[float, float]) -> dict[Variant, Flow]:
     return flows
 
 
-CONFIG = ModelConfig(vocab_size=7, d_model=8, n_heads=2, n_layers=2, d_ff=8)
+def compared(flows: dict[Variant, Flow], n_layers: int = 2) -> Comparison:
+    config = ModelConfig(vocab_size=7, d_model=8, n_heads=2, n_layers=n_layers, d_ff=8)
+    return Comparison(config, 7, {n_layers: flows}, 5, "cpu", 0.1)
 
 
 def test_the_question_comes_first_and_every_fate_is_named() -> None:
     flows = made(a=(2.0, 4.0), b=(1e5, 1.0), c=(NAN, 1.0), d=(1e-9, 1.0), e=(0.0, 0.0), f=(1e6, 1e6))
-    told = reading.describe(flows, "whole layer", CONFIG)
+    told = reading.describe(compared(flows), "whole layer")
     assert told.startswith("**Does layer 0 still get a gradient of useful size?** **Yes, in 1 of 6 encoders.** ")
     for expected in (
         "**Steady**: *post-norm* (× 0.5).",
@@ -103,18 +113,19 @@ def test_the_question_comes_first_and_every_fate_is_named() -> None:
 def test_the_answer_says_so_where_none_gets_through_and_where_there_is_no_way(
     first: float, part: str, n_layers: int, answer: str
 ) -> None:
-    told = reading.describe(made(a=(first, 4.0)), part, replace(CONFIG, n_layers=n_layers))
+    told = reading.describe(compared(made(a=(first, 4.0)), n_layers), part)
     assert told.startswith(answer)
     assert ("first and last at once" in told) is (n_layers == 1)
 
 
 def test_what_has_no_norms_is_left_out_of_their_gradients() -> None:
     config = common_config(ModelConfig(vocab_size=7, d_model=8, n_heads=2, d_ff=8), 2)
-    flows = compare(config, 0, torch.tensor([1, 2, 3]), (2,)).flows[2]
+    comparison = compare(config, 0, torch.tensor([1, 2, 3]), (2,))
+    flows = comparison.full_depth
     norms = reading.of_part(flows, "norms")
     assert [variant.norm for variant in norms] == ["post", "pre", "post", "pre"]
-    assert reading.judge_all(flows, "norms", 7).keys() == norms.keys()
-    assert "4 encoders.**" in reading.describe(flows, "norms", config)
+    assert reading.judge_all(comparison, "norms").keys() == norms.keys()
+    assert "4 encoders.**" in reading.describe(comparison, "norms")
     for part in set(reading.PARTS) - {"norms"}:
         found = reading.of_part(flows, part)
         assert tuple(found) == VARIANTS

@@ -21,6 +21,7 @@ from playground.analysis.gradients import backward
 from playground.errors import TooLargeError
 from playground.model.norms import NoNorm
 from playground.presets import PRESETS
+from playground.text.word_vectors import draw_vectors
 
 IDS = torch.tensor([3, 1, 4, 1, 5])
 SMALL: dict[str, Any] = {"vocab_size": 7, "d_model": 8, "n_heads": 2, "n_layers": 3, "d_ff": 12}
@@ -97,6 +98,18 @@ def test_a_comparison_is_each_variants_own_backward_pass() -> None:
             for part, norms in expected.gradients.items():
                 np.testing.assert_array_equal(flow.gradients[part], norms)
             assert (flow.loss, flow.embeddings) == (expected.loss, expected.embeddings)
+
+
+def test_six_encoders_of_raw_vectors_are_compared_on_the_same_ones() -> None:
+    vectors = draw_vectors([*"abcdefghij"], config().d_model, seed=4)
+    found = compare(config(vocab_size=0), 2, IDS, (3,), vectors=vectors)
+    assert found.n_names == 10
+    assert compare(config(), 2, IDS, (3,)).n_names == config().vocab_size
+    weights = draw_weights(config(vocab_size=0), 2, 1.0)
+    for variant, flow in found.flows[3].items():
+        expected = backward(with_variant(weights, variant), IDS, vectors=vectors)
+        assert flow.loss == expected.loss
+        np.testing.assert_array_equal(flow.gradients["stream"], expected.gradients["stream"])
 
 
 def test_the_sixs_first_vectors_are_the_same_and_so_is_torchs_random_state() -> None:

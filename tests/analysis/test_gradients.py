@@ -13,6 +13,7 @@ from playground.analysis import gradients
 from playground.analysis.gradient_variants import VARIANTS, Variant, with_variant
 from playground.analysis.gradients import Flow, backward, next_token_loss
 from playground.model import causal_mask
+from playground.text.word_vectors import draw_vectors
 from tests.model.reference import float64, scramble
 
 IDS = torch.tensor([3, 1, 4, 1, 5])
@@ -160,6 +161,28 @@ def test_the_mean_of_normalised_outputs_has_no_gradient() -> None:
     assert length(list(found)) < 1e-14
 
 
-def test_an_encoder_of_raw_vectors_has_no_word_to_name() -> None:
+@pytest.mark.parametrize("changes", [{}, {"positions": "learned", "max_len": 5, "embedding_norm": True}], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+def test_an_encoder_of_raw_vectors_names_the_vectors(changes: dict[str, Any], causal: bool) -> None:
+    model = encoder(vocab_size=0, **changes)
+    vectors = draw_vectors("abcdefg", 4, seed=2).double()
+    flow = backward(model, IDS, vectors=vectors, causal=causal)
+
+    x = model.embed_vectors(vectors[IDS][None])
+    x = x if x.requires_grad else x.requires_grad_()
+    x.retain_grad()
+    out = model.encode(x, causal_mask(5) if causal else None)[0]
+    assert flow.loss == pytest.approx(surprise(float64(out), float64(vectors) / 2), rel=1e-12)  # √d_model = 2
+    torch.autograd.backward(next_token_loss(out, vectors / 2, IDS))
+    assert x.grad is not None
+    assert flow.gradients["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
+    for i, block in enumerate(model.layers):
+        expected = length([parameter.grad for parameter in block.parameters() if parameter.grad is not None])
+        assert flow.gradients["whole layer"][i] == pytest.approx(expected, rel=1e-9)
+    learned = [parameter.grad for parameter in model.embed.parameters() if parameter.grad is not None]
+    assert flow.embeddings == (pytest.approx(length(learned), rel=1e-9) if changes else None)
+
+
+def test_without_the_vectors_there_is_no_word_to_name() -> None:
     with pytest.raises(ValueError, match="no token table"):
         backward(Encoder(ModelConfig(**SMALL | {"vocab_size": 0}), seed=0), IDS)

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
@@ -68,11 +69,17 @@ def newcomer(server: Server, browser: Browser) -> Iterator[Callable[..., Visitor
     """Makes visitors in fresh contexts, as `Visitor.anew` takes them; they must see nothing go wrong either."""
     visitors: list[Visitor] = []
 
-    def make(width: int = 1280, height: int = 900) -> Visitor:
-        visitors.append(Visitor.anew(server, browser, width, height))
+    def make(width: int = 1280, height: int = 900, **context: Any) -> Visitor:
+        visitors.append(Visitor.anew(server, browser, width, height, **context))
         return visitors[-1]
 
     yield make
     for visitor in visitors:
         visitor.assert_well()
         visitor.page.context.close()
+
+
+@pytest.fixture
+def phone(newcomer: Callable[..., Visitor]) -> Visitor:
+    """A visitor with a phone: a small window, and a finger instead of a mouse."""
+    return newcomer(390, 844, has_touch=True, is_mobile=True, device_scale_factor=2)

@@ -93,16 +93,27 @@ def test_a_preset_sets_the_sliders(visitor: Visitor) -> None:
     assert visitor.query() == {"weights": ["random"], **own, **expected}
 
 
+def test_a_preset_of_raw_vectors_numbers_the_words(visitor: Visitor) -> None:
+    visitor.open("/")
+    visitor.widget("preset").get_by_role("combobox").click()
+    visitor.page.get_by_role("option", name="Tutorial B").click()
+    expect(visitor.page.locator("body")).to_contain_text("matches: Tutorial B")
+    expect(visitor.widget("token_chips")).to_contain_text("word 3")
+    expect(visitor.page.locator("body")).to_contain_text("3,280 parameters")
+    visitor.settled()
+    assert visitor.query()["tokenizer"] == ["vectors"]
+
+
 def test_a_click_on_a_thumbnail_opens_the_head(visitor: Visitor, trained: Run) -> None:
     visitor.open("/attention")
-    visitor.click_head(5, 9, n_heads=12)
+    visitor.click_head(5, 9)
     expect(visitor.slider("attention_layer")).to_have_value("5")
     expect(visitor.slider("attention_head")).to_have_value("9")
     visitor.settled()
     np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[5, 9], atol=1e-5)
     expect(visitor.widget("attention_pattern")).to_contain_text("layer 5, head 9")
     assert visitor.query() == {"attention_layer": ["5"], "attention_head": ["9"]}
-    visitor.click_head(0, 0, n_heads=12)
+    visitor.click_head(0, 0)
     expect(visitor.slider("attention_head")).to_have_value("0")
     visitor.settled()
     np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[0, 0], atol=1e-5)
@@ -169,6 +180,6 @@ def test_the_frame_lies_over_the_open_head(visitor: Visitor) -> None:
         across = (frame["x"] + frame["width"] / 2 - picture["x"]) / picture["width"] * 12
         down = (frame["y"] + frame["height"] / 2 - picture["y"]) / picture["height"] * 6
         assert (int(across), int(down)) == (head, layer)
-        visitor.click_head(0, 11, n_heads=12)
+        visitor.click_head(0, 11)
         expect(visitor.slider("attention_head")).to_have_value("11")
         visitor.settled()

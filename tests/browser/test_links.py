@@ -70,7 +70,7 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(
     visitor.open("/attention")
     visitor.type_text("The trophy didn't fit in the suitcase because it was too big.")
     visitor.eventually(lambda: any("suitcase" in label for label in visitor.labels()), "the new tokens")
-    visitor.settled().click_head(4, 6, n_heads=12)
+    visitor.settled().click_head(4, 6)
     expect(visitor.slider("attention_head")).to_have_value("6")
     visitor.settled().choose("attention_view", "ranking")
     expect(visitor.widget("attention_ranking_chart")).to_be_visible()
@@ -178,6 +178,20 @@ def test_a_layer_that_the_model_has_not_is_moved_and_other_notices_stay(visitor:
     assert "attention_layer=50 is moved to the last" in visitor.notices()
     assert "d_ff=“77”" in visitor.notices()
     assert visitor.query()["n_heads"] == ["3"]
+
+
+def test_a_layer_that_no_model_has_is_one_notice(visitor: Visitor) -> None:
+    visitor.open("/attention?attention_layer=99")
+    assert visitor.notices().count("attention_layer") == 1
+    assert "95" not in visitor.notices()  # the most that any model has, which nobody asked for
+    assert visitor.settled().query() == {"attention_layer": ["5"]}
+
+
+def test_a_path_below_a_page_opens_the_page_with_its_parameters(visitor: Visitor) -> None:
+    visitor.open("/attention/extra/path?seed=3&attention_head=5")
+    assert visitor.page.url.startswith(f"{visitor.server.url}/attention?")
+    assert visitor.query() == {"seed": ["3"], "attention_head": ["5"]}
+    assert "attention_pattern" in visitor.charts()
 
 
 def test_a_link_of_another_version_says_so(visitor: Visitor) -> None:

@@ -1,6 +1,7 @@
 """One browser page of the playground, with what a visitor sees and does on it."""
 
 import base64
+import re
 import time
 from collections.abc import Callable
 from typing import Any, Self
@@ -20,17 +21,17 @@ expect.set_options(timeout=1000 * PATIENCE)
 LEAKS = ("Traceback", "Error:", "Exception", "Something went wrong", "site-packages")
 """What a visitor must never read."""
 
-# Plotly notes a click in the chart it drew, beside what came from the server: that is left out.
+# Plotly gives a trace a name of its own, beside what came from the server: that is left out.
 _READ_CHARTS = """() => Object.fromEntries(
   [...document.querySelectorAll(".js-plotly-plot")].map(chart => [
     chart.closest("[class*='_chart']").className.match(/st-key-(\\S+)_chart/)[1],
-    JSON.parse(JSON.stringify(chart.data, (key, value) => ["uid", "selectedpoints"].includes(key) ? undefined : value)),
+    JSON.parse(JSON.stringify(chart.data, (key, value) => key === "uid" ? undefined : value)),
   ]))"""
 
-_PLACE_OF_POINT = """(chart, index) => {
-  const { xaxis, yaxis } = chart._fullLayout, markers = chart._fullData[1], frame = chart.getBoundingClientRect()
-  const x = xaxis._offset + xaxis.d2p(markers.x[index]), y = yaxis._offset + yaxis.d2p(markers.y[index])
-  return [frame.left + x, frame.top + y]
+_PLACE_OF_HEAD = """(chart, [layer, head]) => {
+  const { xaxis, yaxis } = chart._fullLayout, picture = chart.querySelector(".nsewdrag").getBoundingClientRect()
+  const x = (head + 0.5) / xaxis.ticktext.length, y = (layer + 0.5) / yaxis.ticktext.length
+  return [picture.left + x * picture.width, picture.top + y * picture.height]
 }"""
 
 
@@ -46,9 +47,9 @@ class Visitor:
         self.page.on("dialog", self._refuse)
 
     @classmethod
-    def anew(cls, server: Server, browser: Browser, width: int = 1280, height: int = 900) -> Self:
-        """A visitor who has never been here: own cache, own storage."""
-        return cls(server, browser.new_context(viewport={"width": width, "height": height}))
+    def anew(cls, server: Server, browser: Browser, width: int = 1280, height: int = 900, **context: Any) -> Self:
+        """A visitor who has never been here: own cache, own storage; more of the context as Playwright takes it."""
+        return cls(server, browser.new_context(viewport={"width": width, "height": height}, **context))
 
     def open(self, path: str) -> Self:
         """Follow a link, whole or from the server's root, and wait until all is drawn."""
@@ -135,17 +136,28 @@ class Visitor:
         expect(self.page.locator("[aria-current=page]")).to_contain_text(title)
         return self.settled()
 
-    def click_head(self, layer: int, head: int, n_heads: int) -> None:
+    def click_head(self, layer: int, head: int) -> None:
         """Click a thumbnail in the middle."""
-        chart = self.widget("attention_grid_chart").locator(".js-plotly-plot")
-        chart.scroll_into_view_if_needed()
-        x, y = chart.evaluate(_PLACE_OF_POINT, layer * n_heads + head)
+        x, y = self.place_of_head(layer, head)
         self.page.mouse.move(x, y)
         self.page.mouse.click(x, y)
 
+    def tap_head(self, layer: int, head: int) -> None:
+        """Touch a thumbnail in the middle."""
+        self.page.touchscreen.tap(*self.place_of_head(layer, head))
+
+    def place_of_head(self, layer: int, head: int) -> tuple[float, float]:
+        """The middle of a thumbnail in the window, after scrolling there."""
+        chart = self.widget("attention_grid_chart").locator(".js-plotly-plot")
+        chart.scroll_into_view_if_needed()
+        x, y = chart.evaluate(_PLACE_OF_HEAD, [layer, head])
+        return x, y
+
     def copied_link(self) -> str:
         """Press the button; the link as the field beside it shows it."""
-        self.widget("copy_link").get_by_role("button").click()
+        button = self.widget("copy_link").get_by_role("button")
+        button.click()
+        expect(button).to_have_text(re.compile("Copied|Ctrl"))
         return self.widget("copy_link").get_by_role("textbox").input_value()
 
     def assert_well(self) -> None:

@@ -16,7 +16,7 @@ import torch
 
 from playground.errors import OUT_OF_MEMORY, UNEXPECTED, ConfigError
 from playground.jobs import JobQueue, JobStatus, local
-from playground.jobs.local import Job
+from playground.jobs.local import _Job as Job
 from tests.jobs.work import Steps, assert_free, priority, submit
 from tests.waiting import job_threads, until
 

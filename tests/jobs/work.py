@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Generator
 
 from playground.jobs import JobQueue
-from playground.jobs.local import Job
+from playground.jobs.local import _Job as Job
 
 
 def priority() -> int:

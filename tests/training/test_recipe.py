@@ -2,13 +2,18 @@
 
 import math
 from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
 
 from playground.errors import ConfigError, RecipeError
-from playground.training.recipe import _CHOICES, _RANGES, Recipe
+from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS
 
+CHOICES = {"task": tuple(TASKS)} | {
+    field.name: get_args(field.type) for field in fields(Recipe) if get_origin(field.type) is Literal
+}
+RANGES = {field.name: get_args(field.type)[1] for field in fields(Recipe) if get_origin(field.type) is Annotated}
 SWITCHES = [field.name for field in fields(Recipe) if type(field.default) is bool]
 WHOLE = [field.name for field in fields(Recipe) if type(field.default) is int]
 
@@ -23,24 +28,24 @@ def refused(name: str, value: Any, message: str) -> RecipeError:
 
 def test_every_field_is_checked() -> None:
     assert Recipe() == Recipe(task="reverse")
-    assert {*_CHOICES, "text", *_RANGES, *SWITCHES} == {field.name for field in fields(Recipe)}
+    assert {*CHOICES, "text", *RANGES, *SWITCHES} == {field.name for field in fields(Recipe)}
 
 
-@pytest.mark.parametrize("name", _RANGES)
+@pytest.mark.parametrize("name", RANGES)
 def test_a_number_that_cannot_be_is_refused(name: str) -> None:
     for value in ("8", None, True, math.nan, math.inf, -1, 10**12, [1]):
         (works,) = refused(name, value, name).works
         Recipe(**{name: works})  # type: ignore[arg-type]
-    for value in _RANGES[name]:  # both bounds are allowed
-        assert getattr(Recipe(**{name: value}), name) == value  # type: ignore[arg-type]
+    for value in RANGES[name]:  # both bounds are allowed
+        assert getattr(Recipe(**{name: value}), name) == value
     if name in WHOLE:
         refused(name, 3.5, "not a whole number")
 
 
-@pytest.mark.parametrize("name", _CHOICES)
+@pytest.mark.parametrize("name", CHOICES)
 def test_an_unknown_word_is_refused_with_those_that_are_known(name: str) -> None:
     for value in ("", "Reverse", None, 3):
-        assert refused(name, value, "is not a choice").works == _CHOICES[name]
+        assert refused(name, value, "is not a choice").works == CHOICES[name]
 
 
 @pytest.mark.parametrize("name", SWITCHES)

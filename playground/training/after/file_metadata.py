@@ -1,50 +1,43 @@
 """What stands beside the weights in a file: recipe, architecture and results, which a stranger may have written."""
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from playground.config import ModelConfig
-from playground.errors import ConfigError, InputError, WeightsError
+from playground.config import ModelConfig, check_fields
+from playground.errors import ConfigError, WeightsError
 from playground.text.wording import quote_text
 from playground.training.recipe import Recipe
 
 FORMAT = "playground-trained-1"
 """Which parts there are, and what they mean."""
 
-OUTCOMES = ("finished", "stopped early", "diverged", "cancelled")
+RunOutcome = Literal["finished", "stopped early", "diverged", "cancelled"]
+Steps = Annotated[int, (0, 10**9)]
+Share = Annotated[float, (0, 1)]
+Loss = Annotated[float, (0, 10**12)]
 
 
 @dataclass(frozen=True)
 class Results:
-    """How a run went, in small numbers.
+    """How a run went, in small numbers."""
 
-    Attributes:
-        outcome: one of `OUTCOMES`.
-        steps: optimisation steps done.
-        kept_step: the step after which the network had the weights that were kept, which are those measured.
-        baseline: share of validation targets that the task's simple rule gets right.
-        validation_loss: in nats.
-        validation_accuracy: share of validation targets that the network gets right.
-    """
-
-    outcome: str
-    steps: int
-    kept_step: int
-    baseline: float
-    validation_loss: float
-    validation_accuracy: float
+    outcome: RunOutcome
+    steps: Steps
+    """Optimisation steps done."""
+    kept_step: Steps
+    """The step after which the network had the weights that were kept, which are those measured."""
+    baseline: Share
+    """Share of validation targets that the task's simple rule gets right."""
+    validation_loss: Loss
+    """In nats."""
+    validation_accuracy: Share
+    """Share of validation targets that the network gets right."""
 
     def __post_init__(self) -> None:
-        whole, shares = (self.steps, self.kept_step), (self.baseline, self.validation_accuracy)
-        are_whole = all(type(n) is int and 0 <= n <= 10**9 for n in whole)
-        are_shares = all(_is_number(share) and 0 <= share <= 1 for share in shares)
-        is_loss = _is_number(self.validation_loss) and self.validation_loss >= 0
-        if not (self.outcome in OUTCOMES and are_whole and are_shares and is_loss):
-            raise InputError("Steps are whole numbers, shares lie between 0 and 1, a loss is not below 0.")
+        check_fields(self, ConfigError)
 
 
 def write(recipe: Recipe, config: ModelConfig, results: Results) -> dict[str, str]:
@@ -102,18 +95,12 @@ def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
     try:
         return kind(**values)
     except ConfigError as error:
-        part = "architecture" if kind is ModelConfig else name
+        part = {"config": "architecture", "results": "list of results"}.get(name, name)
         raise WeightsError(f"The file's {part} makes no sense: {error}") from error
-    except InputError as error:
-        raise WeightsError(f"The file's {name} make no sense. {error}") from error
 
 
 def _is_setting(key: str, value: Any) -> bool:
     """Whether a value could be one, so that an error may quote it."""
     if isinstance(value, str):
         return key == "text" or re.fullmatch(r"[\w -]{1,40}", value) is not None
-    return isinstance(value, bool) or (_is_number(value) and abs(value) < 10**12)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+    return isinstance(value, int | float) and abs(value) < 10**12

@@ -11,7 +11,7 @@ from torch import Tensor
 from playground.errors import InputError
 from playground.model import EncoderDecoder, causal_mask
 from playground.training.network import Tagger
-from playground.training.tasks.examples import SPECIALS
+from playground.training.tasks.examples import BOS_ID, EOS_ID, SPECIALS
 
 
 def generate(
@@ -82,25 +82,21 @@ def next_token_probabilities(logits: Tensor, temperature: float, top_k: int) -> 
     return len(SPECIALS) + best.indices, scaled.softmax(0)
 
 
-def decode_greedily(
-    model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, *, bos: int, eos: int, longest: int
-) -> Tensor:
-    """The target of each source, at every step the most likely token: (B, Ts) → (B, Tt), [EOS] included.
+def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, longest: int) -> Tensor:
+    """The target of each source, at every step the most likely token: (B, Ts) → (B, Tt), [EOS] included, 0 after it.
 
     Args:
         model: a trained encoder–decoder.
         src_ids: (B, Ts) int64.
         src_mask: (B, Ts) bool, True = a token; None where there is no padding.
-        bos: the token that a target starts after, which is not returned.
-        eos: the token that ends it; what follows is 0.
         longest: most tokens of a target, which is cut off there; InputError where the position table is shorter.
     """
-    target = torch.full((len(src_ids), 1), bos, device=src_ids.device)
+    target = torch.full((len(src_ids), 1), BOS_ID, device=src_ids.device)
     ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
     with torch.inference_mode():
         memory = model.encode(src_ids, src_mask)
         while target.shape[1] <= longest and not ended.all():
             likeliest = model.decode(target, memory, src_mask)[:, -1:].argmax(-1)  # (B, 1)
             target = torch.cat([target, likeliest.masked_fill(ended, 0)], 1)
-            ended |= likeliest == eos
+            ended |= likeliest == EOS_ID
     return target[:, 1:].clone()

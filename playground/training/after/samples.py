@@ -12,22 +12,19 @@ from playground.training.evaluation import scores
 from playground.training.network import Network
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data
-from playground.training.tasks.examples import BOS_ID, EOS_ID, IGNORE
+from playground.training.tasks.examples import EOS_ID, IGNORE
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One sequence.
-
-    Attributes:
-        text: what the network reads.
-        right_answer: a class for each position that is asked for.
-        answer: the network's; of a decoder, it may be longer or shorter.
-    """
+    """One sequence."""
 
     text: str
+    """What the network reads."""
     right_answer: tuple[str, ...]
+    """A class for each position that is asked for."""
     answer: tuple[str, ...]
+    """The network's; of a decoder, it may be longer or shorter."""
 
     @property
     def n_wrong(self) -> int:
@@ -44,7 +41,7 @@ def answer_samples(network: Network, data: Data, recipe: Recipe, n: int = 8) -> 
     batch = examples.to(next(network.parameters()).device)
     if isinstance(network, EncoderDecoder):
         mask, longest = batch.mask if recipe.mask_padding else None, examples.targets.shape[1]
-        rows = decode_greedily(network, batch.ids, mask, bos=BOS_ID, eos=EOS_ID, longest=longest).cpu()
+        rows = decode_greedily(network, batch.ids, mask, longest).cpu()
         answers = [_before_eos(row.tolist()) for row in rows]
     else:
         with torch.inference_mode():

@@ -16,36 +16,32 @@ from playground.runs.budget import check_budget, check_pair_budget
 from playground.text import Tokenizer
 from playground.training.after import file_metadata
 from playground.training.after.file_metadata import Results
-from playground.training.architecture import architecture
 from playground.training.evaluation import evaluate
 from playground.training.network import Network, build_network, count_network
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import TASKS, Data, Task, make_data
 from playground.training.trainer import Trainer
 from playground.weights import first_not_finite, read_metadata, read_tensors
-from playground.weights.recognise import MAX_COMPUTED_POSITIONS
+from playground.weights.recognise import MAX_COMPUTED_POSITIONS, RecognisedWeights
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedNetwork:
-    """A network that was trained in this session, or read from a file; on the CPU, in eval mode and without gradients.
-
-    Attributes:
-        config: the architecture, with the task's vocabulary.
-        network: an encoder with a head, or an encoder–decoder.
-        labels: what each class is called.
-        example: a validation sequence as text.
-        key: `trained-` and a hash of recipe, architecture and weights: equal keys are equal networks.
-    """
+    """A network trained in this session, or read from a file; on the CPU, in eval mode and without gradients."""
 
     recipe: Recipe
     config: ModelConfig
+    """The architecture, with the task's vocabulary."""
     network: Network
+    """An encoder with a head, or an encoder–decoder."""
     tokenizer: Tokenizer
     labels: tuple[str, ...]
+    """What each class is called."""
     example: str
+    """A validation sequence as text."""
     results: Results
     key: str
+    """`trained-` and a hash of recipe, architecture and weights: equal keys are equal networks."""
 
     @property
     def task(self) -> Task:
@@ -61,6 +57,14 @@ class TrainedNetwork:
     def initial_key(self) -> str:
         """What the network is known by as it was before training."""
         return self.key.replace("trained-", "initial-")
+
+    @property
+    def recognised(self) -> RecognisedWeights:
+        """The settings that it decides, in the form that an upload has: its shape and its seed."""
+        known = asdict(self.config) | {"seed": self.recipe.seed}
+        if self.task.predicts_next:
+            known["causal"] = self.recipe.causal
+        return RecognisedWeights("playground", known, open_settings={})
 
     @property
     def n_bytes(self) -> int:

@@ -1,8 +1,12 @@
-"""One task, many runs: a baseline, and the same run with one regulariser switched, for each that was chosen."""
+"""One task, many runs: a baseline, and the same run with one regulariser switched, for each that was chosen.
+
+A network gets so little to learn from that it learns by heart, or plenty.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any, Literal
 
 import torch
 
@@ -11,48 +15,64 @@ from playground.training.evaluation import evaluate_unbatched
 from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, without_regularisers
-from playground.training.tasks import Data, make_data
+from playground.training.tasks import TASKS, Data, make_data
 from playground.training.trainer import Outcome, Trainer
+
+Amount = Literal["small", "plenty"]
+
+SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_len": 64}
+"""Of the architecture: small enough for many runs while one waits, and enough to learn a hundred sequences by heart."""
+
+PLENTY = 4096
+"""Sequences to learn from, where they are not to be few."""
 
 
 @dataclass(frozen=True)
 class AblationRun:
-    """One run of an ablation.
-
-    Attributes:
-        name: the regulariser's field, or `none` for the baseline, or `all` for the run with all of them.
-        title: what it has that the baseline has not, or lacks.
-        recipe: all of it.
-        regulariser: the switch that was turned; None for the baseline, and for the run with all of them.
-    """
+    """One run of an ablation."""
 
     name: str
+    """The regulariser's field, or `none` for the baseline, or `all` for the run with all of them."""
     title: str
+    """What it has that the baseline has not, or lacks."""
     recipe: Recipe
-    regulariser: Regulariser | None = None
+    """All of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class AblationResult:
-    """How a run went: its history so far, how it ended, and what it measures at the end.
-
-    Attributes:
-        history: as of now or of its end, without attention.
-        outcome: empty while it trains.
-        evaluation: of the weights that it ended with; while it trains, the last one.
-        unbatched: the validation set by `evaluate_unbatched`; None while it trains.
-    """
+    """How a run went: its history so far, how it ended, and what it measures at the end."""
 
     run: AblationRun
     history: History
+    """As of now or of its end, without attention."""
     outcome: Outcome
+    """Empty while it trains."""
     evaluation: Evaluation | None
+    """Of the weights that it ended with; while it trains, the last one."""
     unbatched: Measure | None = None
+    """The validation set by `evaluate_unbatched`; None while it trains."""
 
-    @property
-    def gap(self) -> float | None:
-        """As `Evaluation.gap`, of the weights that it ended with."""
-        return None if self.evaluation is None else self.evaluation.gap
+
+def ablation_recipe(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
+    """The run that is varied, with these strengths of the regularisers, by the recipe's fields.
+
+    The amounts differ in the number of sequences to learn from alone: with a `small` one, the validation set falls far
+    behind the training set. RecipeError where a strength is out of range.
+    """
+    return Recipe(
+        task=task,
+        n_train=TASKS[task].ablation_small if amount == "small" else PLENTY,
+        n_validation=512,
+        seed=seed,
+        steps=500,
+        batch_size=32,
+        optimizer="adamw",
+        lr=2e-3,
+        warmup=50,
+        **TASKS[task].ablation_sizes,
+        **strengths,
+    )
 
 
 def ablation_runs(recipe: Recipe, chosen: Sequence[str]) -> tuple[AblationRun, ...]:
@@ -70,13 +90,14 @@ def ablation_runs(recipe: Recipe, chosen: Sequence[str]) -> tuple[AblationRun, .
     turned = [regulariser for regulariser in REGULARISERS.values() if regulariser in wanted]
 
     def turn(recipe_so_far: Recipe, regulariser: Regulariser) -> Recipe:
-        strength = regulariser.strength(recipe) or None
-        return regulariser.switch(recipe_so_far, not regulariser.on_by_default, strength)
+        strength = getattr(recipe, regulariser.field) or regulariser.usual
+        change: dict[str, Any] = {regulariser.field: not regulariser.on_by_default and strength}
+        return replace(recipe_so_far, **change)
 
     runs = [AblationRun("none", "none of them", baseline)]
     for regulariser in turned:
         title = f"without {lower_first(regulariser.title)}" if regulariser.on_by_default else regulariser.title
-        runs.append(AblationRun(regulariser.field, title, turn(baseline, regulariser), regulariser))
+        runs.append(AblationRun(regulariser.field, title, turn(baseline, regulariser)))
     added = [regulariser for regulariser in turned if not regulariser.on_by_default]
     if len(added) > 1:
         title = "all of these" if added == turned else "all that can be added"

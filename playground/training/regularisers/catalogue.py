@@ -25,38 +25,25 @@ TEN: Mapping[int, str] = {
 
 @dataclass(frozen=True)
 class Regulariser:
-    """One switch.
-
-    Attributes:
-        field: the recipe's field that holds its strength; also its key.
-        number: its place among the ten.
-        where: where it acts, in a few words.
-        scale: what its strength is, in a few words; empty for a switch without a strength.
-        usual: a strength to begin with, which shows in a small run; True for what a transformer has by nature.
-    """
+    """One switch."""
 
     field: str
+    """The recipe's field that holds its strength; also its key."""
     number: int
+    """Its place among the ten."""
     title: str
     explanation: str
     where: str
+    """Where it acts, in a few words."""
     scale: str
+    """What its strength is, in a few words; empty for a switch without a strength."""
     usual: Any
+    """A strength to begin with, which shows in a small run; True for what a transformer has by nature."""
 
     @property
     def on_by_default(self) -> bool:
         """Whether a transformer has it unless it is taken away: masks and norms."""
         return self.usual is True
-
-    def strength(self, recipe: Recipe) -> Any:
-        """What the recipe sets it to; 0 or False where the recipe has it not."""
-        return getattr(recipe, self.field)
-
-    def switch(self, recipe: Recipe, on: bool, strength: Any = None) -> Recipe:
-        """The recipe with it, at this or its usual strength, or without it; nothing else changes."""
-        off, wanted = type(self.usual)(0), self.usual if strength is None else strength
-        change: dict[str, Any] = {self.field: wanted if on else off}
-        return replace(recipe, **change)
 
 
 _ALL = (
@@ -146,7 +133,7 @@ REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for re
 
 def without_regularisers(recipe: Recipe) -> Recipe:
     """The recipe with nothing but what a transformer has by nature: masks and norms."""
-    changes: dict[str, Any] = {each.field: type(each.usual)(each.on_by_default) for each in REGULARISERS.values()}
+    changes: dict[str, Any] = {field: getattr(Recipe, field) for field in REGULARISERS}
     return replace(recipe, **changes)
 
 

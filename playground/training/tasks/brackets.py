@@ -36,7 +36,7 @@ class Brackets(MadeUpTask):
         """Both kinds, whatever the recipe says."""
         return BRACKETS
 
-    def labels(self, length: int, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
+    def labels(self, length: int) -> tuple[str, ...]:
         """Positions from 0, and `none`."""
         return (*map(str, range(length)), "none")
 

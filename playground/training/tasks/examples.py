@@ -23,16 +23,13 @@ PAD_ID, UNKNOWN_ID, MASK_ID, BOS_ID, EOS_ID = range(5)
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Sequences and their targets, on the CPU.
-
-    Attributes:
-        ids: (N, T) int64, what the encoder reads; 0 after the end.
-        targets: (N, T') int64, a class for each token, or `IGNORE` where nothing is asked. T' is T without a decoder;
-            with one it is T + 1, as [EOS] is asked, too.
-    """
+    """Sequences and their targets, on the CPU."""
 
     ids: Tensor
+    """(N, T) int64, what the encoder reads; 0 after the end."""
     targets: Tensor
+    """(N, T') int64, a class for each token, or `IGNORE` where nothing is asked. T' is T without a decoder; with one it
+    is T + 1, as [EOS] is asked, too."""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.errors import RecipeError
-from playground.text.builders import word_level_tokenizer
 from playground.training.seeding import generator
-from playground.training.tasks.examples import IGNORE, PAD_ID, SPECIALS, Examples, commonest_answer_share
+from playground.training.tasks.examples import IGNORE, PAD_ID, SPECIALS, Examples
 from playground.training.tasks.task import Data, DataRecipe, Task
 
 _ROUND = 1_024
@@ -25,18 +24,15 @@ _ROUND = 1_024
 
 
 class MadeUpTask(Task):
-    """A task on random sequences of letters: a class for every token. Most tasks need no more than `answers`.
-
-    Attributes:
-        specials: the tokens that its vocabulary begins with.
-        sequences_of: what an error calls its sequences, and what they consist of.
-    """
+    """A task on random sequences of letters: a class for every token. Most tasks need no more than `answers`."""
 
     rule = "always answer with the symbol that is the commonest answer in the training set"
     ablation_sizes: ClassVar = {"length": 8, "n_symbols": 8}
     counts_symbols = True
     specials: ClassVar[tuple[str, ...]] = SPECIALS
+    """The tokens that its vocabulary begins with."""
     sequences_of: ClassVar[tuple[str, str]] = "sequences", "symbols"
+    """What an error calls its sequences, and what they consist of."""
 
     @abstractmethod
     def answers(self, ids: Tensor, length: int) -> Tensor:
@@ -49,9 +45,9 @@ class MadeUpTask(Task):
         """What sequences consist of, in the order of their ids."""
         return tuple(ascii_lowercase[:n_symbols])
 
-    def labels(self, length: int, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
-        """What each class is called: the vocabulary's tokens, unless classes are no tokens."""
-        return vocabulary
+    def labels(self, length: int) -> tuple[str, ...] | None:
+        """What each class is called; None where classes are tokens."""
+        return None
 
     def count_sequences(self, length: int, n_symbols: int) -> int:
         """How many different sequences there are."""
@@ -77,17 +73,8 @@ class MadeUpTask(Task):
         """Sequences with their answers; RecipeError where there are too few different ones."""
         vocabulary = (*self.specials, *self.symbols(recipe.n_symbols))
         train, validation = (self.examples(ids, recipe.length) for ids in self.sequences(recipe))
-        example = validation[:1].ids[0].tolist()
-        return Data(
-            task=self,
-            tokenizer=word_level_tokenizer(vocabulary, blanks_between=True),
-            vocabulary=vocabulary,
-            labels=self.labels(recipe.length, vocabulary),
-            train=train,
-            validation=validation,
-            baseline=commonest_answer_share(train, validation),
-            example=self.join(vocabulary[i] for i in example),
-        )
+        example = self.join(vocabulary[i] for i in validation[:1].ids[0].tolist())
+        return self.build_data(vocabulary, train, validation, example=example, labels=self.labels(recipe.length))
 
     def sequences(self, recipe: DataRecipe) -> tuple[Tensor, Tensor]:
         """Sequences for training, (N, T) int64, and for validation; none occurs twice, nor in both.

@@ -37,8 +37,9 @@ class Reverse(MadeUpTask):
     question = "Say at every position which symbol stands there when the sequence is read backwards."
 
     def answers(self, ids: Tensor, length: int) -> Tensor:
-        """Every sequence backwards: (N, T) → (N, T)."""
-        return _reverse(ids)
+        """Every sequence reversed within its own length: (N, T) → (N, T)."""
+        places = (ids > 0).sum(1, keepdim=True) - 1 - torch.arange(ids.shape[1])
+        return ids.gather(1, places.clamp(min=0)).masked_fill(places < 0, 0)
 
 
 class Sort(MadeUpTask):
@@ -65,7 +66,7 @@ class Count(MadeUpTask):
     question = "Say at every position how often its symbol occurs in the whole sequence."
     rule = "always answer with the commonest count of the training set"
 
-    def labels(self, length: int, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
+    def labels(self, length: int) -> tuple[str, ...]:
         """Counts from 1."""
         return tuple(str(n) for n in range(1, length + 1))
 
@@ -99,18 +100,8 @@ class DecoderCopy(MadeUpTask):
         return Examples(ids, F.pad(answers, (0, 1), value=IGNORE).scatter(1, lengths, EOS_ID))
 
 
-class DecoderReverse(DecoderCopy):
+class DecoderReverse(Reverse, DecoderCopy):
     """The target is the source backwards, then [EOS]."""
 
     name, title = "seq2seq-reverse", "Reverse, with a decoder"
     question = "Read a sequence with the encoder, and say it backwards with the decoder, symbol by symbol."
-
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """Every sequence backwards: (N, T) → (N, T)."""
-        return _reverse(ids)
-
-
-def _reverse(ids: Tensor) -> Tensor:
-    """Every sequence reversed within its own length: (N, T) → (N, T)."""
-    places = (ids > 0).sum(1, keepdim=True) - 1 - torch.arange(ids.shape[1])
-    return ids.gather(1, places.clamp(min=0)).masked_fill(places < 0, 0)

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from playground.text import Tokenizer
+from playground.text import Tokenizer, word_level_tokenizer
 from playground.text.pieces import visible
-from playground.training.tasks.examples import Examples
+from playground.training.tasks.examples import Examples, commonest_answer_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,50 +18,63 @@ class DataRecipe:
     """What has to be learnt: a name of `tasks.TASKS`."""
     text: str = ""
     """The text to learn from, where the task is about text; empty: Python's help topics."""
-    length: int = 12
+    length: Annotated[int, (2, 256)] = 12
     """Symbols in the longest sequence; for text, in every window."""
-    n_symbols: int = 10
+    n_symbols: Annotated[int, (2, 26)] = 10
     """Different symbols in made-up sequences."""
-    n_train: int = 4096
+    n_train: Annotated[int, (1, 100_000)] = 4096
     """Sequences to learn from."""
-    n_validation: int = 128
+    n_validation: Annotated[int, (1, 4_096)] = 128
     """Sequences that are never learnt from, to measure on."""
-    seed: int = 0
+    seed: Annotated[int, (0, 2**31 - 1)] = 0
     """Of the data, the initial weights, the order of batches, and every regulariser's draws."""
 
 
 class Task(ABC):
-    """Something to learn. A new one is a subclass in a module of this folder, and an entry of `task_list.TASKS`.
-
-    Attributes:
-        name: as a recipe calls it.
-        title: as a page calls it, and as a link spells it.
-        question: what has to be learnt, in one sentence.
-        rule: what the simple rule does that a network has to beat.
-        defaults: what a recipe for this task starts from, by field, where that is not the recipe's own default.
-        ablation_sizes: sizes of the data in an ablation, by the recipe's fields.
-        ablation_small: how many training sequences are so few that a network learns them by heart.
-        has_decoder: whether an encoder–decoder learns it, token by token; else an encoder with a head, all at once.
-        predicts_next: whether the token that comes next is asked: later tokens have to be hidden then.
-        reads_text: whether its sequences are windows of the recipe's `text`, a token a character.
-        counts_symbols: whether the recipe's `n_symbols` counts.
-    """
+    """Something to learn. A new one is a subclass in a module of this folder, and an entry of `task_list.TASKS`."""
 
     name: ClassVar[str]
+    """As a recipe calls it."""
     title: ClassVar[str]
+    """As a page calls it, and as a link spells it."""
     question: ClassVar[str]
+    """What has to be learnt, in one sentence."""
     rule: ClassVar[str]
+    """What the simple rule does that a network has to beat."""
     defaults: ClassVar[Mapping[str, Any]] = {}
+    """What a recipe for this task starts from, by field, where that is not the recipe's own default."""
     ablation_sizes: ClassVar[Mapping[str, Any]] = {}
+    """Sizes of the data in an ablation, by the recipe's fields."""
     ablation_small: ClassVar[int] = 100
+    """How many training sequences are so few that a network learns them by heart."""
     has_decoder: ClassVar[bool] = False
+    """Whether an encoder–decoder learns it, token by token; else an encoder with a head, all at once."""
     predicts_next: ClassVar[bool] = False
+    """Whether the token that comes next is asked: later tokens have to be hidden then."""
     reads_text: ClassVar[bool] = False
+    """Whether its sequences are windows of the recipe's `text`, a token a character."""
     counts_symbols: ClassVar[bool] = False
+    """Whether the recipe's `n_symbols` counts."""
 
     @abstractmethod
     def make_data(self, recipe: DataRecipe) -> "Data":
         """The recipe's data; RecipeError where there can be none."""
+
+    def build_data(
+        self,
+        vocabulary: tuple[str, ...],
+        train: Examples,
+        validation: Examples,
+        *,
+        example: str,
+        labels: tuple[str, ...] | None = None,
+        baseline: float | None = None,
+    ) -> "Data":
+        """`Data` of this task; without labels classes are tokens, and without a baseline its rule is one answer."""
+        tokenizer = word_level_tokenizer(vocabulary, blanks_between=not self.reads_text)
+        labels = tuple(map(tokenizer.id_to_token, range(len(vocabulary)))) if labels is None else labels
+        baseline = commonest_answer_share(train, validation) if baseline is None else baseline
+        return Data(self, tokenizer, vocabulary, labels, train, validation, baseline, example)
 
     @property
     def unused_fields(self) -> dict[str, str]:
@@ -86,27 +99,24 @@ class Task(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Everything that a task's network sees.
-
-    Attributes:
-        task: what has to be learnt.
-        tokenizer: reads text with the task's own vocabulary, into the ids that `train` and `validation` hold.
-        vocabulary: the tokens as they are written, in the order of their ids.
-        labels: what each class is called; for most tasks the vocabulary, made readable.
-        train: what is learnt from.
-        validation: sequences that do not occur in `train`.
-        baseline: the share of validation targets that the task's simple rule gets right.
-        example: the first validation sequence, as text.
-    """
+    """Everything that a task's network sees."""
 
     task: Task
+    """What has to be learnt."""
     tokenizer: Tokenizer
+    """Reads text with the task's own vocabulary, into the ids that `train` and `validation` hold."""
     vocabulary: tuple[str, ...]
+    """The tokens as they are written, in the order of their ids."""
     labels: tuple[str, ...]
+    """What each class is called; for most tasks the vocabulary, made readable."""
     train: Examples
+    """What is learnt from."""
     validation: Examples
+    """Sequences that do not occur in `train`."""
     baseline: float
+    """The share of validation targets that the task's simple rule gets right."""
     example: str
+    """The first validation sequence, as text."""
 
     def text(self, ids: list[int]) -> str:
         """Token ids as text, which the tokenizer reads back where no token is [UNK]."""

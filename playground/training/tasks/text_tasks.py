@@ -1,28 +1,40 @@
-"""Two questions about windows of text: which character is hidden, and which one comes next.
+"""Windows of text, a token a character: which character is hidden, and which one comes next.
+
+The end of the text is held back for validation.
 
 Legend: N windows, T characters in each.
 """
 
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from playground.text.builders import word_level_tokenizer
+from playground.errors import RecipeError
+from playground.text.corpus import english_texts
+from playground.text.sentences import CONTROL, replace_surrogates
 from playground.training.seeding import generator
-from playground.training.tasks.examples import (
-    IGNORE,
-    MASK,
-    MASK_ID,
-    Examples,
-    commonest_answer_share,
-    share_right,
-)
+from playground.training.tasks.examples import IGNORE, MASK, MASK_ID, SPECIALS, UNKNOWN_ID, Examples, share_right
 from playground.training.tasks.task import Data, DataRecipe, Task
-from playground.training.tasks.text_windows import Windows, cut_windows
 
 HIDDEN = 0.15
 """The share of a window's characters that has to be guessed (Devlin et al. 2018, section 3.1)."""
+
+MAX_KINDS = 200
+"""Different characters of a visitor's own text that are tokens; any rarer one is [UNK]."""
+
+HELD_BACK = 10
+"""One part in so many, the last, is for validation."""
+
+PRINTABLE = tuple(map(chr, range(ord(" "), ord("~") + 1)))
+TYPEWRITTEN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": "..."})
+"""The help topics' few characters outside ASCII that matter."""
 
 
 class MaskedCharacters(Task):
@@ -42,7 +54,7 @@ class MaskedCharacters(Task):
         validation = hide_characters(windows.validation, generator(recipe.seed, "validation gaps"))
         hidden = (validation.targets[0] != IGNORE).tolist()
         example = "".join(MASK if gap else character for gap, character in zip(hidden, windows.first, strict=True))
-        return _data(self, windows, (train, validation), commonest_answer_share(train, validation), example)
+        return self.build_data(windows.vocabulary, train, validation, example=example)
 
 
 class NextCharacter(Task):
@@ -59,10 +71,11 @@ class NextCharacter(Task):
     def make_data(self, recipe: DataRecipe) -> Data:
         """Windows and what follows each character; RecipeError where the text can't be learnt from."""
         windows = cut_windows(recipe, recipe.length + 1)
-        train, validation = _ask_next(windows.train), _ask_next(windows.validation)
-        return _data(
-            self, windows, (train, validation), _commonest_follower_share(windows.train_text, validation), windows.first
+        train, validation = (
+            Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous()) for ids in (windows.train, windows.validation)
         )
+        baseline = _commonest_follower_share(windows.train_text, validation)
+        return self.build_data(windows.vocabulary, train, validation, example=windows.first, baseline=baseline)
 
 
 def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
@@ -76,11 +89,6 @@ def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
     return Examples(ids.masked_fill(hidden, MASK_ID), ids.masked_fill(~hidden, IGNORE))
 
 
-def _ask_next(ids: Tensor) -> Examples:
-    """The next token is asked at every position: (N, T + 1) → T positions."""
-    return Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous())
-
-
 def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
     """How often the commonest follower of the present character, in the training text, is the next one."""
     n = int(max(text.max(), validation.ids.max())) + 1
@@ -89,7 +97,110 @@ def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
     return share_right(counts.argmax(1)[validation.ids], validation.targets)
 
 
-def _data(task: Task, windows: Windows, sets: tuple[Examples, Examples], baseline: float, example: str) -> Data:
-    tokenizer = word_level_tokenizer(windows.vocabulary, blanks_between=False)
-    labels = tuple(map(tokenizer.id_to_token, range(tokenizer.vocab_size)))
-    return Data(task, tokenizer, windows.vocabulary, labels, *sets, baseline, example)
+@dataclass(frozen=True)
+class Windows:
+    """Windows of a text for training, and of its end for validation, (N, T) int64; none is among both."""
+
+    vocabulary: tuple[str, ...]
+    """The characters that are tokens, in the order of their ids."""
+    train: Tensor
+    validation: Tensor
+    train_text: Tensor
+    """(characters,) int64, everything that training may see."""
+    first: str
+    """The first validation window as text."""
+
+
+def cut_windows(recipe: DataRecipe, width: int) -> Windows:
+    """Windows of a recipe's text, `width` characters each, cut at random places.
+
+    Raises:
+        RecipeError: the text is blank, too short, one character again and again, or repeats itself throughout.
+    """
+    text = clean(recipe.text) if recipe.text else help_topics()
+    kinds = _kinds(recipe, text) if recipe.text else PRINTABLE
+    _check_length(recipe, text, width)
+    held_back = len(text) // HELD_BACK
+    seen, unseen = text[:-held_back], text[-held_back:]
+    ids = torch.from_numpy(_encode(text, kinds))
+    validation = _starts(unseen, recipe.length, width, recipe.n_validation, generator(recipe.seed, "validation"), ())
+    train = _starts(seen, recipe.length, width, recipe.n_train, generator(recipe.seed, "train"), validation)
+    if not train:
+        reason = "repeats itself: its last tenth, which is held back for validation, holds all windows of the rest too"
+        raise _text_error(recipe, reason, "a text that goes on with something new")
+    steps = torch.arange(width)
+    train_starts, (first, *_) = torch.tensor([*train.values()]), validation
+    return Windows(
+        vocabulary=(*SPECIALS, *kinds),
+        train=ids[train_starts[:, None] + steps],
+        validation=ids[len(seen) + torch.tensor([*validation.values()])[:, None] + steps],
+        train_text=ids[: len(seen)],
+        first=first,
+    )
+
+
+@lru_cache(maxsize=1)
+def help_topics() -> str:
+    """Python's help topics, cleaned; they repeat each other, and a paragraph is kept once, lest validation be known."""
+    paragraphs = (" ".join(paragraph.split()) for topic in english_texts() for paragraph in topic.split("\n\n"))
+    return clean(" ".join(dict.fromkeys(paragraphs)).translate(TYPEWRITTEN))
+
+
+def clean(text: str) -> str:
+    """A text as a sequence of characters: every run of white space and control characters is one blank.
+
+    A [MASK] is taken out: what stood there is not known, so that it can't be learnt.
+    """
+    return " ".join(CONTROL.sub(" ", replace_surrogates(text)).replace(MASK, " ").split())
+
+
+def _kinds(recipe: DataRecipe, text: str) -> tuple[str, ...]:
+    """The characters of a visitor's text that become tokens, in the order of their code points."""
+    kinds = Counter(text)
+    if not kinds:
+        raise _text_error(recipe, "is blank", "a text with letters")
+    if len(kinds) == 1:
+        reason = f"has one character only, {text[0]!r}: there is nothing to learn"
+        raise _text_error(recipe, reason, "a sentence or two")
+    return tuple(sorted(kind for kind, _ in kinds.most_common(MAX_KINDS)))
+
+
+def _check_length(recipe: DataRecipe, text: str, width: int) -> None:
+    held_back = len(text) // HELD_BACK
+    if held_back >= width:
+        return
+    shortest = HELD_BACK * (2 + width - recipe.length)
+    if len(text) < shortest:
+        reason = f"has {len(text)} characters, and its last tenth, which is held back for validation, holds no window"
+        raise _text_error(recipe, reason, f"a text of at least {shortest} characters, at length=2,")
+    raise RecipeError(
+        "length",
+        recipe.length,
+        f"is too long a window for a text of {len(text):,} characters, of which the last tenth, {held_back:,}, is held "
+        f"back for validation: it takes at least {HELD_BACK * width:,} characters",
+        (held_back - width + recipe.length,),
+    )
+
+
+def _text_error(recipe: DataRecipe, reason: str, works: str) -> RecipeError:
+    shown = recipe.text if len(recipe.text) <= 20 else f"{recipe.text[:20]}…"
+    return RecipeError("text", shown, reason, (works,))
+
+
+def _encode(text: str, kinds: tuple[str, ...]) -> NDArray[np.int64]:
+    points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    known = np.array([ord(kind) for kind in kinds], np.uint32)
+    places = np.searchsorted(known, points).clip(max=len(known) - 1)
+    return np.where(known[places] == points, len(SPECIALS) + places, UNKNOWN_ID)
+
+
+def _starts(
+    text: str, length: int, width: int, n: int, random: torch.Generator, taken: Collection[str]
+) -> dict[str, int]:
+    """Up to n windows, and where they begin: their first `length` characters are all different, and none is taken."""
+    found: dict[str, int] = {}
+    for start in torch.randperm(len(text) - width + 1, generator=random).tolist():
+        window = text[start : start + length]
+        if window not in taken and found.setdefault(window, start) == start and len(found) == n:
+            break
+    return found

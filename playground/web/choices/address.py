@@ -2,22 +2,31 @@
 
 Streamlit writes every bound widget into the address. Two things it misses: while a slider is moved fast, an older run's
 correction can reach the browser after a newer value; and a widget whose bounds changed leaves the address although its
-value stays. So every run also tells the browser what the link's parameters are by now.
+value stays. So every run ends by telling the browser what the link's parameters are by now.
+
+A run of a fragment alone does so too. It may follow a run of the page that began before the visitor's last choice: what
+that one told the browser is out of date by then.
 """
 
-from collections.abc import Iterable
-
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.web.choices.params import write_changed
+from playground.web.choices.params import SHARED, page_parameters, write_changed
+from playground.web.choices.setup import OPEN_PAGE
 from playground.web.components.address_guard import write_address
 
-RUNS = "_runs"
-"""Session key of how often the address was checked."""
 
+def correct_address(guard: str = "address") -> None:
+    """Put the present values of the open page's parameters into the address: of those that have a widget by now.
 
-def correct_address(name: str, keys: Iterable[str]) -> None:
-    """Put the present values of these parameters into the address: of those that have a widget by now."""
+    Called at the end of a run; `guard` names the place where that is.
+    """
+    keys = [*SHARED, *page_parameters(st.session_state[OPEN_PAGE])]
     values = {key: st.session_state[key] for key in keys if key in st.session_state}
-    st.session_state[RUNS] = st.session_state.get(RUNS, 0) + 1
-    write_address(f"address_{name}", {key: [] for key in values} | write_changed(values), st.session_state[RUNS])
+    write_address(guard, {key: [] for key in values} | write_changed(values))
+
+
+def is_fragment_run() -> bool:
+    """Whether this run draws fragments alone, and not the page around them."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)

@@ -17,17 +17,12 @@ Reading = tuple[Any, str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Kind:
+class _Kind(ABC):
     """What a widget in the sidebar says of its parameter; a page's widgets are described where they are drawn."""
 
     label: str = ""
     """The parameter's key where it is empty."""
     help_text: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Single(_Kind, ABC):
-    """A kind that holds one value."""
 
     @abstractmethod
     def read(self, text: str) -> Reading:
@@ -39,7 +34,7 @@ class _Single(_Kind, ABC):
 
 
 @dataclass(frozen=True)
-class Choice(_Single):
+class Choice(_Kind):
     """One of a few words."""
 
     default: str
@@ -68,6 +63,10 @@ class Several(_Kind):
     default: tuple[str, ...]
     options: Sequence[str]
 
+    def read(self, text: str) -> Reading:
+        """Read a single word."""
+        return self.read_all([text])
+
     def read_all(self, texts: Sequence[str]) -> Reading:
         """Read the words that are options, each once; an empty text is no word."""
         known = tuple(dict.fromkeys(text for text in texts if text in self.options))
@@ -85,7 +84,7 @@ class Several(_Kind):
 
 
 @dataclass(frozen=True)
-class Size(_Single):
+class Size(_Kind):
     """One of the numbers that a slider stops at, smallest first."""
 
     default: float
@@ -109,7 +108,7 @@ class Size(_Single):
 
 
 @dataclass(frozen=True)
-class Whole(_Single):
+class Whole(_Kind):
     """A whole number between two bounds."""
 
     default: int
@@ -132,7 +131,7 @@ class Whole(_Single):
 
 
 @dataclass(frozen=True)
-class Switch(_Single):
+class Switch(_Kind):
     """On or off."""
 
     default: bool
@@ -149,7 +148,7 @@ class Switch(_Single):
 
 
 @dataclass(frozen=True)
-class Text(_Single):
+class Text(_Kind):
     """Typed text of at most `longest` characters."""
 
     default: str

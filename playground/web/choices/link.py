@@ -107,6 +107,9 @@ def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, not
     """Set what the upload or the trained network decides."""
     decided = {key: known for key, known in recognised.settings.items() if key in {*ARCHITECTURE, "causal", "seed"}}
     values.update(decided)
+    if values["tokenizer"] == "vectors" and values["weights"] == "mine" and recognised.settings["vocab_size"]:
+        values["tokenizer"] = "word"
+        notices.append("Your file has a token table, so words are rows of it, not vectors.")
     if values["positions"] == "learned" and "positions" in recognised.open_settings:
         values["positions"] = recognised.open_settings["positions"]
         notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")

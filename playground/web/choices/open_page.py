@@ -18,9 +18,6 @@ from playground.web.session.weights_cache import clear_session_caches
 SHOWN_VALUES = "_shown"
 """Session key of the shared values that the page showed last."""
 
-_PREFIXES = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec", "gradient-flow": "gradient"}
-"""How a page's parameters start, where that is not the page's path."""
-
 _NOT_IN_A_LINK = {
     "mine": "A link can't carry a weights file, so these are random weights of its architecture; "
     "open the file in the sidebar to see yours.",
@@ -52,11 +49,6 @@ def open_page(page: str) -> None:
     write_back(reading, values, settled)
 
 
-def page_parameters(page: str) -> list[str]:
-    """The keys of one page's own parameters, by its path."""
-    return [key for key in params.OWN if key.startswith(f"{_PREFIXES.get(page, page)}_")]
-
-
 def restore_page_values(page: str) -> None:
     """Put a page's own values back into the link after a step back in the browser's history, and start again.
 
@@ -67,7 +59,7 @@ def restore_page_values(page: str) -> None:
     context = get_script_run_ctx()
     if not arrived or context is None or not context.is_history_navigation:
         return
-    own = {key: st.session_state[key] for key in page_parameters(page) if key in st.session_state}
+    own = {key: st.session_state[key] for key in params.page_parameters(page) if key in st.session_state}
     changed = params.write_changed(own)
     if changed.keys() - st.query_params.keys():
         st.query_params.update(changed)

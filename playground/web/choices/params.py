@@ -34,20 +34,23 @@ SHARED: dict[str, Param] = {
     ),
     "tokenizer": Choice(
         "wordpiece",
-        (
-            "wordpiece",
-            "word",
-            "char",
-            "bpe",
-        ),
+        ("wordpiece", "word", "char", "bpe", "vectors"),
         help_text="How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
-        "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts.",
+        "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts. vectors: your "
+        "text's own words, each a vector drawn from the seed; there is no table to learn (tutorials B and C).",
     ),
     "vocab_size": Whole(
         2_000,
         MIN_BPE_VOCABULARY,
         MAX_BPE_VOCABULARY,
         label="BPE vocabulary · `vocab_size`",
+    ),
+    "table_rows": Size(
+        0,
+        (0, 1_000, 5_000, 10_000, 30_522, 37_000, 50_257),
+        help_text="Rows of the token table, used or not, with random weights. The table has at least one row for each "
+        "of the tokenizer's tokens; 0 adds none.",
+        label="rows of the token table · `table_rows`",
     ),
     **ARCHITECTURE,
     "causal": Switch(
@@ -126,8 +129,16 @@ OWN: dict[str, Param] = {
 
 PARAMS = {**SHARED, **OWN}
 
-LOCKED = ("tokenizer", *ARCHITECTURE)
+LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
+
+_PREFIXES = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec", "gradient-flow": "gradient"}
+"""How a page's parameters start, where that is not the page's path."""
+
+
+def page_parameters(page: str) -> list[str]:
+    """The keys of one page's own parameters, by its path."""
+    return [key for key in OWN if key.startswith(f"{_PREFIXES.get(page, page)}_")]
 
 
 def write(value: object) -> str:

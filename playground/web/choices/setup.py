@@ -13,7 +13,7 @@ from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices import link, params
 from playground.web.session import caches, trained_slot, uploaded_vocabulary
-from playground.web.session.uploaded_weights import current_upload
+from playground.web.session.uploaded_weights import UploadedWeights, current_upload
 from playground.weights.recognise import RecognisedWeights
 
 OPEN_PAGE = "_open"
@@ -55,7 +55,8 @@ class Setup:
         vocab_size = self["vocab_size"] if self["tokenizer"] == "bpe" else 0
         longest = MAX_TOKENS if self["positions"] == "none" else self["max_len"]
         trained = self.trained_network
-        tokenizer = trained.key if trained else self.own_tokenizer or self["tokenizer"]
+        splitter = "word" if self["tokenizer"] == "vectors" else self["tokenizer"]
+        tokenizer = trained.key if trained else self.own_tokenizer or splitter
         return caches.TextKey(tokenizer, vocab_size, longest, self.text.sentences)
 
     @property
@@ -75,10 +76,23 @@ class Setup:
 
     @cached_property
     def config(self) -> ModelConfig:
-        """The architecture, with the vocabulary of the upload's token table, or else the tokenizer's."""
-        upload = current_upload() if self["weights"] == "mine" else None
-        vocab_size = upload.recognised.settings["vocab_size"] if upload else 0
-        return link.model_config(self.values, vocab_size or caches.tokenizer(self.text_key).vocab_size)
+        """The architecture, with the rows of the upload's token table, or else of one that is drawn."""
+        known = recognised_weights(self["weights"])
+        vocab_size = known.settings["vocab_size"] if known else 0
+        return link.model_config(self.values, vocab_size or self.random_table_rows)
+
+    @property
+    def takes_vectors(self) -> bool:
+        """Whether words are drawn as vectors; a trained network has a table of its own."""
+        return self["tokenizer"] == "vectors" and self.trained_network is None
+
+    @property
+    def random_table_rows(self) -> int:
+        """Rows of a token table that is drawn for the tokenizer; 0 where the words are vectors themselves."""
+        if self.takes_vectors:
+            return 0
+        asked = self["table_rows"] if self.weights == "random" else 0
+        return max(caches.tokenizer(self.text_key).vocab_size, asked)
 
     @property
     def run_key(self) -> caches.RunKey:
@@ -103,12 +117,13 @@ def current_setup() -> Setup:
 def setup_of(values: Mapping[str, Any]) -> Setup:
     """A new setup with these values, and the weights that this session has for them."""
     weights, own_tokenizer = str(values["weights"]), ""
-    if weights == "mine":
-        uploaded, own_tokenizer = current_upload(), uploaded_vocabulary.own_tokenizer_key()
-        weights = uploaded.sha256 if uploaded else "random"
-    elif weights == "trained here":
-        trained = trained_slot.shown_network()
-        weights = "random" if trained is None else trained.initial_key if values["untrained"] else trained.key
+    own = own_weights(weights)
+    if isinstance(own, UploadedWeights):
+        weights, own_tokenizer = own.sha256, uploaded_vocabulary.own_tokenizer_key()
+    elif own is not None:
+        weights = own.initial_key if values["untrained"] else own.key
+    elif weights in ("mine", "trained here"):
+        weights = "random"
     return Setup(values, weights, own_tokenizer)
 
 
@@ -121,13 +136,17 @@ def current_value(key: str) -> Any:
     return link.read(key, texts)[0] if texts else params.PARAMS[key].default
 
 
-def recognised_weights(weights: str) -> RecognisedWeights | None:
-    """What the session's upload (`mine`) or trained network (`trained here`) decides, if there is one."""
-    if weights == "mine":
-        uploaded = current_upload()
-        return uploaded.recognised if uploaded else None
-    trained = trained_slot.shown_network() if weights == "trained here" else None
-    return trained_slot.recognised_settings(trained) if trained else None
+def own_weights(choice: str) -> UploadedWeights | TrainedNetwork | None:
+    """The session's upload (`mine`) or trained network (`trained here`), where that is chosen and there is one."""
+    if choice == "mine":
+        return current_upload()
+    return trained_slot.shown_network() if choice == "trained here" else None
+
+
+def recognised_weights(choice: str) -> RecognisedWeights | None:
+    """What the session's upload or trained network decides, if it is chosen and there is one."""
+    own = own_weights(choice)
+    return own.recognised if own else None
 
 
 def is_random(weights: str) -> bool:

@@ -3,6 +3,8 @@
 They run before any widget is drawn: only then do widgets take new values.
 """
 
+from typing import Any
+
 import streamlit as st
 
 from playground.presets import PRESETS
@@ -10,7 +12,7 @@ from playground.text import split_sentences
 from playground.web.choices import params
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.session import trained_slot
+from playground.web.session import caches, trained_slot
 
 _UNLOCKED = "_own_shape"
 """Session key of the values that the visitor had set before the chosen weights locked them, by parameter."""
@@ -51,14 +53,24 @@ def unlocked_norm() -> str:
 
 
 def apply_preset(name: str) -> None:
-    """Set the sidebar to a preset's architecture with random weights, and to its own tokenizer and text, if any."""
+    """Set the sidebar to a preset, with random weights."""
+    st.session_state.update({"weights": "random", **preset_values(name)})
+
+
+def preset_values(name: str) -> dict[str, Any]:
+    """What a preset sets beside the weights, by the sidebar's keys: architecture, tokens, and its text if it has one.
+
+    Without the checkpoint's tokenizer, the text's own words stand in for it. The token table has the preset's rows, as
+    those that the tokenizer has no token for are added.
+    """
     preset = PRESETS[name]
-    st.session_state["weights"] = "random"
-    st.session_state.update({key: getattr(preset.config, key) for key in ARCHITECTURE})
-    if preset.tokenizer is not None:
-        st.session_state["tokenizer"] = preset.tokenizer
-    if preset.text is not None:
-        st.session_state["text"] = preset.text
+    values = {key: getattr(preset.config, key) for key in ARCHITECTURE}
+    own_text = {} if preset.text is None else {"text": preset.text}
+    tokenizer = preset.tokenizer
+    if tokenizer == "wordpiece" and not caches.checkpoint_available():
+        tokenizer = "word"
+    exact = tokenizer in ("wordpiece", "vectors") or preset.text is not None
+    return values | own_text | {"tokenizer": tokenizer, "table_rows": 0 if exact else preset.config.vocab_size}
 
 
 def choose_trained_network() -> None:

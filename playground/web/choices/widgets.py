@@ -69,7 +69,10 @@ def _move_below(key: str, high: int) -> None:
     if key in st.session_state:
         st.session_state[key] = high
     elif key in st.query_params:
-        setup, sentence = current_setup(), f"The link's {key}={value} is moved to the last, {high}."
-        replace_notices(setup, [*current_notices(setup), sentence])
+        setup = current_setup()
+        notices = current_notices(setup)
+        others = [notice for notice in notices if not notice.startswith(f"The link's {key}=")]
+        written = f"{key}={value}" if others == notices else key  # corrected once, the value is no visitor's any more
+        replace_notices(setup, [*others, f"The link's {written} is moved to the last, {high}."])
         st.query_params[key] = write(high)
         st.rerun()

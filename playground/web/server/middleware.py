@@ -1,14 +1,15 @@
-"""ASGI layers around Streamlit's server: security headers, private metrics, a cap on visitors."""
+"""ASGI layers around Streamlit's server: security headers, private metrics, one path a page, a cap on visitors."""
 
 import base64
 import hashlib
 import ipaddress
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import streamlit
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 STREAM_PATH = "/_stcore/stream"
@@ -71,6 +72,28 @@ class LocalMetrics:
             await PlainTextResponse("Not Found", status_code=404)(scope, receive, send)
         else:
             await self.app(scope, receive, send)
+
+
+class PagePath:
+    """Sends a page load below a page, such as `/attention/extra/path`, to the page: `/attention`, with its query.
+
+    Streamlit would answer with its front end, which looks for its own scripts beside that path and stays white.
+    `base` is the path below which the whole app lies (Streamlit's `server.baseUrlPath`).
+    """
+
+    def __init__(self, app: ASGIApp, base: str = "") -> None:
+        self.app = app
+        self.base = f"/{base.strip('/')}".rstrip("/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Redirect page loads whose path has more than one part; pass on the rest."""
+        page, *below = scope.get("path", "").removeprefix(self.base).strip("/").split("/")
+        if not below or page == "_stcore" or "." in below[-1] or not _is_page_load(scope):  # a dot: it is a file
+            await self.app(scope, receive, send)
+            return
+        query = scope["query_string"].decode("latin-1")
+        location = f"{self.base}/{quote(page)}{f'?{query}' if query else ''}"
+        await RedirectResponse(location)(scope, receive, send)
 
 
 class SessionCap:

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 class Settings:
     """The deployment's choices; a field's variable is PLAYGROUND_ and the field's name in capitals."""
 
-    max_parameters: int = 120_000_000
+    max_parameters: int = 125_000_000
     """Largest model that is built and run, in parameters; counting alone has no limit."""
     max_sessions: int = 200
     """Visitors connected at once; the next one is asked to come back."""

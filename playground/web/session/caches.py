@@ -106,19 +106,10 @@ def tokenize(key: TextKey) -> Batch:
 
 
 @contextmanager
-def _turn(weights: str, config: ModelConfig, seed: int, n_tokens: int) -> Iterator[Encoder]:
-    """Take a turn to compute with an encoder on a text of this length; raises TooLargeError and BusyError."""
-    check_budget(config, settings().max_parameters)
-    check_kept(config, n_tokens)
-    with TURNS.take():
-        yield encoder(weights, config, seed)
-
-
-@contextmanager
 def _turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
     """Take a turn to compute with an encoder on a text; raises as `run_sentence`."""
     n = tokenizer(key.text).vocab_size
-    if n > key.config.vocab_size:
+    if 0 < key.config.vocab_size < n:
         rows, n_characters = key.config.vocab_size, characters().vocab_size
         also = f" or char ({n_characters} tokens)" if n_characters <= rows else ""
         raise InputError(
@@ -126,8 +117,10 @@ def _turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
             f"{rows:,} rows: the tokenizer word with at most {rows:,} different words{also} fits."
         )
     batch = tokenize(key.text)
-    with _turn(key.weights, key.config, key.seed, batch.ids.shape[1]) as model:
-        yield model, batch
+    check_budget(key.config, settings().max_parameters)
+    check_kept(key.config, batch.ids.shape[1])
+    with TURNS.take():
+        yield encoder(key.weights, key.config, key.seed), batch
 
 
 @cache_by_weights(max_entries=6)
@@ -140,7 +133,7 @@ def run_sentence(key: RunKey) -> Run:
         InputError: the sentence is longer than the position table, or has tokens that the token table has not.
     """
     with _turn_on_text(key) as (model, batch):
-        return run(model, batch, key.sentence, causal=key.causal)
+        return run(model, batch, key.sentence, seed=key.seed, causal=key.causal)
 
 
 @cache_by_weights(max_entries=6)
@@ -152,22 +145,23 @@ def head_grid(key: RunKey) -> go.Figure:
 @cache_by_weights(max_entries=6)
 def position_rows(weights: str, config: ModelConfig, seed: int) -> Array:
     """The position table's first rows, for the longest sentence there may be, as `positions.first_rows` gives them."""
-    with _turn(weights, config, seed, n_tokens=0) as model:
-        return positions.first_rows(model, MAX_TOKENS)
+    check_budget(config, settings().max_parameters)
+    with TURNS.take():
+        return positions.first_rows(encoder(weights, config, seed), MAX_TOKENS)
 
 
 @cache_by_weights(max_entries=32)
 def swap_words(key: RunKey, first: int, second: int) -> positions.Swap:
     """Exchange the tokens at two positions of a sentence; raises as `run_sentence`."""
     with _turn_on_text(key) as (model, batch):
-        return positions.swap_words(model, batch, key.sentence, first, second, causal=key.causal)
+        return positions.swap_words(model, batch, key.sentence, first, second, seed=key.seed, causal=key.causal)
 
 
 @cache_by_weights(max_entries=4)
 def trace_layer(key: RunKey, layer: int) -> LayerRun:
     """Run one sentence and keep all of one layer; raises as `run_sentence`."""
     with _turn_on_text(key) as (model, batch):
-        return trace(model, batch, key.sentence, layer, causal=key.causal)
+        return trace(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
 
 
 @cache_by_weights(max_entries=4)

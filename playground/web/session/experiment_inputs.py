@@ -6,10 +6,9 @@ from typing import Any
 import streamlit as st
 
 from playground.config import ModelConfig
-from playground.training.architecture import teacher_config
 from playground.training.cost import Speed, measure_speed
 from playground.training.network import count_network
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
 from playground.training.tasks.task import DataRecipe
 from playground.web.session import caches

@@ -24,14 +24,10 @@ class MemoryReservation:
     n_bytes: int
 
 
-_USERS: weakref.WeakSet[MemoryUser] = weakref.WeakSet()
+memory_users: weakref.WeakSet[MemoryUser] = weakref.WeakSet()
+"""Everything that counts at the moment, of all sessions."""
+
 _LOCK = threading.Lock()
-
-
-def memory_users() -> list[MemoryUser]:
-    """Everything that counts at the moment, of all sessions."""
-    with _LOCK:
-        return list(_USERS)
 
 
 def reserve(user: MemoryUser, replacing: MemoryUser | None = None) -> None:
@@ -41,18 +37,18 @@ def reserve(user: MemoryUser, replacing: MemoryUser | None = None) -> None:
         WeightsError: the bound would be passed; nothing is released then.
     """
     with _LOCK:
-        used = sum(other.n_bytes for other in _USERS if other is not replacing)
+        used = sum(other.n_bytes for other in memory_users if other is not replacing)
         if used + user.n_bytes > settings().max_own_weights:
             raise WeightsError(
                 "This server holds as many visitors' weights as it can right now; try again in some minutes, or with a "
                 "smaller model."
             )
-        _USERS.add(user)
+        memory_users.add(user)
         if replacing is not None:
-            _USERS.discard(replacing)
+            memory_users.discard(replacing)
 
 
 def release(user: MemoryUser) -> None:
     """Count something no longer, if it was counted."""
     with _LOCK:
-        _USERS.discard(user)
+        memory_users.discard(user)

@@ -8,7 +8,7 @@ from playground.model import EncoderDecoder
 from playground.runs.budget import check_pair_budget, check_pair_patterns
 from playground.runs.pair_run import PairRun, run_pair
 from playground.training.after.generate import decode_greedily
-from playground.training.tasks.examples import BOS_ID, EOS, EOS_ID
+from playground.training.tasks.examples import EOS, EOS_ID
 from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import TextKey
@@ -49,8 +49,8 @@ def generate_lines(source: TextKey, weights: str, max_len: int) -> tuple[str, ..
     """
     sources, vocabulary, model = caches.tokenize(source), caches.tokenizer(source), _trained_pair(weights)
     with caches.TURNS.take():
-        ids = sources.ids.to(caches.device()), sources.mask.to(caches.device())
-        answers = decode_greedily(model, *ids, bos=BOS_ID, eos=EOS_ID, longest=min(max_len, MAX_TOKENS) - 1)
+        ids, mask = sources.ids.to(caches.device()), sources.mask.to(caches.device())
+        answers = decode_greedily(model, ids, mask, min(max_len, MAX_TOKENS) - 1)
     return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in answers.tolist())
 
 

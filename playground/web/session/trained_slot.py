@@ -1,7 +1,6 @@
 """The network that a session trained, or loaded from a download: kept in that session alone, and freed with it."""
 
 import copy
-from dataclasses import asdict
 
 import streamlit as st
 
@@ -13,7 +12,6 @@ from playground.web.server.settings import settings
 from playground.web.session import memory_budget
 from playground.web.session.memory_budget import MemoryUser
 from playground.web.session.weights_cache import cache_in_session
-from playground.weights.recognise import RecognisedWeights
 
 SLOT = "_trained"
 """Session key of the `TrainedSlot`."""
@@ -91,14 +89,6 @@ def _copy_on_device(weights: str) -> Network:
     trained = find_network(weights)
     model = trained.initial() if weights == trained.initial_key else copy.deepcopy(trained.network)
     return model.to(choose_device(settings().device))
-
-
-def recognised_settings(trained: TrainedNetwork) -> RecognisedWeights:
-    """The settings that a trained network decides, in the form that an upload has: its shape and its seed."""
-    known = asdict(trained.config) | {"seed": trained.recipe.seed}
-    if trained.task.predicts_next:
-        known["causal"] = trained.recipe.causal
-    return RecognisedWeights("playground", known, open_settings={})
 
 
 def weights_label(weights: str) -> str | None:

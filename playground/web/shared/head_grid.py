@@ -22,19 +22,11 @@ def head_picker(
         figure,
         caption=caption,
         alt=alt,
-        overlay=partial(draw_head_frame, key, selected, *shape),
-        on_select=partial(_pick, key, shape[1]),
-        selection_mode="points",
+        overlay=partial(draw_head_frame, key, selected, *shape, on_click=partial(_open_clicked, key)),
     )
 
 
-def _pick(key: str, n_heads: int) -> None:
-    """Set the sliders to the clicked head. A second click on it clears the selection; the head stays open then."""
-    points = st.session_state[f"{key}_chart"].selection.points
-    last = f"_{key}_picked"
-    index = points[0]["point_index"] if points else st.session_state.get(last)
-    if index is None:
-        return
-    st.session_state[last] = index
+def _open_clicked(key: str) -> None:
+    """Set the page's sliders to the clicked layer and head."""
     page = key.split("_")[0]
-    st.session_state[f"{page}_layer"], st.session_state[f"{page}_head"] = divmod(index, n_heads)
+    st.session_state[f"{page}_layer"], st.session_state[f"{page}_head"] = st.session_state[f"{key}_frame"].clicked

@@ -1,13 +1,19 @@
-"""How a page ends before its end: `st.stop` would end the whole run, and the sidebar with it."""
+"""A page's parts: fragments, what stands above them, and how one of them ends before its end.
+
+`st.stop` would end the whole run, and the sidebar with it.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from typing import ParamSpec
+from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
+from playground.web.choices.address import correct_address, is_fragment_run
+
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class PageEndError(Exception):
@@ -15,11 +21,31 @@ class PageEndError(Exception):
 
 
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
-    """`st.fragment`, for a view that may end early: that ends nothing but itself."""
+    """`st.fragment`, for a view that may end early: that ends nothing but itself.
+
+    A run of it alone corrects the address, as the page's own run does.
+    """
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> None:
         with suppress(PageEndError):
             view(*args, **kwargs)
+        if is_fragment_run():
+            correct_address(f"address_{view.__qualname__}")
 
     return st.fragment(draw, run_every=run_every)
+
+
+def as_one_element(view: Callable[P, R]) -> Callable[P, R]:
+    """The view, drawn as one element of the page, be it many things or none.
+
+    For all that stands above a fragment. Streamlit knows fragments by their place on the page, and drops a click in one
+    whose place the run before the click has changed.
+    """
+
+    @wraps(view)
+    def draw(*args: P.args, **kwargs: P.kwargs) -> R:
+        with st.container():
+            return view(*args, **kwargs)
+
+    return draw

@@ -16,9 +16,10 @@ from playground.text.scripts import foreign_script
 from playground.web.choices.setup import Setup, current_notices, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.page_end import PageEndError
+from playground.web.shared.page_end import PageEndError, as_one_element
 
 
+@as_one_element
 def heading(question: str) -> None:
     """Show the page's one question, and the notices on what had to be changed in the visitor's choices."""
     st.title(question)
@@ -46,6 +47,7 @@ def explain_errors() -> Iterator[None]:
         raise PageEndError from None
 
 
+@as_one_element
 def current_run() -> Run:
     """The run of the visitor's sentence; the page also describes it: its size, what was cut, what is unknown."""
     setup = current_setup()
@@ -68,9 +70,10 @@ def current_run() -> Run:
     where = "a GPU" if run.device == "cuda" else "CPU"
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
+    vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}"
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}"
     )
     return run
 

@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection
 
 import streamlit as st
 
-from playground.presets import PRESETS, differences
+from playground.presets import PRESETS
 from playground.web.choices import params, recipe_link, shortcuts, widgets
-from playground.web.choices.address import correct_address
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.link import VERSION
 from playground.web.choices.setup import Setup, current_setup, recognised_weights
@@ -45,8 +44,8 @@ def draw() -> Callable[[], None]:
         format_func=lambda name: PRESETS[name].title,
         placeholder="a named architecture …",
         on_change=_start_from,
-        help="Sets the sliders below to a tutorial's or a paper's architecture. A tutorial with an example text brings "
-        "that too.",
+        help="Sets architecture and tokens below to a tutorial's or a paper's, with random weights. A tutorial with an "
+        "example text brings that too.",
     )
     st.caption(_nearest_preset(setup))
     recognised = recognised_weights(setup["weights"])
@@ -67,24 +66,29 @@ def draw() -> Callable[[], None]:
         with tokens:
             if setup.trained_network is None:
                 widgets.draw("tokenizer", disabled="tokenizer" in locked or bool(setup.own_tokenizer))
-            if setup.trained_network is None and setup["tokenizer"] == "bpe":
-                widgets.draw("vocab_size", step=100, disabled=bool(setup.own_tokenizer))
+                if setup["tokenizer"] == "bpe":
+                    widgets.draw("vocab_size", step=100, disabled=bool(setup.own_tokenizer))
+                widgets.draw("table_rows", disabled=setup.weights != "random" or setup.takes_vectors)
             for key in ("max_len", "causal"):
                 widgets.draw(key, disabled=key in locked)
-            correct_address("shared", params.SHARED)
 
     return draw_expanders
 
 
 def _nearest_preset(setup: Setup) -> str:
-    """Which presets the sliders match, or which one comes nearest and how they differ from it."""
-    sliders = {key: setup[key] for key in ARCHITECTURE}
-    distances = {name: differences(sliders, preset.config) for name, preset in PRESETS.items()}
+    """Which presets the sidebar matches in all that they set but the weights; or which comes nearest, and how not."""
+    distances = {
+        name: {key: theirs for key, theirs in shortcuts.preset_values(name).items() if setup[key] != theirs}
+        for name in PRESETS
+    }
     same = [PRESETS[name].title for name, different in distances.items() if not different]
     if same:
         return f"matches: {' · '.join(same)}"
     name, different = min(distances.items(), key=lambda item: len(item[1]))
-    listed = ", ".join(f"{key} {sliders[key]} instead of {theirs}" for key, theirs in different.items())
+    listed = ", ".join(
+        "another text" if key == "text" else f"{key} {setup[key]} instead of {theirs}"
+        for key, theirs in different.items()
+    )
     return f"nearest: {PRESETS[name].title}, but {listed}"
 
 

@@ -36,10 +36,14 @@ def follow_opened_stage() -> None:
 def draw_tokens(run: Run) -> None:
     """The sentence's tokens as chips, with their ids."""
     draw_token_chips(_chips(run))
+    number = (
+        "its id, its number in the vocabulary"
+        if run.config.vocab_size
+        else "which word of the text it is. Equal words have equal vectors"
+    )
     st.caption(
-        "Each chip is a token: a piece of text that the model reads as one unit. Below it stands its id, its number in "
-        "the vocabulary. A dashed frame marks what was added: special tokens and padding. A red frame marks text that "
-        "the vocabulary lacks."
+        f"Each chip is a token: a piece of text that the model reads as one unit. Below it stands {number}. A dashed "
+        "frame marks what was added: special tokens and padding. A red frame marks text that the vocabulary lacks."
     )
 
 
@@ -97,6 +101,7 @@ def _chips(run: Run) -> list[tuple[str, str, str, str]]:
     setup = current_setup()
     batch, row = setup.batch, setup.sentence
     sentence = batch.sentences[row]
+    name = "id" if run.config.vocab_size else "word"
     chips = []
     for i, piece in enumerate(batch.tokens[row]):
         start, end = batch.offsets[row][i]
@@ -106,9 +111,11 @@ def _chips(run: Run) -> list[tuple[str, str, str, str]]:
         elif batch.unknown[row][i]:
             kind, reason = "unknown", f"not in the vocabulary: “{sentence[start:end]}”"
         token_id = int(batch.ids[row, i])
-        chips.append((piece, str(token_id), kind, f"position {i}, id {token_id}, {reason}"))
+        below = f"{token_id}" if name == "id" else f"word {token_id}"
+        chips.append((piece, below, kind, f"position {i}, {name} {token_id}, {reason}"))
     n_padding = int(run.padding.sum())
-    return chips + [("[PAD]", str(int(batch.ids[row, -1])), "padding", "padding, masked")] * n_padding
+    below = str(int(batch.ids[row, -1])) if name == "id" else "zeros"
+    return chips + [("[PAD]", below, "padding", "padding, masked")] * n_padding
 
 
 def _remember_opened_page() -> None:

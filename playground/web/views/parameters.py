@@ -16,7 +16,7 @@ from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
 from playground.web.shared.built_parameters import count_built_parameters
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import as_one_element, fragment
 
 EXAMPLE_TOKENS = 16
 """The length to count with where there is no sentence."""
@@ -44,6 +44,7 @@ COLUMNS = {
 }
 
 
+@as_one_element
 def choose_model() -> tuple[str, ModelConfig]:
     """The model to count, with its name on this page: the sidebar's, or a preset."""
     chosen = st.selectbox(
@@ -61,6 +62,7 @@ def choose_model() -> tuple[str, ModelConfig]:
     return chosen, preset.config
 
 
+@as_one_element
 def draw_totals(config: ModelConfig) -> None:
     """The model's size in three numbers, and whether the formulas agree with the built model."""
     total = accounting.count_parameters(config).total
@@ -84,6 +86,8 @@ def draw_totals(config: ModelConfig) -> None:
         f":material/check: The formulas below add up to {total:,}. The model itself, built as shapes without memory, "
         f"has as many: its `numel()` is {built:,}."
     )
+    if not config.vocab_size:
+        st.caption("This model has no token table. It takes raw vectors, which are input: no parameters.")
     if config == PRESETS["minilm-l6"].config:
         pooler = config.d_model**2 + config.d_model
         st.caption(

@@ -146,7 +146,7 @@ def plainly(model: EncoderDecoder, source: Tensor) -> list[int]:
 def test_the_decoder_says_the_likeliest_token_until_it_ends(eos_bias: float) -> None:
     model = pair_model(eos_bias)
     source = SOURCE.masked_fill(~SOURCE_MASK, 0)
-    said = decode_greedily(model, source, SOURCE_MASK, bos=BOS, eos=EOS, longest=LONGEST)
+    said = decode_greedily(model, source, SOURCE_MASK, LONGEST)
     expected = [plainly(model, row[:length]) for row, length in zip(SOURCE, LENGTHS.tolist(), strict=True)]
     width = max(map(len, expected))
     assert said.tolist() == [row + [0] * (width - len(row)) for row in expected]
@@ -158,4 +158,4 @@ def test_the_decoder_says_the_likeliest_token_until_it_ends(eos_bias: float) -> 
 
 def test_a_target_longer_than_the_position_table_is_refused() -> None:
     with pytest.raises(ValueError, match="max_len=7"):
-        decode_greedily(pair_model(-50), SOURCE, SOURCE_MASK, bos=BOS, eos=EOS, longest=WINDOW + 1)
+        decode_greedily(pair_model(-50), SOURCE, SOURCE_MASK, WINDOW + 1)

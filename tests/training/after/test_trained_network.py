@@ -60,7 +60,7 @@ def test_a_file_brings_everything_back(task: str, changes: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(("outcome", "n_steps"), [("finished", 6), ("cancelled", 3)])
-def test_the_results_are_those_of_the_weights(outcome: str, n_steps: int) -> None:
+def test_the_results_are_those_of_the_weights(outcome: Any, n_steps: int) -> None:
     run = Trainer(CONFIG, replace(RECIPE, task="sort"), watch=outcome == "finished")
     for step in run.run():
         if step == n_steps < RECIPE.steps:

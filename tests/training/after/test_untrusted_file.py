@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from playground.errors import InputError, RecipeError, TooLargeError, WeightsError
+from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
 from playground.training.after import file_metadata, trained_network
 from tests.training.after.trained import load, trained, weights
 
@@ -75,7 +75,7 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("makes a vocabulary of 15 tokens", lambda: forged(task="seq2seq-copy")),
     ("13 tokens and no norms", lambda: forged(layer_norm=False)),
     ("parameters, and holds", lambda: forged("config", n_layers=3)),
-    ("results make no sense", lambda: forged("results", validation_loss=-1.0)),
+    ("list of results makes no sense", lambda: forged("results", validation_loss=-1.0)),
     ("head.bias is missing; the network needs", lambda: changed(head__bias=None, extra=torch.zeros(13))),
     ("head.bias has shape (1, 13); the network needs (13,)", lambda: changed(head__bias=torch.zeros(1, 13))),
     ("more is not a part of this network", lambda: changed(more=torch.zeros(0))),
@@ -134,5 +134,5 @@ def test_whatever_is_wrong_with_a_file_nothing_but_a_value_error_comes_of_it(dat
 )
 def test_results_that_make_no_sense_are_refused(field: str, values: tuple[Any, ...]) -> None:
     for value in values:
-        with pytest.raises(InputError):
+        with pytest.raises(ConfigError):
             replace(trained().results, **{field: value})

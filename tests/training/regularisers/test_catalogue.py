@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from playground.training.recipe import Recipe
+from playground.training.regularisers.ablation import ablation_runs
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, reason_without_effect, without_regularisers
 from tests.training.regularisers.test_switches import BASE, COINS, CONFIG
 from tests.training.tiny import train
@@ -14,14 +15,11 @@ from tests.training.tiny import train
 def test_a_switch_changes_one_field(switch: str) -> None:
     regulariser = REGULARISERS[switch]
     for recipe in (Recipe(), replace(Recipe(), clip=2.0, dropout_residual=0.5, mask_padding=False, patience=9)):
-        for on in (True, False):
-            turned = regulariser.switch(recipe, on)
-            assert bool(regulariser.strength(turned)) == on
-            assert replace(turned, **{switch: getattr(recipe, switch)}) == recipe
-            assert type(getattr(turned, switch)) is type(getattr(Recipe(), switch))
-    if not regulariser.on_by_default:
-        strength = type(regulariser.usual)(3) / 4 if isinstance(regulariser.usual, float) else 3
-        assert regulariser.strength(regulariser.switch(Recipe(), True, strength)) == strength
+        plain, turned = (run.recipe for run in ablation_runs(recipe, [switch]))
+        wanted = False if regulariser.on_by_default else getattr(recipe, switch) or regulariser.usual
+        assert getattr(turned, switch) == wanted
+        assert replace(turned, **{switch: getattr(plain, switch)}) == plain
+        assert type(getattr(turned, switch)) is type(getattr(Recipe(), switch))
 
 
 def test_every_switch_of_a_recipe_is_there_in_the_order_of_the_ten() -> None:
@@ -57,5 +55,7 @@ def test_what_cannot_matter_is_named_and_does_not() -> None:
     for switch, (recipe, norm) in idle_in.items():
         short = replace(recipe, steps=3)
         config = replace(CONFIG, norm=norm)  # type: ignore[arg-type]
-        on, off = (train(REGULARISERS[switch].switch(short, turned), config).history.loss for turned in (True, False))
+        usual = REGULARISERS[switch].usual
+        strengths = (usual, type(usual)(0))
+        on, off = (train(replace(short, **{switch: each}), config).history.loss for each in strengths)
         assert on == off

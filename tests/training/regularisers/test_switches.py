@@ -12,11 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from playground import ModelConfig
-from playground.training.architecture import architecture, teacher_config
 from playground.training.augment import augment
 from playground.training.evaluation import evaluate, evaluate_unbatched, scores
 from playground.training.network import build_network
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.seeding import generator
 from playground.training.tasks import make_data

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from playground.accounting import count_parameters
 from playground.presets import PRESETS
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.params import DEFAULT_TEXT, LOCKED, PARAMS, write
-from tests.web.app_test import captions, choose, locked, open_page, press, sentences, values, working
+from playground.web.session import caches
+from tests.web.app_test import captions, choose, locked, open_page, press, sentences, table, values, working
 
 DEFAULTS = {key: param.default for key, param in ARCHITECTURE.items()}
 
@@ -93,12 +95,59 @@ def test_unlocking_keeps_the_shape_and_says_that_weights_are_random() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_sets_the_whole_architecture(name: str) -> None:
+def test_a_preset_sets_the_whole_architecture_and_its_token_table(name: str) -> None:
+    app = open_page("parameters", text="some words of mine")
+    working(app.selectbox(key="preset").set_value(name).run())
+    config = PRESETS[name].config
+    assert values(app) == {key: getattr(config, key) for key in ARCHITECTURE}
+    assert values(app, "weights") == {"weights": "random"}
+    assert app.metric[0].value == f"{count_parameters(config).total:,}"
+    assert f"matches: {PRESETS[name].title}" in captions(app)
+
+
+def test_without_the_checkpoints_tokenizer_the_token_table_has_as_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "checkpoint_available", lambda: False)
+    app = open_page("parameters", weights="random")
+    working(app.selectbox(key="preset").set_value("bert-base").run())
+    assert values(app, "tokenizer", "table_rows") == {"tokenizer": "word", "table_rows": 30_522}
+    assert app.metric[0].value == f"{count_parameters(PRESETS['bert-base'].config).total:,}"
+    assert "matches: BERT base" in captions(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "differs"),
+    [
+        ("tutorial-a", {"text": "this is another sentence"}, "another text"),
+        ("tutorial-d", {"table_rows": 5_000}, "table_rows 5000 instead of 10000"),
+        ("tutorial-d", {"tokenizer": "char"}, "tokenizer char instead of word"),
+        ("tutorial-b", {"tokenizer": "word"}, "tokenizer word instead of vectors"),
+    ],
+)
+def test_all_that_a_preset_sets_counts_for_its_match(name: str, change: dict[str, Any], differs: str) -> None:
     app = open_page("parameters")
     working(app.selectbox(key="preset").set_value(name).run())
-    assert values(app) == {key: getattr(PRESETS[name].config, key) for key in ARCHITECTURE}
-    assert values(app, "weights") == {"weights": "random"}
-    assert "matches: " in captions(app)
+    choose(app, **change)
+    assert f"nearest: {PRESETS[name].title}, but {differs}" in captions(app).splitlines()
+
+
+def test_rows_of_the_token_table_are_at_least_the_tokenizers_tokens() -> None:
+    query = {"weights": "random", "tokenizer": "char", "d_model": "16", "n_heads": "4", "positions": "none"}
+    tables = {}
+    for rows in ("0", "1000", "50257"):
+        frame = table(open_page("parameters", table_rows=rows, **query), "formula").set_index("part")
+        tables[rows] = frame.loc["tokens", "total"]
+    assert tables == {"0": 97 * 16, "1000": 1_000 * 16, "50257": 50_257 * 16}
+
+
+@pytest.mark.parametrize("query", [{}, {"weights": "random", "tokenizer": "vectors"}])
+def test_the_rows_cannot_be_chosen_where_there_is_no_table_or_the_weights_have_one(query: dict[str, str]) -> None:
+    assert "table_rows" in locked(open_page("parameters", **query))
+
+
+def test_a_link_for_more_rows_gets_random_weights() -> None:
+    app = open_page("parameters", table_rows="37000")
+    assert values(app, "weights", "table_rows") == {"weights": "random", "table_rows": 37_000}
+    assert "table_rows" in sentences(app)
 
 
 def test_heads_move_with_a_slider_that_they_no_longer_divide() -> None:

@@ -13,6 +13,7 @@ from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
 from playground.web.choices.kinds import Choice, Param, Several, Size, Switch, Text, Whole
 from playground.web.choices.link import model_config, read, settle
 from playground.web.choices.params import LOCKED, PARAMS, SHARED
+from playground.weights.recognise import RecognisedWeights
 
 JUNK = ["", " ", "NaN", "nan", "<script>alert(1)</script>", "None", "null", "[]", "-", "--5", "+", "²", "½", "1e",
         "0x10", "🙂", "\x00", "\u202e12", "true;", "9" * 5000, "a" * 100_000, "`x` **y** [z](w)"]  # fmt: skip
@@ -79,6 +80,8 @@ def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: type[Param], 
         ("seed", "2147483648", 2**31 - 1),
         ("sentence", "0", 1),
         ("vocab_size", "12", 300),
+        ("table_rows", "9999", 10_000),
+        ("table_rows", "-3", 0),
         ("attention_layer", "96", 95),
     ],
 )
@@ -92,6 +95,7 @@ def test_a_number_outside_becomes_the_nearest_inside(key: str, text: str, value:
     ("key", "text", "value"),
     [("d_model", "768", 768), ("norm_eps", "1e-05", 1e-5), ("norm_eps", "0.001", 0.001), ("causal", "true", True),
      ("residual", "false", False), ("weights", "random", "random"), ("seed", "7", 7),
+     ("tokenizer", "vectors", "vectors"), ("table_rows", "50257", 50_257),
      ("attention_show", "average of heads", "average of heads"), ("text", "<b>&\n", "<b>&\n"), ("text", "", "")],
 )  # fmt: skip
 def test_a_good_value_is_taken_without_a_word(key: str, text: str, value: object) -> None:
@@ -221,6 +225,14 @@ def test_the_checkpoint_decides_its_shape_unless_a_link_asks_for_another_one_alo
     assert values == with_(**settled)
     assert len(sentences) == bool(from_link)
     assert all(key in sentence for sentence in sentences for key in from_link)
+
+
+def test_a_file_with_a_token_table_takes_no_vectors() -> None:
+    for rows, tokenizer in ((9, "word"), (0, "vectors")):
+        found = RecognisedWeights("playground", {"vocab_size": rows}, open_settings={})
+        values, notices = settle(with_(weights="mine", tokenizer="vectors"), recognised=found)
+        assert values["tokenizer"] == tokenizer
+        assert len(notices) == (rows > 0)
 
 
 def test_without_the_checkpoint_random_weights_take_its_place() -> None:

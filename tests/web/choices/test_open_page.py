@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from playground.web.choices import open_page
-from playground.web.choices.open_page import LinkReading, page_parameters, read_link, restore_page_values, write_back
-from playground.web.choices.params import SHARED
+from playground.web.choices.open_page import LinkReading, read_link, restore_page_values, write_back
+from playground.web.choices.params import SHARED, page_parameters
 from playground.web.choices.setup import OPEN_PAGE
 
 VALUES: dict[str, Any] = {key: param.default for key, param in SHARED.items()}

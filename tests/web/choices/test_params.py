@@ -5,8 +5,8 @@ from playground.presets import PRESETS
 from playground.web.choices import link
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.kinds import Choice, Several, Size, Switch, Whole
-from playground.web.choices.open_page import page_parameters
-from playground.web.choices.params import LOCKED, OWN, PARAMS, SHARED, write, write_all
+from playground.web.choices.params import LOCKED, OWN, PARAMS, SHARED, page_parameters, write, write_all
+from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.navigation import pages
 
 DEFAULTS = {
@@ -16,6 +16,7 @@ DEFAULTS = {
     "untrained": False,
     "tokenizer": "wordpiece",
     "vocab_size": 2_000,
+    "table_rows": 0,
     "dropout": 0.1,
     "d_model": 384,
     "n_heads": 12,
@@ -165,7 +166,7 @@ def test_every_parameter_is_the_sidebars_or_starts_with_its_page() -> None:
 
 def test_the_architecture_is_the_configs_fields() -> None:
     assert set(ModelConfig.__dataclass_fields__) == {*ARCHITECTURE, "vocab_size"}
-    assert set(LOCKED) == {"tokenizer", *ARCHITECTURE}
+    assert set(LOCKED) == {"tokenizer", "table_rows", *ARCHITECTURE}
     assert all(param.help_text for param in ARCHITECTURE.values())
 
 
@@ -174,10 +175,11 @@ def test_stops_rise_and_hold_the_default_and_every_preset() -> None:
         if isinstance(param, Size):
             assert list(param.options) == sorted(set(param.options))
             assert param.default in param.options
-    for preset in PRESETS.values():
-        for key, param in ARCHITECTURE.items():
+    for name in PRESETS:
+        for key, value in preset_values(name).items():
+            param = SHARED[key]
             if isinstance(param, Choice | Size):
-                assert getattr(preset.config, key) in param.options, (preset.title, key)
+                assert value in param.options, (name, key)
 
 
 def domain(key: str) -> list[object]:

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 import streamlit_app
-from playground.web.server.middleware import LocalMetrics, SecurityHeaders, SessionCap
+from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap
 from playground.web.server.settings import Settings, read_settings
 
 STREAM = "/_stcore/stream"
@@ -76,6 +76,28 @@ def test_metrics_are_for_this_machine_only(host: str, status: int) -> None:
 
 
 # --- cap on visitors
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "location"),
+    [
+        ("", "/attention/extra/path?seed=3&text=a%26b", "/attention?seed=3&text=a%26b"),
+        ("", "//elsewhere.example/x", "/elsewhere.example"),
+        ("", "/%5Celsewhere.example/x", "/%5Celsewhere.example"),
+        ("/play", "/play/attention/extra", "/play/attention"),
+        ("", "/attention", None),
+        ("", "/", None),
+        ("play/", "/play/attention", None),
+        ("", "/_stcore/script-health-check", None),
+        ("", "/media/0123.png", None),
+    ],
+)
+def test_a_path_below_a_page_leads_to_the_page(base: str, path: str, location: str | None) -> None:
+    with TestClient(PagePath(INSIDE, base), follow_redirects=False) as client:
+        answer = client.get(f"http://testserver{path}", headers=BROWSER)
+        assert client.get(f"http://testserver{path}", headers={"accept": "*/*"}).status_code == 200
+    assert answer.status_code == (307 if location else 200)
+    assert answer.headers.get("location") == location
 
 
 def test_at_the_cap_a_page_load_is_asked_to_wait_and_a_websocket_refused() -> None:

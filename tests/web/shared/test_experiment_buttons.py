@@ -10,7 +10,7 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from playground.training.cost import Speed
-from playground.training.regularisers.ablation_recipe import SIZES
+from playground.training.regularisers.ablation import SIZES
 from playground.training.trainer import Trainer
 from playground.web.session import experiment_inputs, experiments, memory_budget
 from playground.web.session.experiments import EXPERIMENTS
@@ -176,20 +176,20 @@ def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, mo
 @pytest.mark.usefixtures("endless")
 def test_while_it_runs_it_takes_the_memory_of_its_largest_run(page: str) -> None:
     gc.collect()
-    before = set(memory_budget.memory_users())
+    before = set(memory_budget.memory_users)
     if page == "training":
         app, asked = training_page(**ENDLESS, training_distill=0.5), recipe(distill=0.5)
     else:
         app = regularisers_page("Weight decay", "Knowledge distillation")
         asked = short_ablation("reverse", "small", 0, {"distill": 0.5})
     start(app, page)
-    (reservation,) = set(memory_budget.memory_users()) - before
+    (reservation,) = set(memory_budget.memory_users) - before
     sizes = {} if page == "training" else SIZES
     trainer = Trainer(config(**sizes), asked)
     assert trainer.teacher is not None
     assert reservation.n_bytes == experiment_inputs.training_bytes(trainer.config, asked, trainer.data)
     press(app, f"{page}_cancel")
-    until(lambda: set(memory_budget.memory_users()) == before and not job_threads())
+    until(lambda: set(memory_budget.memory_users) == before and not job_threads())
 
 
 WITHOUT_EFFECT: dict[str, dict[str, Any]] = {

@@ -41,7 +41,7 @@ def n_memory_users() -> Callable[[], int]:
 
     def count() -> int:
         gc.collect()
-        return len(memory_budget.memory_users())
+        return len(memory_budget.memory_users)
 
     before = count()
     return lambda: count() - before

@@ -13,7 +13,7 @@ from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
 from playground.web.choices.link import model_config, settle
 from playground.web.choices.params import DEFAULT_TEXT, LOCKED
 from playground.web.session import caches
-from playground.web.session.trained_slot import SLOT, TrainedSlot, recognised_settings
+from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.sidebar import trained_panel
 from tests.training.after.trained import trained, trainer
 from tests.web.app_test import (
@@ -200,7 +200,7 @@ def test_its_file_opens_among_the_visitors_own_weights_too(task: str) -> None:
 @given(chosen=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))
 def test_any_settings_go_together_with_it(chosen: dict[str, Any], task: str, asked: set[str]) -> None:
     one = trained(task)
-    own, chosen = recognised_settings(one), chosen | {"weights": "trained here"}
+    own, chosen = one.recognised, chosen | {"weights": "trained here"}
     settled, notices = settle(chosen, asked, recognised=own)
     assert settle(settled, asked, recognised=own) == (settled, [])
     assert model_config(settled, one.config.vocab_size) == one.config

@@ -11,6 +11,7 @@ from safetensors.torch import save
 
 from playground import Encoder
 from playground.runs.encoder_run import Run
+from playground.text.word_vectors import draw_vectors
 from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
 from playground.web.choices.link import model_config, settle
 from playground.web.choices.params import LOCKED
@@ -66,6 +67,25 @@ def test_a_file_without_a_token_table_gives_the_tutorials_numbers_for_its_vector
     assert_close(encoder.encode(encoder.embed_vectors(oracle.arrays["x"])), oracle.arrays["output"], ON_OUTPUTS)
     drawn = Encoder(run.config, seed=3).state_dict()["embed.tokens.weight"]
     assert torch.equal(encoder.state_dict()["embed.tokens.weight"], drawn)
+
+
+@pytest.mark.parametrize("tutorial", ["tutorial-b", "tutorial-c"])
+def test_it_needs_no_token_table_where_words_are_vectors(tutorial: str, passes: list[tuple[Encoder, Run]]) -> None:
+    oracle = read(FILES[tutorial])
+    app = open_mine(oracle.weights, seed="3", tokenizer="vectors")
+    assert not app.error
+    encoder, run = passes[-1]
+    assert encoder.embed.tokens is None
+    vectors = draw_vectors(run.tokens[: int((~run.padding).sum())], run.config.d_model, seed=3)
+    np.testing.assert_array_equal(run.arrays["embed.tokens"][~run.padding], vectors)
+    assert_close(encoder.encode(encoder.embed_vectors(oracle.arrays["x"])), oracle.arrays["output"], ON_OUTPUTS)
+    assert f"{sum(parameter.numel() for parameter in encoder.parameters()):,} parameters" in captions(app)
+
+
+def test_a_file_with_a_token_table_reads_words_instead_of_vectors() -> None:
+    app = open_mine(own_model(), tokenizer="vectors")
+    assert values(app, "tokenizer") == {"tokenizer": "word"}
+    assert not app.error
 
 
 # --- the sidebar follows the file

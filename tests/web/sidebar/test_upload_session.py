@@ -123,7 +123,7 @@ def test_a_file_over_the_servers_limits_is_refused(
 def test_a_file_and_its_encoder_are_both_counted(limits: Callable[..., None]) -> None:
     n_bytes = sum(tensor.nbytes for tensor in own_model().values())
     gc.collect()
-    before = sum(own.n_bytes for own in memory_budget.memory_users())
+    before = sum(own.n_bytes for own in memory_budget.memory_users)
     limits(max_own_weights=before + 2 * n_bytes - 1)
     with pytest.raises(WeightsError, match="as many visitors' weights as it can"):
         uploaded_weights.read_upload("one", save(own_model()))
@@ -140,7 +140,7 @@ def test_of_many_files_at_once_only_as_many_as_fit_are_held(
 
     gc.collect()
     monkeypatch.setattr(uploaded_weights.UploadedWeights, "n_bytes", property(counted_slowly))
-    limits(max_own_weights=sum(one.n_bytes for one in memory_budget.memory_users()) + 2 * 100)
+    limits(max_own_weights=sum(one.n_bytes for one in memory_budget.memory_users) + 2 * 100)
     data = save(own_model())
 
     def open_one(_: int) -> uploaded_weights.UploadedWeights | str:

@@ -195,6 +195,6 @@ def test_a_vocabulary_is_counted_and_a_full_server_keeps_the_one_before(monkeypa
         raise WeightsError("full")
 
     monkeypatch.setattr(memory_budget, "reserve", refuse)
-    assert app.session_state[VOCABULARY] in memory_budget.memory_users()
+    assert app.session_state[VOCABULARY] in memory_budget.memory_users
     open_vocabulary(app, b"a\nb")
     assert app.session_state[VOCABULARY].tokenizer.ids["cat"] == 8

@@ -1,7 +1,6 @@
 """The overview: its numbers and shapes against ones computed here, every preset, and odd texts."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from playground.runs.encoder_run import run
 from playground.text import words
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.params import DEFAULT_TEXT
+from playground.web.choices.shortcuts import preset_values
 from playground.web.server.settings import settings
 from playground.weights.checkpoint import load
 from tests.web.app_test import (
@@ -54,9 +54,8 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_runs_or_says_why_not(name: str, page: str) -> None:
     config = PRESETS[name].config
-    app = open_page(page, weights="random", **{key: getattr(config, key) for key in ARCHITECTURE})
-    vocab_size = PRESETS["minilm-l6"].config.vocab_size  # a preset brings its architecture, not its vocabulary
-    refused = count_parameters(replace(config, vocab_size=vocab_size)).total > settings().max_parameters
+    app = open_page(page, weights="random", **preset_values(name))
+    refused = count_parameters(config).total > settings().max_parameters
     assert bool(app.error) == refused
     if refused:
         assert f"at most {settings().max_parameters:,}" in app.error[0].value
@@ -99,14 +98,13 @@ def test_tutorial_cs_own_batch_under_its_preset() -> None:
     config = PRESETS["tutorial-c"].config
     query = {key: getattr(config, key) for key in ARCHITECTURE}
     app = working(
-        open_page(weights="random", tokenizer="word", overview_shapes="true", overview_batch=C_BATCH, **query)
+        open_page(weights="random", tokenizer="vectors", overview_shapes="true", overview_batch=C_BATCH, **query)
     )
     expected = list_shapes(Encoder(config, seed=None).config, 30, 200)
     shown = app.dataframe[0].value
     steps = list(zip(shown["intermediate"], shown["shape"], strict=True))
-    # The app's text always has ids and a table; the tutorial starts from vectors.
-    assert steps == [("ids", "(30, 200)"), *((name, str(shape)) for name, shape in expected)]
-    assert f"{30 * 200 + sum(math.prod(shape) for _, shape in expected):,} numbers in all" in captions(app)
+    assert steps == [(name, str(shape)) for name, shape in expected]
+    assert f"{sum(math.prod(shape) for _, shape in expected):,} numbers in all" in captions(app)
     lines = app.code[0].value.splitlines()
     assert [tuple(line.split(maxsplit=1)) for line in lines] == steps
 

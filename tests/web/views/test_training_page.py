@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from playground.training.after.samples import answer_samples
-from playground.training.architecture import architecture
 from playground.training.network import build_network
 from playground.training.optimiser import learning_rate
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS, make_data
 from playground.web.choices.experiment_params import RECIPE, STRENGTHS, TITLES

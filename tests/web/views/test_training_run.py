@@ -194,8 +194,8 @@ def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
     training.end(slot, "finished", memory)
     gc.collect()
     assert (trainer(), train_set()) == (None, None)
-    assert memory not in memory_budget.memory_users()
-    assert slot.trained in memory_budget.memory_users()
+    assert memory not in memory_budget.memory_users
+    assert slot.trained in memory_budget.memory_users
     assert len(training.data.train) == 0
     assert torch.equal(training.data.validation.ids, example.ids)
     assert training.data.validation.ids.untyped_storage().nbytes() == example.ids.nbytes

@@ -95,7 +95,7 @@ def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None
     preset = PRESETS[NAMES[letter]]
     assert values(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}
     expected = {"weights": "random", "seed": 3, "text": preset.text or DEFAULT_TEXT,
-                "tokenizer": preset.tokenizer or "wordpiece"}  # fmt: skip
+                "tokenizer": preset.tokenizer}  # fmt: skip
     assert values(app, *expected) == expected
     assert app.title[0].value == "What happens to a sentence in an encoder?"
     assert f"{preset.config.n_layers} layers × {preset.config.n_heads} heads" in captions(app)
@@ -110,7 +110,7 @@ def test_a_door_leads_to_the_lessons_page() -> None:
 def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
     app = open_page("overview", text="mine", weights="random", tokenizer="char")
     for preset, text, tokenizer in (
-        ("tutorial-c", "mine", "char"),
+        ("tutorial-c", "mine", "vectors"),
         ("tutorial-a", "this is an example sentence", "word"),
     ):
         choose(app, preset=preset)

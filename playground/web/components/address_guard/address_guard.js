@@ -1,4 +1,12 @@
-export default function ({ data }) {
+// When the latest of all runs ended that have written the address: page and fragments have a guard each, and the front
+// end calls any of them again when it likes, with what an older run said.
+let latest = 0
+
+export default function ({ data, parentElement }) {
+  // Nothing is drawn, so the page must not keep the room that it leaves around everything.
+  parentElement.getRootNode().host.closest("[data-testid=stElementContainer]")?.style.setProperty("display", "none")
+  if (data.time <= latest) return
+  latest = data.time
   const address = new URL(window.location.href)
   for (const [key, texts] of Object.entries(data.parameters)) {
     if (JSON.stringify(address.searchParams.getAll(key)) === JSON.stringify(texts)) continue

@@ -1,11 +1,12 @@
 const watching = new WeakMap()
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   const grid = parentElement.getRootNode().host.closest(`.st-key-${data.container}`)
   const place = () => {
     const picture = grid.querySelector(".nsewdrag")
     const holder = picture?.closest(".svg-container")
     if (!holder) return
+    picture.style.cursor = "pointer"
     let frame = holder.querySelector(":scope > .head-frame")
     if (!frame) {
       frame = document.createElement("div")
@@ -20,10 +21,19 @@ export default function ({ data, parentElement }) {
       top: `${inner.top - outer.top + data.layer * height - 2}px`, height: `${height + 2}px`,
     })
   }
+  const open = event => {
+    const inner = grid.querySelector(".nsewdrag")?.getBoundingClientRect()
+    if (!inner || !event.isTrusted) return // Plotly sends a click of its own after each real one
+    const layer = Math.floor((event.clientY - inner.top) / inner.height * data.layers)
+    const head = Math.floor((event.clientX - inner.left) / inner.width * data.heads)
+    const isInside = layer >= 0 && layer < data.layers && head >= 0 && head < data.heads
+    if (isInside) setTriggerValue("clicked", [layer, head])
+  }
   watching.get(parentElement)?.disconnect()
   const watch = new MutationObserver(() => requestAnimationFrame(place))
   watch.observe(grid, { subtree: true, childList: true, attributes: true, attributeFilter: ["width", "height"] })
   watching.set(parentElement, watch)
   place()
+  grid.onclick = open // one for all drawings: a new one takes the place of the one before
   return () => watch.disconnect()
 }

@@ -14,7 +14,7 @@ from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, pair_cache, trained_slot
 from playground.web.session.caches import TextKey
 from playground.web.shared import panels
-from playground.web.shared.page_end import PageEndError
+from playground.web.shared.page_end import PageEndError, as_one_element
 
 PairKey = tuple[TextKey, int, TextKey, int, str, ModelConfig, int]
 """The arguments of `pair_cache.run`. A fragment is handed these, and never the run itself."""
@@ -29,6 +29,7 @@ def show_introduction() -> None:
     )
 
 
+@as_one_element
 def choose_pair() -> PairKey:
     """The visitor's sentence and its target line; ends the page where one is missing or cannot be run."""
     setup = current_setup()
@@ -62,6 +63,7 @@ def load_run(pair: PairKey) -> PairRun:
         return pair_cache.run(*pair)
 
 
+@as_one_element
 def show_run_line(pair: PairKey) -> None:
     """How much was computed, where, how fast, and whether anything of it was learned."""
     run, setup = load_run(pair), current_setup()
@@ -75,6 +77,13 @@ def show_run_line(pair: PairKey) -> None:
             "There is no trained decoder for the sidebar's weights. Both halves have random weights in the sidebar's "
             f"shape, drawn from its seed {setup['seed']}."
         )
+    if setup.takes_vectors:
+        st.caption(
+            "The sidebar's tokenizer is vectors, and the decoder needs words to name: each half gets a token table, as "
+            "with the tokenizer word."
+        )
+    elif setup["table_rows"]:
+        st.caption("The sidebar's table_rows changes nothing here: a table has one row for each of its tokens.")
     if setup["causal"]:
         st.caption("The sidebar's causal switch changes nothing here: this encoder sees its whole source.")
 

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
+from torch import Tensor
 
 from playground.analysis.gradient_variants import LONGEST, Comparison, check_layers, common_config, compare
 from playground.config import ModelConfig
+from playground.text.word_vectors import draw_vectors
 from playground.web.choices.setup import Setup
 from playground.web.server.settings import settings
 from playground.web.session import caches
@@ -34,7 +36,7 @@ class ComparisonKey:
 def build_key(setup: Setup, n_layers: int, scale: float) -> ComparisonKey:
     """The key of the sidebar's choices and the page's own; there has to be a sentence."""
     text = replace(setup.text_key, max_tokens=min(setup.text_key.max_tokens, LONGEST))
-    config = replace(setup.config, vocab_size=caches.tokenizer(text).vocab_size)
+    config = replace(setup.config, vocab_size=setup.random_table_rows)
     return ComparisonKey(text, setup.sentence, common_config(config, n_layers), setup["seed"], scale, setup["causal"])
 
 
@@ -65,5 +67,22 @@ def _compare(key: ComparisonKey, depths: Sequence[int]) -> Comparison:
     check_layers(key.config, settings().max_parameters)
     batch = caches.tokenize(key.text)
     ids = batch.ids[key.sentence][batch.mask[key.sentence]]
+    vectors = None if key.config.vocab_size else _vocabulary_vectors(key)
     with caches.TURNS.take():
-        return compare(key.config, key.seed, ids, depths, scale=key.scale, causal=key.causal, device=caches.device())
+        return compare(
+            key.config,
+            key.seed,
+            ids,
+            depths,
+            vectors=vectors,
+            scale=key.scale,
+            causal=key.causal,
+            device=caches.device(),
+        )
+
+
+def _vocabulary_vectors(key: ComparisonKey) -> Tensor:
+    """The vector of every word of the text, in the order of their ids: (words, d_model)."""
+    tokenizer = caches.tokenizer(key.text)
+    words = [tokenizer.id_to_token(i) for i in range(tokenizer.vocab_size)]
+    return draw_vectors(words, key.config.d_model, key.seed)

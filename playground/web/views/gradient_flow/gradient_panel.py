@@ -13,13 +13,12 @@ from playground.analysis import gradient_reading as reading
 from playground.analysis.gradient_variants import Comparison, Variant
 from playground.analysis.gradients import Flow, Norms
 from playground.analysis.tex import number
-from playground.config import ModelConfig
 from playground.figures import gradient_flow as figures
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.views.gradient_flow.gradient_cache import ComparisonKey, build_key, compare_depths, compare_variants
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
@@ -43,6 +42,7 @@ def show_introduction() -> None:
     )
 
 
+@as_one_element
 def check_text() -> None:
     """What had to be cut from the text; ends the page where there is no sentence."""
     setup = current_setup()
@@ -73,17 +73,16 @@ def show_comparison() -> None:
         with line, st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
             comparison = compare_variants(key)
     line.caption(_describe_run(comparison, random="" if setup["weights"] == "random" else ", instead of the sidebar's"))
-    flows = dict(comparison.flows[n_layers])
-    st.markdown(reading.describe(flows, part, comparison.config))
+    st.markdown(reading.describe(comparison, part))
     left, right = st.columns(2, gap="medium")
     with left:
-        _show_gradients(flows, part, comparison.config.vocab_size)
+        _show_gradients(comparison, part)
     with right:
-        _show_lengths(flows)
-    _show_table(flows, part, comparison.config)
+        _show_lengths(comparison.full_depth)
+    _show_table(comparison, part)
     _show_loss(comparison, setup)
     if widgets.choice("gradient_view", "Look closer") == "chain rule":
-        _show_chain(flows, n_layers)
+        _show_chain(comparison.full_depth, n_layers)
     else:
         _show_sweep(key, part)
 
@@ -97,12 +96,12 @@ def _describe_run(comparison: Comparison, random: str) -> str:
     )
 
 
-def _show_gradients(flows: Mapping[Variant, Flow], part: str, vocab_size: int) -> None:
+def _show_gradients(comparison: Comparison, part: str) -> None:
     """The L2 norm of the gradient, layer by layer."""
-    values, stream = reading.of_part(flows, part), part == "stream"
+    values, stream = reading.of_part(comparison.full_depth, part), part == "stream"
     symbol = "x_l" if stream else r"\theta_l"
     meaning = "all tokens' vectors after $l$ blocks" if stream else PARTS[part]
-    judged = reading.judge_all(flows, part, vocab_size)
+    judged = reading.judge_all(comparison, part)
     verdicts = "; ".join(f"{variant.name}: {verdict}" for variant, verdict in judged.items())
     name = "blocks passed" if stream else "layer"
     panels.chart(
@@ -135,27 +134,28 @@ def _figure_lines(values: Mapping[Variant, Norms]) -> list[figures.Line]:
     return [figures.Line(variant.name, variant.norm, variant.residual, numbers) for variant, numbers in values.items()]
 
 
-def _show_table(flows: Mapping[Variant, Flow], part: str, config: ModelConfig) -> None:
+def _show_table(comparison: Comparison, part: str) -> None:
     """Both ends of each line, their ratio, and the verdict on it."""
-    first, last = reading.first_and_last(part, config.n_layers)
-    verdicts, rows = reading.judge_all(flows, part, config.vocab_size), {}
-    for variant, flow in flows.items():
+    first, last = reading.first_and_last(part, comparison.config.n_layers)
+    verdicts, rows = reading.judge_all(comparison, part), {}
+    for variant, flow in comparison.full_depth.items():
         ends = ["–"] * 4
         if variant in verdicts:
             colour, _ = reading.VERDICTS[verdicts[variant]]
             numbers = reading.ratio_numbers(flow.gradients[part])
             ends = [f":{colour}-badge[{verdicts[variant]}]", *(f"${shown}$" for shown in numbers)]
         alike = "–" if math.isnan(flow.alike) else f"{flow.alike:.4f}"
-        rows[f"**{variant.name}**"] = [*ends, _format_number(flow.embeddings), _format_number(flow.loss), alike]
+        tables = "–" if flow.embeddings is None else _format_number(flow.embeddings)
+        rows[f"**{variant.name}**"] = [*ends, tables, _format_number(flow.loss), alike]
     columns = ["verdict", "first / last", "first", "last", "tables", "loss", "tokens alike"]
     with st.container(key="gradient_summary"):
         st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns))
-    limit, guess = f"{reading.LIMIT:,}", reading.even_guess(config.vocab_size)
+    limit, guess = f"{reading.LIMIT:,}", comparison.even_guess
     st.caption(
         f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{limit} counts as "
         f"*vanishing*, one above {limit} as *exploding*. A steady one may still be *huge* (above {limit} anywhere) or "
         f"*tiny* (below 1/{limit} at the first). *High loss* is a loss above {reading.LOSS_LIMIT} × {guess:.3g}, which "
-        f"an even guess among {config.vocab_size:,} tokens costs. *Tables*: the gradient norm of the embeddings' "
+        f"an even guess among {comparison.n_names:,} tokens costs. *Tables*: the gradient norm of the embeddings' "
         "parameters. *Tokens alike*: the mean cosine between two tokens after the last block. A steady gradient is "
         "not everything: at a cosine of 1, all tokens point the same way. Attention without residual connections "
         "leads there (Dong et al. 2021)."
@@ -164,18 +164,19 @@ def _show_table(flows: Mapping[Variant, Flow], part: str, config: ModelConfig) -
 
 def _show_loss(comparison: Comparison, setup: Setup) -> None:
     """The loss as a formula with this run's numbers, and what the six encoders share."""
-    vocab, d_model = comparison.config.vocab_size, comparison.config.d_model
+    n_names, d_model = comparison.n_names, comparison.config.d_model
+    source = "token table $E$" if comparison.config.vocab_size else "words' drawn vectors over √d_model, here $E$"
     st.latex(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
     norm = f"`{comparison.config.norm}`" + (", as the sidebar's norm is none" if setup["norm"] == "none" else "")
     final = " A final norm follows the last block, but not where there is no norm." if setup["final_norm"] else ""
     st.caption(
         f"**The loss:** each of the T = {comparison.n_tokens} last vectors $h_t$ names the next token $w_{{t+1}}$; the "
-        f"last vector names the first token. Names come from the token table $E$ ({vocab:,} × {d_model:,}), which is "
-        f"held fixed. An even guess costs ln {vocab:,} = {reading.even_guess(vocab):.3g}. The mean of all outputs "
-        "would be no loss to learn from: a layer norm makes it 0, whatever the weights. **The six share** the "
-        "sidebar's text, seed and shape. n_layers, norm_placement and residual are set on this page instead. Their "
-        f"norms are {norm}. **None of the six has a norm on the embeddings**, so that *no norm* means none anywhere."
-        f"{final} There is no dropout."
+        f"last vector names the first token. Names come from the {source} ({n_names:,} × {d_model:,}), which is held "
+        f"fixed. An even guess costs ln {n_names:,} = {comparison.even_guess:.3g}. The mean of all outputs would be no "
+        "loss to learn from: a layer norm makes it 0, whatever the weights. **The six share** the sidebar's text, seed "
+        "and shape. n_layers, norm_placement and residual are set on this page instead. Their norms are "
+        f"{norm}. **None of the six has a norm on the embeddings**, so that *no norm* means none anywhere.{final} "
+        "There is no dropout."
     )
 
 

@@ -77,11 +77,13 @@ def show_addition(run: Run, rows: Array) -> None:
     n_tokens, config = int(real.sum()), run.config
     tokens = run.arrays["embed.tokens"][real]
     added = positions.addition(tokens, rows[:n_tokens])
-    scale = r"\sqrt{D}\, " if config.scale_embeddings else ""
-    st.latex(rf"x_t = {scale}E_{{\text{{id}}_t}} + P_t")
+    is_scaled = config.vocab_size > 0 and config.scale_embeddings
+    row = r"E_{\text{id}_t}" if config.vocab_size else "v_t"
+    scale = r"\sqrt{D}\, " if is_scaled else ""
+    st.latex(rf"x_t = {scale}{row} + P_t")
     st.latex(positions.sum_with_numbers(tokens, rows, min(1, n_tokens - 1)))
     is_added = "would be" if config.positions == "none" else "is"
-    scaled = f"multiplied by √{config.d_model} = {config.d_model**0.5:.3g}" if config.scale_embeddings else "not scaled"
+    scaled = f"multiplied by √{config.d_model} = {config.d_model**0.5:.3g}" if is_scaled else "not scaled"
     later = ["the vector of segment 0 is added"] * (config.n_segments > 0)
     later += ["a norm rescales the sum"] * config.embedding_norm
     after = f" After that, {' and '.join(later)}." if later else ""

@@ -6,9 +6,8 @@ from functools import partial
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
-from playground.training.architecture import architecture
-from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs
-from playground.training.regularisers.ablation_recipe import SIZES, ablation_recipe
+from playground.training.recipe import architecture
+from playground.training.regularisers.ablation import SIZES, Ablation, AblationRun, ablation_recipe, ablation_runs
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import COMPARED, FIELDS, TITLES

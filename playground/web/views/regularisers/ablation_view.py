@@ -10,8 +10,7 @@ from playground.accounting.readable import duration
 from playground.figures import ablation as figures
 from playground.figures.ablation import LINES, Curve, Measured
 from playground.training.regularisers.ablation import Ablation, AblationResult, AblationRun
-from playground.training.regularisers.ablation_summary import summarise_ablation
-from playground.training.regularisers.ablation_table import COLUMNS, ablation_table
+from playground.training.regularisers.ablation_report import COLUMNS, ablation_table, summarise_ablation
 from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value

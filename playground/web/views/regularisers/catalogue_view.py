@@ -3,7 +3,7 @@
 import streamlit as st
 
 from playground.training.regularisers.ablation import AblationResult
-from playground.training.regularisers.ablation_table import compare_to_baseline
+from playground.training.regularisers.ablation_report import compare_to_baseline
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
 from playground.training.tasks import TASKS
 from playground.web.choices import widgets
@@ -69,20 +69,18 @@ def _measured_effects() -> dict[str, str]:
     experiment = session_experiments().get(PAGE)
     ablation = None if experiment is None else experiment.computation
     results = ablation.results() if ablation is not None else []
-    effects = ((result.run.regulariser, _effect_sentence(result, results[0])) for result in results)
-    return {regulariser.field: text for regulariser, text in effects if regulariser is not None and text}
+    return {result.run.name: _effect_sentence(result, results[0]) for result in results}
 
 
 def _effect_sentence(result: AblationResult, baseline: AblationResult) -> str:
     """Strength, task and effect of a run that has ended; empty if it has not."""
-    apart, regulariser = compare_to_baseline(result, baseline), result.run.regulariser
-    if apart is None or regulariser is None or result.gap is None or baseline.gap is None:
+    apart, regulariser = compare_to_baseline(result, baseline), REGULARISERS.get(result.run.name)
+    if apart is None or regulariser is None:
         return ""
     recipe = result.run.recipe
-    how = "Without it" if regulariser.on_by_default else f"At {regulariser.strength(recipe):g}"
-    wider = 100 * (result.gap - baseline.gap)
+    how = "Without it" if regulariser.on_by_default else f"At {getattr(recipe, regulariser.field):g}"
     return (
         f"{how}, on “{TASKS[recipe.task].title}” with {recipe.n_train:,} sequences: right answers "
         f"**{100 * apart.accuracy_change:+.1f} points**, loss **{apart.loss_change:+.2f} nats**, "
-        f"gap {wider:+.1f} points."
+        f"gap {100 * apart.gap_change:+.1f} points."
     )

@@ -94,7 +94,9 @@ def show_chosen_stage() -> None:
 def show_stage(walk: Walk, stage: str) -> None:
     """One stage: its idea, its formulas, this run's numbers, and its charts."""
     idea, draw = STAGES[stage]
-    if stage.endswith("residual") and not walk.config.residual:
+    if stage == "embedding" and not walk.config.vocab_size:
+        idea = "A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added."
+    elif stage.endswith("residual") and not walk.config.residual:
         idea = "There are no residual connections here: the sublayer's output goes on alone."
     elif stage.endswith("norm") and walk.config.norm == "none":
         idea = "This encoder has no norms (`norm = none`): the vector goes on as it is."

@@ -9,11 +9,10 @@ import torch
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.training.after.trained_network import from_trainer
-from playground.training.architecture import architecture
 from playground.training.cost import check_cost
 from playground.training.history import Measure
 from playground.training.network import count_network
-from playground.training.recipe import Recipe
+from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
 from playground.training.tasks.task_list import TASKS
 from playground.training.trainer import Trainer

@@ -13,8 +13,7 @@ from playground.text.corpus import english_texts
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.tasks.examples import MASK, MASK_ID
-from playground.training.tasks.text_tasks import hide_characters
-from playground.training.tasks.text_windows import MAX_KINDS, Windows, clean, cut_windows, help_topics
+from playground.training.tasks.text_tasks import MAX_KINDS, Windows, clean, cut_windows, help_topics, hide_characters
 
 SPECIALS = ("[PAD]", "[UNK]", MASK)
 PROSE = (

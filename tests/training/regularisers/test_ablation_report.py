@@ -10,8 +10,13 @@ import torch
 from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation import AblationResult, AblationRun
-from playground.training.regularisers.ablation_summary import difference_noise, summarise_ablation
-from playground.training.regularisers.ablation_table import COLUMNS, ablation_table, compare_to_baseline
+from playground.training.regularisers.ablation_report import (
+    COLUMNS,
+    ablation_table,
+    compare_to_baseline,
+    difference_noise,
+    summarise_ablation,
+)
 from playground.training.regularisers.catalogue import REGULARISERS
 
 N = 2_500
@@ -37,7 +42,7 @@ def result(
     used = Measure(loss, validation) if unbatched == "the same" else unbatched
     history = History(loss=[1.0] * steps, evaluations=[evaluation])
     return AblationResult(
-        AblationRun(switch or "none", title, Recipe(), regulariser), history, outcome if used else "", evaluation, used
+        AblationRun(switch or "none", title, Recipe()), history, outcome if used else "", evaluation, used
     )
 
 
@@ -89,7 +94,7 @@ def test_an_effect_is_measured_in_use() -> None:
     found = compare_to_baseline(unmasked, NONE)
     assert found is not None
     assert found.accuracy_change == pytest.approx(-0.3)
-    assert (found.loss, found.loss_change) == (6.0, 3.0)
+    assert (found.unbatched.loss, found.loss_change) == (6.0, 3.0)
     assert compare_to_baseline(result("clip", 1, 1, 1, unbatched=None), NONE) is None
 
 

@@ -1,0 +1,63 @@
+"""A visitor who does not wait for the page: what is chosen during a run is neither lost nor left behind."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visitor import Visitor
+
+PAUSES = (0, 100, 200, 400, 1000, 2000)
+"""Milliseconds between a text and the next choice: the run of the text is over after the longest alone."""
+
+SMALL_PAIR = "/encoder-decoder?weights=random&n_layers=8&n_heads=8&d_model=256&d_ff=512"
+
+
+def choices(address: str) -> dict[str, list[str]]:
+    """The parameters of a link, without its version."""
+    return {key: texts for key, texts in parse_qs(urlsplit(address).query).items() if key != "v"}
+
+
+def test_an_attention_chosen_after_an_edit_of_the_target_is_shown_and_linked(visitor: Visitor) -> None:
+    visitor.open(SMALL_PAIR)
+    field = visitor.widget("encdec_target").locator("textarea")
+    for i, pause in enumerate(PAUSES):
+        attention, lines = (
+            ("decoder self", "encoder self")[i % 2],
+            (f"a target {i}", f"a target {i}\nof two lines")[i % 2],
+        )
+        field.fill(lines)
+        field.press("Control+Enter")
+        visitor.page.wait_for_timeout(pause)
+        visitor.choose("encdec_attention", attention)
+        copied = choices(visitor.copied_link())
+        visitor.settled()
+        chosen = {"encdec_attention": [attention], "encdec_target": [lines]}
+        assert (pause, visitor.query()) == (pause, visitor.query() | chosen)
+        assert (pause, copied) == (pause, visitor.query())
+        expect(visitor.widget("encdec_pattern")).to_contain_text(f"{attention}, layer 0, head 0")
+
+
+def test_a_view_chosen_after_an_edit_of_the_text_is_shown_and_linked(visitor: Visitor) -> None:
+    visitor.open("/positions")
+    for i, pause in enumerate(PAUSES):
+        view, text = ("curves", "similarity")[i % 2], f"sentence {i}"
+        visitor.type_text(text)
+        visitor.page.wait_for_timeout(pause)
+        visitor.choose("positions_view", view)
+        copied = choices(visitor.copied_link())
+        visitor.settled()
+        assert (pause, visitor.query()) == (pause, visitor.query() | {"positions_view": [view], "text": [text]})
+        assert (pause, copied) == (pause, visitor.query())
+
+
+@pytest.mark.parametrize("held", [0, 10, 20, 100])
+def test_a_menu_link_opens_its_page_and_takes_the_text_that_was_being_typed(held: int, visitor: Visitor) -> None:
+    """`held`: milliseconds for which the mouse button is down."""
+    visitor.open("/attention")
+    visitor.widget("text").locator("textarea").fill("Typed and left")
+    visitor.page.get_by_test_id("stTopNavLink").filter(has_text="Norms").click(delay=held)
+    expect(visitor.page.locator("[aria-current=page]")).to_contain_text("Norms")
+    expect(visitor.widget("text").locator("textarea")).to_have_value("Typed and left")
+    assert visitor.settled().query()["text"] == ["Typed and left"]
+    assert "/norms" in visitor.page.url

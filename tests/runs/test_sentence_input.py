@@ -1,0 +1,92 @@
+"""An encoder without a token table runs on its words' vectors, in every kind of run."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig
+from playground.analysis import positions
+from playground.analysis.steps import work_out
+from playground.analysis.walkthrough import Walk, order
+from playground.model import causal_and_padding
+from playground.presets import PRESETS
+from playground.runs.dropout_run import run_with_dropout
+from playground.runs.encoder_run import run
+from playground.runs.layer_run import trace_layer
+from playground.runs.sentence_input import encode_input, sentence_input
+from playground.text import words
+from playground.text.word_vectors import draw_vectors
+from tests.model.reference import scramble
+
+SENTENCES = ["one two three two", "two one"]
+BATCH = words(SENTENCES).encode_batch(SENTENCES)
+B = PRESETS["tutorial-b"].config
+C = replace(PRESETS["tutorial-c"].config, d_model=12, n_heads=3, n_layers=2, d_ff=20)
+BERT_LIKE = ModelConfig(
+    vocab_size=0, d_model=8, n_heads=2, n_layers=1, d_ff=16, positions="learned", n_segments=2, embedding_norm=True
+)
+CONFIGS = {"tutorial B": B, "tutorial C": C, "learned positions": BERT_LIKE}
+
+
+def padded_vectors(config: ModelConfig, seed: int) -> torch.Tensor:
+    """Both sentences, (2, 4, d_model): the second one's padding is zero."""
+    rows = [draw_vectors(sentence.split(), config.d_model, seed) for sentence in SENTENCES]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("sentence", [0, 1])
+def test_a_run_is_the_encoders_pass_over_the_vectors(config: ModelConfig, sentence: int, causal: bool) -> None:
+    model = scramble(Encoder(config, seed=1))
+    found = run(model, BATCH, sentence, seed=5, causal=causal)
+    x = padded_vectors(config, 5)
+    np.testing.assert_array_equal(found.arrays["embed.tokens"], x[sentence])
+    mask = causal_and_padding(BATCH.mask) if causal else BATCH.mask
+    expected = model.encode(model.embed_vectors(x), mask)[sentence].detach()
+    torch.testing.assert_close(torch.tensor(found.arrays["final"]), expected)
+    other = run(model, BATCH, sentence, seed=6, causal=causal)
+    assert not np.array_equal(found.arrays["embed.tokens"], other.arrays["embed.tokens"])
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_every_stage_by_hand_starts_from_the_vector(config: ModelConfig) -> None:
+    layer = trace_layer(scramble(Encoder(config, seed=1)), BATCH, 0, 0, seed=5)
+    walk = Walk(layer, head=1, query=2, key=0)
+    for stage in order(config):
+        step = work_out(walk, stage)
+        assert step.off <= 1e-4 * np.max(np.abs(step.traced), where=np.isfinite(step.traced), initial=1), stage
+    embedding = work_out(walk, "embedding")
+    assert embedding.formulas[0].startswith("x = v")
+    assert r"\sqrt" not in embedding.numbers[0], "vectors are not scaled"
+
+
+def test_dropout_acts_on_the_same_vectors() -> None:
+    config = replace(B, dropout=0.25)
+    dropped = run_with_dropout(Encoder(config, seed=1), BATCH, 0, 0, seed=5)
+    np.testing.assert_array_equal(dropped.run.arrays["embed.tokens"], padded_vectors(config, 5)[0])
+
+
+@pytest.mark.parametrize("sentence", [0, 1])
+def test_words_that_change_places_take_their_vectors_along(sentence: int) -> None:
+    model = Encoder(B, seed=1)
+    swap = positions.swap_words(model, BATCH, sentence, 0, 1, seed=5)
+    x = padded_vectors(B, 5)[[sentence, sentence]]
+    x[1, [0, 1]] = x[1, [1, 0]]
+    before, after = model.encode(model.embed_vectors(x), BATCH.mask[[sentence, sentence]]).detach()
+    after[[0, 1]] = after[[1, 0]]
+    n_tokens = int(BATCH.mask[sentence].sum())
+    expected = (before - after).abs().amax(dim=-1)[:n_tokens]
+    np.testing.assert_allclose(swap.placed, expected, atol=1e-6)
+    assert swap.equivariant
+    assert swap.ordered
+
+
+def test_with_a_token_table_ids_go_in_and_the_seed_counts_for_nothing() -> None:
+    model = Encoder(replace(B, vocab_size=3), seed=1)
+    x = sentence_input(model, BATCH, 1, seed=5)
+    assert x.tolist() == [1, 0, 0, 0]
+    assert torch.equal(x, sentence_input(model, BATCH, 1, seed=6))
+    assert torch.equal(encode_input(model, x[None], BATCH.mask[1:]), model(BATCH.ids[1:], BATCH.mask[1:]))

@@ -1,0 +1,133 @@
+"""The pages under the tutorials' presets: each has its tutorial's size and input, also where that is raw vectors."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig, count_parameters
+from playground.model import causal_and_padding
+from playground.presets import PRESETS
+from playground.text import words
+from playground.text.word_vectors import draw_vectors
+from playground.web.choices.params import DEFAULT_TEXT, SHARED
+from playground.web.choices.setup import Setup
+from playground.web.choices.shortcuts import preset_values
+from playground.web.session import caches
+from tests.web.app_test import PAGES, captions, charts, formulas, open_page, sentences, table
+
+TEXT = "one two\none two three two"
+"""The first line is padded; a word stands twice."""
+
+
+def link_to(preset: str, **changes: Any) -> dict[str, Any]:
+    """What the link says after a preset is pressed, and of other choices."""
+    return {"weights": "random", **preset_values(preset), **changes}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens_on_raw_vectors(page: str) -> None:
+    app = open_page(page, **link_to("tutorial-b", text=TEXT, causal=True, sentence=1))
+    assert not app.error
+    assert sentences(app) == ""
+    assert "matches: Tutorial B" in captions(app)
+
+
+@pytest.mark.parametrize("page", ["norms", "positions", "step_by_step", "gradient_flow", "encoder_decoder"])
+@pytest.mark.parametrize("preset", ["tutorial-a", "tutorial-c", "tutorial-d", "tutorial-e"])
+def test_pages_open_under_the_other_presets(preset: str, page: str) -> None:
+    app = open_page(page, **link_to(preset))
+    assert not app.error
+    assert sentences(app) == ""
+    assert f"matches: {PRESETS[preset].title}" in captions(app)
+
+
+@pytest.mark.parametrize(
+    ("preset", "total", "embeddings"),
+    [
+        ("tutorial-a", 18_902_042 + 2_560, 2_560),
+        ("tutorial-b", 3_280, 0),
+        ("tutorial-c", 15_761_920, 0),
+        ("tutorial-d", 24_035_328, 5_120_000),
+    ],
+)
+def test_parameters_are_the_tutorials_own(preset: str, total: int, embeddings: int) -> None:
+    app = open_page("parameters", **link_to(preset))
+    assert app.metric[0].value == f"{total:,}"
+    shown = table(app, "share, %")
+    tables = shown[shown["component"] == "embeddings"]
+    assert tables["total"].sum() == embeddings
+    assert round(tables["share, %"].sum()) == round(100 * embeddings / total)
+    assert f"**{total:,} parameters**" in captions(open_page("overview", **link_to(preset)))
+
+
+def test_a_fifth_of_tutorial_d_is_its_embeddings() -> None:
+    shown = table(open_page("parameters", **link_to("tutorial-d")), "share, %")
+    assert round(shown.loc[shown["component"] == "embeddings", "share, %"].sum()) == 21
+
+
+def key_of(preset: str, **changes: Any) -> caches.RunKey:
+    """The run behind the pages, after a preset is pressed."""
+    values = {key: param.default for key, param in SHARED.items()} | preset_values(preset) | {"text": TEXT}
+    return Setup(values | {"weights": "random"} | changes, "random").run_key
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("preset", ["tutorial-b", "tutorial-c"])
+def test_the_pages_run_is_the_presets_encoder_on_the_drawn_vectors(preset: str, causal: bool) -> None:
+    run = caches.run_sentence(key_of(preset, causal=causal, seed=7))
+    config = PRESETS[preset].config
+    assert run.config == config
+    model = Encoder(config, seed=7)
+    x = torch.zeros(1, 4, config.d_model)
+    x[0, :2] = draw_vectors(["one", "two"], config.d_model, 7)
+    keys = torch.tensor([[True, True, False, False]])
+    expected = model.encode(model.embed_vectors(x), causal_and_padding(keys) if causal else keys).detach()
+    torch.testing.assert_close(torch.tensor(run.arrays["final"]), expected[0], rtol=0, atol=1e-5)
+
+
+def test_the_seed_alone_decides_the_vectors() -> None:
+    runs = [caches.run_sentence(key_of("tutorial-b", seed=seed, sentence=2)).arrays["embed.tokens"] for seed in (1, 2)]
+    assert not np.isclose(runs[0], runs[1]).any()
+    np.testing.assert_array_equal(runs[0][1], runs[0][3])
+    shorter = caches.run_sentence(key_of("tutorial-b", seed=1, text="three one")).arrays["embed.tokens"]
+    np.testing.assert_array_equal(shorter, runs[0][[2, 0]])
+
+
+@pytest.mark.parametrize("page", ["overview", "attention", "norms", "positions"])
+def test_a_page_says_that_the_vectors_are_not_learned(page: str) -> None:
+    for preset, is_said in (("tutorial-b", True), ("tutorial-a", False)):
+        assert ("vectors drawn from the seed, not learned" in captions(open_page(page, **link_to(preset)))) is is_said
+
+
+def test_formulas_have_the_vector_instead_of_a_row() -> None:
+    assert formulas(open_page("step_by_step", **link_to("tutorial-b")))[0] == "x = v + P_t"
+    view = {"positions_view": "this sentence"}
+    app = open_page("positions", **link_to("tutorial-b"), **view)
+    assert formulas(app)[0] == "x_t = v_t + P_t"
+    assert "not scaled" in captions(app)
+
+
+def test_the_loss_of_the_gradients_names_the_texts_words() -> None:
+    app = open_page("gradient_flow", **link_to("tutorial-b", gradient_layers=2))
+    n_words = words([DEFAULT_TEXT]).vocab_size
+    assert f"({n_words} × 16)" in captions(app)
+    assert f"ln {n_words} = {np.log(n_words):.3g}" in captions(app)
+    assert set(app.table[0].value["tables"]) == {"–"}
+    config = replace(PRESETS["tutorial-b"].config, n_layers=2)
+    assert f"{count_parameters(config).total / 1e3:.3g} k parameters each" in captions(app)
+
+
+def test_an_encoder_decoder_takes_the_texts_words_instead_of_vectors() -> None:
+    as_vectors = open_page("encoder_decoder", **link_to("tutorial-b"))
+    as_words = open_page("encoder_decoder", **link_to("tutorial-b", tokenizer="word"))
+    for name, traces in charts(as_words).items():
+        assert charts(as_vectors)[name] == traces
+    totals = [table(app, "encoder").loc["total", "encoder"] for app in (as_vectors, as_words)]
+    n_words = words([DEFAULT_TEXT]).vocab_size
+    assert (
+        totals
+        == [count_parameters(ModelConfig(**vars(PRESETS["tutorial-b"].config) | {"vocab_size": n_words})).total] * 2
+    )
