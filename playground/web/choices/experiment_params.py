@@ -24,6 +24,8 @@ STRENGTHS: dict[str, Param] = {
     "token_masking": _AUGMENTATION,
     "token_swapping": _AUGMENTATION,
     "span_masking": _AUGMENTATION,
+    "noise": Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)),
+    "shuffling": _AUGMENTATION,
     "clip": Size(0.0, (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)),
     "distill": Size(0.0, (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)),
     "dropout_residual": _DROPOUT,
