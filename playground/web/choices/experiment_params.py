@@ -102,6 +102,7 @@ COMPARED: dict[str, Param] = {
 ABLATION: dict[str, Param] = {
     "regularisers_task": Choice("Reverse", tuple(TITLES)),
     "regularisers_data": Choice("small", ("small", "plenty")),
+    "regularisers_seeds": Choice("1", ("1", "3")),
     "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS)),
     "regularisers_measure": Choice("accuracy", ("accuracy", "loss")),
     **{f"regularisers_{field}": param for field, param in COMPARED.items()},

@@ -122,6 +122,7 @@ DEFAULTS = {
     "training_top_k": 0,
     "regularisers_task": "Reverse",
     "regularisers_data": "small",
+    "regularisers_seeds": "1",
     "regularisers_chosen": (
         "Dropout on attention weights",
         "Padding mask",
