@@ -145,7 +145,7 @@ def read(text: str) -> float:
 def deep() -> dict[tuple[float, int], dict[Variant, Flow]]:
     """The six at several scales and depths."""
     config = common_config(ModelConfig(vocab_size=11, d_model=16, n_heads=2, d_ff=32), 40)
-    found = {}
+    found: dict[tuple[float, int], dict[Variant, Flow]] = {}
     for scale in (0.5, 1.0, 1.4):
         flows = compare(config, 0, torch.tensor([1, 2, 3, 5, 8]), (1, 2, 7, 12, 40), scale=scale).flows
         found |= {(scale, depth): dict(of_depth) for depth, of_depth in flows.items()}

@@ -82,7 +82,7 @@ def start_row(plan: AblationPlan | None) -> None:
         recipe, config, seeds = plan.runs[0].recipe, plan.config, _name_seeds(plan.runs)
         runs = f"{len(plan.runs)} runs of {recipe.steps} steps"
         if len(plan.runs) > len(plan.compared):
-            runs, seeds = f"{runs}, {len(plan.compared)} with each of the {seeds}", "of one seed"
+            runs, seeds = f"{runs}, {len(plan.compared)} with each of the {seeds}", "those of one seed"
         st.caption(
             f"About **{duration(plan.seconds)}** here: {runs}, each on the same {len(training_data(recipe).train):,} "
             f"sequences, in the same order, from the same initial weights ({seeds}). {TASKS[recipe.task].question} "
@@ -213,7 +213,9 @@ def _by_step(curves: dict[str, list[Curve]]) -> pd.DataFrame:
 def _table(runs: Sequence[AblationRun], results: list[AblationResult]) -> None:
     formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
     columns = {
-        title: st.column_config.NumberColumn(format=formats.get(short, "%.1f"), width=70)
+        title: st.column_config.NumberColumn(
+            format=formats.get(short, "%.1f"), width=90 if short in SPREAD_COLUMNS else 70
+        )
         for short, title in (COLUMNS | SPREAD_COLUMNS).items()
         if short != "ending"
     }
@@ -223,7 +225,7 @@ def _table(runs: Sequence[AblationRun], results: list[AblationResult]) -> None:
         key=f"{PAGE}_table",
         height="content",
         placeholder="",
-        column_config={**columns, COLUMNS["ending"]: st.column_config.TextColumn(width=175)},
+        column_config={**columns, COLUMNS["ending"]: st.column_config.TextColumn(width=175 if n_seeds == 1 else 135)},
     )
     st.caption(
         "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. In "
