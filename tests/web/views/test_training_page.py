@@ -143,7 +143,7 @@ def test_what_counts_in_the_run_is_counted_and_what_a_link_sets_is_there(query: 
     ("query", "idle"),
     [
         ({"training_task": "Reverse", "training_schedule": "constant"}, {"causal", "warmup", "temperature"}),
-        ({"training_task": "Next character"}, {"mask_padding", "token_swapping", "temperature"}),
+        ({"training_task": "Next character"}, {"mask_padding", "token_swapping", "shuffling", "temperature"}),
         ({"weights": "random", "norm": "none", "training_distill": 0.5}, {"causal", "layer_norm"}),
     ],
 )

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from playground.training.regularisers.ablation import AblationResult
-from playground.training.regularisers.ablation_report import compare_to_baseline
+from playground.training.regularisers.ablation_report import Effect, measure_effects
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
 from playground.training.tasks import TASKS
 from playground.web.choices import widgets
@@ -87,19 +86,22 @@ def _measured_effects() -> dict[str, str]:
     """Sentences on the regularisers that the session's ablation has measured by now, by field."""
     experiment = session_experiments().get(PAGE)
     ablation = None if experiment is None else experiment.computation
-    results = ablation.results() if ablation is not None else []
-    return {result.run.name: _effect_sentence(result, results[0]) for result in results}
+    effects = measure_effects(ablation.results()) if ablation is not None else {}
+    return {
+        name: _effect_sentence(REGULARISERS[name], effect) for name, effect in effects.items() if name in REGULARISERS
+    }
 
 
-def _effect_sentence(result: AblationResult, baseline: AblationResult) -> str:
-    """Strength, task and effect of a run that has ended; empty if it has not."""
-    apart, regulariser = compare_to_baseline(result, baseline), REGULARISERS.get(result.run.name)
-    if apart is None or regulariser is None:
-        return ""
-    recipe = result.run.recipe
+def _effect_sentence(regulariser: Regulariser, effect: Effect) -> str:
+    """Strength, task and effect of a run that has ended, and the effect's spread over several seeds."""
+    recipe = effect.run.recipe
     how = "Without it" if regulariser.on_by_default else f"At {getattr(recipe, regulariser.field):g}"
+    spreads = ("", "")
+    if effect.n_seeds > 1:
+        spreads = f" (spread {100 * effect.accuracy_spread:.1f})", f" (spread {effect.loss_spread:.2f})"
+        how += f", mean of {effect.n_seeds} seeds"
     return (
         f"{how}, on “{TASKS[recipe.task].title}” with {recipe.n_train:,} sequences: right answers "
-        f"**{100 * apart.accuracy_change:+.1f} points**, loss **{apart.loss_change:+.2f} nats**, "
-        f"gap {100 * apart.gap_change:+.1f} points."
+        f"**{100 * effect.accuracy_change:+.1f} points**{spreads[0]}, loss **{effect.loss_change:+.2f} nats**"
+        f"{spreads[1]}, gap {100 * effect.gap_change:+.1f} points."
     )
