@@ -103,6 +103,8 @@ OWN: dict[str, Param] = {
         "as the data moves",
         ("as the data moves", "as tutorial B"),
     ),
+    "step_input": Choice("tutorial B's", ("tutorial B's", "my text")),
+    "step_sentence": Whole(1, 1, 5),
     "step_stage": Choice("embedding", STAGES),
     "step_layer": Whole(0, 0, 95),
     "step_head": Whole(0, 0, 95),

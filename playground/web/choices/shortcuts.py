@@ -14,7 +14,7 @@ from playground.training.tasks import TASKS
 from playground.web.choices import params
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.experiment_params import TITLES
-from playground.web.choices.setup import current_setup, current_value
+from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches, trained_slot
 
 _UNLOCKED = "_own_shape"
@@ -93,6 +93,11 @@ def preset_values(name: str) -> dict[str, Any]:
         tokenizer = "word"
     exact = tokenizer in ("wordpiece", "vectors") or preset.text is not None
     return values | own_text | {"tokenizer": tokenizer, "table_rows": 0 if exact else preset.config.vocab_size}
+
+
+def has_preset(setup: Setup, name: str) -> bool:
+    """Whether a preset is in place: random weights, and all values that it sets."""
+    return setup.weights == "random" and all(setup[key] == value for key, value in preset_values(name).items())
 
 
 def choose_trained_network() -> None:

@@ -133,6 +133,13 @@ def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_afte
     assert values(app, "causal") == {"causal": False}
 
 
+def test_tutorial_bs_walk_opens_on_its_own_path_and_input() -> None:
+    app = open_topic("B", "step-by-step", step_path="as the data moves")
+    expected = {"step_path": "as tutorial B", "step_input": "tutorial B's", "step_stage": "dot products"}
+    assert values(app, *expected) == expected
+    assert "**(5, 3, 8)**" in captions(app)
+
+
 def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
     app = open_topic("D", "training", training_length=20)
     assert app.title[0].value == "How does a transformer learn?"

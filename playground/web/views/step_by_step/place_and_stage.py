@@ -32,10 +32,14 @@ def choose_place(run: Run) -> tuple[int, int, int, int]:
     return layer, head, query, key
 
 
-def choose_stage(run: Run) -> str:
+def choose_path(config: ModelConfig) -> None:
+    """The order of the stages: the computation's own, or a tutorial's."""
+    widgets.choice("step_path", "Go through it", on_change=partial(_open_first_stage, config))
+
+
+def choose_stage(config: ModelConfig) -> str:
     """A stage, by a slider or step by step, in the order of the chosen path."""
-    widgets.choice("step_path", "Go through it", on_change=partial(_open_first_stage, run.config))
-    chapters, stages = _list_stages(run.config)
+    chapters, stages = _list_stages(config)
     stage = widgets.stage("step_stage", "Stage", stages)
     at = stages.index(stage)
     with st.container(horizontal=True, vertical_alignment="center"):

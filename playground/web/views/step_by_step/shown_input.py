@@ -1,0 +1,46 @@
+"""What goes through the layer: the visitor's sentence, or on tutorial B's path the small input of its chapter."""
+
+import streamlit as st
+
+from playground.analysis.walkthrough import Chapter, tutorial_b
+from playground.limits import MAX_TOKENS
+from playground.web.choices import widgets
+from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.choices.shortcuts import has_preset
+from playground.web.session.caches import RunKey, TextKey
+from playground.web.shared import panels
+
+PRESET = "tutorial-b"
+
+
+def choose_input() -> RunKey:
+    """The run to show, after a description of its input; where there can be none, the page says why and ends."""
+    setup = current_setup()
+    if current_value("step_path") == "as tutorial B":
+        if not has_preset(setup, PRESET):
+            st.caption("With the preset of tutorial B, each chapter has the tutorial's own small input.")
+        elif widgets.choice("step_input", "Input") == "tutorial B's":
+            return _chapter_run(setup)
+    panels.current_run()
+    return setup.run_key
+
+
+def _chapter_run(setup: Setup) -> RunKey:
+    """The run of the tutorial's input for the chapter that the chosen stage belongs to."""
+    stage = current_value("step_stage")
+    chapter = next(chapter for chapter in tutorial_b(setup.config) if stage in chapter.stages)
+    sentence = widgets.whole("step_sentence", "Sentence", high=chapter.shape[0])
+    _describe(chapter)
+    text = TextKey("word", 0, MAX_TOKENS, chapter.sentences)
+    return RunKey(text, sentence - 1, setup.weights, chapter.own_config(setup.config), setup["seed"], setup["causal"])
+
+
+def _describe(chapter: Chapter) -> None:
+    n_sentences, n_tokens, n_features = chapter.shape
+    heads = f"{chapter.n_heads} heads" if chapter.n_heads > 1 else "one head"
+    maps = " Queries, keys and values are maps of the vectors; the next chapter explains them."
+    st.caption(
+        f"Tutorial B's own input for “{chapter.title}” has the shape **{chapter.shape}** = sentences × tokens × "
+        f"features: {n_sentences} × {n_tokens} × {n_features}, for {heads}. Its vectors x0, x1, … are standard normal "
+        f"numbers, drawn from the sidebar's seed.{maps * (chapter.title == 'Attention')}"
+    )
