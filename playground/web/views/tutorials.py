@@ -163,7 +163,7 @@ def _show_topics(tutorial: Tutorial, preset: str) -> None:
 def _draw_topic(text: str, page: str, key: str, preset: str, settings: Mapping[str, Any]) -> None:
     """A sentence, and a button that opens a page with a preset and settings."""
     target = pages()[page]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         if st.button(target.title, key=key, on_click=apply_topic, args=(preset, settings), width=150):
             st.switch_page(target, query_params={})
         st.markdown(text)

@@ -22,9 +22,10 @@ def choose_place(run: Run) -> tuple[int, int, int, int]:
         "query": ("query: the token that asks", last_token),
         "key": ("key: a token that is asked", len(run.tokens) - 1),
     }
+    columns = iter(st.columns(sum(high > 0 for _, high in sliders.values()) or 1))
     chosen = []
-    for column, (name, (label, high)) in zip(st.columns(4), sliders.items(), strict=True):
-        with column:
+    for name, (label, high) in sliders.items():
+        with next(columns) if high else st.container():
             chosen.append(widgets.whole(f"step_{name}", label, high=high))
             if name in ("query", "key"):
                 st.caption(f"{quote_token(run.tokens[chosen[-1]])} at position {chosen[-1]}")

@@ -78,8 +78,8 @@ STAGES: dict[str, tuple[str, Callable[[Walk], None]]] = {
 @fragment
 def show_chosen_stage() -> None:
     """The page's sliders, and all that they redraw."""
-    path = st.container()
-    run_key = choose_input()
+    path, *places = st.columns(3)
+    run_key = choose_input(*places)
     with panels.explain_errors():
         run = caches.run_sentence(run_key)
     with path:
