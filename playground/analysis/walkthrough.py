@@ -136,8 +136,9 @@ class Chapter:
         """The config in the sizes of the tutorial's input: raw vectors, with positions where the chapter has any."""
         d_model = self.shape[-1]
         positions = config.positions if self.has_positions else "none"
-        sizes = {"d_model": d_model, "n_heads": self.n_heads, "d_ff": 4 * d_model}
-        return replace(config, vocab_size=0, positions=positions, **sizes)
+        return replace(
+            config, vocab_size=0, d_model=d_model, n_heads=self.n_heads, d_ff=4 * d_model, positions=positions
+        )
 
 
 def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:

@@ -1,6 +1,7 @@
 """A student types, moves sliders, clicks heads, and the charts follow."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -168,6 +169,32 @@ def test_a_box_of_the_data_flow_is_a_door_to_its_page(visitor: Visitor) -> None:
     visitor.widget("data_flow").get_by_role("button", name="feed-forward").click()
     expect(visitor.page).to_have_url(re.compile(r"/parameters\?"))
     assert visitor.settled().query() == {"text": ["through the door"], "seed": ["3"]}
+
+
+@pytest.mark.parametrize("width", [1366, 390])
+def test_residual_lines_start_before_their_boxes_and_end_at_the_sum(
+    newcomer: Callable[..., Visitor], width: int
+) -> None:
+    visitor = newcomer(width, 900).open("/?norm_placement=pre&weights=random")
+    branches = visitor.widget("data_flow").locator(".branch")
+    assert branches.count() == 2
+    axis, length = ("x", "width") if width > 840 else ("y", "height")
+    for branch in branches.all():
+        line, first, total = (branch.locator(name).first.bounding_box() for name in (".line", ".box", ".sum"))
+        assert line is not None
+        assert first is not None
+        assert total is not None
+        assert line[axis] < first[axis]
+        assert total[axis] < line[axis] + line[length] < total[axis] + total[length]
+
+
+def test_a_topic_opens_its_page_with_a_link_to_it(visitor: Visitor) -> None:
+    visitor.open("/tutorials?tutorials_letter=B")
+    visitor.widget("tutorials_open_1").get_by_role("button").click()
+    expect(visitor.page).to_have_url(re.compile("/step-by-step.*step_path=as.tutorial.B"))
+    visitor.settled()
+    assert visitor.query()["step_stage"] == ["dot products"]
+    assert "(5, 3, 8)" in visitor.text()
 
 
 def test_the_frame_lies_over_the_open_head(visitor: Visitor) -> None:

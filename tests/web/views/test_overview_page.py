@@ -1,6 +1,7 @@
 """The overview: its numbers and shapes against ones computed here, every preset, and odd texts."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,7 +101,7 @@ PRE_NORM = [(True, ["norm", "attention", "add"]), (True, ["norm", "feed-forward"
     ids=["post-norm", "pre-norm", "no norms", "no residuals"],
 )
 def test_norms_and_residual_lines_are_drawn_where_they_are(
-    changes: dict[str, object], block: list[tuple[bool, list[str]]], after: list[str]
+    changes: dict[str, Any], block: list[tuple[bool, list[str]]], after: list[str]
 ) -> None:
     app = without_error(open_page(**SMALL | changes))
     assert block_boxes(app) == block

@@ -202,7 +202,7 @@ def test_each_chapter_of_tutorial_b_has_its_own_input(
 
     trace = chapter_trace(shape, n_heads, positions, sentence, 5)
     x, q, k, z = (trace[name][0].numpy() for name in ("embed.out", *(f"layers.0.attn.{each}" for each in "qkz")))
-    expected = {
+    expected: dict[str, tuple[str, str, Any, Any]] = {
         "dot products": ("step_dot_products", "y", ..., k[0] @ q[0, 1]),
         "projections": ("step_projections", "z", ..., q[0]),
         "merge": ("step_merge", "z", ..., z[:, 1]),
