@@ -7,12 +7,13 @@ import pkgutil
 import playground
 from playground.web.session.caches import checkpoint_available
 from playground.web.session.experiment_inputs import machine_speed
+from playground.web.session.shipped_translator import translator
 
 _MAIN_SCRIPT = "playground.web.app"
 
 
 def prepare() -> None:
-    """Load every module and the default model, then freeze them for the garbage collector.
+    """Load every module, the default model and the shipped one, then freeze them for the garbage collector.
 
     Streamlit's own collection after every run is off (`runner.postScriptGC`); Python's own remains. Its full
     collections wait until the objects of middle age are a quarter of the old ones. Almost all of the quarter million
@@ -24,6 +25,7 @@ def prepare() -> None:
             importlib.import_module(module.name)
     machine_speed()  # the first step of an optimiser loads a good part of torch, which takes seconds
     checkpoint_available()
+    translator()
     gc.collect()
     gc.freeze()
     gc.collect()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy
@@ -178,14 +178,17 @@ def test_residual_lines_start_before_their_boxes_and_end_at_the_sum(
     visitor = newcomer(width, 900).open("/?norm_placement=pre&weights=random")
     branches = visitor.widget("data_flow").locator(".branch")
     assert branches.count() == 2
-    axis, length = ("x", "width") if width > 840 else ("y", "height")
     for branch in branches.all():
-        line, first, total = (branch.locator(name).first.bounding_box() for name in (".line", ".box", ".sum"))
-        assert line is not None
-        assert first is not None
-        assert total is not None
-        assert line[axis] < first[axis]
-        assert total[axis] < line[axis] + line[length] < total[axis] + total[length]
+        line, first, total = (_extent(branch.locator(name).first, width) for name in (".line", ".box", ".sum"))
+        assert line[0] < first[0]
+        assert total[0] < line[1] < total[1]
+
+
+def _extent(element: Locator, width: int) -> tuple[float, float]:
+    """Where an element starts and ends, along the way of the data in a window of this width."""
+    box = element.bounding_box()
+    assert box is not None
+    return (box["x"], box["x"] + box["width"]) if width > 840 else (box["y"], box["y"] + box["height"])
 
 
 def test_a_topic_opens_its_page_with_a_link_to_it(visitor: Visitor) -> None:

@@ -35,7 +35,12 @@ VIEWS = {
     "parameters": {"parameters_view": "layers"},
     "step-by-step": {"step_layer": "1", "step_head": "2", "step_stage": "softmax"},
     "positions": {"positions_view": "curves", "positions_curve_2": "7", "positions_curve_3": "12"},
-    "encoder-decoder": {"encdec_attention": "decoder self", "encdec_layer": "1", "encdec_target": "one\ntwo words"},
+    "encoder-decoder": {
+        "encdec_source": "your text",
+        "encdec_attention": "decoder self",
+        "encdec_layer": "1",
+        "encdec_target": "one\ntwo words",
+    },
     "gradient-flow": {"gradient_layers": "5", "gradient_scale": "1.4", "gradient_of": "stream"},
     "training": {"training_task": "Sort", "training_lr": "0.001", "training_d_model": "32", "training_warmup": "50"},
     "regularisers": {"regularisers_task": "Sort", "regularisers_clip": "0.5", "regularisers_measure": "loss"},

@@ -10,7 +10,7 @@ from tests.browser.visitor import Visitor
 PAUSES = (0, 100, 200, 400, 1000, 2000)
 """Milliseconds between a text and the next choice: the run of the text is over after the longest alone."""
 
-SMALL_PAIR = "/encoder-decoder?weights=random&n_layers=8&n_heads=8&d_model=256&d_ff=512"
+SMALL_PAIR = "/encoder-decoder?encdec_source=your+text&weights=random&n_layers=8&n_heads=8&d_model=256&d_ff=512"
 
 
 def choices(address: str) -> dict[str, list[str]]:

@@ -136,9 +136,9 @@ class Visitor:
         expect(self.page.locator("[aria-current=page]")).to_contain_text(title)
         return self.settled()
 
-    def click_head(self, layer: int, head: int) -> None:
+    def click_head(self, layer: int, head: int, grid: str = "attention_grid") -> None:
         """Click a thumbnail in the middle."""
-        x, y = self.place_of_head(layer, head)
+        x, y = self.place_of_head(layer, head, grid)
         self.page.mouse.move(x, y)
         self.page.mouse.click(x, y)
 
@@ -146,9 +146,9 @@ class Visitor:
         """Touch a thumbnail in the middle."""
         self.page.touchscreen.tap(*self.place_of_head(layer, head))
 
-    def place_of_head(self, layer: int, head: int) -> tuple[float, float]:
+    def place_of_head(self, layer: int, head: int, grid: str = "attention_grid") -> tuple[float, float]:
         """The middle of a thumbnail in the window, after scrolling there."""
-        chart = self.widget("attention_grid_chart").locator(".js-plotly-plot")
+        chart = self.widget(f"{grid}_chart").locator(".js-plotly-plot")
         chart.scroll_into_view_if_needed()
         x, y = chart.evaluate(_PLACE_OF_HEAD, [layer, head])
         return x, y

@@ -5,6 +5,7 @@ from playground.training.tasks.brackets import Brackets
 from playground.training.tasks.symbol_tasks import Copy, Count, DecoderCopy, DecoderReverse, Reverse, Sort
 from playground.training.tasks.task import Data, DataRecipe, Task
 from playground.training.tasks.text_tasks import MaskedCharacters, NextCharacter
+from playground.training.tasks.translation import Translate
 
 MAX_TRAIN_TOKENS = 4_000_000
 """Of all training sequences together: they are held at once, and with their targets each takes 16 bytes."""
@@ -19,6 +20,7 @@ _TASKS: tuple[Task, ...] = (
     NextCharacter(),
     DecoderCopy(),
     DecoderReverse(),
+    Translate(),
 )
 
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}

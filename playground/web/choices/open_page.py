@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.web.choices import link, params
+from playground.web.choices import link, old_links, params
 from playground.web.choices.setup import OPEN_PAGE, recognised_weights, replace_notices, setup_of
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
@@ -46,6 +46,8 @@ def open_page(page: str) -> None:
     settled, reasons = settle_choices(values, reading.values)
     if reading.sentences or reasons:
         replace_notices(setup_of(settled), [*reading.sentences, *reasons])
+    if page == "encoder-decoder" and settled["weights"] == "trained here":
+        reading = prefer_trained_decoder(reading)
     write_back(reading, values, settled)
 
 
@@ -70,13 +72,23 @@ def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str]) -> 
     """Read the link's parameters, without those that have a widget, which the visitor may have moved since."""
     linked = {key: texts[key] for key in texts if key in params.PARAMS and key not in with_widgets}
     readings = {key: link.read(key, linked[key]) for key in linked}
-    values = {key: value for key, (value, _) in readings.items()}
+    before = {} if "encdec_source" in with_widgets else old_links.missing_values(linked)
+    values = {key: value for key, (value, _) in readings.items()} | before
     sentences = [complaint for _, complaint in readings.values() if complaint]
     outdated = texts.get("v", [link.VERSION])[-1] != link.VERSION
     if outdated:
         sentences.append("This link was made by another version of the playground; some of it may look different.")
-    is_exact = not outdated and all(params.write_all(values[key]) == linked[key] for key in linked)
+    is_exact = not outdated and not before and all(params.write_all(values[key]) == linked[key] for key in linked)
     return LinkReading(values, sentences, is_exact)
+
+
+def prefer_trained_decoder(reading: LinkReading) -> LinkReading:
+    """The reading, with the visitor's own text where this session trained a decoder and no one chose the example."""
+    trained = trained_slot.shown_network()
+    is_chosen = "encdec_source" in st.session_state or "encdec_source" in reading.values
+    if is_chosen or trained is None or not trained.task.has_decoder:
+        return reading
+    return reading._replace(values={**reading.values, "encdec_source": "your text"}, is_exact=False)
 
 
 def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:

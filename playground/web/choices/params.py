@@ -13,8 +13,8 @@ from playground.web.choices.experiment_params import ABLATION, TRAINING
 from playground.web.choices.kinds import Choice, Param, Size, Switch, Text, Whole
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
-DEFAULT_TARGET = "Het dier was te moe.\nDaarom stak het de straat niet over."
-"""What a translator would have made of the default text, in Dutch; of two lengths, so that the shorter is padded."""
+DEFAULT_TARGET = "Het dier stak de straat niet over, omdat het te moe was."
+"""What a translator would have made of the default text, in Dutch."""
 
 SHARED: dict[str, Param] = {
     "text": Text(DEFAULT_TEXT, label="Your text, one sentence a line"),
@@ -119,6 +119,12 @@ OWN: dict[str, Param] = {
     "parameters_view": Choice("components", ("components", "treemap", "layers")),
     "tutorials_against": Choice("E", tuple(TITLES), tuple(TITLES.values())),
     "tutorials_letter": Choice("A", tuple(TITLES), tuple(TITLES.values())),
+    "encdec_source": Choice("trained example", ("trained example", "your text")),
+    "encdec_example": Text("the small black cat sees a white house", longest=200),
+    "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
+    "encdec_example_layer": Whole(1, 0, 95),
+    "encdec_example_head": Whole(3, 0, 95),
+    "encdec_example_position": Whole(0, 0, MAX_TOKENS - 1),
     "encdec_target": Text(DEFAULT_TARGET, longest=500),
     "encdec_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
     "encdec_layer": Whole(0, 0, 95),

@@ -3,7 +3,7 @@
 They run before any widget is drawn: only then do widgets take new values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -19,6 +19,9 @@ from playground.web.session import caches, trained_slot
 
 _UNLOCKED = "_own_shape"
 """Session key of the values that the visitor had set before the chosen weights locked them, by parameter."""
+
+_HIDDEN = "_hidden"
+"""Session key of the values of widgets that a choice on their page has hidden, by parameter."""
 
 _LOCKED_BY_TRAINED = ("causal", "seed")
 """What a trained network decides beside its shape and its tokens."""
@@ -42,6 +45,23 @@ def save_or_restore_unlocked() -> None:
 def discard_unlocked() -> None:
     """Forget the visitor's own shape."""
     st.session_state.pop(_UNLOCKED, None)
+
+
+def discard_hidden() -> None:
+    """Forget the values of hidden widgets."""
+    st.session_state.pop(_HIDDEN, None)
+
+
+def swap_hidden(hidden: Iterable[str], shown: Iterable[str]) -> None:
+    """Save the values of widgets that a choice hides, take them out of the link, and restore those that it shows."""
+    saved = st.session_state.setdefault(_HIDDEN, {})
+    for key in hidden:
+        if key in st.session_state:
+            saved[key] = st.session_state[key]
+            st.session_state[key] = params.PARAMS[key].default
+    for key in shown:
+        if key in saved:
+            st.session_state[key] = saved.pop(key)
 
 
 def unlocked_norm() -> str:

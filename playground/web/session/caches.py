@@ -25,9 +25,9 @@ from playground.runs.layer_run import LayerRun
 from playground.runs.layer_run import trace_layer as trace
 from playground.text import Batch, Tokenizer, bpe, characters, words
 from playground.web.server.settings import settings
-from playground.web.session import trained_slot, uploaded_vocabulary, uploaded_weights
+from playground.web.session import shipped_translator, trained_slot, uploaded_vocabulary, uploaded_weights
 from playground.web.session.turns import Turns
-from playground.web.session.weights_cache import cache_by_weights
+from playground.web.session.weights_cache import TRANSLATOR, cache_by_weights
 from playground.weights import checkpoint
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class TextKey:
     """What a batch of tokens depends on."""
 
     tokenizer: str
-    """`wordpiece`, `word`, `char`, `bpe`; or a trained network's key, or an upload's, for its own."""
+    """`wordpiece`, `word`, `char`, `bpe`, `translator`; or a trained network's key, or an upload's, for its own."""
     vocab_size: int
     """What `bpe` is trained to; 0 for the others."""
     max_tokens: int
@@ -82,8 +82,10 @@ def tokenizer(key: TextKey) -> Tokenizer:
     """The tokenizer that a text asks for; `word` takes its vocabulary from the text itself.
 
     Raises:
-        UnavailableError: it is of a network or a file that another session has.
+        UnavailableError: it is of a network or a file that another session has, or that this server has not.
     """
+    if key.tokenizer == TRANSLATOR:
+        return shipped_translator.find_translator().tokenizer
     if trained_slot.is_trained_network(key.tokenizer):
         return trained_slot.find_network(key.tokenizer).tokenizer
     if uploaded_vocabulary.is_own_tokenizer(key.tokenizer):

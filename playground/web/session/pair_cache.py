@@ -12,7 +12,8 @@ from playground.training.tasks.examples import EOS, EOS_ID
 from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import TextKey
-from playground.web.session.weights_cache import cache_by_weights
+from playground.web.session.shipped_translator import translator_on_device
+from playground.web.session.weights_cache import TRANSLATOR, cache_by_weights
 
 
 @cache_by_weights(max_entries=3)
@@ -21,7 +22,7 @@ def run(
 ) -> PairRun:
     """Run one sentence of a source text and one line of a target text, both counted from 0.
 
-    `weights` are `random`, or a trained encoder–decoder's, before or after training.
+    `weights` are `random`, `translator`, or a trained encoder–decoder's, before or after training.
 
     Raises:
         TooLargeError: the model or the texts are over this server's limits.
@@ -55,6 +56,8 @@ def generate_lines(source: TextKey, weights: str, max_len: int) -> tuple[str, ..
 
 
 def _trained_pair(weights: str) -> EncoderDecoder:
+    if weights == TRANSLATOR:
+        return translator_on_device()
     network = trained_slot.network_on_device(weights)
     if not isinstance(network, EncoderDecoder):
         raise TypeError("an encoder alone has no decoder")

@@ -10,6 +10,11 @@ import streamlit as st
 P = ParamSpec("P")
 R = TypeVar("R")
 
+TRANSLATOR = "translator"
+"""What `Setup.weights` would call the shipped translator's weights, and `TextKey.tokenizer` its tokenizer."""
+
+_EVERYBODYS = frozenset({"minilm", "random", TRANSLATOR})
+
 _session_caches: list[Any] = []
 """Every cache for one session alone."""
 
@@ -28,8 +33,8 @@ def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
 def cache_by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorator for a function of `weights`, or of a `key` that names them.
 
-    Results of the checkpoint and of random weights are cached for everybody; of uploads and trained networks, one
-    result in the session alone.
+    Results of the checkpoint, of the shipped translator and of random weights are cached for everybody; of uploads
+    and trained networks, one result in the session alone.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -41,7 +46,7 @@ def cache_by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
         def cached(*args: P.args, **kwargs: P.kwargs) -> R:
             arguments = signature.bind(*args, **kwargs).arguments
             weights = arguments["key"].weights if "key" in arguments else arguments["weights"]
-            return (shared if weights in {"minilm", "random"} else private)(*args, **kwargs)
+            return (shared if weights in _EVERYBODYS else private)(*args, **kwargs)
 
         return cached
 

@@ -10,23 +10,28 @@ from playground.web.shared import panels
 
 
 def head_picker(
-    key: str, figure: go.Figure, shape: tuple[int, int], selected: tuple[int, int], *, caption: str, alt: str
+    key: str,
+    figure: go.Figure,
+    shape: tuple[int, int],
+    selected: tuple[int, int],
+    *,
+    sliders: tuple[str, str],
+    caption: str,
+    alt: str,
 ) -> None:
-    """Show `figures.attention.head_grid` as `panels.chart` does; a click sets the page's layer and head sliders.
+    """Show `figures.attention.head_grid` as `panels.chart` does; a click sets the sliders of layer and head.
 
-    The first word of `key`, as in `attention_grid`, also starts the sliders' keys. `shape` counts layers and heads;
-    the `selected` layer and head have a frame.
+    `shape` counts layers and heads; the `selected` layer and head have a frame; `sliders` are keys.
     """
     panels.chart(
         key,
         figure,
         caption=caption,
         alt=alt,
-        overlay=partial(draw_head_frame, key, selected, *shape, on_click=partial(_open_clicked, key)),
+        overlay=partial(draw_head_frame, key, selected, *shape, on_click=partial(_open_clicked, key, sliders)),
     )
 
 
-def _open_clicked(key: str) -> None:
-    """Set the page's sliders to the clicked layer and head."""
-    page = key.split("_")[0]
-    st.session_state[f"{page}_layer"], st.session_state[f"{page}_head"] = st.session_state[f"{key}_frame"].clicked
+def _open_clicked(key: str, sliders: tuple[str, str]) -> None:
+    """Set the sliders to the clicked layer and head."""
+    st.session_state.update(zip(sliders, st.session_state[f"{key}_frame"].clicked, strict=True))

@@ -108,4 +108,5 @@ def _start_from() -> None:
 def _reset() -> None:
     upload_panel.close()
     shortcuts.discard_unlocked()
+    shortcuts.discard_hidden()
     st.session_state.update({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})

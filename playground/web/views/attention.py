@@ -106,6 +106,7 @@ def _draw_grid(run: Run, layer: int, head: int) -> None:
         thumbnails,
         (n_layers, n_heads),
         (layer, head),
+        sliders=("attention_layer", "attention_head"),
         caption="Every head, small: a row is a layer, a column is a head. A stronger colour means more weight; it "
         "follows the square root of the weight, so that faint attention shows too. Click a head to open it.",
         alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",

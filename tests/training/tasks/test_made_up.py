@@ -18,6 +18,7 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.tasks.brackets import BRACKETS
 from playground.training.tasks.made_up import MadeUpTask
+from tests.training.tasks.test_translation import plain_answers
 
 MADE_UP = {name: task for name, task in TASKS.items() if isinstance(task, MadeUpTask)}
 FIRST = 3
@@ -174,6 +175,7 @@ PLAIN: dict[str, Callable[[list[int], int], list[int]]] = {  # of a row of ids, 
     "brackets": lambda row, length: partners([symbol - 3 for symbol in row], length),
     "seq2seq-copy": lambda row, _: list(row),
     "seq2seq-reverse": lambda row, _: row[::-1],
+    "seq2seq-translate": lambda row, _: plain_answers(row),
 }
 
 

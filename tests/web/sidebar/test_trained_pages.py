@@ -99,11 +99,14 @@ def test_where_the_target_is_unknown_the_decoder_says_its_own() -> None:
     (sample,) = answer_samples(one.network, make_data(one.recipe), one.recipe, n=1)
     assert f"at every step: `{' '.join(sample.answer) or '[EOS]'}`." in sentences(app)
     assert str(app.text_area(key="encdec_target").value).startswith("Het dier")
+    choose(app, encdec_source="trained example")
+    assert "decoder that you trained is one switch away" in captions(app)
 
 
 @pytest.mark.parametrize("task", ["reverse", "characters"])
 def test_an_encoder_alone_has_no_decoder(task: str) -> None:
-    app = opened(trained(task), "encoder_decoder")
+    assert "trained example" in captions(opened(trained(task), "encoder_decoder"))
+    app = opened(trained(task), "encoder_decoder", encdec_source="your text")
     assert ":orange-badge[untrained: random weights]" in captions(app)
     assert "trained here:" not in captions(app)
 

@@ -78,7 +78,8 @@ def look(app: AppTest, page: str, view: str) -> AppTest:
 )
 @pytest.mark.parametrize("page", VIEWS)
 def test_every_view_opens_on_odd_sentences_and_architectures(page: str, changes: dict[str, object]) -> None:
-    app = open_page(page, **{**SMALL, "text": ODD_TEXT, "gradient_layers": 3, "step_dropout": True, **changes})
+    link = SMALL | {"text": ODD_TEXT, "gradient_layers": 3, "step_dropout": True, "encdec_source": "your text"}
+    app = open_page(page, **link | changes)
     _, always, views = VIEWS[page]
     for view, own in views.items():
         look(app, page, view)
@@ -155,7 +156,7 @@ def test_a_layer_stays_within_a_model_that_shrinks(page: str, key: str) -> None:
 
 REFUSED: dict[str, dict[str, object]] = {
     **{page: {"n_layers": 96, "d_model": 4096, "n_heads": 32} for page in [*VIEWS][:-1]},
-    "encoder_decoder": {"d_model": 1024, "n_heads": 16, "d_ff": 4096, "n_layers": 6},
+    "encoder_decoder": {"d_model": 1024, "n_heads": 16, "d_ff": 4096, "n_layers": 6, "encdec_source": "your text"},
 }
 TOO_MANY_HEADS = {"tokenizer": "char", "d_model": 96, "n_heads": 96, "d_ff": 8, "n_layers": 6}
 

@@ -8,7 +8,7 @@ from playground.web.choices import widgets
 from playground.web.choices.setup import is_random
 from playground.web.session import caches
 from playground.web.shared.page_end import fragment
-from playground.web.views.encoder_decoder.pair_input import PairKey, label_weights, load_run
+from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 
 N_ROWS = 10
 
@@ -18,17 +18,17 @@ def show_next_tokens(pair: PairKey) -> None:
     """The tokens that the logits of one target position rank highest, with their probabilities."""
     run = load_run(pair)
     st.caption(
-        f"{label_weights(pair)} · The decoder's last vector gives every token a score, its *logit*. "
+        "The decoder's last vector gives every token a score, its *logit*. "
         "The softmax turns the logits of one target position into probabilities; the best come first. "
         + (
             "Training raises the probabilities of the tokens that do follow. Until then the order is chance."
-            if is_random(pair[4])
+            if is_random(pair.weights)
             else "[BOS] marks the beginning, [EOS] the end. Whether [EOS] follows the last token is learned, too."
         )
     )
     last = run.target.n_real - 1
-    position = widgets.whole("encdec_position", "target token, by its position", high=last)
-    probabilities, vocabulary = run.next_words(position), caches.tokenizer(pair[2])
+    position = widgets.whole(pair.parameter("position"), "target token, by its position", high=last)
+    probabilities, vocabulary = run.next_words(position), caches.tokenizer(pair.target)
     best = np.argsort(-probabilities, kind="stable")[:N_ROWS]
     st.text(f"So far: {' '.join(run.target.tokens[: position + 1])}")
     st.dataframe(
@@ -53,6 +53,7 @@ def show_next_tokens(pair: PairKey) -> None:
     if position < last:
         token = run.target.ids[position + 1]
         place = 1 + int((probabilities > probabilities[token]).sum())
-        st.text(f"Your target goes on with: {run.target.tokens[position + 1]}")
-        reading += f" The token that your target goes on with has {100 * probabilities[token]:.3g} %, place {place:,}."
+        whose = "The translation" if pair.is_example else "Your target"
+        st.text(f"{whose} goes on with: {run.target.tokens[position + 1]}")
+        reading += f" The token that it goes on with has {100 * probabilities[token]:.3g} %, place {place:,}."
     st.caption(reading)

@@ -7,11 +7,13 @@ import streamlit as st
 from playground.figures import attention as figures
 from playground.figures.encoder_decoder import mask_heatmap
 from playground.figures.theme import token_table
+from playground.runs.arrays import Array
 from playground.web.choices import widgets
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
-from playground.web.views.encoder_decoder.pair_input import PairKey, load_run
+from playground.web.views.encoder_decoder.example_pair import GENDER_HEAD, count_aligned, label_steps
+from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 
 MASKS = {
     "source padding": "**Source padding** hides [PAD], the filler of short lines. Encoder and cross-attention use it.",
@@ -44,16 +46,13 @@ def show_masks(pair: PairKey) -> None:
                 alt=f"Mask: {name}; {int(run.masks[name].sum())} of {run.masks[name].size} pairs may attend.",
             )
     n_padding = run.target.padding.size - run.target.n_real
-    st.caption(
-        "Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. "
-        + (
+    if n_padding:
+        st.caption(
+            "Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. "
             f"Here its padded queries, {n_padding} of them, would attend evenly to everything. Only no peek "
             "would hide padded keys. It hides them from every real query, as padding comes last. In a source, tokens "
             "look ahead: the same mistake would let all of them read padding."
-            if n_padding
-            else "That changes nothing here, as this line has no padding. A second, longer target line makes some."
         )
-    )
     panels.numbers("encdec_masks", lambda: token_table(run.masks["combined"].astype(np.uint8), run.target.tokens))
 
 
@@ -61,13 +60,13 @@ def show_masks(pair: PairKey) -> None:
 def show_attention(pair: PairKey) -> None:
     """The chosen one of the three attentions."""
     run = load_run(pair)
-    attention = widgets.choice("encdec_attention", "Which attention")
+    attention = widgets.choice(pair.parameter("attention"), "Which attention")
     queries, keys = run.sides(attention)
     patterns = np.where(queries.padding[:, None], 0, run.patterns[attention])  # nobody reads what padding attends to
     n_layers, n_heads, n_queries, n_keys = patterns.shape
     with st.container(horizontal=True):
-        layer = widgets.whole("encdec_layer", "layer", high=n_layers - 1)
-        head = widgets.whole("encdec_head", "head", high=n_heads - 1)
+        layer = widgets.whole(pair.parameter("layer"), "layer", high=n_layers - 1)
+        head = widgets.whole(pair.parameter("head"), "head", high=n_heads - 1)
     query_side, key_side = (
         r"\mathrm{source}" if side is run.source else r"\mathrm{target}" for side in (queries, keys)
     )
@@ -76,18 +75,18 @@ def show_attention(pair: PairKey) -> None:
         rf"_{{{n_queries} \times {n_keys}}}\, V_{{{key_side}}}"
     )
     pattern, visible = patterns[layer, head], run.allowed(attention) & ~queries.padding[:, None]
-    last = queries.n_real - 1
-    n_visible = int(visible[last].sum())
+    rows, axes = queries.tokens, ("query: who asks", "key: attended to")
+    if pair.is_example and queries is run.target:
+        rows, axes = label_steps(pair), ("step: reads → writes", "key: attended to")
     grid, large = st.columns(2, gap="medium")
     with large:
         panels.chart(
             "encdec_pattern",
-            figures.head_heatmap(pattern, queries.tokens, visible, keys=keys.tokens, stretch=True),
-            caption=f"**{attention}, layer {layer}, head {head}.** Each row is one query; its weights add up to 1. "
-            f"The last query may look at {n_visible} keys. Spread evenly, each would get {1 / n_visible:.3f}; the "
-            f"largest weight is {pattern[last].max():.3f}. Grey is masked, or a padded query.",
+            figures.head_heatmap(pattern, rows, visible, keys=keys.tokens, stretch=True, axes=axes),
+            caption=f"**{attention}, layer {layer}, head {head}.** "
+            + _describe_pattern(pair, attention, layer, head, pattern),
             alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
-            table=lambda: token_table(pattern, queries.tokens, keys.tokens),
+            table=lambda: token_table(pattern, rows, keys.tokens),
         )
     with grid:
         head_picker(
@@ -95,9 +94,37 @@ def show_attention(pair: PairKey) -> None:
             figures.head_grid(patterns),
             (n_layers, n_heads),
             (layer, head),
+            sliders=(pair.parameter("layer"), pair.parameter("head")),
             caption=f"{ATTENTIONS[attention]} Each thumbnail is one head: rows are queries, columns are keys. "
             "Colours grow with the square root of the weight. Click a thumbnail to open it.",
             alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails: {attention}.",
         )
         largest = pd.DataFrame(patterns.max(axis=(2, 3))).rename_axis("layer").rename_axis("head", axis=1)
         panels.numbers("encdec_grid", lambda: largest, "Every head's largest weight")
+
+
+def _describe_pattern(pair: PairKey, attention: str, layer: int, head: int, pattern: Array) -> str:
+    """How to read one head's weights, and what they are."""
+    run = load_run(pair)
+    n_aligned = count_aligned(pair, pattern) if pair.is_example and attention == "cross" else None
+    if n_aligned is not None:
+        gender_layer, gender_head = GENDER_HEAD
+        return (
+            "Each row is a step of the decoder: the word that it reads → the word that it writes. The row's weights "
+            f"add up to 1. In {n_aligned} of {run.target.n_real - 1} steps the largest weight lies on the word that is "
+            "translated there. "
+            + (
+                "This head finds the gender: in a step that writes an article, it looks at the noun."
+                if (layer, head) == GENDER_HEAD
+                else f"Layer {gender_layer}, head {gender_head} does something else: in a step that writes an article, "
+                "it looks at the noun, whose gender decides between *le* and *la*."
+            )
+        )
+    queries, _ = run.sides(attention)
+    last = queries.n_real - 1
+    n_visible = int(run.allowed(attention)[last].sum())
+    return (
+        "Each row is one query; its weights add up to 1. "
+        f"The last query may look at {n_visible} keys. Spread evenly, each would get {1 / n_visible:.3f}; the "
+        f"largest weight is {pattern[last].max():.3f}. Grey is masked, or a padded query."
+    )

@@ -6,14 +6,14 @@ import streamlit as st
 from playground.accounting import LABELS, Term, count_encoder_decoder
 from playground.web.session import caches
 from playground.web.shared.built_parameters import count_built_parameters
-from playground.web.views.encoder_decoder.pair_input import PairKey, load_run
+from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 
 COMPONENTS = ("embeddings", "self-attention", "cross-attention", "feed-forward", "norms", "output map")
 
 
 def show_parameters(pair: PairKey) -> None:
     """Parameters of both halves by component, and whether formulas and built model agree."""
-    config, tgt_vocab_size = load_run(pair).config, caches.tokenizer(pair[2]).vocab_size
+    config, tgt_vocab_size = load_run(pair).config, caches.tokenizer(pair.target).vocab_size
     count, built = count_encoder_decoder(config, tgt_vocab_size), count_built_parameters(config, tgt_vocab_size)
     totals = count.by(_half)
     sums = count.by(lambda term: (_component(term), _half(term)))

@@ -1,0 +1,198 @@
+"""Short English sentences and their French, by a small grammar: words agree with their noun, and colours follow it.
+
+Legend: N sentences, T words in the longest of them. Ids are 0 where a sentence has ended.
+"""
+
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from playground.training.tasks.made_up import cut_off
+from playground.training.tasks.symbol_tasks import DecoderCopy
+from playground.training.tasks.task import DataRecipe
+
+WORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "article": (("the", "le", "la"), ("a", "un", "une"), ("my", "mon", "ma"), ("this", "ce", "cette")),
+    "adjective": (
+        ("small", "petit", "petite"),
+        ("big", "grand", "grande"),
+        ("pretty", "joli", "jolie"),
+        ("good", "bon", "bonne"),
+    ),
+    "colour": (
+        ("black", "noir", "noire"),
+        ("white", "blanc", "blanche"),
+        ("green", "vert", "verte"),
+        ("grey", "gris", "grise"),
+        ("blue", "bleu", "bleue"),
+    ),
+    "noun": (
+        ("cat", "chat", ""),
+        ("dog", "chien", ""),
+        ("horse", "cheval", ""),
+        ("boy", "garçon", ""),
+        ("king", "roi", ""),
+        ("book", "livre", ""),
+        ("garden", "jardin", ""),
+        ("bread", "pain", ""),
+        ("cow", "", "vache"),
+        ("girl", "", "fille"),
+        ("queen", "", "reine"),
+        ("house", "", "maison"),
+        ("flower", "", "fleur"),
+        ("car", "", "voiture"),
+        ("door", "", "porte"),
+        ("apple", "", "pomme"),
+    ),
+    "verb": tuple(
+        (english, french, french)
+        for english, french in (
+            ("sees", "voit"),
+            ("finds", "trouve"),
+            ("wants", "veut"),
+            ("takes", "prend"),
+            ("shows", "montre"),
+            ("draws", "dessine"),
+        )
+    ),
+    "preposition": tuple(
+        (english, french, french)
+        for english, french in (
+            ("in", "dans"),
+            ("on", "sur"),
+            ("under", "sous"),
+            ("behind", "derrière"),
+            ("with", "avec"),
+        )
+    ),
+}
+"""By kind: an English word, its French with a masculine noun, and with a feminine one; a noun has one of the two."""
+
+KINDS = tuple(WORDS)
+ENGLISH = tuple(english for words in WORDS.values() for english, _, _ in words)
+FRENCH = tuple(dict.fromkeys(form for words in WORDS.values() for _, *forms in words for form in forms if form))
+
+PHRASES = (
+    ("article", "noun"),
+    ("article", "adjective", "noun"),
+    ("article", "colour", "noun"),
+    ("article", "adjective", "colour", "noun"),
+)
+"""A sentence is a phrase, or several of them: a verb joins the first two, prepositions the others."""
+
+_SHORTEST = len(PHRASES[0])
+
+_KIND = np.repeat(np.arange(len(KINDS)), [len(words) for words in WORDS.values()])
+"""The kind of each English word."""
+
+_IS_FEMININE = torch.tensor([not masculine for words in WORDS.values() for _, masculine, _ in words]).long()
+"""Of an English noun."""
+
+_TRANSLATIONS = torch.tensor(
+    [
+        [len(ENGLISH) + FRENCH.index(form or masculine or feminine) for form in (masculine, feminine)]
+        for words in WORDS.values()
+        for _, masculine, feminine in words
+    ]
+)
+"""Symbol numbers: (English words, 2), with a masculine noun and with a feminine one."""
+
+
+class Translate(DecoderCopy):
+    """The target is the French of an English sentence, word for word, with each phrase's colour behind its noun."""
+
+    name, title = "seq2seq-translate", "Translate, with a decoder"
+    question = "Read an English sentence with the encoder, and say it in French with the decoder, word by word."
+    rule = (
+        "always answer with the token that is the commonest answer in the training set, a word or the [EOS] that ends "
+        "every answer"
+    )
+    defaults: ClassVar = {"length": 10, "steps": 800}
+    ablation_sizes: ClassVar = {"length": 8}
+    counts_symbols = False
+    sequences_of = "sentences", "words"
+
+    def symbols(self, n_symbols: int) -> tuple[str, ...]:
+        """The words of both languages, whatever the recipe says."""
+        return (*ENGLISH, *FRENCH)
+
+    def answers(self, ids: Tensor, length: int) -> Tensor:
+        """The French words, (N, T) → (N, T): an article, an adjective or a colour agrees with the next noun."""
+        word = self._word_numbers(ids)
+        is_noun = _is_kind(word, "noun")
+        gender = torch.zeros_like(word)
+        following = torch.zeros_like(word[:, 0])
+        for t in reversed(range(word.shape[1])):
+            following = torch.where(is_noun[:, t], _IS_FEMININE[word[:, t]], following)
+            gender[:, t] = following
+        french = self.first_id + _TRANSLATIONS[word, gender]
+        return french.gather(1, self.source_places(ids))
+
+    def source_places(self, ids: Tensor) -> Tensor:
+        """For each French word the position of its English one, (N, T): a colour and its noun change places."""
+        word = self._word_numbers(ids)
+        swapped = (_is_kind(word[:, :-1], "colour") & _is_kind(word[:, 1:], "noun")).long()
+        places = torch.arange(word.shape[1]).repeat(len(word), 1)
+        places[:, :-1] += swapped
+        places[:, 1:] -= swapped
+        return places
+
+    def _word_numbers(self, ids: Tensor) -> Tensor:
+        return (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
+
+    def count_sequences(self, length: int, n_symbols: int) -> int:
+        """How many sentences there are."""
+        return sum(_count_sentences(n, "verb") for n in range(_SHORTEST, length + 1))
+
+    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
+        """Random sentences: lengths from two words are uniform, so are the phrases that fit, and a kind's words."""
+        length = recipe.length
+        lengths = torch.randint(_SHORTEST, length + 1, (n, 1), generator=random).numpy()
+        coins = torch.rand(2, n, length, generator=random, dtype=torch.float64).numpy()
+        kinds = np.zeros((n, length), np.int64)
+        for row, n_words, own in zip(kinds, lengths[:, 0].tolist(), coins[0].tolist(), strict=True):
+            row[:n_words] = _draw_kinds(n_words, own)
+        first, n_words_of = np.searchsorted(_KIND, range(len(KINDS))), np.bincount(_KIND)
+        words = first[kinds] + (coins[1] * n_words_of[kinds]).astype(np.int64)
+        return cut_off(self.first_id + words, lengths)
+
+
+def _is_kind(word: Tensor, kind: str) -> Tensor:
+    return torch.from_numpy(_KIND)[word] == KINDS.index(kind)
+
+
+def _draw_kinds(n_words: int, coins: list[float]) -> list[int]:
+    """The kinds of a sentence's words; a number in [0, 1) decides which phrase begins at its place."""
+    kinds: list[int] = []
+    joint = "verb"
+    while True:
+        fitting = _fitting_phrases(n_words - len(kinds))
+        kinds.extend(fitting[int(coins[len(kinds)] * len(fitting))])
+        if len(kinds) == n_words:
+            return kinds
+        kinds.append(KINDS.index(joint))
+        joint = "preposition"
+
+
+@lru_cache(maxsize=256)
+def _fitting_phrases(room: int) -> tuple[tuple[int, ...], ...]:
+    """The phrases, as numbers of kinds, that fill so many words, or leave enough for a joint and another phrase."""
+    fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST)
+    return tuple(tuple(map(KINDS.index, phrase)) for phrase in fitting)
+
+
+@lru_cache(maxsize=1_024)
+def _count_sentences(n_words: int, joint: str) -> int:
+    """How many different sentences have so many words, where the first joint is a verb or a preposition."""
+    n = 0
+    for phrase in PHRASES:
+        n_phrases = int(np.prod([len(WORDS[kind]) for kind in phrase]))
+        left = n_words - len(phrase)
+        n += n_phrases * (left == 0)
+        if left > _SHORTEST:
+            n += n_phrases * len(WORDS[joint]) * _count_sentences(left - 1, "preposition")
+    return n

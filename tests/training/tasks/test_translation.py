@@ -1,0 +1,107 @@
+"""Translations against a dictionary and a grammar written down a second time; sentences are those of the grammar."""
+
+import re
+
+import pytest
+import torch
+
+from playground.errors import RecipeError
+from playground.training.recipe import Recipe
+from playground.training.tasks import make_data
+from playground.training.tasks.examples import EOS_ID, IGNORE
+from playground.training.tasks.translation import ENGLISH, FRENCH, Translate
+
+TASK = Translate()
+ANY_GENDER = """sees voit finds trouve wants veut takes prend shows montre draws dessine in dans on sur under sous
+    behind derrière with avec"""
+MASCULINE = """the le a un my mon this ce small petit big grand pretty joli good bon black noir white blanc green vert
+    grey gris blue bleu cat chat dog chien horse cheval boy garçon king roi book livre garden jardin bread pain"""
+FEMININE = """the la a une my ma this cette small petite big grande pretty jolie good bonne black noire white blanche
+    green verte grey grise blue bleue cow vache girl fille queen reine house maison flower fleur car voiture door porte
+    apple pomme"""
+COLOURS = {"black", "white", "green", "grey", "blue"}
+PHRASE = (
+    r"(the|a|my|this)( (small|big|pretty|good))?( (black|white|green|grey|blue))? "
+    r"(cat|dog|horse|boy|king|book|garden|bread|cow|girl|queen|house|flower|car|door|apple)"
+)
+SENTENCE = re.compile(
+    rf"{PHRASE}( (sees|finds|wants|takes|shows|draws) {PHRASE}( (in|on|under|behind|with) {PHRASE})*)?"
+)
+
+
+def dictionary(text: str) -> dict[str, str]:
+    words = text.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def translate(words: list[str]) -> list[str]:
+    """Words up to each noun agree with it, those after the last are masculine; its colour goes behind it."""
+    either, masculine, feminine = map(dictionary, (ANY_GENDER, MASCULINE, FEMININE))
+    nouns = [i for i, word in enumerate(words) if (word in masculine) != (word in feminine)]
+    french: list[str] = []
+    for i, word in enumerate(words):
+        noun = next((words[j] for j in nouns if j >= i), "cat")
+        french.append((either | (masculine if noun in masculine else feminine))[word])
+    for j in nouns:
+        if j > 0 and words[j - 1] in COLOURS:
+            french[j - 1 : j + 1] = french[j], french[j - 1]
+    return french
+
+
+def plain_answers(row: list[int]) -> list[int]:
+    """The same of ids, in ids."""
+    symbols = TASK.symbols(0)
+    return [TASK.first_id + symbols.index(word) for word in translate([symbols[i - TASK.first_id] for i in row])]
+
+
+def test_no_word_is_in_both_languages_nor_twice() -> None:
+    assert len({*ENGLISH, *FRENCH}) == len(ENGLISH) + len(FRENCH)
+    assert TASK.symbols(3) == (*ENGLISH, *FRENCH)
+
+
+@pytest.mark.parametrize(
+    ("english", "french"),
+    [
+        ("the small black cat sees a white house", "le petit chat noir voit une maison blanche"),
+        ("my queen", "ma reine"),
+        (
+            "this good grey horse takes the apple on a big garden",
+            "ce bon cheval gris prend la pomme sur un grand jardin",
+        ),
+        ("the blue the cow", "la bleue la vache"),  # no sentence: a word agrees with the next noun all the same
+        ("cat the", "chat le"),
+    ],
+)
+def test_translations_by_hand(english: str, french: str) -> None:
+    ids = torch.tensor([[TASK.first_id + ENGLISH.index(word) for word in english.split()]])
+    symbols = TASK.symbols(0)
+    assert [symbols[i - TASK.first_id] for i in TASK.answers(ids, 0)[0].tolist()] == french.split()
+    assert translate(english.split()) == french.split()
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 7, 10, 40])
+def test_data_are_sentences_of_the_grammar_and_their_french(length: int) -> None:
+    data = make_data(Recipe(task=TASK.name, length=length, n_train=60, n_validation=20))
+    for ids, targets in zip(data.train.ids.tolist(), data.train.targets.tolist(), strict=True):
+        words = [i for i in ids if i]
+        assert 2 <= len(words) <= length
+        assert SENTENCE.fullmatch(data.text(words))
+        assert [i for i in targets if i != IGNORE] == [*plain_answers(words), EOS_ID]
+
+
+def test_all_phrases_and_words_occur() -> None:
+    data = make_data(Recipe(task=TASK.name, length=10, n_train=2_000))
+    assert set(data.train.ids.flatten().tolist()) - {0} == {TASK.first_id + i for i in range(len(ENGLISH))}
+    assert len(set(data.train.targets.flatten().tolist())) == len(FRENCH) + 2  # [EOS], and where nothing is asked
+
+
+def test_two_words_make_each_article_with_each_noun() -> None:
+    assert TASK.count_sequences(2, 0) == 4 * 16
+    assert TASK.count_sequences(3, 0) == 4 * 16 + 4 * (4 + 5) * 16
+    five = 64 * 6 * 64  # two phrases of two words, and a verb
+    assert TASK.count_sequences(5, 0) - TASK.count_sequences(4, 0) == five
+    train, validation = TASK.sequences(Recipe(task=TASK.name, length=2, n_train=4_096, n_validation=30))
+    assert len({*map(tuple, train.tolist()), *map(tuple, validation.tolist())}) == 64
+    with pytest.raises(RecipeError) as caught:
+        TASK.sequences(Recipe(task=TASK.name, length=2))
+    assert (caught.value.field, caught.value.works) == ("length", (3,))
