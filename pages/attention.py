@@ -3,9 +3,9 @@
 from playground.analysis.attention import mean_entropy, rollout
 from playground.model.attention import Attention, attend
 from playground.web.shared import panels
-from playground.web.views import attention
+from playground.web.views.attention import head_charts
 
 panels.heading("Who attends to whom?")
 panels.current_run()
-attention.explore_heads()
+head_charts.explore_heads()
 panels.code_behind("attention", attend, Attention, mean_entropy, rollout)

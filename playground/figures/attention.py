@@ -5,6 +5,8 @@ Legend: L layers, H heads, T tokens; Tq/Tk queries/keys, where they are not the 
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -17,17 +19,39 @@ from playground.figures.theme import Array, ranked_bars, style, text_width, toke
 THUMBNAIL = 22
 """Dots along a thumbnail's side, at most: more would be smaller than a pixel is wide."""
 
-MOST_LABELS = 40
-"""Tokens named along an axis, at most; the others are named where the pointer is."""
+MOST_QUERIES, MOST_KEYS = 40, 20
+"""Tokens named along an axis, at most; the others are named where the pointer is. Keys stand in half a page's width."""
 
 _SLANT = 55
 """Degrees by which the keys' names rise along a heatmap."""
 
-_TICKS = (0.0, 0.05, 0.25, 0.5, 1.0)
+
+@dataclass(frozen=True)
+class WeightScale:
+    """How weights become colours: from 0 to `top`; all that is heavier has the last colour."""
+
+    square_root: bool
+    """Whether colours follow the square root of the weight, so that faint attention shows too."""
+    top: float = 1.0
+
+    def places(self, weights: Array) -> Array:
+        """Where weights lie on the scale, from 0 to 1; NaN stays NaN."""
+        shares = np.clip(weights / np.float32(self.top), 0, 1)
+        places: Array = np.sqrt(shares) if self.square_root else shares
+        return places
+
+    def ticks(self, length: float) -> dict[str, Any]:
+        """Weights beside a colour bar of this length, as Plotly takes them."""
+        shares = np.array([0, 0.05, 0.25, 0.5, 1] if self.square_root else [0, 0.25, 0.5, 0.75, 1], np.float32)
+        texts = [f"{weight:.2g}" for weight in shares * np.float32(self.top)]
+        return {"tickvals": length * self.places(np.array(texts, np.float32)), "ticktext": texts}
 
 
-def head_grid(patterns: Array, *, labels: bool = True) -> go.Figure:
-    """Every head as a thumbnail: rows are layers, columns heads; darkness is the square root of the weight.
+SQUARE_ROOT = WeightScale(square_root=True)
+
+
+def head_grid(patterns: Array, *, scale: WeightScale = SQUARE_ROOT, labels: bool = True) -> go.Figure:
+    """Every head as a thumbnail: rows are layers, columns heads; a stronger colour is a heavier weight.
 
     One heatmap holds them all, and nothing in it answers the pointer. All thumbnails have equal shares of the picture,
     so that a frame can be laid over one of them, and a click be told from its place.
@@ -37,13 +61,12 @@ def head_grid(patterns: Array, *, labels: bool = True) -> go.Figure:
     thumbnails = shrink(patterns)
     n_layers, n_heads, height, width = thumbnails.shape
     mosaic = np.zeros((n_layers, height + 1, n_heads, width + 1), dtype=np.uint8)  # an empty row and column after each
-    mosaic[:, :height, :, :width] = (np.sqrt(thumbnails) * 255).transpose(0, 2, 1, 3)
+    mosaic[:, :height, :, :width] = (scale.places(thumbnails) * 255).transpose(0, 2, 1, 3)
     mosaic = mosaic.reshape(n_layers * (height + 1), n_heads * (width + 1))
     columns = np.arange(n_heads) * (width + 1) + (width - 1) / 2
     rows = np.arange(n_layers) * (height + 1) + (height - 1) / 2
     axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": labels}
-    weights = {"tickvals": [255 * math.sqrt(tick) for tick in _TICKS], "ticktext": [f"{tick:g}" for tick in _TICKS]}
-    bar = colour_bar("weight", **weights)
+    bar = colour_bar("weight", **scale.ticks(255))
     x_axis = {"title": "head", "tickvals": columns, "range": [-0.5, mosaic.shape[1] - 0.5]}
     y_axis = {"title": "layer", "tickvals": rows, "range": [mosaic.shape[0] - 0.5, -0.5]}
     figure = go.Figure(
@@ -62,7 +85,7 @@ def shrink(patterns: Array) -> Array:
     """Patterns (L, H, Tq, Tk) with at most THUMBNAIL dots a side; each dot is the largest weight below it."""
     n_queries, n_keys = patterns.shape[2:]
     block = -(-max(n_queries, n_keys) // THUMBNAIL)
-    if block == 1:
+    if block <= 1:
         return patterns
     padded = np.pad(patterns, [(0, 0), (0, 0), (0, -n_queries % block), (0, -n_keys % block)])
     height, width = padded.shape[2] // block, padded.shape[3] // block
@@ -77,10 +100,12 @@ def head_heatmap(
     *,
     keys: Sequence[str] | None = None,
     shown: NDArray[np.bool_] | None = None,
-    stretch: bool = False,
+    scale: WeightScale | None = None,
     signed: bool = False,
+    magnitude: float | None = None,
     bar: str = "weight",
     axes: tuple[str, str] = ("query: who asks", "key: attended to"),
+    reading: str = "%{y} attends to %{x}",
     framed: int | None = None,
 ) -> go.Figure:
     """One pattern, large: who (row) attends to whom (column); what is masked stays grey.
@@ -91,10 +116,12 @@ def head_heatmap(
         allowed: (Tq, Tk), False where a query may not look.
         keys: the keys' pieces, where they are not the queries'.
         shown: (T,) bool, the tokens to show, where queries and keys are the same; all of them by default.
-        stretch: end the colour scale at the largest value, not at 1.
+        scale: how weights become colours; without it, colours follow the values and end at the largest of them.
         signed: scores or differences: colours diverge from 0.
+        magnitude: as of `heatmap`.
         bar: what the colours stand for.
         axes: what rows and columns stand for.
+        reading: what a cell says where the pointer is, besides its value.
         framed: the row that has a frame.
     """
     columns = token_labels(tokens if keys is None else keys)
@@ -103,20 +130,22 @@ def head_heatmap(
     if shown is not None:
         values = values[np.ix_(shown, shown)]
         rows = columns = [label for label, kept in zip(rows, shown, strict=True) if kept]
-    top = largest(np.abs(values)) if stretch or signed else 1.0
-    axis = {"type": "category", "nticks": MOST_LABELS}
+    top = largest(np.abs(values)) if scale is None else scale.top
+    colours: dict[str, Any] = signed_colours(top) if signed else {"zmin": 0, "zmax": top}
+    colours |= {"z": values, "hover": f"{reading}<br>%{{z:.4f}}", "bar": colour_bar(bar)}
+    if scale is not None and scale.square_root:
+        colours |= {"z": scale.places(values), "zmax": 1, "bar": colour_bar(bar, **scale.ticks(1))}
+        colours |= {"customdata": values, "hover": f"{reading}<br>%{{customdata:.4f}}"}
     slanted = math.ceil(math.sin(math.radians(_SLANT)) * text_width(columns))
     figure = heatmap(
-        values,
-        "%{y} attends to %{x}<br>%{z:.4f}",
         height=int(np.clip(150 + 22 * len(rows), 320, 620)),
-        margin={"l": text_width(rows) + 35, "r": 84 if signed else 74 if stretch else 68, "t": 17, "b": slanted + 44},
+        margin={"l": text_width(rows) + 35, "r": 84 if signed else 74, "t": 17, "b": slanted + 44},
+        magnitude=magnitude,
         x=columns,
         y=rows,
-        bar=colour_bar(bar),
-        x_axis={**axis, "title": axes[1], "tickangle": -_SLANT},
-        y_axis={**axis, "title": axes[0]},
-        **(signed_colours(top) if signed else {"zmin": 0, "zmax": top}),
+        x_axis={"type": "category", "nticks": MOST_KEYS, "title": axes[1], "tickangle": -_SLANT},
+        y_axis={"type": "category", "nticks": MOST_QUERIES, "title": axes[0]},
+        **colours,
     )
     figure.layout.plot_bgcolor = palette.MUTED
     if framed is not None:
@@ -126,7 +155,7 @@ def head_heatmap(
 
 def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, most: int = 20) -> go.Figure:
     """What one token attends to, of the keys it may, from the heaviest weight down; at most `most` keys."""
-    order = np.array([key for key in np.argsort(row)[::-1] if allowed[key]][:most])
+    order = np.array([key for key in np.argsort(row)[::-1] if allowed[key]][:most], np.intp)
     labels = token_labels(tokens)
     return ranked_bars(
         [labels[key] for key in order],
@@ -146,6 +175,7 @@ def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
         "layer %{y}, head %{x}: %{z:.2f} bits",
         height=110 + 34 * bits.shape[0],
         margin={"l": 38, "r": 54, "b": 48},
+        magnitude=1.0,
         zmin=0,
         xgap=2,
         ygap=2,

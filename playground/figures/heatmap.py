@@ -7,7 +7,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from playground.figures.theme import draw_figure
+from playground.figures.theme import ROUNDING, draw_figure
+
+SAME_COLOUR = "These numbers differ by no more than the rounding of 32-bit floats, so they have one colour."
+"""The note of a heatmap whose structure would be nothing but rounding."""
 
 
 def heatmap(
@@ -19,19 +22,29 @@ def heatmap(
     x_axis: Mapping[str, Any],
     y_axis: Mapping[str, Any],
     margin: dict[str, int] | None = None,
+    magnitude: float | None = None,
     **options: Any,
 ) -> go.Figure:
     """Numbers (rows, columns) as colours, on the theme's sequential scale where `options` name no other; NaN is empty.
+
+    Colours that would end at the numbers themselves, and so at their rounding, get a wider range and the figure a note.
 
     Args:
         z: the numbers.
         hover: what is read where the pointer is, in Plotly's template language.
         bar: the `colour_bar`, or None.
         height: of the figure in pixels; its `margin` as of `style`.
+        magnitude: of the numbers that these were computed from, where those were larger, as a difference's are.
         x_axis: its title, and what else it has; `y_axis` likewise.
         options: as of `go.Heatmap`.
     """
     plain = {"showgrid": False, "zeroline": False}
+    low, high = _ends(z, from_zero="zmin" in options)
+    is_automatic = magnitude is not None or "zmax" not in options
+    is_rounding = is_automatic and high - low <= ROUNDING * (magnitude or max(-low, high))
+    if is_rounding:
+        z = np.where(np.isfinite(z), z.dtype.type((low + high) / 2), np.nan)
+        options |= _wide_range(low, high, magnitude, signed=options.get("zmin", 0) < 0)
     cells = go.Heatmap(
         z=z,
         hovertemplate=f"{hover}<extra></extra>",
@@ -41,7 +54,24 @@ def heatmap(
         **options,
     )
     y_axis = {**plain, "autorange": "reversed", **y_axis}
-    return draw_figure(cells, height=height, x_axis={**plain, **x_axis}, y_axis=y_axis, margin=margin)
+    note = SAME_COLOUR if is_rounding and np.isfinite(z).sum() > 1 else None
+    return draw_figure(cells, height=height, x_axis={**plain, **x_axis}, y_axis=y_axis, margin=margin, meta=note)
+
+
+def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
+    """The smallest and the largest finite number, or 0 where that lies beyond them and colours begin there."""
+    numbers = z[np.isfinite(z)]
+    if from_zero or not numbers.size:
+        numbers = np.append(numbers, 0)
+    return float(numbers.min()), float(numbers.max())
+
+
+def _wide_range(low: float, high: float, magnitude: float | None, *, signed: bool) -> dict[str, float]:
+    """Ends of a range in which numbers that are equal have one colour."""
+    if magnitude is not None:
+        return {"zmin": -magnitude if signed else 0, "zmax": magnitude}
+    twice = (low + high) or 1.0
+    return {"zmin": min(0.0, twice), "zmax": max(0.0, twice)}
 
 
 def colour_bar(title: str, **options: Any) -> dict[str, Any]:

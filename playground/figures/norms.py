@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from playground.figures import palette
-from playground.figures.heatmap import colour_bar, heatmap, signed_colours
-from playground.figures.theme import Array, draw_figure, line, line_in_band, style, token_labels
+from playground.figures.heatmap import colour_bar, heatmap, largest, signed_colours
+from playground.figures.theme import ROUNDING, Array, draw_figure, line, line_in_band, style, token_labels
 
 PARTS = {
     "residual": ("residual stream", palette.RESIDUAL),
@@ -84,7 +84,8 @@ def norm_statistics(statistics: pd.DataFrame) -> go.Figure:
     figure.update_xaxes(type="category", tickangle=-55, showgrid=False)
     figure.update_xaxes(row=2, col=1, title="norm, in the order of the computation")
     figure.update_yaxes(row=1, col=1, **_length_axis(spreads, "std of features"))
-    figure.update_yaxes(row=2, col=1, title="mean of features")
+    rounding = ROUNDING * largest(spreads)
+    figure.update_yaxes(row=2, col=1, title="mean of features", autorangeoptions={"include": [-rounding, rounding]})
     return style(figure, height=460, legend=True)
 
 

@@ -17,6 +17,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating[Any]]
 """What figures draw, in any precision."""
 
+ROUNDING = 8 * float(np.finfo(np.float32).eps)
+"""What numbers may differ by, as a share of their size, and be the same but for rounding."""
+
+SAME_HEIGHT = "Some of these numbers differ by no more than the rounding of 32-bit floats: their axis includes 0."
+"""The note of a figure of lines on whose axis nothing but rounding would be seen."""
+
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LONGEST_LABEL = 18
 
@@ -62,7 +68,23 @@ def style(figure: go.Figure, *, height: int, legend: bool = False, margin: dict[
         if name.startswith(("xaxis", "yaxis")):
             layout[name].automargin = True
             layout[name].title.standoff = 6
+        if name.startswith("yaxis"):
+            _include_zero(figure, name)
     return figure
+
+
+def _include_zero(figure: go.Figure, axis: str) -> None:
+    """Let an axis whose lines differ by rounding alone begin at 0, and add the note; others stay as they are."""
+    y_axis = figure.layout[axis]
+    if y_axis.range is not None or y_axis.type in ("log", "category") or y_axis.rangemode == "tozero":
+        return
+    name = axis.replace("axis", "")
+    lines = [trace.y for trace in figure.data if trace.type == "scatter" and (trace.yaxis or "y") == name]
+    numbers = np.concatenate([np.asarray(line, np.float64) for line in lines] or [np.zeros(0)])
+    numbers = numbers[np.isfinite(numbers)]
+    if numbers.size > 1 and np.ptp(numbers) <= ROUNDING * np.abs(numbers).max():
+        y_axis.rangemode = "tozero"
+        figure.layout.meta = SAME_HEIGHT
 
 
 def text_width(labels: Sequence[str]) -> int:

@@ -40,7 +40,9 @@ def test_the_first_page_shows_the_trained_models_attention(visitor: Visitor, tra
 
 def test_the_large_heatmap_is_the_chosen_head(visitor: Visitor, trained: Run) -> None:
     visitor.open("/attention?attention_layer=2&attention_head=7")
-    np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[2, 7], atol=1e-5)
+    np.testing.assert_allclose(
+        visitor.array("attention_pattern", name="customdata"), trained.patterns()[2, 7], atol=1e-5
+    )
     assert [label.rstrip("₀₁₂₃₄₅₆₇₈₉") for label in visitor.labels()] == list(trained.tokens)
 
 
@@ -58,12 +60,12 @@ def test_typing_a_sentence_changes_tokens_and_charts(visitor: Visitor) -> None:
 def test_unlocking_gives_random_weights_whose_sliders_move(visitor: Visitor) -> None:
     visitor.open("/attention")
     expect(visitor.slider("n_layers")).to_be_disabled()
-    trained = visitor.array("attention_pattern")
+    trained = visitor.array("attention_pattern", name="customdata")
     visitor.widget("unlock").get_by_role("button").click()
     expect(visitor.page.locator(".stMarkdownBadge", has_text="random weights").first).to_be_visible()
     visitor.settled()
     assert visitor.query() == {"weights": ["random"]}
-    assert not np.array_equal(visitor.array("attention_pattern"), trained)
+    assert not np.array_equal(visitor.array("attention_pattern", name="customdata"), trained)
 
     visitor.press("n_layers", "ArrowLeft", "ArrowLeft")
     visitor.eventually(lambda: "n_layers" in visitor.query(), "n_layers in the link")
@@ -76,7 +78,9 @@ def test_unlocking_gives_random_weights_whose_sliders_move(visitor: Visitor) -> 
     expect(visitor.page.locator("body")).to_contain_text("4 layers × 10 heads")
     config = ModelConfig(**{**vars(PRESETS["minilm-l6"].config), "n_layers": 4, "d_model": 640, "n_heads": 10})
     expected = run(Encoder(config, 0), load("minilm")[1].encode_batch([DEFAULT_TEXT]))
-    np.testing.assert_allclose(visitor.array("attention_pattern"), expected.patterns()[3, 1], atol=1e-5)
+    np.testing.assert_allclose(
+        visitor.array("attention_pattern", name="customdata"), expected.patterns()[3, 1], atol=1e-5
+    )
 
 
 def test_a_preset_sets_the_sliders(visitor: Visitor) -> None:
@@ -111,17 +115,23 @@ def test_a_click_on_a_thumbnail_opens_the_head(visitor: Visitor, trained: Run) -
     expect(visitor.slider("attention_layer")).to_have_value("5")
     expect(visitor.slider("attention_head")).to_have_value("9")
     visitor.settled()
-    np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[5, 9], atol=1e-5)
+    np.testing.assert_allclose(
+        visitor.array("attention_pattern", name="customdata"), trained.patterns()[5, 9], atol=1e-5
+    )
     expect(visitor.widget("attention_pattern")).to_contain_text("layer 5, head 9")
     assert visitor.query() == {"attention_layer": ["5"], "attention_head": ["9"]}
     visitor.click_head(0, 0)
     expect(visitor.slider("attention_head")).to_have_value("0")
     visitor.settled()
-    np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[0, 0], atol=1e-5)
+    np.testing.assert_allclose(
+        visitor.array("attention_pattern", name="customdata"), trained.patterns()[0, 0], atol=1e-5
+    )
     visitor.press("attention_head", "ArrowRight", "ArrowRight")
     visitor.eventually(lambda: visitor.query().get("attention_head") == ["2"], "the next head but one in the link")
     visitor.settled()
-    np.testing.assert_allclose(visitor.array("attention_pattern"), trained.patterns()[0, 2], atol=1e-5)
+    np.testing.assert_allclose(
+        visitor.array("attention_pattern", name="customdata"), trained.patterns()[0, 2], atol=1e-5
+    )
 
 
 def test_every_way_to_look_closer_draws_its_own_chart(visitor: Visitor, trained: Run) -> None:
@@ -147,7 +157,7 @@ def test_several_sentences_are_padded_and_one_is_chosen(visitor: Visitor) -> Non
     encoder, tokenizer = load("minilm")
     batch = tokenizer.encode_batch(texts)
     expected = run(encoder, batch, 0)
-    shown = visitor.settled().array("attention_pattern")
+    shown = visitor.settled().array("attention_pattern", name="customdata")
     real = np.ix_(~expected.padding, ~expected.padding)
     np.testing.assert_allclose(shown[real], expected.patterns()[3, 1][real], atol=1e-5)
     assert np.isnan(shown[:, expected.padding]).all()
@@ -155,7 +165,9 @@ def test_several_sentences_are_padded_and_one_is_chosen(visitor: Visitor) -> Non
     visitor.press("sentence", "ArrowRight")
     visitor.eventually(lambda: any("words" in label for label in visitor.labels()), "the second sentence")
     assert visitor.settled().query()["sentence"] == ["2"]
-    np.testing.assert_allclose(visitor.array("attention_pattern"), run(encoder, batch, 1).patterns()[3, 1], atol=1e-5)
+    np.testing.assert_allclose(
+        visitor.array("attention_pattern", name="customdata"), run(encoder, batch, 1).patterns()[3, 1], atol=1e-5
+    )
 
 
 def test_the_code_behind_a_page_is_its_running_source(visitor: Visitor) -> None:

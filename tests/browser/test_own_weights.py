@@ -38,7 +38,7 @@ def test_a_file_is_opened_shown_and_forgotten(visitor: Visitor, tmp_path: Path) 
         visitor.press("n_heads", "ArrowLeft")
         visitor.settled()
     pattern = run(model, words([TEXT]).encode_batch([TEXT])).patterns()
-    np.testing.assert_allclose(visitor.array("attention_pattern"), pattern[1, 3], atol=1e-5)
+    np.testing.assert_allclose(visitor.array("attention_pattern", name="customdata"), pattern[1, 3], atol=1e-5)
 
     visitor.go_to("Overview")
     expect(visitor.page.get_by_test_id("stMain")).to_contain_text("your own weights")

@@ -27,8 +27,8 @@ def test_of_two_taps_the_second_counts_also_on_the_same_thumbnail(phone: Visitor
     phone.tap_head(0, 4)
     expect(phone.slider("attention_layer")).to_have_value("0")
     expect(phone.slider("attention_head")).to_have_value("4")
-    first = phone.settled().array("attention_pattern")
+    first = phone.settled().array("attention_pattern", name="customdata")
     phone.tap_head(0, 4)
     phone.tap_head(0, 4)
     assert phone.settled().query() == {"attention_layer": ["0"], "attention_head": ["4"]}
-    np.testing.assert_array_equal(phone.array("attention_pattern"), first)
+    np.testing.assert_array_equal(phone.array("attention_pattern", name="customdata"), first)

@@ -134,10 +134,10 @@ def test_what_was_learnt_goes_to_every_page_and_a_link_repeats_it(student: Calla
     press(visitor, "look")
     visitor.settled().go_to("Attention")
     expect(visitor.page.locator("body")).to_contain_text("trained here")
-    learnt = visitor.array("attention_pattern")
+    learnt = visitor.array("attention_pattern", name="customdata")
     visitor.widget("untrained").locator("label").first.click()
     expect(visitor.page.locator("body")).to_contain_text("before training (random)")
-    assert (visitor.settled().array("attention_pattern") != learnt).any()
+    assert (visitor.settled().array("attention_pattern", name="customdata") != learnt).any()
 
     classmate = student().open(link)
     assert classmate.notices() == ""

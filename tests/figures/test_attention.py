@@ -70,6 +70,28 @@ def test_short_patterns_are_shown_dot_by_dot_and_long_ones_never_lose_a_peak() -
     assert dots.sum() == 0.75
 
 
+@pytest.mark.parametrize("top", [1.0, 0.25])
+@pytest.mark.parametrize("square_root", [False, True])
+def test_a_weight_has_the_same_colour_in_the_thumbnail_and_in_the_large_map(square_root: bool, top: float) -> None:
+    pattern, scale = random_patterns(T, T), attention.WeightScale(square_root=square_root, top=top)
+    small = attention.head_grid(pattern[None, None], scale=scale).data[0]
+    large = attention.head_heatmap(pattern, TOKENS, ALL, scale=scale).data[0]
+    places = np.clip(large.z / large.zmax, 0, 1)
+    np.testing.assert_allclose(small.z[:T, :T] / 255, places, atol=1 / 255)
+    np.testing.assert_allclose(places, np.clip(pattern / top, 0, 1) ** (0.5 if square_root else 1), atol=1e-6)
+    assert (places.max() == 1) == (top < 1)
+    shown = large.customdata if square_root else large.z
+    np.testing.assert_array_equal(shown, pattern)
+    for bar, length in ((small.colorbar, 255), (large.colorbar, 1)):
+        if bar.tickvals is not None:
+            weights = np.array([float(text) for text in bar.ticktext])
+            np.testing.assert_allclose(np.array(bar.tickvals) / length, scale.places(weights), atol=1e-6)
+
+
+def test_thumbnails_of_no_tokens_are_the_gaps_between_them() -> None:
+    assert attention.head_grid(np.zeros((2, 3, 0, 0), np.float32)).data[0].z.shape == (2, 3)
+
+
 # --- the large heatmap
 
 
@@ -77,7 +99,7 @@ def test_short_patterns_are_shown_dot_by_dot_and_long_ones_never_lose_a_peak() -
 def test_nothing_to_show_is_an_empty_figure(signed: bool) -> None:
     nothing = np.zeros(T, dtype=bool)
     assert attention.head_heatmap(random_patterns(T, T), TOKENS, ALL, shown=nothing, signed=signed).data[0].z.size == 0
-    masked = attention.head_heatmap(random_patterns(T, T), TOKENS, ~ALL, stretch=True, signed=signed).data[0]
+    masked = attention.head_heatmap(random_patterns(T, T), TOKENS, ~ALL, signed=signed).data[0]
     assert np.isnan(masked.z).all()
     assert masked.zmax > masked.zmin
     assert masked.hoverongaps is False
@@ -85,16 +107,16 @@ def test_nothing_to_show_is_an_empty_figure(signed: bool) -> None:
 
 def test_a_stretched_scale_ends_at_the_largest_weight_that_is_seen() -> None:
     pattern, allowed = random_patterns(T, T), np.tri(T, dtype=bool)
-    stretched = attention.head_heatmap(pattern, TOKENS, allowed, stretch=True).data[0]
+    stretched = attention.head_heatmap(pattern, TOKENS, allowed).data[0]
     assert (stretched.zmin, stretched.zmax) == (0, pytest.approx(pattern[allowed].max()))
-    assert attention.head_heatmap(np.zeros((T, T), np.float32), TOKENS, ALL, stretch=True).data[0].zmax > 0
+    assert attention.head_heatmap(np.zeros((T, T), np.float32), TOKENS, ALL).data[0].zmax > 0
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
 def test_a_scale_has_a_length_whatever_the_numbers(value: float) -> None:
     square = np.full((T, T), value, dtype=np.float32)
     for signed in (False, True):
-        heatmap = attention.head_heatmap(square, TOKENS, ALL, stretch=True, signed=signed).data[0]
+        heatmap = attention.head_heatmap(square, TOKENS, ALL, signed=signed).data[0]
         assert heatmap.zmin < heatmap.zmax < np.inf
 
 
@@ -113,6 +135,7 @@ def test_the_ranking_falls_from_the_heaviest_weight() -> None:
     labels = token_labels(TOKENS)
     assert list(figure.data[0].y) == [labels[key] for key in (3, 1, 4, 0, 2)]
     assert np.array_equal(figure.data[0].x, row[[3, 1, 4, 0, 2]])
+    assert len(attention.query_ranking(row, TOKENS, ~ALL[0]).data[0].y) == 0
     assert len(attention.query_ranking(row, TOKENS, allowed, most=2).data[0].y) == 2
 
 

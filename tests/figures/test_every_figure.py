@@ -75,8 +75,8 @@ class Map(NamedTuple):
 
 HEATMAPS = [
     Map(attention.head_grid(WEIGHTS[None, None]), "head", "layer", "weight", 0, 255),
-    Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL), KEY, QUERY, "weight", 0, 1),
-    Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL, stretch=True), KEY, QUERY, "weight", 0, 0.5),
+    Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL, scale=attention.SQUARE_ROOT), KEY, QUERY, "weight", 0, 1),
+    Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL), KEY, QUERY, "weight", 0, 0.5),
     Map(attention.head_heatmap(SIGNED, TOKENS, ALL, signed=True, bar="apart"), KEY, QUERY, "apart", -0.5, 0.5),
     Map(attention.entropy_grid(WEIGHTS, (0, 0)), "head", "layer", "bits", 0, None),
     Map(encoder_decoder.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),

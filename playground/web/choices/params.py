@@ -84,6 +84,7 @@ OWN: dict[str, Param] = {
     "attention_other": Whole(0, 0, 95),
     "attention_view": Choice("lines", ("lines", "ranking", "entropy", "rollout")),
     "attention_hide": Switch(False),
+    "attention_colours": Choice("square root", ("square root", "linear")),
     "attention_stretch": Switch(False),
     "norms_view": Choice("tokens", ("tokens", "statistics", "cosines", "by hand")),
     "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),

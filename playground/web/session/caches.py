@@ -139,9 +139,13 @@ def run_sentence(key: RunKey) -> Run:
 
 
 @cache_by_weights(max_entries=6)
-def head_grid(key: RunKey) -> go.Figure:
-    """Every head of a run as thumbnails, drawn once; raises as `run_sentence`."""
-    return attention.head_grid(run_sentence(key).patterns())
+def head_grid(key: RunKey, scale: attention.WeightScale, *, hide_special: bool) -> go.Figure:
+    """Every head of a run as thumbnails, with or without special tokens, drawn once; raises as `run_sentence`."""
+    computed = run_sentence(key)
+    patterns = computed.patterns()
+    if hide_special:
+        patterns = patterns[:, :, ~computed.special][..., ~computed.special]
+    return attention.head_grid(patterns, scale=scale)
 
 
 @cache_by_weights(max_entries=6)

@@ -119,11 +119,12 @@ def chart(
 ) -> None:
     """Show a chart in a container of its name, with one caption on how to read it; options as in `st.plotly_chart`.
 
-    `overlay` draws what lies over the chart. `table` makes its numbers, which `numbers` shows below it.
+    `overlay` draws what lies over the chart. `table` makes its numbers, which `numbers` shows below it. A note that the
+    figure has as its `meta` follows the caption.
     """
     with st.container(key=key):
         st.plotly_chart(figure, key=f"{key}_chart", alt=alt, config={"displayModeBar": False}, **options)
-        st.caption(caption)
+        st.caption(f"{caption} {figure.layout.meta}" if figure.layout.meta else caption)
         if overlay is not None:
             overlay()
     if table is not None:

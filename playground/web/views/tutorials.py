@@ -58,7 +58,7 @@ def show_properties() -> None:
     changes = [row.changes for row in rows]
     st.table(pd.DataFrame(columns | {"a difference changes": changes}, index=[f"**{row.name}**" for row in rows]))
     st.caption(
-        "A marked cell differs from most of the five. All rows but the last two are read from the sidebar's presets. "
+        "A violet cell differs from most of the five. All rows but the last two are read from the sidebar's presets. "
         "How a tutorial masks, and where it drops numbers in training, is no part of a preset."
     )
 

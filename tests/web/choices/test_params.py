@@ -47,6 +47,7 @@ DEFAULTS = {
     "attention_other": 0,
     "attention_view": "lines",
     "attention_hide": False,
+    "attention_colours": "square root",
     "attention_stretch": False,
     "norms_view": "tokens",
     "norms_part": "residual",

@@ -1,10 +1,11 @@
 """A head's lines are its heaviest weights."""
 
 import numpy as np
+import pytest
 
 from playground.figures import palette
 from playground.figures.theme import token_names
-from playground.web.components.head_lines import HeadLines, head_lines, strongest_keys
+from playground.web.components.head_lines import MOST_TOKENS, HeadLines, choose_tokens, head_lines, strongest_keys
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
 T = len(TOKENS)
@@ -49,3 +50,38 @@ def test_lines_leave_hidden_tokens_out() -> None:
     assert drawn.names == token_names(TOKENS)[1:5]
     empty = head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, shown=np.zeros(T, dtype=bool))
     assert lines_of(empty) == []
+
+
+@pytest.mark.parametrize("n_tokens", [1, 16, 68, 100, 101, 256])
+def test_names_never_overlap_and_all_lines_fit_two_screens(n_tokens: int) -> None:
+    shown = choose_tokens(np.full(n_tokens, 1 / n_tokens), 0, shown=np.ones(n_tokens, bool))
+    drawn = head_lines(np.eye(n_tokens), ["token"] * n_tokens, 0, shown=shown)
+    assert len(drawn.names) == min(n_tokens, MOST_TOKENS)
+    assert drawn.row_height >= 15, "as high as a name of 12 pixels needs"
+    assert drawn.row_height * len(drawn.names) <= 1_500
+    assert (drawn.row_height == 22) == (n_tokens <= 68)
+
+
+def test_of_a_long_sentence_the_querys_neighbours_and_strongest_keys_are_drawn() -> None:
+    weights = np.full(256, 1e-3)
+    weights[[0, 255]] = 0.3, 0.2
+    weights[7] = 0.9
+    shown = np.ones(256, bool)
+    shown[[7, 149]] = False
+    drawn = np.flatnonzero(choose_tokens(weights, 150, shown=shown))
+    assert len(drawn) == MOST_TOKENS
+    assert {0, 255, 150} <= set(drawn.tolist())
+    assert not {7, 149} & set(drawn.tolist()), "hidden tokens stay hidden"
+    neighbours = drawn[(drawn > 0) & (drawn < 255)]
+    assert np.ptp(neighbours) <= MOST_TOKENS
+    assert abs(neighbours.mean() - 150) < 1
+
+
+def test_a_short_sentence_is_drawn_whole_and_a_hidden_query_has_no_keys() -> None:
+    shown = np.ones(MOST_TOKENS, bool)
+    assert choose_tokens(np.zeros(MOST_TOKENS), 3, shown=shown) is shown
+    long = np.ones(256, bool)
+    long[0] = False
+    weights = np.zeros(256)
+    weights[255] = 1
+    assert np.flatnonzero(choose_tokens(weights, 0, shown=long)).tolist() == list(range(1, MOST_TOKENS + 1))

@@ -51,6 +51,19 @@ def test_a_charts_numbers_are_there_when_their_table_is_opened() -> None:
     assert table.value["a"].tolist() == [1, 2]
 
 
+def noted() -> None:
+    """A chart whose figure has a note."""
+    import plotly.graph_objects as go
+
+    from playground.web.shared import panels
+
+    panels.chart("bars", go.Figure(layout={"meta": "All are equal."}), caption="How to read it.", alt="bars")
+
+
+def test_a_figures_note_follows_the_caption() -> None:
+    assert captions(working(AppTest.from_function(noted).run())) == "How to read it. All are equal."
+
+
 def test_several_notices_are_a_list_and_one_is_a_sentence() -> None:
     assert sentences(open_page(n_layers="junk")).startswith("The link's n_layers=")
     several = open_page(n_layers="junk", d_ff="junk", seed="junk")

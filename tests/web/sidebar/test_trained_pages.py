@@ -29,7 +29,7 @@ from tests.web.sidebar.test_trained_panel import KINDS, opened, put, switch
 
 def shown_pattern(app: AppTest) -> Any:
     """The large chart's numbers; what is masked is left blank there."""
-    return np.nan_to_num(array(charts(app)["attention_pattern"]))
+    return np.nan_to_num(array(charts(app)["attention_pattern"], name="customdata"))
 
 
 def patterns(encoder: Encoder, one: TrainedNetwork) -> torch.Tensor:

@@ -50,7 +50,7 @@ def test_a_tutorials_file_gives_the_tutorials_numbers(
     if "attention" in oracle.arrays:
         pattern = oracle.arrays["attention"][:, row, :, :n, :n]
         assert_close(torch.tensor(run.patterns()[:, :, :n, :n]), pattern, ON_ATTENTION)
-        shown = array(charts(app)["attention_pattern"])[:n, :n]
+        shown = array(charts(app)["attention_pattern"], name="customdata")[:n, :n]
         np.testing.assert_allclose(shown, pattern[1, 2], rtol=0, atol=ON_ATTENTION)
     if tutorial == "tutorial-e":
         assert "The encoder half" in captions(app)

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy, rollout
+from playground.figures.heatmap import SAME_COLOUR
 from playground.figures.theme import token_labels
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
@@ -22,8 +23,10 @@ from tests.web.app_test import (
     choose,
     drawn_lines,
     open_page,
+    open_panels,
     prose,
     sentences,
+    table,
     without_error,
 )
 
@@ -31,10 +34,10 @@ SMALL = {**app_test.SMALL, "n_layers": "3", "seed": "7"}
 TEXT = "a cat sat\na <b>rather</b> longer cat"
 
 
-def computed(sentence: int = 0, *, causal: bool = False, **changes: Any) -> Run:
+def computed(sentence: int = 0, *, causal: bool = False, text: str = TEXT) -> Run:
     """The run behind SMALL, made without the app."""
-    config = ModelConfig(**SMALL_CONFIG | {"n_layers": 3} | changes)
-    return run(Encoder(config, 7), characters().encode_batch(TEXT.split("\n")), sentence, causal=causal)
+    config = ModelConfig(**SMALL_CONFIG | {"n_layers": 3})
+    return run(Encoder(config, 7), characters().encode_batch(text.split("\n")), sentence, causal=causal)
 
 
 def page(**query: object) -> AppTest:
@@ -42,9 +45,10 @@ def page(**query: object) -> AppTest:
 
 
 def heatmap(app: AppTest) -> NDArray[Any]:
-    """The large heatmap."""
+    """The numbers of the large heatmap: beside the colours, where those follow the square root."""
     assert sentences(app) == ""
-    return array(charts(app)["attention_pattern"])
+    traces = charts(app)["attention_pattern"]
+    return array(traces, name="customdata" if "customdata" in traces[0] else "z")
 
 
 def masked(pattern: NDArray[np.float32], result: Run) -> NDArray[np.float32]:
@@ -80,6 +84,73 @@ def test_hiding_special_tokens_hides_the_trained_models_own() -> None:
     assert trace["x"] == ["two₁", "words₂"]
     assert "or less" in captions(app)
     assert "is hidden" in captions(app), "the query, [CLS], has no line in colour"
+
+
+def test_hidden_tokens_leave_thumbnails_tables_and_ranking() -> None:
+    query: dict[str, Any] = {"text": "two words", "attention_query": 1, "attention_layer": 0, "attention_head": 2}
+    app = open_page("attention", attention_view="ranking", **query)
+    assert array(charts(app)["attention_grid"]).shape == (6 * 5, 12 * 5), "4 tokens and a gap"
+    row = array(charts(app)["attention_pattern"], name="customdata")[1]
+    choose(app, attention_hide=True)
+    assert array(charts(app)["attention_grid"]).shape == (6 * 3, 12 * 3)
+    assert set(charts(app)["attention_ranking"][0]["y"]) == {"two₁", "words₂"}
+    assert f"theirs add up to {row[[0, 3]].sum():.2f}" in captions(app)
+    names = {"two₁", "words₂"}
+    open_panels(app, "attention_pattern_open", "attention_grid_open", "attention_ranking_open")
+    pattern, ranking, heads = (table(app, column) for column in ("two₁", "weight", "largest weight"))
+    assert set(pattern.index) == set(pattern.columns) == set(ranking["key"]) == names
+    assert set(heads["query"]) | set(heads["key"]) == names
+    np.testing.assert_allclose(pattern.loc["two₁"], row[1:3], atol=1e-7)
+    choose(app, attention_view="lines")
+    open_panels(app, "attention_lines_open")
+    assert set(table(app, "weight")["key"]) == names
+    choose(app, attention_view="rollout", attention_hide=False)
+    open_panels(app, "attention_rollout_open")
+    assert all(len(frame.value.columns) == 4 for frame in app.dataframe if "two₁" in frame.value)
+    choose(app, attention_hide=True)
+    assert all(set(frame.value.columns) == names for frame in app.dataframe if "two₁" in frame.value)
+
+
+def test_entropies_count_special_tokens_and_say_so() -> None:
+    app = open_page("attention", attention_view="entropy")
+    bits = array(charts(app)["attention_entropy"])
+    assert "Special tokens count" in captions(app)
+    np.testing.assert_array_equal(array(charts(choose(app, attention_hide=True))["attention_entropy"]), bits)
+    assert "Special tokens count" not in captions(page(attention_view="entropy")), "single characters have none"
+
+
+@pytest.mark.parametrize("stretch", [False, True])
+@pytest.mark.parametrize("colours", ["square root", "linear"])
+def test_one_switch_changes_the_colours_of_thumbnails_and_large_map(colours: str, stretch: bool) -> None:
+    """The link's `attention_stretch` ends the scale at the large map's largest weight, as it always has."""
+    chosen = {"attention_layer": 1, "attention_head": 2, "text": "a cat sat"}
+    app = page(attention_colours=colours, attention_stretch=stretch, **chosen)
+    pattern = computed(text="a cat sat").patterns()[1, 2]
+    (large,), thumbnails = charts(app)["attention_pattern"], array(charts(app)["attention_grid"])
+    n = len(pattern)
+    thumbnail = thumbnails[n + 1 : 2 * n + 1, 2 * (n + 1) : 3 * (n + 1) - 1]
+    top = pattern.max() if stretch else 1
+    places = (pattern / top) ** (0.5 if colours == "square root" else 1)
+    np.testing.assert_allclose(thumbnail / 255, places, atol=1 / 255)
+    np.testing.assert_allclose(array([large]) / large["zmax"], places, atol=1e-6)
+    assert (f"from {top:.2g} on" in captions(app)) == stretch
+
+
+def test_the_difference_of_a_head_to_itself_is_one_colour_and_said_so() -> None:
+    app = page(attention_show="difference of two heads", attention_head=2, attention_other=2, attention_stretch=True)
+    (large,) = charts(app)["attention_pattern"]
+    assert (large["zmin"], large["zmax"]) == (-1, 1)
+    assert SAME_COLOUR in captions(app)
+    assert SAME_COLOUR not in captions(choose(app, attention_other=1))
+
+
+def test_a_long_sentence_has_lines_for_the_tokens_around_the_query() -> None:
+    app = page(text="ab" * 128, attention_query=200)
+    drawn = drawn_lines(app)
+    assert len(drawn["names"]) * drawn["row_height"] <= 1_500
+    assert "b₁₉₉" in drawn["names"]
+    assert f"Of 256 tokens, {len(drawn['names'])} are drawn" in captions(app)
+    assert "are drawn" not in captions(page())
 
 
 @pytest.mark.parametrize("hide", [False, True])

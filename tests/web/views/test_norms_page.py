@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground import Trace
+from playground.figures.heatmap import SAME_COLOUR
 from tests.web import app_test
 from tests.web.app_test import SMALL, array, charts, choose, formulas, small_trace, trained_trace, without_error, words
 
@@ -57,6 +58,16 @@ def test_each_parts_lengths_are_shown_by_token() -> None:
         assert lengths.shape == shape
         assert f"{lengths.min():.3g}" in words(app)
         assert f"{lengths.max():.3g}" in words(app)
+
+
+def test_lengths_that_differ_by_rounding_have_one_colour_and_the_caption_says_so() -> None:
+    app = page(**SMALL | {"d_model": "96"})
+    (cells,) = charts(app)["norms_by_token"]
+    assert len(np.unique(array([cells]))) == 1
+    assert len(np.unique(array([cells], name="customdata"))) > 1
+    assert cells["zmin"] == 0
+    assert SAME_COLOUR in words(app)
+    assert SAME_COLOUR not in words(choose(app, norms_part="attention"))
 
 
 def test_cosines_are_those_of_the_chosen_depth() -> None:

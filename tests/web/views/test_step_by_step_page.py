@@ -41,6 +41,17 @@ def page(**query: object) -> AppTest:
 # --- stages
 
 
+def test_the_colours_of_bars_are_explained_also_where_the_chosen_key_has_none() -> None:
+    app = page(**SMALL | {"causal": True, "step_query": 1, "step_key": 2, "step_stage": "softmax"})
+    assert "`c`, is masked: it has no bar. Grey" in captions(app)
+    choose(app, step_key=0)
+    assert "amber bar is that of the chosen key, `a`. Grey" in captions(app)
+    choose(app, step_query=2)
+    assert "Grey" not in captions(app)
+    choose(app, step_query=1, step_key=2, step_stage="scale")
+    assert "amber bar is that of the chosen key, `c`." in captions(app), "the mask is still to come"
+
+
 def test_every_stage_of_the_trained_model() -> None:
     app, trace = page(step_layer=2, step_head=5), trained_trace()
     q, k, scores, pattern = (trace[f"layers.2.attn.{name}"][0, 5].numpy() for name in ("q", "k", "scores", "pattern"))

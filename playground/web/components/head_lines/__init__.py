@@ -18,6 +18,14 @@ from playground.web.components.load_component import load_component
 SMALLEST_WEIGHT = 0.02
 """Lighter weights have no line."""
 
+MOST_TOKENS = 100
+"""Tokens that are drawn, at most: names of more would overlap, or leave two screens."""
+
+_HEIGHT = 1_500
+"""Pixels for all rows, where they are many; each has between the two numbers of `_ROW_HEIGHTS`."""
+
+_ROW_HEIGHTS = (15, 22)
+
 _WIDTHS = ((SMALLEST_WEIGHT, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
 """Widths in pixels, by the weight from which they are used."""
 
@@ -40,6 +48,8 @@ class HeadLines:
 
     names: list[str]
     strokes: list[Stroke]
+    row_height: int
+    """Of each token, in pixels."""
 
 
 def draw_head_lines(key: str, lines: HeadLines, *, caption: str, alt: str) -> None:
@@ -62,7 +72,24 @@ def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDAr
         Stroke(palette.ATTENTION if chosen else palette.MUTED, width, ends)
         for (chosen, width), ends in sorted(edges.items())
     ]
-    return HeadLines([names[token] for token in rows], strokes)
+    row_height = int(np.clip(_HEIGHT // max(1, len(rows)), *_ROW_HEIGHTS))
+    return HeadLines([names[token] for token in rows], strokes, row_height)
+
+
+def choose_tokens(weights: Array, query: int, *, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The shown tokens that are drawn, (T,): of more than MOST_TOKENS, the query's strongest keys and its neighbours.
+
+    Weights are the query's, (T,).
+    """
+    if shown.sum() <= MOST_TOKENS:
+        return shown
+    distance = np.abs(np.arange(len(weights)) - query)
+    if shown[query]:
+        distance[np.argsort(weights)[::-1][: strongest_keys(MOST_TOKENS)]] = 0
+    nearest = np.argsort(np.where(shown, distance, 2 * len(weights)), kind="stable")
+    drawn = np.zeros(len(weights), bool)
+    drawn[nearest[:MOST_TOKENS]] = True
+    return drawn
 
 
 def strongest_keys(n_tokens: int) -> int:

@@ -1,5 +1,3 @@
-const ROW = 22
-
 const path = (d, colour, width) => svgElement("path", { d, stroke: colour, "stroke-width": width })
 
 export default function ({ data, parentElement }) {
@@ -9,8 +7,9 @@ export default function ({ data, parentElement }) {
   const dots = data.names.map((_, row) => `M0 ${row + 0.5}h0M1 ${row + 0.5}h0`).join("")
   const picture = parentElement.querySelector("svg")
   picture.setAttribute("viewBox", `0 0 1 ${Math.max(rows, 1)}`)
-  picture.style.height = `${ROW * rows}px`
+  picture.style.height = `${data.row_height * rows}px`
   picture.replaceChildren(...lines, path(dots, data.dots, 5))
+  parentElement.querySelector(".lines").style.setProperty("--row-height", `${data.row_height}px`)
   for (const column of parentElement.querySelectorAll(".names")) {
     column.replaceChildren(...data.names.map(name => htmlElement("div", "", name)))
   }

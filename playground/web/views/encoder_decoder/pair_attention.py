@@ -82,7 +82,7 @@ def show_attention(pair: PairKey) -> None:
     with large:
         panels.chart(
             "encdec_pattern",
-            figures.head_heatmap(pattern, rows, visible, keys=keys.tokens, stretch=True, axes=axes),
+            figures.head_heatmap(pattern, rows, visible, keys=keys.tokens, axes=axes),
             caption=f"**{attention}, layer {layer}, head {head}.** "
             + _describe_pattern(pair, attention, layer, head, pattern),
             alt=f"Attention weights of {attention}, layer {layer}, head {head}.",

@@ -59,13 +59,14 @@ def show_table(run: Run) -> None:
 
 
 def _describe_lengths(rows: Array) -> str:
+    """The lengths (L2 norms) of the rows that are drawn, over all their dimensions."""
     lengths = np.linalg.norm(rows[: figures.MAX_POSITIONS], axis=1)
-    longest = int(lengths.argmax())
+    n, longest = len(lengths), int(lengths.argmax())
     if lengths.max() - lengths.min() < 0.01 * lengths.max():
-        return f"Every row has a length (L2 norm) of about {lengths.mean():.3g}."
+        return f"Each of these {n} rows has a length (L2 norm) of about {lengths.mean():.3g}."
     return (
-        f"The longest row is that of position {longest}, with a length (L2 norm) of {lengths[longest]:.3g}. "
-        f"The mean length is {lengths.mean():.3g}."
+        f"The mean length (L2 norm) of these {n} rows is {lengths.mean():.3g}. The longest is that of position "
+        f"{longest}: {lengths[longest]:.3g}."
     )
 
 

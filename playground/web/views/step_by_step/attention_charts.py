@@ -52,7 +52,7 @@ def show_dot_products(walk: Walk) -> None:
         reading = f"The query of {query} and the key of {key}. The last row adds up to their *dot product*."
         draw_vectors("products", {"q": q, "k": k, "q × k": q * k}, reading)
     with right:
-        reading = f"The dot product of {query}'s query with every key. The bar of {key} has another colour."
+        reading = f"The dot product of {query}'s query with every key."
         _draw_keys(walk, "dot_products", walk.dot_products(), "q · k", reading, masked=False)
 
 
@@ -137,13 +137,22 @@ def _quote_tokens(walk: Walk) -> tuple[str, str]:
     return quote_token(tokens[walk.query]), quote_token(tokens[walk.key])
 
 
+def _describe_bars(walk: Walk, *, masked: bool) -> str:
+    """What the colours of the bars stand for."""
+    _, key = _quote_tokens(walk)
+    grey = " Grey places are masked keys." if masked and not walk.allowed.all() else ""
+    if masked and not walk.allowed[walk.key]:
+        return f"The chosen key, {key}, is masked: it has no bar.{grey}"
+    return f"The amber bar is that of the chosen key, {key}.{grey}"
+
+
 def _draw_keys(walk: Walk, key: str, values: Floats, title: str, reading: str, *, masked: bool = True) -> None:
     """One number a key, as bars; without those of masked keys, unless the mask is still to come."""
     tokens, allowed = walk.layer.run.tokens, walk.allowed
     panels.chart(
         f"step_{key}",
         figures.keys(values, tokens, allowed if masked else np.ones_like(allowed), walk.key, title=title),
-        caption=reading,
+        caption=f"{reading} {_describe_bars(walk, masked=masked)}",
         alt=f"Bars: {title} of one query with every key",
         table=lambda: pd.DataFrame({title: values}, token_names(tokens)).rename_axis("key"),
     )
@@ -154,7 +163,7 @@ def _draw_matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, s
     run, values = walk.layer.run, walk.layer[name][walk.head]
     panels.chart(
         f"step_{key}",
-        head_heatmap(values, run.tokens, run.allowed, stretch=True, signed=signed, bar=title, framed=walk.query),
+        head_heatmap(values, run.tokens, run.allowed, signed=signed, bar=title, framed=walk.query),
         caption=reading,
         alt=f"Heatmap: {title} of every query with every key",
         table=lambda: token_table(values, run.tokens),

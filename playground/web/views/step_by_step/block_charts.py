@@ -96,9 +96,9 @@ def show_dropout(walk: Walk, dropped: DroppedRun, seed: int) -> None:
         figures.drops(rows),
         caption=f"During training, *dropout* sets each number to 0 with probability p = {p:g}. It multiplies the "
         f"others by 1 / (1 − p) = {1 / (1 - p):.4g}. The draw is random; the sidebar's seed {seed} repeats it. Cells "
-        "show the factors; gaps were 0 before. Together with the dropout in the layers below, this moves the layer's "
-        f"output for this token by {moved:.0%} of its length. All stages above are computed without dropout, as after "
-        "training.",
+        "show the factors; the strongest colour is a factor of 0, and gaps were 0 before. Together with the dropout in "
+        f"the layers below, this moves the layer's output for this token by {moved:.0%} of its length. All stages "
+        "above are computed without dropout, as after training.",
         alt="Heatmap: what each number was multiplied by at every dropout",
     )
     zeroed = [f"{np.sum((after == 0) & (before != 0)):,} of {before.size:,}" for before, after in rows.values()]

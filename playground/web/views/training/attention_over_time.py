@@ -2,9 +2,10 @@
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
-from playground.figures.attention import head_heatmap
-from playground.figures.theme import token_table
+from playground.figures.attention import WeightScale, head_heatmap
+from playground.figures.theme import Array, token_table
 from playground.training.evaluation import attention_mask
 from playground.training.history import Snapshot
 from playground.web.choices import widgets
@@ -73,10 +74,22 @@ def _pattern(run: TrainingRun, shown: Snapshot, name: str, layer_head: tuple[int
         later = f" Of step {chosen_step:,} nothing was saved; this is the nearest saved step before."
     panels.chart(
         "training_pattern",
-        head_heatmap(pattern, queries, visible, keys=keys),
+        head_heatmap(pattern, queries, visible, keys=keys, scale=WeightScale(square_root=False)),
         caption=f"**Layer {layer}, head {head}, {when}.** Each row is one token of the first validation "
-        f"sequence asking; its weights add up to 1. The largest is {pattern.max():.2f}; evenly spread, it would be "
-        f"{1 / visible.sum(1).max():.2f} in the last row.{later}",
+        f"sequence asking; its weights add up to 1. {describe_largest(pattern, visible)}{later}",
         alt=f"Attention of layer {layer}, head {head}, {when}.",
         table=lambda: token_table(pattern, queries, keys),
+    )
+
+
+def describe_largest(pattern: Array, visible: NDArray[np.bool_]) -> str:
+    """The largest weight (Tq, Tk) of all rows that can choose; under a causal mask the first can not, and gives 1."""
+    n_keys = visible.sum(axis=1)
+    can_choose = n_keys > 1
+    if not can_choose.any():
+        return "Each of them sees one token alone, and so gives it 1.00."
+    alone = "A row that sees one token alone gives it 1.00. Of all other rows, the" if (n_keys == 1).any() else "The"
+    return (
+        f"{alone} largest weight is {pattern[can_choose].max():.2f}; spread evenly over {n_keys.max()} tokens, each "
+        f"would get {1 / n_keys.max():.2f}."
     )

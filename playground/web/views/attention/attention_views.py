@@ -1,0 +1,119 @@
+"""Four views of one attention pattern: its lines, one query's ranking, every head's entropy, and rollout."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from playground.analysis.attention import highest_entropy, mean_entropy, rollout
+from playground.figures import attention as figures
+from playground.figures.theme import token_names, token_table
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.web.choices import widgets
+from playground.web.components.head_lines import (
+    SMALLEST_WEIGHT,
+    choose_tokens,
+    draw_head_lines,
+    head_lines,
+    strongest_keys,
+)
+from playground.web.shared import panels
+from playground.web.shared.markdown import quote_token
+
+Mask = NDArray[np.bool_]
+
+
+def draw_lines(run: Run, pattern: Array, name: str, visible: Mask) -> None:
+    """Every query's strongest keys as lines, the chosen query's in colour."""
+    query, query_name = _pick_query(run)
+    visible = visible & ~run.padding
+    drawn = choose_tokens(pattern[query], query, shown=visible)
+    n_drawn, n_visible = int(drawn.sum()), int(visible.sum())
+    colour = f"In colour: {query_name}." if visible[query] else f"{query_name} is hidden."
+    left_out = (
+        f" Of {n_visible} tokens, {n_drawn} are drawn: those nearest to the query, and the keys that it attends to "
+        "most. The query slider moves them."
+        if n_drawn < n_visible
+        else ""
+    )
+    draw_head_lines(
+        "attention_lines",
+        head_lines(pattern, run.tokens, query, shown=drawn),
+        caption=f"**{name}.** Lines join each query (left) to its strongest keys (right), at most "
+        f"{strongest_keys(max(1, n_drawn))}. A thicker line means more weight; weights under {SMALLEST_WEIGHT} are "
+        f"left out. {colour}{left_out}",
+        alt=f"Lines from each query to the keys it attends to most, query {query} in colour.",
+    )
+    panels.numbers("attention_lines", lambda: _query_weights(run, pattern[query], visible))
+
+
+def draw_ranking(run: Run, pattern: Array, name: str, visible: Mask) -> None:
+    """What the chosen query attends to, of the visible keys."""
+    query, query_name = _pick_query(run)
+    hidden = (
+        "" if visible.all() else f" Hidden keys are left out; theirs add up to {pattern[query, ~visible].sum():.2f}."
+    )
+    panels.chart(
+        "attention_ranking",
+        figures.query_ranking(pattern[query], run.tokens, run.allowed[query] & visible),
+        caption=f"**{name}.** What {query_name} attends to, the strongest key first.{hidden}",
+        alt=f"Bars: attention weights of query {query}.",
+        table=lambda: _query_weights(run, pattern[query], visible),
+    )
+
+
+def draw_entropies(run: Run, layer: int, head: int) -> None:
+    """How spread out every head is, over all tokens but padding."""
+    real = ~run.padding
+    bits, highest = mean_entropy(run.patterns(), real), highest_entropy(run.allowed, real)
+    panels.chart(
+        "attention_entropy",
+        figures.entropy_grid(bits, (layer, head)),
+        caption=r"How spread out is each head? Its entropy is $-\sum p \log_2 p$ over keys, averaged over queries. It "
+        f"is 0 bits if every query attends to one token, and {highest:.2f} if every query spreads evenly over all keys "
+        f"that it may attend to. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits. "
+        + ("Special tokens count, hidden or not." if (run.special & real).any() else ""),
+        alt="Mean entropy of every head, in bits.",
+        table=lambda: pd.DataFrame(bits).rename_axis("layer").rename_axis("head", axis=1),
+    )
+
+
+def draw_rollout(run: Run, layer: int, visible: Mask) -> None:
+    """Which share each input token has in each position of the layer, by attention alone."""
+    shares = rollout(run.patterns(), residual=run.config.residual)[layer]
+    real = ~run.padding
+    residual = "keeps half of each token in place, as the residual connection does, " if run.config.residual else ""
+    sums = "add up to 1" if visible.all() else "add up to 1 or less, as tokens are hidden"
+    panels.chart(
+        "attention_rollout",
+        figures.head_heatmap(
+            shares,
+            run.tokens,
+            real & real[:, None],
+            shown=visible,
+            bar="share",
+            axes=("position in the layer", "input token"),
+            reading="share of %{x} in position %{y}",
+        ),
+        caption=f"Where does layer {layer} get its information from? Attention rollout (Abnar & Zuidema 2020) "
+        f"estimates it: it averages the heads, {residual}and multiplies the layers. A row is one position. Its cells "
+        f"are the shares that the input tokens have in it; they {sums}. Rollout knows attention weights alone: it "
+        "ignores values and the feed-forward.",
+        alt=f"Attention rollout from the input to layer {layer}.",
+        table=lambda: token_table(shares, run.tokens).loc[visible, visible],
+    )
+
+
+def _query_weights(run: Run, row: Array, visible: Mask) -> pd.DataFrame:
+    """One query's weights (T,) on visible keys, the largest first."""
+    table = pd.DataFrame({"key": token_names(run.tokens), "weight": row})[visible]
+    return table.sort_values("weight", ascending=False, ignore_index=True)
+
+
+def _pick_query(run: Run) -> tuple[int, str]:
+    """The chosen query's position, and its token and position in words."""
+    query = widgets.whole("attention_query", "query, by its position", high=int((~run.padding).sum()) - 1)
+    name = f"{quote_token(run.tokens[query])} at position {query}"
+    st.markdown(f"Query: {name}")
+    return query, name
