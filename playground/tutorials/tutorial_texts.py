@@ -17,6 +17,9 @@ _MINUS_A_BILLION = Mistake(
     show.minus_a_billion,
 )
 
+_OWN_PAIR = {"encdec_source": "your text"}
+"""The preset decides the shape of the visitor's own pair alone; the trained example has its own."""
+
 TUTORIALS: dict[str, Tutorial] = {
     "A": Tutorial(
         "An encoder, one component after another, and then a sentence of five words sent through it.",
@@ -124,7 +127,7 @@ TUTORIALS: dict[str, Tutorial] = {
             Topic("LayerNorm by hand against the library's.", "norms"),
             Topic("The table of positions as a picture.", "positions"),
             Topic("Parameters by layer; exercise 1: the share of each component.", "parameters"),
-            Topic("Exercise 2: a decoder block that looks at itself and at the encoder.", "encoder-decoder"),
+            Topic("Exercise 2: a decoder block that looks at itself and at the encoder.", "encoder-decoder", _OWN_PAIR),
             Topic("Exercise 3: gradients with and without residual connections and norms.", "gradient-flow"),
             Topic(
                 "Its next step: learning from real text, letter by letter, and writing more of it.",
@@ -165,9 +168,11 @@ TUTORIALS: dict[str, Tutorial] = {
     "E": Tutorial(
         "A whole transformer from scratch: an encoder, a decoder beside it, and scores for the next word.",
         (
-            Topic("Source padding, target padding and no-peek masks, and how they combine.", "encoder-decoder"),
-            Topic("Cross-attention: the target's tokens look at the source's.", "encoder-decoder"),
-            Topic("From the last vectors to a score for every word.", "encoder-decoder"),
+            Topic(
+                "Source padding, target padding and no-peek masks, and how they combine.", "encoder-decoder", _OWN_PAIR
+            ),
+            Topic("Cross-attention: the target's tokens look at the source's.", "encoder-decoder", _OWN_PAIR),
+            Topic("From the last vectors to a score for every word.", "encoder-decoder", _OWN_PAIR),
             Topic("Its encoder half is the paper's: post-norm, ReLU, sinusoids.", "overview"),
         ),
         (

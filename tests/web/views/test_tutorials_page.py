@@ -140,6 +140,12 @@ def test_tutorial_bs_walk_opens_on_its_own_path_and_input() -> None:
     assert "**(5, 3, 8)**" in captions(app)
 
 
+def test_the_decoder_block_has_the_presets_shape() -> None:
+    app = open_topic("D", "encoder-decoder")
+    assert values(app, "encdec_source") == {"encdec_source": "your text"}
+    assert "6 layers × 8 heads in each half" in captions(app)
+
+
 def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
     app = open_topic("D", "training", training_length=20)
     assert app.title[0].value == "How does a transformer learn?"
