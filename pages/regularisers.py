@@ -17,6 +17,7 @@ st.markdown(
     "with all that can be added."
 )
 plan = ablation_view.plan_or_error()
+catalogue_view.set_up_notice()
 ablation_view.start_row(plan)
 ablation_view.ablation(plan)
 st.subheader("The ten, one by one")

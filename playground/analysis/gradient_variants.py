@@ -3,6 +3,7 @@
 Legend: T tokens.
 """
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ class Variant:
     """One of the six."""
 
     norm: Literal["post", "pre", "none"]
-    """`post`: norm(x + f(x)); `pre`: x + f(norm(x)); `none`: no norm in the blocks or behind them."""
+    """`post`: norm(x + f(x)); `pre`: x + f(norm(x)); `none`: no norm, in the blocks or behind them."""
     residual: bool
     """Whether each sublayer's input is added to its output."""
 
@@ -56,11 +57,22 @@ class Comparison:
     seconds: float
     """What all of it took, the weights' drawing included."""
 
+    @property
+    def full_depth(self) -> Mapping[Variant, Flow]:
+        """The six with all layers."""
+        return self.flows[self.config.n_layers]
+
+    @property
+    def even_guess(self) -> float:
+        """The loss of giving every token the same probability: ln V."""
+        return math.log(self.n_names)
+
 
 def common_config(config: ModelConfig, n_layers: int) -> ModelConfig:
     """What the six share of an architecture: all but the place of the norms and the residual connections.
 
-    Those with norms take the config's kind of norm, or `layer` where it has none.
+    Those with norms take the config's kind of norm, or `layer` where it has none. None has a norm on the embeddings: it
+    would make "no norm" untrue, and tokens longer than attention and feed-forward are drawn for.
     """
     return replace(
         config,
@@ -68,7 +80,7 @@ def common_config(config: ModelConfig, n_layers: int) -> ModelConfig:
         norm_placement="post",
         residual=True,
         norm="layer" if config.norm == "none" else config.norm,
-        embedding_norm=config.embedding_norm and config.norm != "none",
+        embedding_norm=False,
     )
 
 
@@ -136,7 +148,10 @@ def draw_weights(config: ModelConfig, seed: int, scale: float) -> Encoder:
 
 
 def with_variant(encoder: Encoder, variant: Variant) -> Encoder:
-    """The same weights, the tensors shared, in blocks of another variant; an encoder without norms has fewer."""
+    """The same embeddings and weights, the tensors shared, in another variant; an encoder without norms has fewer.
+
+    The encoder is one of `common_config`: embeddings with a norm would stay as they are.
+    """
     config = replace(
         encoder.config,
         norm="none" if variant.norm == "none" else encoder.config.norm,
@@ -145,5 +160,5 @@ def with_variant(encoder: Encoder, variant: Variant) -> Encoder:
     )
     other, weights = Encoder(config, seed=None), encoder.state_dict()
     other.load_state_dict({name: weights[name] for name in other.state_dict()}, assign=True)
-    other.embed = encoder.embed  # with its norm, if any: all six start from the same vectors
+    other.embed = encoder.embed
     return other

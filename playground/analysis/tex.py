@@ -15,7 +15,7 @@ TERMS = 2
 def number(x: float, digits: int = 4) -> str:
     r"""A rounded number: `0.1234`, `1.2 \cdot 10^{-5}`, `10^{-5}`."""
     if not math.isfinite(x):
-        return r"\mathrm{nan}" if math.isnan(x) else r"\infty" if x > 0 else r"-\infty"
+        return r"\mathrm{NaN}" if math.isnan(x) else r"\infty" if x > 0 else r"-\infty"
     mantissa, _, exponent = f"{x:.{digits}g}".partition("e")
     if not exponent:
         return mantissa

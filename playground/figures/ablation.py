@@ -39,6 +39,8 @@ LINES: Mapping[str, Line] = {
     "token_masking": Line(palette.REGULARISERS[7]),
     "token_swapping": Line(palette.REGULARISERS[7], "dash"),
     "span_masking": Line(palette.REGULARISERS[7], "dot"),
+    "noise": Line(palette.REGULARISERS[7], "dashdot"),
+    "shuffling": Line(palette.REGULARISERS[7], "longdash"),
     "clip": Line(palette.REGULARISERS[8]),
     "distill": Line(palette.REGULARISERS[9]),
     "dropout_residual": Line(palette.REGULARISERS[10], "dashdot"),

@@ -48,3 +48,8 @@ def count_network(config: ModelConfig, task: Task, n_classes: int) -> int:
     if task.has_decoder:
         return count_encoder_decoder(config, n_classes).total
     return count_parameters(config).total + (config.d_model + 1) * n_classes
+
+
+def count_head(config: ModelConfig, task: Task, n_classes: int) -> int:
+    """The parameters that such a network has beside its encoder: its output head's, or its whole decoder's."""
+    return count_network(config, task, n_classes) - count_parameters(config).total

@@ -67,6 +67,10 @@ class Recipe(DataRecipe):
     """Probability that a token changes places with its neighbour."""
     span_masking: Annotated[float, (0, 0.95)] = 0.0
     """Share of each sequence that is masked in one piece."""
+    noise: Annotated[float, (0, 10)] = 0.0
+    """Standard deviation of Gaussian noise on each number of the embedded tokens that the encoder reads."""
+    shuffling: Annotated[float, (0, 1)] = 0.0
+    """Probability that a sequence's tokens change their order within windows of four."""
     clip: Annotated[float, (0, 1_000_000)] = 0.0
     """Largest norm of the whole gradient; a longer one is shortened to it (Pascanu et al. 2013)."""
     distill: Annotated[float, (0, 1)] = 0.0

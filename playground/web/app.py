@@ -5,6 +5,7 @@ import streamlit as st
 from playground.web.choices.address import correct_address
 from playground.web.choices.open_page import open_page
 from playground.web.components.menu_order import send_text_before_page
+from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
 from playground.web.sidebar import controls
@@ -20,5 +21,6 @@ except PageEndError:
     pass
 finally:
     draw_expanders()
+warn_before_reload()
 correct_address()
 send_text_before_page()

@@ -1,5 +1,6 @@
 """What is read off six gradients is true of them."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,15 @@ from torch import Tensor
 
 from playground import ModelConfig
 from playground.analysis import gradient_reading as reading
-from playground.analysis.gradient_variants import VARIANTS, Variant, common_config, compare, draw_weights, with_variant
+from playground.analysis.gradient_variants import (
+    VARIANTS,
+    Comparison,
+    Variant,
+    common_config,
+    compare,
+    draw_weights,
+    with_variant,
+)
 from playground.analysis.gradients import Flow
 from playground.model.blocks import EncoderBlock
 from tests.model.reference import scramble, vectors
@@ -34,12 +43,32 @@ INF, NAN = np.inf, np.nan
         ([1.0, INF, 1.0], "infinite", 1.0),
         ([NAN, INF, 1.0], "not a number", NAN),
         ([3.0], "steady", 1.0),
+        ([1e6, 2e6], "steady, but huge", 0.5),
+        ([1.0, 1001.0, 1.0], "steady, but huge", 1.0),
+        ([9e-4, 0.5], "steady, but tiny", 0.0018),
+        ([0.001, 9e-4], "steady", 0.001 / 9e-4),
     ],
 )
-def test_a_gradient_is_judged_by_its_ends(norms: list[float], verdict: str, ratio: float) -> None:
+def test_a_gradient_is_judged_by_its_ends_and_its_size(norms: list[float], verdict: str, ratio: float) -> None:
     found = np.array(norms)
-    assert reading.judge(found) == verdict
+    assert reading.judge(found, 1.0, 4.6) == verdict
     assert reading.first_over_last(found) == pytest.approx(ratio, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("loss", "norm", "verdict"),
+    [
+        (3 * 4.6 - 1e-9, 1.0, "steady"),
+        (3 * 4.6 + 1e-9, 1.0, "steady, but high loss"),
+        (700.0, 1e6, "steady, but huge"),
+        (INF, 1.0, "infinite"),
+        (NAN, 1.0, "not a number"),
+    ],
+)
+def test_a_steady_gradient_of_a_loss_far_above_an_even_guess_is_said_to_be(
+    loss: float, norm: float, verdict: str
+) -> None:
+    assert reading.judge(np.array([norm, norm]), loss, 4.6) == verdict
 
 
 def made(**ends: tuple[float, float]) -> dict[Variant, Flow]:
@@ -51,40 +80,52 @@ def made(**ends: tuple[float, float]) -> dict[Variant, Flow]:
     return flows
 
 
-def test_the_sentence_tells_every_fate() -> None:
-    flows = made(a=(2.0, 4.0), b=(1e5, 1.0), c=(NAN, 1.0), d=(1e-9, 1.0), e=(0.0, 0.0), f=(INF, 1.0))
-    assert reading.describe(flows, "whole layer", 2) == (
-        "**The gradient reaches layer 0 in 1 of 6 encoders.** "
-        "*Reaching* means: from layer 1 to layer 0, it changes by a factor of at most 1,000, either way. "
-        "**Steady**: *post-norm* (× 0.5). "
-        r"**Vanishing**: *post-norm, no residual* ($\times\,10^{-9}$). "
-        r"**Exploding**: *pre-norm* ($\times\,10^{5}$). "
-        "**Zero** in every layer: *pre-norm, no residual*. "
-        "**Infinite**, beyond 32-bit floats: *no norm, no residual*. "
-        "**Not a number**, as numbers on the way leave 32-bit floats: *no norm*."
-    )
+def compared(flows: dict[Variant, Flow], n_layers: int = 2) -> Comparison:
+    config = ModelConfig(vocab_size=7, d_model=8, n_heads=2, n_layers=n_layers, d_ff=8)
+    return Comparison(config, 7, {n_layers: flows}, 5, "cpu", 0.1)
+
+
+def test_the_question_comes_first_and_every_fate_is_named() -> None:
+    flows = made(a=(2.0, 4.0), b=(1e5, 1.0), c=(NAN, 1.0), d=(1e-9, 1.0), e=(0.0, 0.0), f=(1e6, 1e6))
+    told = reading.describe(compared(flows), "whole layer")
+    assert told.startswith("**Does layer 0 still get a gradient of useful size?** **Yes, in 1 of 6 encoders.** ")
+    for expected in (
+        "**Steady**: *post-norm* (× 0.5).",
+        r"**Vanishing**: *post-norm, no residual* ($\times\,10^{-9}$).",
+        r"**Exploding**: *pre-norm* ($\times\,10^{5}$).",
+        "**Zero** in every layer: *pre-norm, no residual*.",
+        "**Steady, but huge**: *no norm, no residual* (× 1).",
+        "**Not a number**, as numbers on the way leave 32-bit floats: *no norm*.",
+    ):
+        assert expected in told
+    assert f"{reading.LIMIT:,} long" in told
+    assert f"at most {reading.LOSS_LIMIT} times" in told
 
 
 @pytest.mark.parametrize(
-    ("first", "part", "n_layers", "told"),
+    ("first", "part", "n_layers", "answer"),
     [
-        (0.0, "whole layer", 2, "**The gradient reaches layer 0 in none of 1 "),
-        (2.0, "stream", 2, "**The gradient reaches the embeddings in 1 of 1 "),
-        (2.0, "whole layer", 1, "One layer is first and last at once"),
+        (0.0, "whole layer", 2, "**Does layer 0 still get a gradient of useful size?** **No, in none of 1 "),
+        (2.0, "stream", 2, "**Do the embeddings still get a gradient of useful size?** **Yes, in all 1 "),
+        (2.0, "whole layer", 1, "**Does layer 0 still get a gradient of useful size?** **Yes, in all 1 "),
     ],
 )
-def test_the_sentence_says_so_where_none_gets_through_and_where_there_is_no_way(
-    first: float, part: str, n_layers: int, told: str
+def test_the_answer_says_so_where_none_gets_through_and_where_there_is_no_way(
+    first: float, part: str, n_layers: int, answer: str
 ) -> None:
-    assert reading.describe(made(a=(first, 4.0)), part, n_layers).startswith(told)
+    told = reading.describe(compared(made(a=(first, 4.0)), n_layers), part)
+    assert told.startswith(answer)
+    assert ("first and last at once" in told) is (n_layers == 1)
 
 
 def test_what_has_no_norms_is_left_out_of_their_gradients() -> None:
     config = common_config(ModelConfig(vocab_size=7, d_model=8, n_heads=2, d_ff=8), 2)
-    flows = compare(config, 0, torch.tensor([1, 2, 3]), (2,)).flows[2]
+    comparison = compare(config, 0, torch.tensor([1, 2, 3]), (2,))
+    flows = comparison.full_depth
     norms = reading.of_part(flows, "norms")
     assert [variant.norm for variant in norms] == ["post", "pre", "post", "pre"]
-    assert "of 4 encoders.**" in reading.describe(flows, "norms", 2)
+    assert reading.judge_all(comparison, "norms").keys() == norms.keys()
+    assert "4 encoders.**" in reading.describe(comparison, "norms")
     for part in set(reading.PARTS) - {"norms"}:
         found = reading.of_part(flows, part)
         assert tuple(found) == VARIANTS
@@ -94,9 +135,70 @@ def test_what_has_no_norms_is_left_out_of_their_gradients() -> None:
             np.testing.assert_array_equal(table[variant.name], values)
 
 
+def read(text: str) -> float:
+    """A shown number: `0.12`, `1.2 \\cdot 10^{-5}`, `10^{-5}`."""
+    mantissa, power = re.fullmatch(r"(?:([-.\d]+))?(?:(?: \\cdot )?10\^\{(-?\d+)\})?", text).groups()  # type: ignore[union-attr]
+    return float(f"{mantissa or 1}e{power or 0}")
+
+
+@pytest.fixture(scope="module")
+def deep() -> dict[tuple[float, int], dict[Variant, Flow]]:
+    """The six at several scales and depths."""
+    config = common_config(ModelConfig(vocab_size=11, d_model=16, n_heads=2, d_ff=32), 40)
+    found: dict[tuple[float, int], dict[Variant, Flow]] = {}
+    for scale in (0.5, 1.0, 1.4):
+        flows = compare(config, 0, torch.tensor([1, 2, 3, 5, 8]), (1, 2, 7, 12, 40), scale=scale).flows
+        found |= {(scale, depth): dict(of_depth) for depth, of_depth in flows.items()}
+    return found
+
+
+def test_the_shown_factor_to_its_power_is_the_shown_product(deep: dict[tuple[float, int], dict[Variant, Flow]]) -> None:
+    seen = 0
+    for (_, depth), flows in deep.items():
+        for flow in flows.values():
+            shown = reading.chain_numbers(flow)
+            if shown == r"\mathrm{NaN}":
+                assert not np.isfinite(reading.first_over_last(flow.gradients["stream"]))
+                continue
+            factor, product = re.fullmatch(rf"(.*)\^\{{{depth}\}} = (.*)", shown).groups()  # type: ignore[union-attr]
+            assert f"{read(factor) ** depth:.3g}" == f"{read(product):.3g}"
+            assert read(product) == pytest.approx(reading.first_over_last(flow.gradients["stream"]), rel=6e-3)
+            seen += 1
+    assert seen > 70
+
+
+def test_the_shown_ends_give_the_shown_ratio(deep: dict[tuple[float, int], dict[Variant, Flow]]) -> None:
+    seen = 0
+    for flows in deep.values():
+        for flow in flows.values():
+            for norms in flow.gradients.values():
+                if np.isfinite(norms).all() and norms[-1]:
+                    ratio, first, last = map(read, reading.ratio_numbers(norms))
+                    assert f"{first / last:.3g}" == f"{ratio:.3g}"
+                    np.testing.assert_allclose([first, last], [norms[0], norms[-1]], rtol=6e-3)
+                    seen += 1
+    assert seen > 300
+
+
+@pytest.mark.parametrize(
+    ("norms", "shown"),
+    [
+        ([39.4449, 1.0, 13.4552], ("2.93", "39.44", "13.46")),
+        ([1.0, 2.0], ("0.5", "1", "2")),
+        ([0.0, 2.0], ("0", "0", "2")),
+        ([NAN, 2.0], (r"\mathrm{NaN}", r"\mathrm{NaN}", "2")),
+        ([2.0, 0.0], (r"\infty", "2", "0")),
+    ],
+)
+def test_ends_have_the_digits_that_their_ratio_needs(norms: list[float], shown: tuple[str, str, str]) -> None:
+    assert reading.ratio_numbers(np.array(norms)) == shown
+
+
 def test_blocks_factors_multiply_to_the_whole_way() -> None:
     flow = made(a=(2.0, 8.0))[VARIANTS[0]]
     assert reading.chain_numbers(flow) == "0.5^{2} = 0.25"
+    twelve = replace(flow, gradients={"stream": np.array([0.69, *[1.0] * 12])})
+    assert reading.chain_numbers(twelve) == "0.9696^{12} = 0.69"
     lost = replace(flow, gradients={"stream": np.array([NAN, 1.0])})
     assert reading.chain_numbers(lost) == r"\mathrm{NaN}"
 

@@ -19,6 +19,7 @@ from playground.analysis.gradient_variants import (
 )
 from playground.analysis.gradients import backward
 from playground.errors import TooLargeError
+from playground.model.norms import NoNorm
 from playground.presets import PRESETS
 from playground.text.word_vectors import draw_vectors
 
@@ -47,14 +48,33 @@ def test_a_variant_is_the_encoder_of_its_config_with_the_same_draw(variant: Vari
     assert vars(model.config) == given
     alone = Encoder(ModelConfig(**given), seed=5)
     theirs = dict(alone.named_parameters())
-    ours = {name: parameter for name, parameter in model.named_parameters() if not name.startswith("embed.norm")}
-    assert ours.keys() == {name for name in theirs if not name.startswith("embed.norm")}
+    ours = dict(model.named_parameters())
+    assert ours.keys() == theirs.keys()
     for name, parameter in ours.items():
         torch.testing.assert_close(parameter, theirs[name], rtol=0, atol=0)
         assert parameter.requires_grad
     shared = {tensor.data_ptr() for tensor in weights.state_dict().values()}
     assert {parameter.data_ptr() for parameter in model.parameters()} <= shared
     torch.testing.assert_close(model.embed(IDS[None]), weights.embed(IDS[None]), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_no_norm_has_no_norm_anywhere(residual: bool) -> None:
+    model = with_variant(draw_weights(config(embedding_norm=True, final_norm=True), 0, 1.0), Variant("none", residual))
+    assert model.embed.norm is None
+    kinds = {type(module) for name, module in model.named_modules() if "norm" in name}
+    assert kinds == {NoNorm}
+    x = model.embed(IDS[None])
+    assert torch.equal(model.embed.place(2 * x), 2 * x + model.embed.position_vectors(len(IDS)))
+
+
+def test_a_norm_on_the_embeddings_changes_nothing() -> None:
+    """It is left out of all six, or the verdict on "no norm" would hang on it."""
+    with_norm, without = (compare(config(embedding_norm=on), 0, IDS, (3,)).flows[3] for on in (True, False))
+    for variant in VARIANTS:
+        np.testing.assert_array_equal(
+            with_norm[variant].gradients["whole layer"], without[variant].gradients["whole layer"]
+        )
 
 
 def test_only_linear_maps_are_scaled() -> None:
@@ -106,8 +126,8 @@ def test_what_is_common(norm: str) -> None:
         **SMALL | {"norm": norm, "norm_placement": "pre", "residual": False, "embedding_norm": True, "final_norm": True}
     )
     found = common_config(given, 40)
-    told = {"n_layers": 40, "norm_placement": "post", "residual": True}
-    told |= {"norm": "layer", "embedding_norm": False} if norm == "none" else {}
+    told = {"n_layers": 40, "norm_placement": "post", "residual": True, "embedding_norm": False}
+    told |= {"norm": "layer"} if norm == "none" else {}
     assert vars(found) == vars(given) | told
 
 

@@ -18,7 +18,7 @@ from playground.analysis.tex import factor, number, sum_of_products
         (0, "0"),
         (np.float32(np.inf), r"\infty"),
         (-np.inf, r"-\infty"),
-        (np.nan, r"\mathrm{nan}"),
+        (np.nan, r"\mathrm{NaN}"),
     ],
 )
 def test_a_number_has_four_digits(x: float, text: str) -> None:

@@ -87,6 +87,19 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(
     expect(theirs.slider("attention_layer")).to_have_value("4")
 
 
+def test_a_copied_link_stays_in_sight_until_the_view_is_another(visitor: Visitor) -> None:
+    field = visitor.open(link("attention", SETUP)).widget("copy_link").get_by_role("textbox")
+    visitor.copied_link()
+    visitor.page.wait_for_timeout(1000)
+    expect(field).to_be_visible()
+    visitor.press("attention_layer", "ArrowLeft")
+    expect(field).to_be_hidden()
+    visitor.settled().copied_link()
+    expect(field).to_be_visible()
+    visitor.go_to("Norms")
+    expect(field).to_be_hidden()
+
+
 def test_the_setup_travels_from_page_to_page_and_back(visitor: Visitor) -> None:
     setup = {"text": [TRAVELLING], "weights": ["random"], "n_layers": ["5"], "seed": ["9"]}
     visitor.open(link("", {key: value for key, (value,) in setup.items()}))

@@ -38,6 +38,17 @@ def test_a_phone_scrolls_down_only(page: str, newcomer: Callable[..., Visitor]) 
     assert all(left >= 0 and right <= 390 for left, right in charts)
 
 
+def test_the_menu_of_a_laptop_has_room_for_every_page(newcomer: Callable[..., Visitor]) -> None:
+    links = newcomer(width=1280).open("/parameters").page.get_by_test_id("stTopNavLink")
+    reachable = links.evaluate_all(
+        """links => links.filter(link => {
+          const { left, top, width, height } = link.getBoundingClientRect()
+          return link.contains(document.elementFromPoint(left + width / 2, top + height / 2))
+        }).map(link => new URL(link.href).pathname.slice(1))"""
+    )
+    assert sorted(reachable) == sorted(PAGES)
+
+
 def test_without_trained_weights_the_app_goes_on_with_random_ones(bare_server: Server, browser: Browser) -> None:
     visitor = Visitor.anew(bare_server, browser)
     visitor.open("/")

@@ -54,10 +54,13 @@ def test_the_choice_survives_a_visit_elsewhere_and_a_step_back(visitor: Visitor)
 
 
 def test_a_student_sees_what_the_causal_mask_is_for(newcomer: Callable[..., Visitor]) -> None:
-    visitor = newcomer(width=1366).open("/regularisers")  # whose menu has room for every page
+    visitor = newcomer().open("/regularisers")
+    start = visitor.widget("regularisers_start")
     press(visitor, "show_no_causal_mask")
     visitor.eventually(lambda: "2 runs" in visitor.text(), "the two runs")
-    visitor.settled()
+    expect(start).to_be_in_viewport()
+    assert "no causal mask" in visitor.settled().notices()
+    expect(start).to_be_in_viewport()
     press(visitor, "start")
     chart = visitor.widget("regularisers_train").locator("svg[role=figure]")
     first = chart.locator("path.curve").nth(1)  # the one before it is the simple rule

@@ -1,4 +1,4 @@
-"""The Encoder–decoder page's two sources: each has its own link, and neither stays in the other's."""
+"""The Decoder page's two sources: each has its own link, and neither stays in the other's."""
 
 from collections.abc import Callable
 

@@ -119,6 +119,27 @@ def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(student: Ca
     expect_status(visitor, "Cancelled after step")
 
 
+def test_the_browser_asks_before_a_reload_while_a_run_goes_on(student: Callable[[], Visitor]) -> None:
+    visitor = student().open("/training?training_task=Copy&training_steps=5000")
+    asks = visitor.page.locator(".st-key-reload_warning")
+    expect(asks).to_have_count(0)
+    press(visitor, "start")
+    expect_status(visitor, "Training: step")
+    for title in ("Norms", "Training"):
+        visitor.go_to(title)
+        expect(asks).to_have_count(1)
+        visitor.page.close(run_before_unload=True)
+        visitor.eventually(lambda: visitor.errors == ["dialog: "], "the browser's question")
+        visitor.errors.clear()
+    press(visitor, "cancel")
+    expect_status(visitor, "Cancelled after step")
+    expect(asks).to_have_count(0)
+    visitor.settled().assert_well()
+    visitor.page.close(run_before_unload=True)
+    visitor.page.wait_for_event("close")
+    assert visitor.errors == []
+
+
 def test_what_was_learnt_goes_to_every_page_and_a_link_repeats_it(student: Callable[[], Visitor]) -> None:
     visitor = student().open(COPY + "&training_steps=400")
     press(visitor, "start")

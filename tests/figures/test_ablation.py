@@ -44,7 +44,7 @@ def test_every_regulariser_has_a_line_of_its_own_in_the_colour_of_its_number() -
     assert set(LINES) == {"none", "all", *REGULARISERS}
     assert len(set(LINES.values())) == len(LINES)
     assert all(re.fullmatch("#[0-9a-f]{6}", line.colour) for line in LINES.values())
-    assert {line.dash for line in LINES.values()} == {"solid", "dash", "dot", "dashdot"}
+    assert {line.dash for line in LINES.values()} == {"solid", "dash", "dot", "dashdot", "longdash"}
     for field, regulariser in REGULARISERS.items():
         assert LINES[field].colour == palette.REGULARISERS[regulariser.number]
     assert len({LINES[field].colour for field in REGULARISERS if field.startswith("dropout")}) == 1

@@ -1,15 +1,18 @@
 """Augmentation changes what it says it changes, as often as it says, and nothing else."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor
 
-from playground.training.augment import augment, draw_span
+from playground import Encoder, ModelConfig
+from playground.training.augment import WINDOW, add_noise, augment, draw_span
 from playground.training.recipe import Recipe
-from playground.training.tasks import make_data
+from playground.training.tasks import TASKS, make_data
 from playground.training.tasks.examples import MASK_ID
+from playground.training.tasks.made_up import MadeUpTask
 
 N, LENGTH = 2_000, 12
 DATA = make_data(Recipe(length=LENGTH, n_train=N, n_validation=1)).train
@@ -19,14 +22,14 @@ SOME = {"token_masking": 0.3, "token_swapping": 0.4, "span_masking": 0.25}
 
 def changed(recipe: Recipe, ids: Tensor = DATA.ids, seed: int = 0) -> Tensor:
     before = ids.clone()
-    found = augment(ids, recipe, torch.Generator().manual_seed(seed))
+    found = augment(ids, recipe, *(torch.Generator().manual_seed(each) for each in (seed, seed + 100)))
     assert torch.equal(ids, before), "the batch itself must stay as it is"
     assert found.shape == ids.shape
     assert found.dtype == ids.dtype
     return found
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", [*SOME, "shuffling"])
 def test_padding_and_special_tokens_are_never_touched(name: str) -> None:
     ids = DATA.ids.clone()
     ids[:, 3], ids[:, 5] = 1, 2
@@ -104,25 +107,93 @@ def test_switching_one_on_leaves_the_others_their_draws() -> None:
     assert torch.equal(changed(Recipe(**SOME))[~everything], swapped[~everything])  # type: ignore[arg-type]
     generators = [torch.Generator().manual_seed(0) for _ in range(2)]
     for generator, recipe in zip(generators, (replace(OFF, token_masking=0.1), Recipe(**SOME)), strict=True):  # type: ignore[arg-type]
-        augment(DATA.ids, recipe, generator)
+        augment(DATA.ids, recipe, generator, torch.Generator())
     first, second = (torch.rand(3, generator=generator) for generator in generators)
     assert torch.equal(first, second), "the next batch must find the generator in the same state"
 
 
 def test_the_generator_decides() -> None:
-    recipe = Recipe(**SOME)  # type: ignore[arg-type]
     assert torch.equal(changed(OFF), DATA.ids)
-    assert not torch.equal(changed(recipe), changed(recipe, seed=1))
+    for recipe in (Recipe(**SOME), Recipe(shuffling=0.5)):  # type: ignore[arg-type]
+        assert torch.equal(changed(recipe), changed(recipe))
+        assert not torch.equal(changed(recipe), changed(recipe, seed=1))
 
 
 def test_sequences_of_one_token_are_left_in_place() -> None:
     ids = torch.full((50, 1), 5)
-    assert torch.equal(changed(Recipe(token_swapping=1.0), ids), ids)
+    assert torch.equal(changed(Recipe(token_swapping=1.0, shuffling=1.0), ids), ids)
     assert set(changed(Recipe(span_masking=0.6), ids).flatten().tolist()) == {MASK_ID}
 
 
-def test_where_the_next_token_is_asked_no_swap_shows_it() -> None:
-    recipe = Recipe(task="characters", length=LENGTH, n_train=50, n_validation=1, token_swapping=1.0)
+def test_where_the_next_token_is_asked_no_other_order_shows_it() -> None:
+    recipe = Recipe(task="characters", length=LENGTH, n_train=50, n_validation=1, token_swapping=1.0, shuffling=1.0)
     batch = make_data(recipe).train
     assert torch.equal(changed(recipe, batch.ids), batch.ids)
     assert not torch.equal(changed(replace(recipe, token_masking=0.3), batch.ids), batch.ids)
+
+
+@pytest.mark.parametrize("p", [0.25, 1.0])
+def test_shuffling_is_a_plain_loop_over_windows(p: float) -> None:
+    """Every row that is drawn: each window's ordinary tokens sorted by their draws, all else in place."""
+    ids = DATA.ids.clone()
+    ids[::3, 2], ids[::5, 6] = MASK_ID, 1
+    ids = ids.masked_fill(~DATA.mask, 0)
+    random = torch.Generator().manual_seed(100)
+    chosen, order = torch.rand(N, 1, generator=random)[:, 0].tolist(), torch.rand(N, LENGTH, generator=random).tolist()
+    expected = ids.tolist()
+    for row, draw, keys in zip(expected, chosen, order, strict=True):
+        for start in range(0, LENGTH, 4) if draw < p else ():
+            places = [i for i in range(start, min(start + 4, LENGTH)) if row[i] > 2]
+            tokens = [row[i] for i in sorted(places, key=lambda i: keys[i])]
+            for place, token in zip(places, tokens, strict=True):
+                row[place] = token
+    assert changed(replace(OFF, shuffling=p), ids).tolist() == expected
+
+
+def test_every_order_of_a_window_is_equally_likely_and_no_token_leaves_it() -> None:
+    ids = torch.arange(3, 3 + 2 * WINDOW).repeat(24_000, 1)
+    found = changed(replace(OFF, shuffling=1.0), ids)
+    for half in (slice(0, WINDOW), slice(WINDOW, 2 * WINDOW)):
+        assert torch.equal(found[:, half].sort(1).values, ids[:, half])
+        counts = Counter(map(tuple, found[:, half].tolist()))
+        assert len(counts) == 24
+        assert max(abs(count - 1_000) for count in counts.values()) < 5 * 1_000**0.5
+
+
+def test_shuffling_leaves_the_other_three_their_draws() -> None:
+    plain, both = (changed(Recipe(**SOME, shuffling=p)) for p in (0.0, 1.0))  # type: ignore[arg-type]
+    assert torch.equal(plain == MASK_ID, both == MASK_ID)
+    assert not torch.equal(plain, both)
+
+
+@pytest.mark.parametrize("name", ["copy", "reverse", "sort", "count", "seq2seq-copy", "seq2seq-reverse"])
+def test_sorting_alone_asks_for_no_order(name: str) -> None:
+    """As the explanation of shuffling says: every answer of another task may become wrong."""
+    recipe = Recipe(task=name, length=LENGTH, n_train=200, n_validation=1, shuffling=1.0)
+    data, task = make_data(recipe), TASKS[name]
+    assert isinstance(task, MadeUpTask)
+    shuffled = changed(recipe, data.train.ids)
+    assert torch.equal(task.examples(shuffled, LENGTH).targets, data.train.targets) is (name == "sort")
+
+
+@pytest.mark.parametrize("std", [0.1, 2.0])
+def test_noise_is_normal_and_in_training_alone(std: float) -> None:
+    config = ModelConfig(vocab_size=13, d_model=64, n_heads=2, n_layers=1, d_ff=8, dropout=0.0)
+    plain, noisy = Encoder(config, seed=0), Encoder(config, seed=0)
+    add_noise(noisy, std, torch.Generator().manual_seed(0))
+    assert noisy.state_dict().keys() == plain.state_dict().keys()
+    ids = DATA.ids[:500]
+    assert torch.equal(noisy.embed(ids), plain.embed(ids))
+    added = (noisy.train().embed(ids) - plain.embed(ids)).detach().flatten() / std
+    assert added.mean().item() == pytest.approx(0, abs=0.01)
+    assert added.std().item() == pytest.approx(1, abs=0.01)
+    assert (added.abs() > 2).float().mean().item() == pytest.approx(0.0455, abs=0.003)
+    again = (noisy.embed(ids) - plain.embed(ids)).detach().flatten() / std
+    assert torch.corrcoef(torch.stack([added, again]))[0, 1].abs() < 0.02, "each step must draw anew"
+
+
+def test_without_noise_an_encoder_stays_as_it_is() -> None:
+    encoder = Encoder(ModelConfig(vocab_size=13, d_model=8, n_heads=2, n_layers=1, d_ff=8), seed=0)
+    before = encoder.embed.dropout
+    add_noise(encoder, 0.0, torch.Generator())
+    assert encoder.embed.dropout is before

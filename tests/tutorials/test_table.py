@@ -1,6 +1,9 @@
 """The table of the five says what their presets are, and marks what stands out."""
 
+import ast
+import re
 from dataclasses import fields, replace
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -10,6 +13,8 @@ from playground.presets import PRESETS
 from playground.tutorials import table as module
 from playground.tutorials.table import NAMES, Row, build_table
 from tests.tutorials.changes import change_field
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # Written out once by hand, from the description of the tutorials; the order of cells is A to E.
 EXPECTED = {
@@ -74,3 +79,25 @@ def test_nothing_stands_out_where_no_cell_is_the_most_common() -> None:
     assert Row("r", {"A": "1", "B": "1", "C": "2", "D": "2", "E": "3"}, "all").unusual() == set()
     assert Row("r", dict.fromkeys("ABCDE", "1"), "nothing").unusual() == set()
     assert Row("r", {"A": "1", "B": "1", "C": "2", "D": "3", "E": "1"}, "some").unusual() == {"C", "D"}
+
+
+IN_LINKS = ("as tutorial B",)
+"""Words that links hold, whose captions have the title."""
+
+
+def texts_of(source: str) -> list[str]:
+    """A module's strings, each with its f-string's fixed parts, without its docstrings."""
+    tree = ast.parse(source)
+    unread = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in unread]
+    return [node.value for node in parts if isinstance(node.value, str) and node.value not in IN_LINKS]
+
+
+@pytest.mark.parametrize("folder", ["pages", "playground"])
+def test_a_letter_never_stands_without_its_title(folder: str) -> None:
+    files = [file for file in (ROOT / folder).rglob("*") if file.suffix in {".py", ".md"}]
+    read = {file: file.read_text(encoding="utf-8") for file in files}
+    texts = {file: texts_of(text) if file.suffix == ".py" else [text] for file, text in read.items()}
+    alone = re.compile(r"\b[Tt]utorials? [A-E]\b(?! ·|:)")
+    assert texts
+    assert not [(file.name, text) for file, found in texts.items() for text in found if alone.search(text)]

@@ -14,6 +14,9 @@ from playground.training.recipe import Recipe
 FORMAT = "playground-trained-1"
 """Which parts there are, and what they mean."""
 
+ADDED_LATER = {"recipe": ("noise", "shuffling"), "config": ("initialisation",)}
+"""By part: fields that files of this format had not at first; a file without one was made at its default."""
+
 RunOutcome = Literal["finished", "stopped early", "diverged", "cancelled"]
 Steps = Annotated[int, (0, 10**9)]
 Share = Annotated[float, (0, 1)]
@@ -70,7 +73,7 @@ def read(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
 
 
 def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
-    """One part: exactly its fields, none of them larger or deeper than a setting can be."""
+    """One part: exactly its fields, but for those added later; none of them larger or deeper than a setting can be."""
     try:
         values = json.loads(metadata[name])
         json.dumps(values, ensure_ascii=False).encode()
@@ -89,7 +92,8 @@ def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
         if not _is_setting(key, value):
             shown = quote_text(str(value)[:100])
             raise WeightsError(f"The file's {name} says {key}={shown}, which is no setting.")
-    missing = next((key for key in known if key not in values), None)
+    needed = (key for key in known if key not in ADDED_LATER.get(name, ()))
+    missing = next((key for key in needed if key not in values), None)
     if missing is not None:
         raise WeightsError(f"The file's {name} does not say {missing}.")
     try:

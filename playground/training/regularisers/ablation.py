@@ -1,9 +1,9 @@
 """One task, many runs: a baseline, and the same run with one regulariser switched, for each that was chosen.
 
-A network gets so little to learn from that it learns by heart, or plenty.
+A network gets so little to learn from that it learns by heart, or plenty. All of it may be run with several seeds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Literal
@@ -75,15 +75,16 @@ def ablation_recipe(task: str, amount: Amount, seed: int, strengths: dict[str, A
     )
 
 
-def ablation_runs(recipe: Recipe, chosen: Sequence[str]) -> tuple[AblationRun, ...]:
+def ablation_runs(recipe: Recipe, chosen: Sequence[str], n_seeds: int = 1) -> tuple[AblationRun, ...]:
     """The runs that tell what each chosen regulariser does, each at the recipe's strength, or at its usual one.
 
     The baseline has none but what a transformer has by nature. Of those, masks and norms, choosing one takes it away.
-    Where several can be added, one more run has them all.
+    Where several can be added, one more run has them all. All come with the recipe's seed, then with the next one, ….
 
     Args:
-        recipe: the task, and the strengths.
+        recipe: the task, the strengths, and the first seed.
         chosen: fields of regularisers, in any order; KeyError where there is no such regulariser.
+        n_seeds: how often each is run.
     """
     baseline = without_regularisers(recipe)
     wanted = [REGULARISERS[field] for field in chosen]
@@ -102,7 +103,18 @@ def ablation_runs(recipe: Recipe, chosen: Sequence[str]) -> tuple[AblationRun, .
     if len(added) > 1:
         title = "all of these" if added == turned else "all that can be added"
         runs.append(AblationRun("all", title, reduce(turn, added, baseline)))
-    return tuple(runs)
+    seeds = range(recipe.seed, recipe.seed + n_seeds)
+    return tuple(replace(run, recipe=replace(run.recipe, seed=seed)) for seed in seeds for run in runs)
+
+
+def runs_of_one_seed(runs: Sequence[AblationRun]) -> list[AblationRun]:
+    """What an ablation compares: the runs of its first seed."""
+    return [run for run in runs if run.recipe.seed == runs[0].recipe.seed]
+
+
+def seeds_of(runs: Sequence[AblationRun]) -> list[int]:
+    """The seeds of an ablation, in the order in which they are run."""
+    return list(dict.fromkeys(run.recipe.seed for run in runs))
 
 
 def lower_first(title: str) -> str:
@@ -111,16 +123,16 @@ def lower_first(title: str) -> str:
 
 
 class Ablation:
-    """The runs, one after the other, on the same data, from the same initial weights, with batches in the same order.
+    """The runs, one after the other; a seed's have the same data, initial weights and order of batches.
 
     Args:
         config: the architecture of them all.
-        runs: what to run, as `ablation_runs` returns it: recipes of one task, one amount of data and one seed.
+        runs: what to run, as `ablation_runs` returns it: recipes of one task and one amount of data.
         device: where; the CPU by default.
-        data: their data, if it is there already.
+        data: their data by seed, if it is there already.
 
     Attributes:
-        n_answers: how many answers the validation set asks for.
+        n_answers: how many answers the validation set asks for, of the first seed.
 
     Raises:
         RecipeError: as `Trainer`.
@@ -132,12 +144,13 @@ class Ablation:
         runs: Sequence[AblationRun],
         device: torch.device | None = None,
         *,
-        data: Data | None = None,
+        data: Mapping[int, Data] | None = None,
     ) -> None:
         self.runs = tuple(runs)
         self._config, self._device = config, device or torch.device("cpu")
-        self._data = make_data(self.runs[0].recipe) if data is None else data
-        self.n_answers = self._data.validation.n_answers
+        first = self.runs[0].recipe
+        self._data = {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)} if data is None else data
+        self.n_answers = self._data[first.seed].validation.n_answers
         self._done: list[AblationResult] = []
         self._running: tuple[int, Trainer] | None = None
 
@@ -153,11 +166,12 @@ class Ablation:
         """Train all; yields after every step, with the number of the run."""
         try:
             for number, run in enumerate(self.runs):
-                trainer = Trainer(self._config, run.recipe, self._device, data=self._data)
+                data = self._data[run.recipe.seed]
+                trainer = Trainer(self._config, run.recipe, self._device, data=data)
                 self._running = number, trainer
                 for _ in trainer.run():
                     yield number
-                unbatched = evaluate_unbatched(trainer.network, self._data.validation, run.recipe, self._device)
+                unbatched = evaluate_unbatched(trainer.network, data.validation, run.recipe, self._device)
                 self._done.append(replace(_result(run, trainer), unbatched=unbatched))
         finally:  # a run that is broken off leaves its numbers, too, and no network
             self._done, self._running = self.results(), None

@@ -1,14 +1,14 @@
-"""An ablation's numbers, as a table and in sentences: what helped, what harmed, and how sure that is."""
+"""An ablation's numbers: each kind of run beside the baseline, over one seed or several, as a table."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import pandas as pd
 
-from playground.training.history import Evaluation, Measure
-from playground.training.regularisers.ablation import AblationResult, AblationRun, lower_first
-from playground.training.trainer import Outcome
+from playground.training.history import Measure
+from playground.training.regularisers.ablation import AblationResult, AblationRun, runs_of_one_seed, seeds_of
 
 COLUMNS = {
     "training": "training, %",
@@ -23,173 +23,155 @@ COLUMNS = {
 """Short names and titles of the table's columns."""
 
 
+SPREAD_COLUMNS = {"accuracy_spread": "spread, points", "loss_spread": "spread, nats"}
+"""The same of the columns that several seeds add: the seeds' highest change less their lowest."""
+
+
 @dataclass(frozen=True)
 class Effect:
-    """What a run that has ended measures, and what it differs by from the baseline, each sequence on its own."""
+    """What one kind of run measures once it has ended, and how it differs from the baseline of the same seed.
+
+    Over several seeds, every number is a mean, but for the spreads.
+    """
 
     run: AblationRun
-    outcome: Outcome
-    evaluation: Evaluation
-    """As of `AblationResult`."""
+    """That of the first seed."""
+    n_seeds: int
+    """How many seeds are compared."""
+    diverged: tuple[AblationResult, ...]
+    """Those that ran away, and have earlier weights."""
+    train: Measure
+    """Of sequences that are learnt from, as they are measured while training."""
+    validation: Measure
+    """Of sequences that never are, as they are measured while training."""
     unbatched: Measure
     """As of `AblationResult`; what the changes are of."""
     accuracy_change: float
     """Right answers more, as a share of all."""
     loss_change: float
     """Nats; below 0 where the loss is lower."""
+    accuracy_spread: float
+    """The seeds' highest change less their lowest; 0 with one seed."""
+    loss_spread: float
+    """The same of the loss."""
     gap_change: float
-    """As of `Evaluation.gap`, in the sets as they are measured while training."""
+    """As of `Evaluation.gap`."""
+
+    @property
+    def gap(self) -> float:
+        """Training accuracy − validation accuracy: how much was learnt by heart."""
+        return self.train.accuracy - self.validation.accuracy
 
 
-def compare_to_baseline(result: AblationResult, baseline: AblationResult) -> Effect | None:
-    """Compare a run with the baseline; None until both have ended."""
-    own, other, evaluation, usual = result.unbatched, baseline.unbatched, result.evaluation, baseline.evaluation
-    if own is None or other is None or evaluation is None or usual is None:
+def compare_to_baseline(results: Sequence[AblationResult], baselines: Sequence[AblationResult]) -> Effect | None:
+    """Compare one kind of run with the baseline, seed by seed in the same order; None until both have ended once."""
+    pairs = [(own, other) for own, other in zip(results, baselines, strict=False) if _has_ended(own, other)]
+    if not pairs:
         return None
-    changes = own.accuracy - other.accuracy, own.loss - other.loss, evaluation.gap - usual.gap
-    return Effect(result.run, result.outcome, evaluation, own, *changes)
+    own, other = ([pair[i] for pair in pairs] for i in (0, 1))
+    unbatched, usual = _measures(own, "unbatched"), _measures(other, "unbatched")
+    accuracy = [a.accuracy - b.accuracy for a, b in zip(unbatched, usual, strict=True)]
+    loss = [a.loss - b.loss for a, b in zip(unbatched, usual, strict=True)]
+    train, validation = (_mean_measure(_measures(own, name)) for name in ("train", "validation"))
+    usual_train, usual_validation = (_mean_measure(_measures(other, name)) for name in ("train", "validation"))
+    gap, usual_gap = train.accuracy - validation.accuracy, usual_train.accuracy - usual_validation.accuracy
+    return Effect(
+        run=own[0].run,
+        n_seeds=len(pairs),
+        diverged=tuple(result for result in own if result.outcome == "diverged"),
+        train=train,
+        validation=validation,
+        unbatched=_mean_measure(unbatched),
+        accuracy_change=fmean(accuracy),
+        loss_change=fmean(loss),
+        accuracy_spread=max(accuracy) - min(accuracy),
+        loss_spread=max(loss) - min(loss),
+        gap_change=gap - usual_gap,
+    )
 
 
-def ablation_table(results: Sequence[AblationResult], titles: Sequence[str]) -> pd.DataFrame:
-    """A row for each title, runs to come included; numbers of the weights that a run ended with, or has by now.
+def measure_effects(results: Sequence[AblationResult]) -> dict[str, Effect]:
+    """By name, the baseline first: each kind of run that has ended, over the seeds with which all kinds have ended.
 
-    The results are those of the runs that have begun, the baseline first.
+    While the first seed's runs go on, over that one.
     """
-    rows = [_row(result, results[0]) for result in results]
-    rows += [{"ending": "still to come"}] * (len(titles) - len(results))
-    named = [{title: row.get(short, math.nan) for short, title in COLUMNS.items()} for row in rows]
-    return pd.DataFrame(named, index=pd.Index(list(titles), name="run"), columns=list(COLUMNS.values()))
+    kinds = group_by_name(results)
+    baselines = kinds.get("none", [])
+    n_ended = [sum(result.unbatched is not None for result in of_kind) for of_kind in kinds.values()]
+    n_seeds = max(1, min(n_ended, default=1))
+    compared = {name: compare_to_baseline(of_kind[:n_seeds], baselines) for name, of_kind in kinds.items()}
+    return {name: effect for name, effect in compared.items() if effect is not None}
 
 
-def _row(result: AblationResult, baseline: AblationResult) -> dict[str, object]:
-    evaluation, effect = result.evaluation, compare_to_baseline(result, baseline)
-    if evaluation is None:
+def group_by_name(results: Iterable[AblationResult]) -> dict[str, list[AblationResult]]:
+    """Each kind of run's results, in the order of the seeds, by the run's name."""
+    kinds: dict[str, list[AblationResult]] = {}
+    for result in results:
+        kinds.setdefault(result.run.name, []).append(result)
+    return kinds
+
+
+def _has_ended(*results: AblationResult) -> bool:
+    return all(result.unbatched is not None and result.evaluation is not None for result in results)
+
+
+def _measures(results: Sequence[AblationResult], name: str) -> list[Measure]:
+    """What each of them has of this name, itself or in its evaluation."""
+    return [getattr(result if name == "unbatched" else result.evaluation, name) for result in results]
+
+
+def _mean_measure(measures: Sequence[Measure]) -> Measure:
+    return Measure(fmean(each.loss for each in measures), fmean(each.accuracy for each in measures))
+
+
+def ablation_table(results: Sequence[AblationResult], runs: Sequence[AblationRun]) -> pd.DataFrame:
+    """A row for each kind of run, those to come included; of the weights that a run ended with, or has by now.
+
+    Args:
+        results: of the runs that have begun, the baseline first.
+        runs: all of the ablation's; with several seeds, numbers are means, and there are `SPREAD_COLUMNS`.
+    """
+    kinds, effects, n_seeds = group_by_name(results), measure_effects(results), len(seeds_of(runs))
+    columns = dict(COLUMNS)
+    if n_seeds > 1:
+        ending = columns.pop("ending")
+        columns |= {**SPREAD_COLUMNS, "ending": ending}
+    rows = [_row(kinds.get(run.name, []), effects.get(run.name), n_seeds) for run in runs_of_one_seed(runs)]
+    titles = [run.title for run in runs_of_one_seed(runs)]
+    named = [{title: row.get(short, math.nan) for short, title in columns.items()} for row in rows]
+    return pd.DataFrame(named, index=pd.Index(titles, name="run"), columns=list(columns.values()))
+
+
+def _row(results: Sequence[AblationResult], effect: Effect | None, n_seeds: int) -> dict[str, object]:
+    if not results:
+        return {"ending": "still to come"}
+    n_ended = sum(result.unbatched is not None for result in results)
+    compared = list(results[: effect.n_seeds if effect else 1])
+    evaluations = [result.evaluation for result in compared if result.evaluation is not None]
+    if not evaluations:
         return {"ending": "has just begun"}
-    row: dict[str, object] = {"ending": _ending(result, evaluation), "gap": 100 * evaluation.gap}
-    row |= {"training": 100 * evaluation.train.accuracy, "validation": 100 * evaluation.validation.accuracy}
+    train, validation = (
+        fmean(getattr(each, name).accuracy for each in evaluations) for name in ("train", "validation")
+    )
+    row: dict[str, object] = {"training": 100 * train, "validation": 100 * validation}
+    row |= {"gap": 100 * (train - validation), "ending": _ending(results[-1])}
+    if n_seeds > 1:
+        endings = list(dict.fromkeys(_ending(result) for result in results))
+        row["ending"] = "; ".join(endings) if n_ended == n_seeds else f"{n_ended} of {n_seeds} seeds, {endings[-1]}"
     if effect is not None:
         row |= {"accuracy": 100 * effect.unbatched.accuracy, "accuracy_change": 100 * effect.accuracy_change}
         row |= {"loss": effect.unbatched.loss, "loss_change": effect.loss_change}
+        row |= {"accuracy_spread": 100 * effect.accuracy_spread, "loss_spread": effect.loss_spread}
     return row
 
 
-def _ending(result: AblationResult, evaluation: Evaluation) -> str:
-    step = len(result.history.loss)
+def _ending(result: AblationResult) -> str:
+    step, evaluation = len(result.history.loss), result.evaluation
+    if evaluation is None:
+        return "has just begun"
     if not result.outcome:
         return f"at step {step}"
     if result.outcome == "finished" and evaluation.step == step:
         return f"after {step} steps"
     word = {"stopped early": "stopped", "diverged": "ran away"}.get(result.outcome, "ended")
     return f"{word} at {step}, kept {evaluation.step}"
-
-
-def difference_noise(share: float, n_answers: int) -> float:
-    """Two standard errors of a difference of two shares near `share`, each of n answers that are right or wrong.
-
-    Answers within one sequence depend on each other, and two runs answer the same questions: it is a rough guide.
-    """
-    share = (share * n_answers + 2) / (n_answers + 4)  # nobody is sure to be always right (Agresti & Coull 1998)
-    return 2 * math.sqrt(2 * share * (1 - share) / n_answers)
-
-
-def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> list[str]:
-    """Sentences (markdown) on the runs that have ended by now; `n_answers` is what the validation set asks for."""
-    effects = [effect for result in results if (effect := compare_to_baseline(result, results[0]))]
-    if not effects:
-        return []
-    baseline, *others = effects
-    noise = difference_noise(baseline.unbatched.accuracy, n_answers)
-    sentences = [_describe_baseline(baseline, noise)]
-    if others:
-        sentences += _describe_accuracy(others, noise, n_answers) + _describe_loss(others, baseline.unbatched.loss)
-        for effect in others:
-            sentences += _describe_missing_mask(effect, noise)
-            if effect.outcome == "diverged":
-                away = f"ran away: what is measured are its weights of step {effect.evaluation.step}."
-                sentences.append(f"**{effect.run.title}** {away}")
-        sentences.append("One seed is one draw: with another one, from the sidebar, close ones may change places.")
-    return sentences
-
-
-def _describe_baseline(baseline: Effect, noise: float) -> str:
-    evaluation = baseline.evaluation
-    if baseline.outcome == "diverged":
-        return (
-            f"The run with **none of them** ran away, and what is measured are its weights of step {evaluation.step}."
-        )
-    known = (
-        f"**None of them** gets {evaluation.train.accuracy:.1%} right of what it learns from, and "
-        f"{evaluation.validation.accuracy:.1%} of what it never sees"
-    )
-    if evaluation.gap > noise:
-        return f"{known}: the gap of {_points(evaluation.gap)} is learnt by heart."
-    return f"{known}: nothing is learnt by heart, so that there is little for a regulariser to mend."
-
-
-def _describe_accuracy(effects: list[Effect], noise: float, n_answers: int) -> list[str]:
-    """Who gets more right, who less, and of whom that can't be told."""
-    ordered = sorted(effects, key=lambda effect: -effect.accuracy_change)
-    more = [effect for effect in ordered if effect.accuracy_change > noise]
-    less = [effect for effect in reversed(ordered) if effect.accuracy_change < -noise]
-    same = [lower_first(effect.run.title) for effect in ordered if abs(effect.accuracy_change) <= noise]
-    sentences = [
-        f"In use, {word} of the validation set is right {_list_effects(group)}."
-        for word, group in (("more", more), ("less", less))
-        if group
-    ]
-    if same:
-        sentences.append(
-            f"About as much is right with {', '.join(same)}: within ±{_points(noise)}, {n_answers:,} answers can't "
-            "tell two runs apart."
-        )
-    return sentences
-
-
-def _describe_loss(effects: list[Effect], usual: float) -> list[str]:
-    """Whose loss lies apart from the baseline's: accuracy may be the same all the while."""
-    apart = [effect for effect in effects if abs(effect.loss_change) > max(0.1 * usual, 0.05)]
-    lower = sorted((effect for effect in apart if effect.loss_change < 0), key=lambda effect: effect.unbatched.loss)
-    higher = sorted((effect for effect in apart if effect.loss_change > 0), key=lambda effect: -effect.unbatched.loss)
-    parts = [
-        f"{word} {', '.join(f'{_with_title(effect.run.title)} ({effect.unbatched.loss:.2f})' for effect in group)}"
-        for word, group in (("lower", lower), ("higher", higher))
-        if group
-    ]
-    if not parts:
-        return []
-    return [
-        "Loss also counts how sure the wrong answers are: on the validation set, in use, it is "
-        f"{usual:.2f} nats with none of them, {'; '.join(parts)}."
-    ]
-
-
-def _describe_missing_mask(effect: Effect, noise: float) -> list[str]:
-    """What measuring in batches hides, where a mask is missing."""
-    in_batches, alone = effect.evaluation.validation.accuracy, effect.unbatched.accuracy
-    measured, apart = f"{in_batches:.1%}", in_batches - alone
-    if effect.run.name == "causal" and apart > noise:
-        return [
-            f"**Without the causal mask** {measured} of the validation set seems to be right: each next character "
-            f"stands in what is read. In use, where nobody knows it yet, {alone:.1%} is."
-        ]
-    if effect.run.name != "mask_padding":
-        return []
-    compared = "about as much" if abs(apart) <= noise else "less" if apart > 0 else "more"
-    return [
-        f"**Without the padding mask** a sequence gets other answers beside longer ones: {measured} is right in "
-        f"batches as they come, and {compared}, {alone:.1%}, when every sequence comes alone."
-    ]
-
-
-def _list_effects(effects: list[Effect]) -> str:
-    return ", ".join(
-        f"{_with_title(effect.run.title)} ({_points(effect.accuracy_change, sign='+')})" for effect in effects
-    )
-
-
-def _with_title(title: str) -> str:
-    return f"{'' if title.startswith('without ') else 'with '}**{lower_first(title)}**"
-
-
-def _points(share: float, sign: str = "") -> str:
-    return f"{100 * share:{sign}.1f} points"

@@ -111,6 +111,18 @@ _ALL = (
         "what the encoder reads, while training", "share of the sequence", 0.2,
     ),
     Regulariser(
+        "noise", 7, "Embedding noise",
+        "Every number of a token's vector is a little off, differently each time. No exact value can be relied on.",
+        "token + position, before the first block", "standard deviation; behind a norm, the numbers' own is 1", 0.3,
+    ),
+    Regulariser(
+        "shuffling", 7, "Local shuffling",
+        "Some sequences are read in another order, shuffled within windows of four tokens; the answer stays. In Sort, "
+        "where no order counts, every answer stays right. Most other tasks ask about places. There, a shuffled "
+        "sequence teaches wrong answers, and a large share does harm.",
+        "what the encoder reads, while training", "probability of a sequence", 0.1,
+    ),
+    Regulariser(
         "clip", 8, "Gradient clipping",
         "A gradient longer than this is shortened to it, so that one odd batch cannot throw the weights away.",
         "the whole gradient, before the step", "largest norm", 1.0,

@@ -66,10 +66,12 @@ ARCHITECTURE: dict[str, Param] = {
         TRAINED.activation,
         CHOICES["activation"],
         help_text="Between the feed-forward network's two linear maps.",
+        label="activation function · `activation`",
     ),
     "positions": Choice(
         TRAINED.positions,
         CHOICES["positions"],
+        label="position table · `positions`",
         help_text="How a token's place is told. sinusoidal-doubled is the table of tutorial B · Encoder Block: its "
         "exponent counts twice.",
     ),
@@ -118,8 +120,9 @@ ARCHITECTURE: dict[str, Param] = {
             0.3,
             0.5,
         ),
-        help_text="The share of numbers that a model zeroes while it learns. No page runs with it: step by step shows "
-        "where it would act, and what trains here has rates of its own, among its regularisers.",
+        label="dropout rate · `dropout`",
+        help_text="The share of numbers that a model zeroes while it learns. No page runs with it. The page Steps "
+        "shows where it would act. What trains here has rates of its own, among its regularisers.",
     ),
     "max_len": Size(
         TRAINED.max_len,

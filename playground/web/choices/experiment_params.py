@@ -24,6 +24,8 @@ STRENGTHS: dict[str, Param] = {
     "token_masking": _AUGMENTATION,
     "token_swapping": _AUGMENTATION,
     "span_masking": _AUGMENTATION,
+    "noise": Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)),
+    "shuffling": _AUGMENTATION,
     "clip": Size(0.0, (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)),
     "distill": Size(0.0, (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)),
     "dropout_residual": _DROPOUT,
@@ -100,6 +102,7 @@ COMPARED: dict[str, Param] = {
 ABLATION: dict[str, Param] = {
     "regularisers_task": Choice("Reverse", tuple(TITLES)),
     "regularisers_data": Choice("small", ("small", "plenty")),
+    "regularisers_seeds": Choice("1", ("1", "3")),
     "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS)),
     "regularisers_measure": Choice("accuracy", ("accuracy", "loss")),
     **{f"regularisers_{field}": param for field, param in COMPARED.items()},

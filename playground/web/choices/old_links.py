@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 _OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
-"""The Encoder–decoder page's parameters before it had a trained example."""
+"""The Decoder page's parameters before it had a trained example."""
 
 _TARGET_BEFORE = "Het dier was te moe.\nDaarom stak het de straat niet over."
 """The default of `encdec_target` then."""

@@ -18,13 +18,6 @@ from playground.web.session.weights_cache import clear_session_caches
 SHOWN_VALUES = "_shown"
 """Session key of the shared values that the page showed last."""
 
-_NOT_IN_A_LINK = {
-    "mine": "A link can't carry a weights file, so these are random weights of its architecture; "
-    "open the file in the sidebar to see yours.",
-    "trained here": "A link can't carry what was trained, so these are random weights of the same architecture; "
-    "the Training page trains it anew.",
-}
-
 
 class LinkReading(NamedTuple):
     """What a link says of the parameters that have no widget yet."""
@@ -101,10 +94,27 @@ def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tup
     settled, reasons = link.settle(
         values, from_link, shown_before=shown_before, has_checkpoint=has_checkpoint, recognised=recognised
     )
-    if shown_before is None and recognised is None and values["weights"] in _NOT_IN_A_LINK:
-        reasons.append(_NOT_IN_A_LINK[values["weights"]])
+    if shown_before is None and recognised is None:
+        reasons += _missing_from_link(settled)
     st.session_state[SHOWN_VALUES] = settled
     return settled, reasons
+
+
+def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
+    """A sentence on the weights that a link names and can't carry: what is shown instead, and where they come from."""
+    if settled["weights"] == "mine":
+        return [
+            "A link can't carry a weights file, so these are random weights of its architecture; "
+            "open the file in the sidebar to see yours."
+        ]
+    if settled["weights"] != "trained here":
+        return []
+    way = "" if st.session_state[OPEN_PAGE] == "training" else "; the sidebar's button “Train …” leads there"
+    return [
+        "A link can't carry what was trained. Until it is trained here, random weights of its shape read your text "
+        f"with another vocabulary, by the tokenizer {settled['tokenizer']}. **Start** on the Training page trains it"
+        f"{way}."
+    ]
 
 
 def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping[str, Any]) -> None:

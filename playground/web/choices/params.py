@@ -7,7 +7,7 @@ from playground.analysis.walkthrough import STAGES
 from playground.limits import MAX_SENTENCES, MAX_TOKENS
 from playground.presets import PRESETS
 from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
-from playground.tutorials.table import TITLES
+from playground.tutorials.table import SHORT_TITLES, TITLES
 from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
 from playground.web.choices.experiment_params import ABLATION, TRAINING
 from playground.web.choices.kinds import Choice, Param, Size, Switch, Text, Whole
@@ -35,9 +35,11 @@ SHARED: dict[str, Param] = {
     "tokenizer": Choice(
         "wordpiece",
         ("wordpiece", "word", "char", "bpe", "vectors"),
+        label="cutting text into tokens · `tokenizer`",
         help_text="How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
         "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts. vectors: your "
-        "text's own words, each a vector drawn from the seed; there is no table to learn (tutorials B and C).",
+        "text's own words, each a vector drawn from the seed; there is no table to learn, as in tutorials "
+        f"{SHORT_TITLES['B']} and {SHORT_TITLES['C']}.",
     ),
     "vocab_size": Whole(
         2_000,
@@ -76,6 +78,7 @@ OWN: dict[str, Param] = {
     "overview_batch": Choice(
         "this text",
         ("this text", "tutorial C: 30 × 200"),
+        ("the sentences that you typed", f"the batch of {SHORT_TITLES['C']}"),
     ),
     "attention_layer": Whole(3, 0, 95),
     "attention_head": Whole(1, 0, 95),
@@ -103,6 +106,7 @@ OWN: dict[str, Param] = {
     "step_path": Choice(
         "as the data moves",
         ("as the data moves", "as tutorial B"),
+        ("from the embedding to the output", f"from attention outwards, the order of {SHORT_TITLES['B']}"),
     ),
     "step_input": Choice("tutorial B's", ("tutorial B's", "my text")),
     "step_sentence": Whole(1, 1, 5),

@@ -1,6 +1,6 @@
 // Helpers of the scripts that draw. Text reaches the page through `textContent` alone, never as markup.
 
-const DASHES = { solid: "none", dash: "9 6", dot: "2 4", dashdot: "9 4 2 4" } // by the names that Plotly gives them
+const DASHES = { solid: "none", dash: "9 6", dot: "2 4", dashdot: "9 4 2 4", longdash: "16 6" } // by the names that Plotly gives them
 
 const htmlElement = (name, className = "", text = "") => {
   const element = document.createElement(name)

@@ -54,15 +54,15 @@ def without_idle(recipe: Recipe) -> Recipe:
     return replace(recipe, **{name: getattr(default, name) for name in names})
 
 
-def training_bytes(config: ModelConfig, recipe: Recipe, data: Data) -> int:
+def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
     """Memory that a run takes from its first step to its end, with its teacher and its data, in bytes.
 
     Args:
         config: the architecture, with the task's vocabulary.
         recipe: the run.
-        data: its data.
+        data: its data, and others that are held as long; one at least.
     """
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
-    parts = (part for examples in (data.train, data.validation) for part in vars(examples).values())
+    parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
     n_data: int = sum(part.nbytes for part in parts)
-    return _TRAINING_BYTES * sum(count_network(each, data.task, len(data.labels)) for each in networks) + n_data
+    return _TRAINING_BYTES * sum(count_network(each, data[0].task, len(data[0].labels)) for each in networks) + n_data

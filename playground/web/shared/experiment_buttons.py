@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from playground.errors import PlaygroundError
+from playground.web.components.reload_warning import ask_before_reload
 from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import pages
@@ -40,7 +41,7 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
     job = None if experiment is None else experiment.job
     idle = active_page != page
 
-    with st.container(horizontal=True, key=f"{page}_buttons"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_buttons"):
         st.button(
             "Start",
             key=f"{page}_start",
@@ -65,6 +66,8 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
             help="Forget the curves and go back to the initial weights: the same seed draws the same ones again. A "
             "network that was trained to its end stays until another takes its place.",
         )
+        if not idle:
+            st.caption("A reload ends the run.", width="content")
     if active_page not in (None, page):
         other = experiments.get(active_page)
         status = "is paused" if other is not None and other.job.status == "paused" else "goes on"
@@ -72,6 +75,18 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
             f"What you started on the page “{pages()[active_page].title}” {status}. Only one thing runs at a time: end "
             "it there first."
         )
+
+
+def warn_before_reload() -> None:
+    """On any page: let the browser ask before a reload for as long as an experiment of the session is active."""
+    is_active = session_experiments().active_page() is not None
+    fragment(ask_while_active, run_every=2 if is_active else None)()
+
+
+def ask_while_active() -> None:
+    """Draw the component that makes the browser ask, if an experiment is active."""
+    if session_experiments().active_page() is not None:
+        ask_before_reload()
 
 
 def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:

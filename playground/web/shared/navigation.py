@@ -12,9 +12,9 @@ _PAGES = {
     "attention": ("Attention", "Every head's attention, one head large, and what can be read off it."),
     "norms": ("Norms", "How long the vectors are, layer by layer, and what the norms do to them."),
     "parameters": ("Parameters", "Where the parameters, the work and the memory go."),
-    "step-by-step": ("Step by step", "One layer, one head, one token: every number on the way."),
+    "step-by-step": ("Steps", "One layer, one head, one token: every number on the way."),
     "positions": ("Positions", "How words are told apart by their place, and what is lost without."),
-    "encoder-decoder": ("Encoder–decoder", "How a decoder reads what the encoder wrote, and what comes next."),
+    "encoder-decoder": ("Decoder", "How a decoder reads what the encoder wrote, and what comes next."),
     "gradient-flow": ("Gradient flow", "What norms and residual connections do to a gradient on its way back."),
     "training": ("Training", "A small transformer learns a task while you watch, in the architecture you choose."),
     "regularisers": (
@@ -26,7 +26,7 @@ _PAGES = {
         "The five tutorials side by side: where they differ, what it does, and what went wrong.",
     ),
 }
-"""Title and purpose; without icons all of them fit into the menu of a laptop's window."""
+"""Title and purpose; titles this short, without icons, all fit into the menu of a window of 1,280 pixels."""
 
 
 def pages() -> dict[str, StreamlitPage]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from playground.presets import PRESETS
 from playground.text.wording import quote_text
 from playground.web.choices.architecture_params import TRAINED
 from playground.web.choices.setup import Setup
@@ -88,7 +89,7 @@ def _describe(upload: UploadedWeights, setup: Setup) -> list[str]:
     # A table of positions settles how long it is, and tells how it was computed, which may still be changed.
     told = {"positions"} if "max_len" in settled else set()
     not_in_file = ", ".join(key for key in upload.recognised.open_settings if key not in told)
-    names = _SCHEMES.get(scheme, f"the names of tutorial {scheme[-1].upper()}")
+    names = _SCHEMES.get(scheme) or f"the names of {PRESETS[scheme].title}"
     n = sum(tensor.numel() for tensor in upload.tensors.values())
     remarks = [
         f"**{quote_text(upload.file)}**: {names}, {len(upload.tensors)} tensors, {n:,} numbers.",

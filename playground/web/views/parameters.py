@@ -12,6 +12,7 @@ from playground.accounting.readable import in_millions, listed, share, substitut
 from playground.config import ModelConfig, nearest_divisors
 from playground.figures import parameters as figures
 from playground.presets import PRESETS
+from playground.training.network import count_head
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
@@ -88,6 +89,12 @@ def draw_totals(config: ModelConfig) -> None:
     )
     if not config.vocab_size:
         st.caption("This model has no token table. It takes raw vectors, which are input: no parameters.")
+    setup = current_setup()
+    trained = setup.trained_network
+    if trained is not None and config == setup.config:
+        part = "a decoder" if trained.task.has_decoder else "an output head"
+        head = count_head(config, trained.task, len(trained.labels))
+        st.caption(f"The network that you trained also has {part}: {total:,} + {head:,} = {total + head:,} parameters.")
     if config == PRESETS["minilm-l6"].config:
         pooler = config.d_model**2 + config.d_model
         st.caption(

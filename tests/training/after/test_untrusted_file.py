@@ -18,6 +18,7 @@ from torch import Tensor
 
 from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
 from playground.training.after import file_metadata, trained_network
+from playground.weights import read_metadata
 from tests.training.after.trained import load, trained, weights
 
 
@@ -136,3 +137,13 @@ def test_results_that_make_no_sense_are_refused(field: str, values: tuple[Any, .
     for value in values:
         with pytest.raises(ConfigError):
             replace(trained().results, **{field: value})
+
+
+@pytest.mark.parametrize(
+    ("part", "field"), [(part, field) for part, them in file_metadata.ADDED_LATER.items() for field in them]
+)
+def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field: str) -> None:
+    without: dict[str, Any] = {field: ...}
+    old = forged(part, **without)
+    assert field not in json.loads(read_metadata(old)[part])
+    assert getattr(load(old), part) == getattr(trained(), part)

@@ -14,7 +14,7 @@ import pytest
 from playground import ModelConfig
 from playground.training.evaluation import evaluate_unbatched
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs
+from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs, runs_of_one_seed, seeds_of
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import make_data
 from playground.training.trainer import Trainer
@@ -89,6 +89,23 @@ def test_every_run_goes_as_it_would_alone() -> None:
         assert result.evaluation == result.history.evaluations[-1]
         assert result.unbatched == evaluate_unbatched(alone.network, alone.data.validation, each.recipe, CPU)
         assert result.history.snapshots == []
+
+
+def test_with_several_seeds_every_run_goes_as_it_would_with_its_seed_alone() -> None:
+    recipe = replace(RECIPE, seed=4)
+    runs = ablation_runs(recipe, ["clip", "noise"], n_seeds=3)
+    assert seeds_of(runs) == [4, 5, 6]
+    assert runs_of_one_seed(runs) == list(ablation_runs(recipe, ["clip", "noise"])) == list(runs[:4])
+    assert list(runs[4:8]) == list(ablation_runs(replace(recipe, seed=5), ["clip", "noise"]))
+    found = ended(Ablation(CONFIG, runs)).results()
+    for i, seed in ((0, 4), (4, 5), (9, 6)):
+        alone = train(replace(runs[i].recipe, seed=seed), CONFIG)
+        assert found[i].history.loss == alone.history.loss
+        assert found[i].unbatched == evaluate_unbatched(alone.network, alone.data.validation, alone.recipe, CPU)
+    assert len({tuple(result.history.loss) for result in found}) == 12
+    data = {seed: make_data(replace(recipe, seed=seed)) for seed in (4, 5, 6)}
+    given = ended(Ablation(CONFIG, runs, data=data)).results()
+    assert [result.history.loss for result in given] == [result.history.loss for result in found]
 
 
 def test_a_run_is_measured_by_the_weights_that_it_kept_and_the_others_go_on() -> None:

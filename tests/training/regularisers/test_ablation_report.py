@@ -1,6 +1,7 @@
 """Numbers of made-up runs, and the rows and sentences that they have to give."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,11 +13,12 @@ from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation import AblationResult, AblationRun
 from playground.training.regularisers.ablation_report import (
     COLUMNS,
+    SPREAD_COLUMNS,
     ablation_table,
     compare_to_baseline,
-    difference_noise,
-    summarise_ablation,
+    measure_effects,
 )
+from playground.training.regularisers.ablation_summary import difference_noise, summarise_ablation
 from playground.training.regularisers.catalogue import REGULARISERS
 
 N = 2_500
@@ -32,6 +34,7 @@ def result(
     steps: int = 500,
     kept: int = 500,
     outcome: Any = "finished",
+    seed: int = 0,
 ) -> AblationResult:
     """A run that has ended; with `unbatched=None` one that goes on."""
     regulariser = REGULARISERS[switch] if switch else None
@@ -42,7 +45,7 @@ def result(
     used = Measure(loss, validation) if unbatched == "the same" else unbatched
     history = History(loss=[1.0] * steps, evaluations=[evaluation])
     return AblationResult(
-        AblationRun(switch or "none", title, Recipe()), history, outcome if used else "", evaluation, used
+        AblationRun(switch or "none", title, Recipe(seed=seed)), history, outcome if used else "", evaluation, used
     )
 
 
@@ -61,9 +64,10 @@ def row(found: pd.DataFrame, title: str) -> dict[str, Any]:
 
 def test_the_table_has_a_row_for_every_run() -> None:
     going_on = result("clip", 0.7, 0.2, 2.5, unbatched=None, steps=123)
-    titles = ["none of them", "Dropout at residual connections", "Early stopping", "Gradient clipping", "all of these"]
-    found = ablation_table([NONE, HELPS, STOPPED, going_on], titles)
-    assert list(found.index) == titles
+    together = AblationRun("all", "all of these", Recipe())
+    runs = [*(each.run for each in (NONE, HELPS, STOPPED, going_on)), together]
+    found = ablation_table([NONE, HELPS, STOPPED, going_on], runs)
+    assert list(found.index) == [run.title for run in runs]
     assert list(found.columns) == list(COLUMNS.values())
     none: dict[str, Any] = {"training": 100, "validation": 40, "gap": 60, "accuracy": 40, "loss": 3}
     none |= {"accuracy_change": 0, "loss_change": 0, "ending": "after 500 steps"}
@@ -81,9 +85,10 @@ def test_the_last_column_says_how_far_a_run_is_or_how_it_ended() -> None:
     going_on = result("clip", 0.7, 0.2, 2.5, unbatched=None, steps=123)
     ran_away = result(None, 0.1, 0.1, 2.0, steps=12, kept=0, outcome="diverged")
     best_of_all = result("patience", 0.9, 0.4, 2.0, kept=480)
-    just_begun = AblationResult(NONE.run, History(), "", None)
-    runs = [ran_away, best_of_all, STOPPED, going_on, just_begun]
-    assert list(ablation_table(runs, [*"abcdef"])[COLUMNS["ending"]]) == [
+    just_begun = AblationResult(HELPS.run, History(), "", None)
+    results = [ran_away, best_of_all, replace(STOPPED, run=HARMS.run), replace(going_on, run=SURE.run), just_begun]
+    runs = [*(each.run for each in results), AblationRun("all", "all of these", Recipe())]
+    assert list(ablation_table(results, runs)[COLUMNS["ending"]]) == [
         "ran away at 12, kept 0", "ended at 500, kept 480", "stopped at 200, kept 75", "at step 123", "has just begun",
         "still to come",
     ]  # fmt: skip
@@ -91,11 +96,11 @@ def test_the_last_column_says_how_far_a_run_is_or_how_it_ended() -> None:
 
 def test_an_effect_is_measured_in_use() -> None:
     unmasked = result("causal", 1.0, 0.9, 0.3, unbatched=Measure(6.0, 0.1))
-    found = compare_to_baseline(unmasked, NONE)
+    found = compare_to_baseline([unmasked], [NONE])
     assert found is not None
     assert found.accuracy_change == pytest.approx(-0.3)
     assert (found.unbatched.loss, found.loss_change) == (6.0, 3.0)
-    assert compare_to_baseline(result("clip", 1, 1, 1, unbatched=None), NONE) is None
+    assert compare_to_baseline([result("clip", 1, 1, 1, unbatched=None)], [NONE]) is None
 
 
 def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
@@ -103,8 +108,8 @@ def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
     doubt = 100 * difference_noise(0.4, N)
     assert 1 < doubt < 3
     assert sentences == [
-        "**None of them** gets 100.0% right of what it learns from, and 40.0% of what it never sees: the gap of 60.0 "
-        "points is learnt by heart.",
+        "The run with **none of them** gets 100.0% right of what it learns from, and 40.0% of what it never sees: the "
+        "gap of 60.0 points is learnt by heart.",
         "In use, more of the validation set is right with **dropout at residual connections** (+10.0 points).",
         "In use, less of the validation set is right with **gradient clipping** (-10.0 points).",
         f"About as much is right with weight decay, label smoothing, early stopping: within ±{doubt:.1f} points, 2,500 "
@@ -112,7 +117,7 @@ def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
         "Loss also counts how sure the wrong answers are: on the validation set, in use, it is 3.00 nats with none "
         "of them, lower with **label smoothing** (1.50), with **early stopping** (1.80), with **dropout at residual "
         "connections** (2.00).",
-        "One seed is one draw: with another one, from the sidebar, close ones may change places.",
+        "One seed is one draw: with another one, close ones may change places. Three seeds show how much.",
     ]
 
 
@@ -151,7 +156,7 @@ def test_what_is_special_about_a_run_is_said_and_only_then(run: AblationResult, 
 def test_a_baseline_without_a_gap_or_one_that_ran_away_is_named() -> None:
     assert "nothing is learnt by heart" in summarise_ablation([result(None, 0.999, 0.998, 0.01)], N)[0]
     away = summarise_ablation([result(None, 0.1, 0.1, 2, **AWAY)], N)[0]
-    assert away == "The run with **none of them** ran away, and what is measured are its weights of step 0."
+    assert away == "The run with **none of them** ran away: what is measured are its weights of step 0."
 
 
 @pytest.mark.parametrize("used", [0.9, 0.41, 0.4])
@@ -176,3 +181,98 @@ def test_the_doubt_covers_two_draws_of_as_many_answers(share: float) -> None:
     apart = (draws[0] - draws[1]).abs() / N
     assert (apart > difference_noise(share, N)).float().mean() < 0.06
     assert 0 < difference_noise(share, N) < 0.03
+
+
+# --- several seeds
+
+CHANGES = {"dropout_residual": (0.10, 0.12, 0.08), "clip": (-0.1, -0.2, -0.15), "weight_decay": (0.01, 0.15, 0.05)}
+BASELINES = (0.40, 0.50, 0.45)
+
+
+def of_seeds(n: int = 3) -> list[AblationResult]:
+    """Every kind of run with each seed, seed after seed; changes are those of `CHANGES`, in accuracy and in loss."""
+    results = []
+    for seed, usual in list(enumerate(BASELINES))[:n]:
+        results.append(result(None, 1.0, usual, 3.0 + seed, seed=seed))
+        for name, changes in CHANGES.items():
+            results.append(result(name, 0.9, usual + changes[seed], 3.0 + seed - 10 * changes[seed], seed=seed))
+    return results
+
+
+def test_an_effect_over_seeds_is_the_mean_of_the_paired_changes_and_their_range() -> None:
+    effects = measure_effects(of_seeds())
+    assert list(effects) == ["none", *CHANGES]
+    for name, changes in CHANGES.items():
+        effect = effects[name]
+        assert effect.n_seeds == 3
+        assert effect.accuracy_change == pytest.approx(sum(changes) / 3)
+        assert effect.accuracy_spread == pytest.approx(max(changes) - min(changes))
+        assert effect.loss_change == pytest.approx(-10 * sum(changes) / 3)
+        assert effect.loss_spread == pytest.approx(10 * (max(changes) - min(changes)))
+        assert effect.unbatched.accuracy == pytest.approx(0.45 + sum(changes) / 3)
+        assert effect.gap == pytest.approx(0.9 - 0.45 - sum(changes) / 3)
+        assert effect.gap_change == pytest.approx(effect.gap - (1.0 - 0.45))
+    assert (effects["none"].accuracy_change, effects["none"].accuracy_spread) == (0, 0)
+
+
+@pytest.mark.parametrize(("n_results", "n_seeds"), [(3, 1), (4, 1), (6, 1), (8, 2), (11, 2), (12, 3)])
+def test_kinds_are_compared_over_the_seeds_that_all_of_them_have(n_results: int, n_seeds: int) -> None:
+    effects = measure_effects(of_seeds()[:n_results])
+    assert len(effects) == min(n_results, 4)
+    assert {effect.n_seeds for effect in effects.values()} == {n_seeds}
+
+
+def test_a_seed_that_is_under_way_counts_once_it_has_ended() -> None:
+    results = of_seeds(2)
+    under_way = [*results[:-1], replace(results[-1], unbatched=None, outcome="")]
+    assert {effect.n_seeds for effect in measure_effects(under_way).values()} == {1}
+    runs = [each.run for each in of_seeds()]
+    found = ablation_table(under_way, runs)
+    assert list(found[COLUMNS["ending"]])[:2] == ["2 of 3 seeds, after 500 steps"] * 2
+    assert list(found[COLUMNS["ending"]])[-1] == "1 of 3 seeds, at step 500"
+    assert found.loc["Weight decay", COLUMNS["accuracy_change"]] == pytest.approx(1.0)
+
+
+def test_the_table_shows_means_and_spreads() -> None:
+    results = of_seeds()
+    found = ablation_table(results, [each.run for each in results])
+    assert list(found.columns) == [
+        *[title for short, title in COLUMNS.items() if short != "ending"], *SPREAD_COLUMNS.values(), COLUMNS["ending"]
+    ]  # fmt: skip
+    row = found.loc["Weight decay"]
+    expected = {"validation": 52.0, "training": 90.0, "gap": 38.0, "accuracy": 52.0, "accuracy_change": 7.0}
+    for short, value in (expected | {"loss": 3.3, "loss_change": -0.7}).items():
+        assert row[COLUMNS[short]] == pytest.approx(value)
+    assert row[SPREAD_COLUMNS["accuracy_spread"]] == pytest.approx(14.0)
+    assert row[SPREAD_COLUMNS["loss_spread"]] == pytest.approx(1.4)
+    assert row[COLUMNS["ending"]] == "after 500 steps"
+
+
+def test_a_change_smaller_than_its_spread_is_not_told_apart_from_chance() -> None:
+    more, less, same = (
+        [sentence for sentence in summarise_ablation(of_seeds(), N) if sentence.startswith(start)]
+        for start in ("In use, more", "In use, less", "Not told apart from chance")
+    )
+    assert "dropout at residual connections** (+10.0 points)" in more[0]
+    assert "gradient clipping** (-15.0 points)" in less[0]
+    assert "by these 3 seeds: with **weight decay** (+7.0 points)" in same[0]
+    loss = next(sentence for sentence in summarise_ablation(of_seeds(), N) if sentence.startswith("Loss also"))
+    assert "weight decay" not in loss
+    assert "residual connections** (3.00)" in loss
+    assert "seeds 0, 1 and 2" in summarise_ablation(of_seeds(), N)[-1]
+    alone = "\n".join(summarise_ablation(of_seeds(1), N))
+    assert "Not told apart" not in alone
+    assert "Three seeds" in alone
+
+
+def test_seeds_whose_run_ran_away_are_counted() -> None:
+    results = [*of_seeds(2), *(replace(each, outcome="diverged") for each in of_seeds()[8:])]
+    assert any("ran away with 1 of 3 seeds" in sentence for sentence in summarise_ablation(results, N)[1:])
+    assert "ran away with 1 of 3 seeds" in summarise_ablation(results, N)[0]
+
+
+def test_chance_alone_seldom_passes_three_seeds() -> None:
+    """What the page says: about once in twelve times, a mean of three draws is larger than their range."""
+    draws = torch.randn(200_000, 3, generator=torch.Generator().manual_seed(0))
+    larger = draws.mean(1).abs() > draws.amax(1) - draws.amin(1)
+    assert larger.float().mean().item() == pytest.approx(1 / 12, abs=0.01)

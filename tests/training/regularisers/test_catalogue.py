@@ -44,13 +44,14 @@ def test_what_cannot_matter_is_named_and_does_not() -> None:
         "mask_padding": (COINS, "layer"),
         "layer_norm": (BASE, "none"),
         "token_swapping": (COINS, "layer"),
+        "shuffling": (COINS, "layer"),
     }
     for switch, regulariser in REGULARISERS.items():
         for name, (recipe, norm) in idle_in.items():
             assert bool(reason_without_effect(regulariser, recipe, norm)) == (
                 switch == name
                 or (switch == "causal" and recipe.task != "characters")
-                or (switch in ("mask_padding", "token_swapping") and recipe.task == "characters")
+                or (switch in ("mask_padding", "token_swapping", "shuffling") and recipe.task == "characters")
             )
     for switch, (recipe, norm) in idle_in.items():
         short = replace(recipe, steps=3)

@@ -14,7 +14,7 @@ from torch import Tensor
 from playground import ModelConfig
 from playground.training.augment import augment
 from playground.training.evaluation import evaluate, evaluate_unbatched, scores
-from playground.training.network import build_network
+from playground.training.network import Tagger, build_network
 from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.seeding import generator
@@ -38,7 +38,7 @@ COINS = replace(
 
 STRENGTHS: dict[str, Any] = {"clip": 0.1, "patience": 2, "span_masking": 0.4, "mask_padding": False, "causal": False,
                              "layer_norm": False}  # fmt: skip
-AUGMENTATIONS = ("token_masking", "token_swapping", "span_masking")
+AUGMENTATIONS = ("token_masking", "token_swapping", "span_masking", "shuffling")
 
 
 def baseline(switch: str) -> Recipe:
@@ -176,10 +176,40 @@ def test_early_stopping_is_the_same_run_cut_off_with_its_best_weights() -> None:
 def test_the_network_reads_augmented_batches_whatever_else_is_on(switch: str, others: bool) -> None:
     everything = {name: found.usual for name, found in REGULARISERS.items() if name not in (*AUGMENTATIONS, "patience")}
     observed = cached_run(replace(switched(switch), **(everything if others else {})))
-    random, train = generator(BASE.seed, "augment"), make_data(BASE).train
+    draws, train = [generator(BASE.seed, purpose) for purpose in ("augment", "shuffle")], make_data(BASE).train
     for rows, read in zip(observed.rows, observed.read, strict=True):
-        assert torch.equal(read, augment(train[rows].ids, observed.trainer.recipe, random))
+        assert torch.equal(read, augment(train[rows].ids, observed.trainer.recipe, *draws))
         assert not torch.equal(read, train[rows].ids)
+
+
+def test_the_first_loss_is_that_of_noisy_vectors() -> None:
+    noisy = cached_run(switched("noise"))
+    data = noisy.trainer.data
+    network = build_network(noisy.trainer.config, data.task, len(data.labels), BASE.seed)
+    assert isinstance(network, Tagger)
+    batch = data.train[noisy.rows[0]]
+    x = network.encoder.embed(batch.ids)
+    x = x + 0.3 * torch.empty_like(x).normal_(generator=generator(BASE.seed, "noise"))
+    logits = network.head(network.encoder.encode(x, batch.mask))
+    loss = F.cross_entropy(logits.transpose(1, 2), batch.targets, ignore_index=IGNORE)
+    assert noisy.losses[0] == pytest.approx(loss.item(), rel=1e-5)
+    assert noisy.losses[0] != cached_run(BASE).losses[0]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "losses"),
+    [
+        (
+            replace(BASE, token_masking=0.2, token_swapping=0.2, span_masking=0.2, dropout_positions=0.1, distill=0.3),
+            [1.3366570472717285, 1.289367437362671, 1.307494878768921],
+        ),
+        (replace(COINS, steps=6, token_masking=0.2), [1.5518909692764282, 1.5136404037475586, 1.4662246704101562]),
+    ],
+)
+def test_runs_without_noise_and_shuffling_go_as_they_did_before_there_were_any(
+    recipe: Recipe, losses: list[float]
+) -> None:
+    assert cached_run(recipe).losses[-3:] == pytest.approx(losses, rel=1e-4)
 
 
 def test_clipping_bounds_the_gradient_that_is_used() -> None:

@@ -10,7 +10,7 @@ from playground.web.choices import link
 from playground.web.choices.experiment_params import RECIPE, TITLES, TRAINED_SIZES, TRAINING
 from playground.web.choices.recipe_link import training_parameters
 from tests.training.after.trained import CONFIG
-from tests.web.app_test import open_page
+from tests.web.app_test import open_page, sentences
 
 RECIPES = (
     Recipe(),
@@ -44,9 +44,11 @@ def test_a_link_to_another_page_keeps_the_run_for_the_training_page() -> None:
     (door,) = app.sidebar.get("page_link")
     assert door.proto.label == "Train it as in the link"
     assert door.proto.query_string == "training_task=Sort&training_steps=200"
+    assert "the sidebar's button" in sentences(app)
     assert open_page("attention", weights="trained here").sidebar.get("page_link")[0].proto.query_string == ""
 
 
-def test_the_training_page_has_no_door_to_itself() -> None:
+def test_the_training_page_has_no_door_to_itself_but_names_its_button() -> None:
     app = open_page("training", weights="trained here", training_task="Sort")
     assert not app.sidebar.get("page_link")
+    assert f"**{app.button(key='training_start').label}** on the Training page trains it." in sentences(app)

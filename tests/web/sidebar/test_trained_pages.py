@@ -73,6 +73,16 @@ def test_the_parameters_and_the_table_are_those_of_its_encoder() -> None:
     assert "random: nothing is trained yet" in prose(switch(app))
 
 
+@pytest.mark.parametrize("task", KINDS)
+def test_the_parameters_of_its_head_or_its_decoder_are_added_in_a_sentence(task: str) -> None:
+    one = trained(task)
+    encoder, network = (sum(each.numel() for each in part.parameters()) for part in (one.encoder, one.network))
+    app = opened(one, "parameters")
+    added = f"{encoder:,} + {network - encoder:,} = {network:,} parameters"
+    assert added in captions(app)
+    assert added not in captions(choose(app, parameters_model="bert-base"))
+
+
 # --- the encoder–decoder page
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from playground import Encoder
+from playground.presets import PRESETS
 from playground.runs.encoder_run import Run
 from playground.text.word_vectors import draw_vectors
 from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
@@ -107,7 +108,7 @@ def test_what_is_asked_begins_with_the_tutorials_own() -> None:
     upload(app, save(read(FILES["tutorial-a"]).weights))
     asked = {"norm_placement": "pre", "activation": "relu", "positions": "sinusoidal", "norm_eps": 1e-6, "n_heads": 8}
     assert values(app, *asked, "tokenizer") == {**asked, "tokenizer": "word"}
-    assert "“model.safetensors”**: the names of tutorial A, 35 tensors" in captions(app)
+    assert f"“model.safetensors”**: the names of {PRESETS['tutorial-a'].title}, 35 tensors" in captions(app)
 
 
 def test_an_answer_changes_the_numbers(passes: list[tuple[Encoder, Run]]) -> None:

@@ -88,15 +88,29 @@ def test_the_default_page_tells_what_becomes_of_the_gradient() -> None:
 
     ratios = {name: norms[0] / norms[-1] for name, norms in lines(app).items()}
     assert ratios["no norm, no residual"] < 1e-3
-    assert ratios["no norm"] > 1e3
+    assert 1 < ratios["no norm"] < 1e3
     verdicts = [str(badge).split("[")[1].rstrip("]") for badge in app.table[0].value["verdict"]]
-    assert verdicts == ["steady", "steady", "exploding", "steady", "steady", "vanishing"]
-    assert "reaches layer 0 in 4 of 6 encoders" in words(app)
+    assert verdicts == ["steady", "steady", "steady, but high loss", "steady", "steady", "vanishing"]
+    assert "useful size?** **Yes, in 4 of 6 encoders.**" in words(app)
     assert f"*post-norm* (× {ratios['post-norm']:.2g})" in words(app)
     size = count_parameters(config).total / 1e6
     assert f"16 tokens · 6 encoders, 12 layers × 12 heads, {size:.3g} M parameters each" in captions(app)
     assert ":orange-badge[random weights], instead" in captions(app)
     assert f"even guess costs ln 30,522 = {np.log(30_522):.3g}" in captions(app)
+
+
+def test_a_norm_on_the_embeddings_changes_no_verdict() -> None:
+    """The default page's sidebar has one."""
+    with_norm, without = (page(embedding_norm=on) for on in (True, False))
+    assert with_norm.table[0].value.equals(without.table[0].value)
+    np.testing.assert_array_equal(lines(with_norm)["no norm"], lines(without)["no norm"])
+
+
+def test_a_steady_gradient_that_is_far_too_long_is_called_so() -> None:
+    shown = page(embedding_norm=True, gradient_scale=1.4).table[0].value
+    row = shown.loc["**no norm, no residual**"]
+    assert row["verdict"] == ":orange-badge[steady, but huge]"
+    assert "10^{4}" in row["first"]
 
 
 def test_the_summary_is_the_lines_ends() -> None:

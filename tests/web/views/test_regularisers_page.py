@@ -10,15 +10,12 @@ import pytest
 from playground.presets import PRESETS
 from playground.training.cost import Speed
 from playground.training.regularisers.ablation import SIZES, Ablation, AblationResult, ablation_runs
-from playground.training.regularisers.ablation_report import (
-    COLUMNS,
-    ablation_table,
-    compare_to_baseline,
-    summarise_ablation,
-)
+from playground.training.regularisers.ablation_report import COLUMNS, SPREAD_COLUMNS, ablation_table, measure_effects
+from playground.training.regularisers.ablation_summary import summarise_ablation
 from playground.training.regularisers.catalogue import REGULARISERS, TEN
 from playground.training.tasks import TASKS, make_data
 from playground.web.choices.experiment_params import COMPARED
+from playground.web.server.settings import settings
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.regularisers.ablation_view import ablation_differences
 from tests.web.app_test import (
@@ -51,11 +48,13 @@ ARCHITECTURE = replace(PRESETS["minilm-l6"].config, **SIZES)
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
 
-def reference(fields: list[str], architecture: dict[str, Any] | None = None, **strengths: Any) -> list[AblationResult]:
+def reference(
+    fields: list[str], architecture: dict[str, Any] | None = None, n_seeds: int = 1, **strengths: Any
+) -> list[AblationResult]:
     """Runs of “Reverse”, made without the app."""
     usual = {field: REGULARISERS[field].usual for field in fields if not REGULARISERS[field].on_by_default}
     recipe = short_ablation("reverse", "small", 0, {**usual, **strengths})
-    ablation = Ablation(replace(ARCHITECTURE, **architecture or {}), ablation_runs(recipe, fields))
+    ablation = Ablation(replace(ARCHITECTURE, **architecture or {}), ablation_runs(recipe, fields, n_seeds))
     for _ in ablation.run():
         pass
     return ablation.results()
@@ -115,7 +114,7 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     expected = reference(["mask_padding", "dropout_residual", "clip", "distill"], clip=0.5, dropout_residual=0.3)
     titles = [result.run.title for result in expected]
     assert "All 6 runs are done" in status_text(app)
-    shown, wanted = table(app, COLUMNS["gap"]), ablation_table(expected, titles)
+    shown, wanted = table(app, COLUMNS["gap"]), ablation_table(expected, [result.run for result in expected])
     np.testing.assert_allclose(shown.drop(columns=COLUMNS["ending"]), wanted.drop(columns=COLUMNS["ending"]), atol=1e-3)
     assert list(shown[COLUMNS["ending"]]) == list(wanted[COLUMNS["ending"]])
     n_answers = int(make_data(expected[0].run.recipe).validation.mask.sum())
@@ -136,15 +135,53 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     np.testing.assert_allclose(numbers, [look.validation.loss for look in expected[-1].history.evaluations], rtol=1e-4)
 
     strengths = {"mask_padding": "Without it", "dropout_residual": "At 0.3", "clip": "At 0.5", "distill": "At 0.5"}
+    effects = measure_effects(expected)
     for result in expected[1:-1]:
-        apart = compare_to_baseline(result, expected[0])
-        assert apart is not None
+        apart = effects[result.run.name]
         points, nats = 100 * apart.accuracy_change, apart.loss_change
         assert (
             f"{strengths[result.run.name]}, on “Reverse” with 100 sequences: right answers **{points:+.1f} points**, "
             f"loss **{nats:+.2f} nats**, gap {100 * apart.gap_change:+.1f} points."
         ) in captions(app)
     assert captions(app).count("Not measured yet") == len(REGULARISERS) - 4
+
+
+def test_three_seeds_are_run_drawn_and_summarised() -> None:
+    app = regularisers_page("Embedding noise", "Local shuffling", regularisers_seeds="3", seed=7)
+    assert "12 runs of 6 steps, 4 with each of the seeds 7, 8 and 9" in captions(app)
+    app = measured(app, PAGE)
+    assert "All 12 runs are done" in status_text(app)
+    runs = ablation_runs(
+        short_ablation("reverse", "small", 7, {"noise": 0.3, "shuffling": 0.1}), ["noise", "shuffling"], 3
+    )
+    ablation = Ablation(ARCHITECTURE, runs)
+    for _ in ablation.run():
+        pass
+    expected = ablation.results()
+    shown, wanted = table(app, COLUMNS["gap"]), ablation_table(expected, runs)
+    assert set(SPREAD_COLUMNS.values()) <= set(shown.columns)
+    np.testing.assert_allclose(shown.drop(columns=COLUMNS["ending"]), wanted.drop(columns=COLUMNS["ending"]), atol=1e-3)
+    assert "\n".join(f"- {sentence}" for sentence in summarise_ablation(expected, ablation.n_answers)) in prose(app)
+    lines = charts(app)["regularisers_validation"][1:]
+    assert [line["name"] for line in lines] == [f"{run.title}, seed {run.recipe.seed}" for run in runs]
+    assert {line["line"]["width"] for line in lines} == {1}
+    for i, result in enumerate(expected):
+        accuracies = [look.validation.accuracy for look in result.history.evaluations]
+        np.testing.assert_allclose(array(lines, i, "y"), accuracies, atol=1e-6)
+    assert captions(app).count("mean of 3 seeds") == 2
+    assert "Settings" not in sentences(app)
+    changed = choose(app, regularisers_seeds="1")
+    assert "seeds 3 → 1" in sentences(changed)
+
+
+def test_time_for_all_seeds_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = settings().max_training_seconds
+    one = Speed(longest / (2 * 2 * 4 * N_STEPS), 1e-12)  # two runs of six steps, four layers' worth: half of the limit
+    monkeypatch.setattr(ablation_plan, "machine_speed", lambda: one)
+    assert not regularisers_page("Weight decay").error
+    app = regularisers_page("Weight decay", regularisers_seeds="3")
+    assert "These 6 runs would take about" in sentences(app)
+    assert "start" in grey_buttons(app, PAGE)
 
 
 @pytest.mark.parametrize(
@@ -177,12 +214,16 @@ def test_one_press_sets_up_what_goes_wrong_without_a_mask() -> None:
     app = press(regularisers_page(), "regularisers_show_no_causal_mask")
     assert app.selectbox(key="regularisers_task").value == "Next character"
     assert app.session_state["regularisers_chosen"] == ["Causal mask"]
+    assert "**no causal mask**. The task is Next character, and the data are small." in sentences(app)
     assert "2 runs" in captions(app)
     assert "without causal mask" in prose(measured(app, PAGE))
     assert "**Without the causal mask**" not in prose(app)  # so few steps do not teach to look ahead
     app = press(app, "regularisers_show_no_padding_mask")
     assert app.selectbox(key="regularisers_task").value == "Sort"
     assert app.session_state["regularisers_data"] == "plenty"
+    assert "**no padding mask**" in sentences(app)
+    assert "Set up" not in sentences(choose(app, regularisers_data="small"))
+    choose(app, regularisers_data="plenty")
     assert "**Without the padding mask**" in prose(measured(app, PAGE))
 
 
@@ -201,6 +242,8 @@ def test_the_differences_between_two_ablations_name_runs_and_settings() -> None:
 
     before = inputs(["weight_decay"])
     assert ablation_differences(before, inputs(["weight_decay"])) == []
+    three = before[0], ablation_runs(before[1][0].recipe, ["weight_decay"], 3)
+    assert ablation_differences(before, three) == ["seeds 1 → 3"]
     assert ablation_differences(before, inputs(["mask_padding"], seed=3, norm="rms")) == [
         "“Weight decay” is gone", "“without padding mask” is new", "norm layer → rms", "seed 0 → 3",
     ]  # fmt: skip

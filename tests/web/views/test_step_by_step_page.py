@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import STAGES
 from playground.text.word_vectors import draw_vectors
+from playground.tutorials.table import SHORT_TITLES
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
 from tests.web import app_test
@@ -273,8 +274,8 @@ def test_dropout_shows_the_zeros_of_its_seed_and_leaves_the_shared_model_alone()
     assert seen.tolist() == pytest.approx([0, 1 / 0.9], abs=1e-4)
     assert np.array_equal(array(charts(app)["step_softmax"], name="y"), weights)
     (table,) = (frame.value for frame in app.dataframe)
-    assert list(table["tutorial B"]) == ["–"] * 5
-    assert list(table["tutorial C"]) == ["–", "–", "✓", "✓", "✓"]
+    assert list(table[SHORT_TITLES["B"]]) == ["–"] * 5
+    assert list(table[SHORT_TITLES["C"]]) == ["–", "–", "✓", "✓", "✓"]
     zeroed, size = table["zeroed here"]["after positions"].split(" of ")
     assert (size, 10 < int(zeroed) < 80) == ("384", True)
     assert not any(module.training for module in caches.encoder("minilm", ModelConfig(vocab_size=1), 0).modules())

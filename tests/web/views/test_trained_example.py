@@ -1,4 +1,4 @@
-"""The Encoder–decoder page opens with the shipped translator; the visitor's own text is one switch away."""
+"""The Decoder page opens with the shipped translator; the visitor's own text is one switch away."""
 
 import logging
 from pathlib import Path

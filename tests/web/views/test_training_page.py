@@ -11,7 +11,7 @@ from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS, make_data
-from playground.web.choices.experiment_params import RECIPE, STRENGTHS, TITLES
+from playground.web.choices.experiment_params import RECIPE, STRENGTHS, TITLES, TRAINED_SIZES
 from playground.web.choices.params import OWN
 from playground.web.session import experiment_inputs
 from tests.web.app_test import (
@@ -45,8 +45,9 @@ def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(title: str) 
     reads, separator = (first.text.replace(" ", "␣"), "") if data.task.reads_text else (first.text, " ")
     assert app.code[0].value == f"reads  {reads}\nsays   {separator.join(first.right_answer)}"
     assert data.task.question in prose(app)
-    n_parameters = sum(parameter.numel() for parameter in network.parameters())
+    n_parameters, n_encoder = (sum(each.numel() for each in part.parameters()) for part in (network, network.encoder))
     for number in (f"**{data.baseline:.1%}**", f"{len(data.labels)} classes", f"{n_parameters:,} parameters",
+                   f"{n_parameters - n_encoder:,} among them",
                    "5 steps of 16 sequences"):  # fmt: skip
         assert number in captions(app)
     assert sentences(app) == ""
@@ -70,6 +71,13 @@ def test_before_a_start_the_schedule_is_what_is_known() -> None:
 
 
 # --- settings
+
+
+def test_every_setting_has_its_name_in_the_code_beside_its_words() -> None:
+    app = open_panels(training_page(), "training_regularisers_open")
+    names = set(RECIPE) | set(TRAINED_SIZES)
+    labels = {name: widgets(app)[f"training_{name}"].label for name in names - {"text"}}
+    assert {name: label for name, label in labels.items() if not label.endswith(f" · `{name}`")} == {}
 
 
 def test_titles_are_the_links_words_and_must_not_change() -> None:
@@ -135,7 +143,7 @@ def test_what_counts_in_the_run_is_counted_and_what_a_link_sets_is_there(query: 
     ("query", "idle"),
     [
         ({"training_task": "Reverse", "training_schedule": "constant"}, {"causal", "warmup", "temperature"}),
-        ({"training_task": "Next character"}, {"mask_padding", "token_swapping", "temperature"}),
+        ({"training_task": "Next character"}, {"mask_padding", "token_swapping", "shuffling", "temperature"}),
         ({"weights": "random", "norm": "none", "training_distill": 0.5}, {"causal", "layer_norm"}),
     ],
 )

@@ -1,7 +1,5 @@
 """The Tutorials page, its numbers against ones computed here, and its doors to the other pages."""
 
-import re
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,6 +11,7 @@ from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.params import DEFAULT_TEXT, PARAMS, page_parameters, write
+from playground.web.shared import navigation
 from tests.web.app_test import (
     array,
     block_boxes,
@@ -29,6 +28,7 @@ from tests.web.app_test import (
 )
 
 LETTERS = list(NAMES)
+TITLES = {path: title for path, (title, _) in navigation._PAGES.items()}
 
 
 def test_the_answer_and_the_charts_are_this_seeds() -> None:
@@ -90,9 +90,8 @@ def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong_and_has_a_do
         odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual())
         assert f"{odd}." in text
         doors = {str(button.key): button.label for button in app.button if "tutorials_open_" in str(button.key)}
-        paths = {key: re.sub("[ –]", "-", label.lower()) for key, label in doors.items()}
-        topics = {f"tutorials_open_{i}": topic.page for i, topic in enumerate(tutorial.topics, start=1)}
-        assert paths == {"tutorials_open_overview": "overview"} | topics
+        topics = {f"tutorials_open_{i}": TITLES[topic.page] for i, topic in enumerate(tutorial.topics, start=1)}
+        assert doors == {"tutorials_open_overview": "Overview"} | topics
 
 
 @pytest.mark.parametrize("letter", ["A", "C", "E"])

@@ -1,3 +1,4 @@
+const GLANCE = 300 // milliseconds between two looks at the address: no event tells of every change of it
 const CALM = 200 // milliseconds
 const LONGEST = 4000 // milliseconds; a browser lets a page write to the clipboard for five seconds after a click
 
@@ -25,6 +26,11 @@ export default function ({ data, parentElement }) {
     address.searchParams.set("v", data.version)
     return address.href
   }
+  const hideOutdated = () => {
+    clearTimeout(field.nextGlance)
+    field.hidden ||= field.value !== linkOf(new URL(window.location.href))
+    if (!field.hidden && field.isConnected) field.nextGlance = setTimeout(hideOutdated, GLANCE)
+  }
   button.onclick = async () => {
     button.textContent = "Copying …"
     const link = calmAddress().then(linkOf)
@@ -35,7 +41,9 @@ export default function ({ data, parentElement }) {
     field.value = await link
     field.hidden = false
     field.select()
+    hideOutdated()
     button.textContent = await copied ? "Copied" : "Press Ctrl+C to copy"
     setTimeout(() => { button.textContent = "Copy link to this view" }, 2500)
   }
+  hideOutdated()
 }

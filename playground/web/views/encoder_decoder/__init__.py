@@ -1,1 +1,1 @@
-"""The page Encoder–decoder."""
+"""The page Decoder."""

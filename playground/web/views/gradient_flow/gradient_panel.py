@@ -73,17 +73,16 @@ def show_comparison() -> None:
         with line, st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
             comparison = compare_variants(key)
     line.caption(_describe_run(comparison, random="" if setup["weights"] == "random" else ", instead of the sidebar's"))
-    flows = dict(comparison.flows[n_layers])
-    st.markdown(reading.describe(flows, part, n_layers))
+    st.markdown(reading.describe(comparison, part))
     left, right = st.columns(2, gap="medium")
     with left:
-        _show_gradients(flows, part)
+        _show_gradients(comparison, part)
     with right:
-        _show_lengths(flows)
-    _show_table(flows, part, n_layers)
+        _show_lengths(comparison.full_depth)
+    _show_table(comparison, part)
     _show_loss(comparison, setup)
     if widgets.choice("gradient_view", "Look closer") == "chain rule":
-        _show_chain(flows, n_layers)
+        _show_chain(comparison.full_depth, n_layers)
     else:
         _show_sweep(key, part)
 
@@ -97,12 +96,13 @@ def _describe_run(comparison: Comparison, random: str) -> str:
     )
 
 
-def _show_gradients(flows: Mapping[Variant, Flow], part: str) -> None:
+def _show_gradients(comparison: Comparison, part: str) -> None:
     """The L2 norm of the gradient, layer by layer."""
-    values, stream = reading.of_part(flows, part), part == "stream"
+    values, stream = reading.of_part(comparison.full_depth, part), part == "stream"
     symbol = "x_l" if stream else r"\theta_l"
     meaning = "all tokens' vectors after $l$ blocks" if stream else PARTS[part]
-    verdicts = ", ".join(f"{variant.name} {reading.judge(norms)}" for variant, norms in values.items())
+    judged = reading.judge_all(comparison, part)
+    verdicts = "; ".join(f"{variant.name}: {verdict}" for variant, verdict in judged.items())
     name = "blocks passed" if stream else "layer"
     panels.chart(
         "gradient_by_layer",
@@ -134,29 +134,31 @@ def _figure_lines(values: Mapping[Variant, Norms]) -> list[figures.Line]:
     return [figures.Line(variant.name, variant.norm, variant.residual, numbers) for variant, numbers in values.items()]
 
 
-def _show_table(flows: Mapping[Variant, Flow], part: str, n_layers: int) -> None:
+def _show_table(comparison: Comparison, part: str) -> None:
     """Both ends of each line, their ratio, and the verdict on it."""
-    first, last = reading.first_and_last(part, n_layers)
-    rows = {}
-    for variant, flow in flows.items():
-        norms = flow.gradients.get(part)
+    first, last = reading.first_and_last(part, comparison.config.n_layers)
+    verdicts, rows = reading.judge_all(comparison, part), {}
+    for variant, flow in comparison.full_depth.items():
         ends = ["–"] * 4
-        if norms is not None:
-            numbers = (reading.first_over_last(norms), norms[0], norms[-1])
-            verdict = reading.judge(norms)
-            ends = [f":{reading.VERDICTS[verdict][0]}-badge[{verdict}]", *map(_format_number, numbers)]
+        if variant in verdicts:
+            colour, _ = reading.VERDICTS[verdicts[variant]]
+            numbers = reading.ratio_numbers(flow.gradients[part])
+            ends = [f":{colour}-badge[{verdicts[variant]}]", *(f"${shown}$" for shown in numbers)]
         alike = "–" if math.isnan(flow.alike) else f"{flow.alike:.4f}"
         tables = "–" if flow.embeddings is None else _format_number(flow.embeddings)
         rows[f"**{variant.name}**"] = [*ends, tables, _format_number(flow.loss), alike]
     columns = ["verdict", "first / last", "first", "last", "tables", "loss", "tokens alike"]
     with st.container(key="gradient_summary"):
         st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns))
+    limit, guess = f"{reading.LIMIT:,}", comparison.even_guess
     st.caption(
-        f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{reading.LIMIT:,} "
-        f"counts as vanishing, one above {reading.LIMIT:,} as exploding. *Tables*: the gradient norm of the "
-        "embeddings' parameters. *Tokens alike*: the mean cosine between two tokens after the last block. A steady "
-        "gradient is not everything: at a cosine of 1, all tokens point the same way. Attention without residual "
-        "connections leads there (Dong et al. 2021)."
+        f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{limit} counts as "
+        f"*vanishing*, one above {limit} as *exploding*. A steady one may still be *huge* (above {limit} anywhere) or "
+        f"*tiny* (below 1/{limit} at the first). *High loss* is a loss above {reading.LOSS_LIMIT} × {guess:.3g}, which "
+        f"an even guess among {comparison.n_names:,} tokens costs. *Tables*: the gradient norm of the embeddings' "
+        "parameters. *Tokens alike*: the mean cosine between two tokens after the last block. A steady gradient is "
+        "not everything: at a cosine of 1, all tokens point the same way. Attention without residual connections "
+        "leads there (Dong et al. 2021)."
     )
 
 
@@ -166,13 +168,15 @@ def _show_loss(comparison: Comparison, setup: Setup) -> None:
     source = "token table $E$" if comparison.config.vocab_size else "words' drawn vectors over √d_model, here $E$"
     st.latex(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
     norm = f"`{comparison.config.norm}`" + (", as the sidebar's norm is none" if setup["norm"] == "none" else "")
+    final = " A final norm follows the last block, but not where there is no norm." if setup["final_norm"] else ""
     st.caption(
         f"**The loss:** each of the T = {comparison.n_tokens} last vectors $h_t$ names the next token $w_{{t+1}}$; the "
         f"last vector names the first token. Names come from the {source} ({n_names:,} × {d_model:,}), which is held "
-        f"fixed. An even guess costs ln {n_names:,} = {math.log(n_names):.3g}. The mean of all outputs would be no "
+        f"fixed. An even guess costs ln {n_names:,} = {comparison.even_guess:.3g}. The mean of all outputs would be no "
         "loss to learn from: a layer norm makes it 0, whatever the weights. **The six share** the sidebar's text, seed "
-        f"and shape. n_layers, norm_placement and residual are set on this page instead. Their norms are {norm}. There "
-        "is no dropout."
+        "and shape. n_layers, norm_placement and residual are set on this page instead. Their norms are "
+        f"{norm}. **None of the six has a norm on the embeddings**, so that *no norm* means none anywhere.{final} "
+        "There is no dropout."
     )
 
 
@@ -197,7 +201,8 @@ def _show_chain(flows: Mapping[Variant, Flow], n_layers: int) -> None:
         "attention or feed-forward. $N'$ is that of the norm, which divides by the size of its input. $I$ is the "
         f"identity that a residual connection adds. Right: the geometric mean over {n_layers} blocks of "
         r"$\lVert \partial\mathcal{L} / \partial x_l \rVert_2$ over "
-        r"$\lVert \partial\mathcal{L} / \partial x_{l+1} \rVert_2$, and its power."
+        r"$\lVert \partial\mathcal{L} / \partial x_{l+1} \rVert_2$, and its power. It has as many digits as its power "
+        "needs."
     )
 
 

@@ -7,7 +7,15 @@ from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.training.recipe import architecture
-from playground.training.regularisers.ablation import SIZES, Ablation, AblationRun, ablation_recipe, ablation_runs
+from playground.training.regularisers.ablation import (
+    SIZES,
+    Ablation,
+    AblationRun,
+    ablation_recipe,
+    ablation_runs,
+    runs_of_one_seed,
+    seeds_of,
+)
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import COMPARED, FIELDS, TITLES
@@ -31,11 +39,16 @@ class AblationPlan:
 
     config: ModelConfig
     runs: tuple[AblationRun, ...]
-    """The baseline and one for each regulariser; the baseline alone, if nothing that matters is chosen."""
+    """For each seed the baseline and one run a regulariser; the baseline alone, if nothing that matters is chosen."""
     left_out: tuple[tuple[Regulariser, str], ...]
     """Chosen regularisers that can change nothing here, with the reason."""
     seconds: float
     """How long all of it is likely to take here."""
+
+    @property
+    def compared(self) -> list[AblationRun]:
+        """What is compared: the runs of one seed."""
+        return runs_of_one_seed(self.runs)
 
     @property
     def inputs(self) -> AblationInputs:
@@ -51,14 +64,14 @@ def make_plan() -> AblationPlan:
         TooLargeError: the runs would take more than this server gives.
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
-    task, data, chosen_titles = (current_value(f"{PAGE}_{name}") for name in ("task", "data", "chosen"))
+    task, data, seeds, chosen_titles = (current_value(f"{PAGE}_{name}") for name in ("task", "data", "seeds", "chosen"))
     strengths = {field: current_value(f"{PAGE}_{field}") for field in COMPARED}
     recipe = ablation_recipe(TITLES[task], data, current_value("seed"), strengths)
     config = link.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
     chosen = {FIELDS[title] for title in chosen_titles}
     regularisers = [regulariser for field, regulariser in REGULARISERS.items() if field in chosen]
     reasons = {each.field: reason_without_effect(each, recipe, config.norm) for each in regularisers}
-    compared = ablation_runs(recipe, [field for field, reason in reasons.items() if not reason])
+    compared = ablation_runs(recipe, [field for field, reason in reasons.items() if not reason], int(seeds))
     runs = tuple(replace(run, recipe=without_idle(run.recipe)) for run in compared)
     config = architecture(config, recipe, training_data(recipe))
     speed = machine_speed()
@@ -67,7 +80,8 @@ def make_plan() -> AblationPlan:
     if seconds > longest:
         raise TooLargeError(
             f"These {len(runs)} runs would take about {duration(seconds)} here, and this server trains for at most "
-            f"{duration(longest)}: choose fewer. Knowledge distillation takes longest, as its teacher learns too."
+            f"{duration(longest)}: choose fewer{' or one seed' if int(seeds) > 1 else ''}. Knowledge distillation "
+            "takes longest, as its teacher learns too."
         )
     left_out = tuple((REGULARISERS[field], reason) for field, reason in reasons.items() if reason)
     return AblationPlan(config, runs, left_out, seconds)
@@ -75,8 +89,9 @@ def make_plan() -> AblationPlan:
 
 def create_experiment(plan: AblationPlan) -> Experiment[Ablation]:
     """Start the runs in the background, one after the other."""
-    data = training_data(plan.runs[0].recipe)
-    n_bytes = max(training_bytes(plan.config, run.recipe, data) for run in plan.runs)
+    first = plan.runs[0].recipe
+    data = {seed: training_data(replace(first, seed=seed)) for seed in seeds_of(plan.runs)}
+    n_bytes = max(training_bytes(plan.config, run.recipe, *data.values()) for run in plan.runs)
     build = partial(Ablation, plan.config, plan.runs, caches.device(), data=data)
     return Experiment(plan.inputs, build, reservation=MemoryReservation(n_bytes))
 
@@ -100,7 +115,8 @@ def status_sentence(experiment: Experiment[Ablation]) -> str:
     step = len(result.history.loss) if result else 0
     at = f"run {max(len(results), 1)} of {len(ablation.runs)}"
     if result is not None:
-        at += f": {result.run.title}, step {step} of {result.run.recipe.steps}"
+        seed = f", seed {result.run.recipe.seed}" if len(seeds_of(ablation.runs)) > 1 else ""
+        at += f": {result.run.title}{seed}, step {step} of {result.run.recipe.steps}"
         if result.run.recipe.distill and not step:
             at = f"run {len(results)} of {len(ablation.runs)}, {result.run.title}: its teacher learns first"
     return continuing_sentence(experiment, at)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -9,8 +10,16 @@ import streamlit as st
 from playground.accounting.readable import duration
 from playground.figures import ablation as figures
 from playground.figures.ablation import LINES, Curve, Measured
-from playground.training.regularisers.ablation import Ablation, AblationResult, AblationRun
-from playground.training.regularisers.ablation_report import COLUMNS, ablation_table, summarise_ablation
+from playground.text.wording import join_words
+from playground.training.regularisers.ablation import (
+    Ablation,
+    AblationResult,
+    AblationRun,
+    runs_of_one_seed,
+    seeds_of,
+)
+from playground.training.regularisers.ablation_report import COLUMNS, SPREAD_COLUMNS, ablation_table, group_by_name
+from playground.training.regularisers.ablation_summary import summarise_ablation
 from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
@@ -29,16 +38,29 @@ from playground.web.views.regularisers.ablation_plan import (
     status_sentence,
 )
 
+SEEDS_HELP = (
+    "A seed decides the sequences, the initial weights, the order of batches and all that regularisers draw. With 3, "
+    "everything runs with the sidebar's seed and the next two: it takes three times as long and shows what chance does."
+)
+
+SPREAD_CAPTION = (
+    "All numbers are means over the seeds with which every run has ended; {} are planned. Spread: the highest of the "
+    "seeds' ± less the lowest. A change smaller than its spread is not told apart from chance. Chance alone makes it "
+    "larger about once in twelve times."
+)
+
 SETS = {"train": "training set", "validation": "validation set"}
 
 
 def plan_or_error() -> AblationPlan | None:
     """Draw the settings; returns the ablation that they describe, or None with a message on the page."""
-    left, right = st.columns([1, 2], gap="medium")
-    with left:
+    columns = st.columns([3, 3, 3], gap="medium")
+    with columns[0]:
         widgets.menu(f"{PAGE}_task", "What is to be learnt")
-    with right:
+    with columns[1]:
         widgets.choice(f"{PAGE}_data", "Data to learn from")
+    with columns[2]:
+        widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
     widgets.several(
         f"{PAGE}_chosen", "What is to be compared with nothing at all (masks and norms are there: choosing takes away)"
     )
@@ -47,7 +69,7 @@ def plan_or_error() -> AblationPlan | None:
         return None
     for regulariser, reason in plan.left_out:
         st.caption(f"**{regulariser.title}** is left out: {reason}.")
-    if len(plan.runs) == 1:
+    if len(plan.compared) == 1:
         st.info("Choose at least one that can matter here; then its run is compared with a run without any.")
         return None
     return plan
@@ -57,12 +79,15 @@ def start_row(plan: AblationPlan | None) -> None:
     """Draw the buttons, and the cost of the plan."""
     experiment_buttons.buttons(PAGE, plan, create_experiment)
     if plan is not None:
-        recipe, config = plan.runs[0].recipe, plan.config
+        recipe, config, seeds = plan.runs[0].recipe, plan.config, _name_seeds(plan.runs)
+        runs = f"{len(plan.runs)} runs of {recipe.steps} steps"
+        if len(plan.runs) > len(plan.compared):
+            runs, seeds = f"{runs}, {len(plan.compared)} with each of the {seeds}", "those of one seed"
         st.caption(
-            f"About **{duration(plan.seconds)}** here: {len(plan.runs)} runs of {recipe.steps} steps, each on the same "
-            f"{len(training_data(recipe).train):,} sequences, in the same order, from the same initial weights (seed "
-            f"{recipe.seed}). {TASKS[recipe.task].question} {config.n_layers} layers × {config.n_heads} heads, d_model "
-            f"{config.d_model}; all else of the architecture is the sidebar's."
+            f"About **{duration(plan.seconds)}** here: {runs}, each on the same {len(training_data(recipe).train):,} "
+            f"sequences, in the same order, from the same initial weights ({seeds}). {TASKS[recipe.task].question} "
+            f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}; all else of the "
+            "architecture is the sidebar's."
         )
 
 
@@ -75,7 +100,7 @@ def ablation(plan: AblationPlan | None) -> None:
     widgets.choice(f"{PAGE}_measure", "Curves of")
     if experiment is not None:
         recipe = experiment.inputs[1][0].recipe
-        measured = f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, seed {recipe.seed}"
+        measured = f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, {_name_seeds(experiment.inputs[1])}"
         differences = [] if plan is None else ablation_differences(experiment.inputs, plan.inputs)
         if differences:
             st.info(difference_sentence(experiment, measured, differences))
@@ -86,12 +111,19 @@ def ablation(plan: AblationPlan | None) -> None:
 
 def ablation_differences(before: AblationInputs, now: AblationInputs) -> list[str]:
     """The runs that only one of two ablations has, and the settings in which their common runs differ."""
-    old, new = ({run.title: run.recipe for run in runs} for _, runs in (before, now))
+    old, new = ({run.title: run.recipe for run in runs_of_one_seed(runs)} for _, runs in (before, now))
     differences = [f"“{title}” is gone" for title in old if title not in new]
     differences += [f"“{title}” is new" for title in new if title not in old]
     for title in (title for title in old if title in new):
         differences += run_differences((before[0], old[title]), (now[0], new[title]))
+    n_before, n_now = (len(seeds_of(runs)) for _, runs in (before, now))
+    differences += [f"seeds {n_before} → {n_now}"] if n_before != n_now else []
     return list(dict.fromkeys(differences))
+
+
+def _name_seeds(runs: Sequence[AblationRun]) -> str:
+    seeds = [str(seed) for seed in seeds_of(runs)]
+    return f"seed{'s' if len(seeds) > 1 else ''} {join_words(seeds)}"
 
 
 def status_and_curves(experiment: Experiment[Ablation]) -> None:
@@ -108,18 +140,19 @@ def status_and_curves(experiment: Experiment[Ablation]) -> None:
 
 def _curves(runs: Sequence[AblationRun], results: list[AblationResult], show: Callable[..., None]) -> None:
     measured: Measured = current_value(f"{PAGE}_measure")
-    states = ["done" if result.unbatched is not None else "growing" for result in results]
-    states += ["coming"] * (len(runs) - len(results))
+    kinds, n_seeds = group_by_name(results), len(seeds_of(runs))
     draw_legend(
         f"{PAGE}_key",
         [
-            LegendEntry(run.title, LINES[run.name].colour, LINES[run.name].dash, state)
-            for run, state in zip(runs, states, strict=True)
+            LegendEntry(
+                run.title, LINES[run.name].colour, LINES[run.name].dash, _state(kinds.get(run.name, []), n_seeds)
+            )
+            for run in runs_of_one_seed(runs)
         ],
     )
     recipe, data = runs[0].recipe, training_data(runs[0].recipe)
     n_classes = len(data.labels)
-    curves = _both_sets(results, measured)
+    curves = _both_sets(results, measured, with_seed=n_seeds > 1)
     top = figures.axis_top([*curves["train"], *curves["validation"]], measured, n_classes)
     guess = math.log(n_classes)
     levels = {"accuracy": (data.baseline, "simple rule"), "loss": (guess, f"guessing: ln {n_classes}")}
@@ -129,28 +162,42 @@ def _curves(runs: Sequence[AblationRun], results: list[AblationResult], show: Ca
             show(
                 f"{PAGE}_{name}",
                 figures.curves(curves[name], measured, steps=recipe.steps, top=top, level=levels[measured]),
-                caption=_caption(name, measured, data.task),
+                caption=_caption(name, measured, data.task, n_seeds),
                 alt=f"Lines: {measured} on the {called} by step, one line a run.",
             )
     if results:
         panels.numbers(f"{PAGE}_curves", lambda: _by_step(curves), "The numbers of the curves")
 
 
-def _caption(name: str, measured: Measured, task: Task) -> str:
+def _state(results: list[AblationResult], n_seeds: int) -> str:
+    """How far a kind of run is, as the legend has it."""
+    if not results:
+        return "coming"
+    return "done" if sum(result.unbatched is not None for result in results) == n_seeds else "growing"
+
+
+def _caption(name: str, measured: Measured, task: Task, n_seeds: int) -> str:
     if name == "validation":
-        return "The same on sequences that never are learnt from: what is lost from one chart to the other is the gap."
+        lines = f" A thin line is one seed: {n_seeds} lines of a look are one kind of run." if n_seeds > 1 else ""
+        return (
+            "The same on sequences that never are learnt from: what is lost from one chart to the other is the gap."
+            + lines
+        )
     if measured == "loss":
         return "Plain cross-entropy of sequences that are learnt from, whatever a run adds to it while it learns."
     return f"The share of right answers for sequences that are learnt from. The simple rule is to {task.rule}."
 
 
-def _both_sets(results: list[AblationResult], measured: Measured) -> dict[str, list[Curve]]:
-    """The curves of both charts, by the keys of `SETS`."""
+def _both_sets(results: list[AblationResult], measured: Measured, *, with_seed: bool) -> dict[str, list[Curve]]:
+    """The curves of both charts, by the keys of `SETS`; with several seeds, each has a thin line with its seed."""
     curves: dict[str, list[Curve]] = {name: [] for name in SETS}
     for result in results:
         steps, *sets = result.history.series(measured)
+        title, look = result.run.title, LINES[result.run.name]
+        if with_seed:
+            title, look = f"{title}, seed {result.run.recipe.seed}", replace(look, width=1)
         for name, values in zip(SETS, sets, strict=True):
-            curves[name].append(Curve(result.run.title, LINES[result.run.name], steps, values))
+            curves[name].append(Curve(title, look, steps, values))
     return curves
 
 
@@ -164,21 +211,25 @@ def _by_step(curves: dict[str, list[Curve]]) -> pd.DataFrame:
 
 
 def _table(runs: Sequence[AblationRun], results: list[AblationResult]) -> None:
-    formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f"}
+    formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
     columns = {
-        title: st.column_config.NumberColumn(format=formats.get(short, "%.1f"), width=70)
-        for short, title in COLUMNS.items()
+        title: st.column_config.NumberColumn(
+            format=formats.get(short, "%.1f"), width=90 if short in SPREAD_COLUMNS else 70
+        )
+        for short, title in (COLUMNS | SPREAD_COLUMNS).items()
         if short != "ending"
     }
+    n_seeds = len(seeds_of(runs))
     st.dataframe(
-        ablation_table(results, [run.title for run in runs]),
+        ablation_table(results, runs),
         key=f"{PAGE}_table",
         height="content",
         placeholder="",
-        column_config={**columns, COLUMNS["ending"]: st.column_config.TextColumn(width=175)},
+        column_config={**columns, COLUMNS["ending"]: st.column_config.TextColumn(width=175 if n_seeds == 1 else 135)},
     )
     st.caption(
         "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. In "
         "use: the validation set again, one sequence at a time, so without padding, and with later characters hidden. "
         "±: against the run with none of them. A run that stops early or runs away keeps earlier weights."
+        + (f" {SPREAD_CAPTION.format(n_seeds)}" if n_seeds > 1 else "")
     )

@@ -2,12 +2,14 @@
 
 import streamlit as st
 
-from playground.training.regularisers.ablation import AblationResult
-from playground.training.regularisers.ablation_report import compare_to_baseline
+from playground.training.regularisers.ablation_report import Effect, measure_effects
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
 from playground.training.tasks import TASKS
 from playground.web.choices import widgets
+from playground.web.choices.setup import current_value
+from playground.web.components.scroll_to import scroll_to
 from playground.web.session.experiments import session_experiments
+from playground.web.shared.page_end import as_one_element
 from playground.web.views.regularisers.ablation_plan import PAGE
 
 WITHOUT_MASKS = (
@@ -23,6 +25,23 @@ FAILURES = {
     "no causal mask": ("Next character", "small", ["Causal mask"]),
 }
 """Settings that show the absence of a mask: the task, the amount of data, and the regulariser."""
+
+_SETTINGS = [f"{PAGE}_{name}" for name in ("task", "data", "chosen")]
+"""Keys of what `FAILURES` sets."""
+
+_PRESSED = "_regularisers_set_up"
+"""Session key that is there in the run after a press on a button that sets them."""
+
+
+@as_one_element
+def set_up_notice() -> None:
+    """Say which absence the present settings show, if they do; after a press on its button, scroll here."""
+    now = tuple(current_value(key) for key in _SETTINGS)
+    for name, (task, data, chosen) in FAILURES.items():
+        if now == (task, data, chosen):
+            st.info(f"Set up: **{name}**. The task is {task}, and the data are {data}. Press **Start**.")
+    if st.session_state.pop(_PRESSED, False):
+        scroll_to(f"{PAGE}_buttons")
 
 
 def catalogue() -> None:
@@ -52,35 +71,37 @@ def _row(regulariser: Regulariser, effect: str | None, *, alone: bool) -> None:
         if regulariser.on_by_default:
             st.caption("Always on, unless it is chosen above: then one run goes without.")
         else:
-            widgets.draw(f"{PAGE}_{regulariser.field}", regulariser.scale)
+            widgets.draw(f"{PAGE}_{regulariser.field}", f"{regulariser.scale} · `{regulariser.field}`")
         if regulariser.field == "distill":
-            widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared")
+            widgets.size(f"{PAGE}_temperature", "temperature of both, before they are compared · `temperature`")
     with effects:
         st.caption(effect or "Not measured yet: choose it above, and start.")
 
 
 def _set_up(name: str) -> None:
-    for setting, chosen in zip(("task", "data", "chosen"), FAILURES[name], strict=True):
-        st.session_state[f"{PAGE}_{setting}"] = chosen
+    st.session_state.update(dict(zip(_SETTINGS, FAILURES[name], strict=True)) | {_PRESSED: True})
 
 
 def _measured_effects() -> dict[str, str]:
     """Sentences on the regularisers that the session's ablation has measured by now, by field."""
     experiment = session_experiments().get(PAGE)
     ablation = None if experiment is None else experiment.computation
-    results = ablation.results() if ablation is not None else []
-    return {result.run.name: _effect_sentence(result, results[0]) for result in results}
+    effects = measure_effects(ablation.results()) if ablation is not None else {}
+    return {
+        name: _effect_sentence(REGULARISERS[name], effect) for name, effect in effects.items() if name in REGULARISERS
+    }
 
 
-def _effect_sentence(result: AblationResult, baseline: AblationResult) -> str:
-    """Strength, task and effect of a run that has ended; empty if it has not."""
-    apart, regulariser = compare_to_baseline(result, baseline), REGULARISERS.get(result.run.name)
-    if apart is None or regulariser is None:
-        return ""
-    recipe = result.run.recipe
+def _effect_sentence(regulariser: Regulariser, effect: Effect) -> str:
+    """Strength, task and effect of a run that has ended, and the effect's spread over several seeds."""
+    recipe = effect.run.recipe
     how = "Without it" if regulariser.on_by_default else f"At {getattr(recipe, regulariser.field):g}"
+    spreads = ("", "")
+    if effect.n_seeds > 1:
+        spreads = f" (spread {100 * effect.accuracy_spread:.1f})", f" (spread {effect.loss_spread:.2f})"
+        how += f", mean of {effect.n_seeds} seeds"
     return (
         f"{how}, on “{TASKS[recipe.task].title}” with {recipe.n_train:,} sequences: right answers "
-        f"**{100 * apart.accuracy_change:+.1f} points**, loss **{apart.loss_change:+.2f} nats**, "
-        f"gap {100 * apart.gap_change:+.1f} points."
+        f"**{100 * effect.accuracy_change:+.1f} points**{spreads[0]}, loss **{effect.loss_change:+.2f} nats**"
+        f"{spreads[1]}, gap {100 * effect.gap_change:+.1f} points."
     )

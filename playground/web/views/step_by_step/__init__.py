@@ -1,1 +1,1 @@
-"""The page Step by step."""
+"""The page Steps."""

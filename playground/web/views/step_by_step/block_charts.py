@@ -10,6 +10,7 @@ from playground.analysis.streams import l2
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
 from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
+from playground.tutorials.table import SHORT_TITLES
 from playground.web.shared import panels
 from playground.web.views.step_by_step.attention_charts import draw_vectors
 
@@ -103,8 +104,8 @@ def show_dropout(walk: Walk, dropped: DroppedRun, seed: int) -> None:
     )
     zeroed = [f"{np.sum((after == 0) & (before != 0)):,} of {before.size:,}" for before, after in rows.values()]
     table = {"zeroed here": zeroed} | {
-        f"tutorial {name}": ["✓" if point in points else "–" for point in DROPOUT_PLACES]
-        for name, points in TUTORIAL_DROPOUTS.items()
+        SHORT_TITLES[letter]: ["✓" if point in points else "–" for point in DROPOUT_PLACES]
+        for letter, points in TUTORIAL_DROPOUTS.items()
     }
     st.dataframe(
         pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout"), key="step_drops_where", height="content"

@@ -5,6 +5,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from playground.analysis.walkthrough import Chapter, tutorial_b
 from playground.limits import MAX_TOKENS
+from playground.tutorials.table import SHORT_TITLES
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.choices.shortcuts import has_preset
@@ -27,7 +28,9 @@ def choose_input(words: DeltaGenerator, number: DeltaGenerator) -> RunKey:
             if choice == "tutorial B's":
                 return _choose_sentence(setup, number)
         else:
-            st.caption("With the preset of tutorial B, each chapter has the tutorial's own small input.")
+            st.caption(
+                f"With the preset of tutorial {SHORT_TITLES['B']}, each chapter has the tutorial's own small input."
+            )
     panels.current_run()
     return setup.run_key
 
@@ -49,7 +52,7 @@ def _describe(chapter: Chapter) -> None:
     heads = f"{chapter.n_heads} heads" if chapter.n_heads > 1 else "1 head"
     maps = " Queries, keys and values are maps of these vectors; the next chapter explains them."
     st.caption(
-        f"Tutorial B's own input for “{chapter.title}” has the shape **{chapter.shape}**: {sentences} of {n_tokens} "
-        f"tokens with {n_features} features each, for {heads}. Its vectors x0, x1, … are standard normal numbers "
-        f"drawn from the sidebar's seed.{maps * (chapter.title == 'Attention')}"
+        f"The input that tutorial {SHORT_TITLES['B']} gives “{chapter.title}” has the shape **{chapter.shape}**: "
+        f"{sentences} of {n_tokens} tokens with {n_features} features each, for {heads}. Its vectors x0, x1, … "
+        f"are standard normal numbers drawn from the sidebar's seed.{maps * (chapter.title == 'Attention')}"
     )

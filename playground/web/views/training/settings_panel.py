@@ -9,7 +9,8 @@ from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.training.tasks import TASKS
 from playground.web.choices import shortcuts, widgets
-from playground.web.choices.experiment_params import STRENGTHS, TITLES
+from playground.web.choices.architecture_params import ARCHITECTURE
+from playground.web.choices.experiment_params import STRENGTHS, TITLES, TRAINED_SIZES
 from playground.web.choices.kinds import Size
 from playground.web.choices.params import OWN
 from playground.web.choices.setup import current_setup, current_value
@@ -74,21 +75,21 @@ def settings(plan: TrainingPlan | None) -> None:
         if plan is not None:
             _show_question(plan.recipe)
         what = "characters in a window" if TASKS[task].reads_text else "longest sequence"
-        widgets.whole("training_length", f"length: {what}", high=256)
+        widgets.whole("training_length", f"{what} · `length`", high=256)
         if TASKS[task].counts_symbols:
-            widgets.whole("training_n_symbols", "n_symbols: different symbols", high=26)
-        widgets.size("training_n_train", "n_train: sequences to learn from")
+            widgets.whole("training_n_symbols", "different symbols · `n_symbols`", high=26)
+        widgets.size("training_n_train", "sequences to learn from · `n_train`")
     with st.expander("The model", expanded=True):
-        for name in ("d_model", "n_heads", "n_layers", "d_ff"):
-            widgets.size(f"training_{name}", name)
+        for name in TRAINED_SIZES:
+            widgets.size(f"training_{name}", ARCHITECTURE[name].label)
         st.caption(_from_sidebar())
     with st.expander("The optimiser", expanded=True):
-        widgets.choice("training_optimizer", "optimiser", help_text=OPTIMIZERS)
-        schedule = widgets.choice("training_schedule", "learning-rate schedule", help_text=SCHEDULES)
-        widgets.size("training_lr", "lr: learning rate, of the paper's schedule its peak")
-        widgets.size("training_warmup", "warmup: steps until the peak", disabled=schedule == "constant")
-        widgets.size("training_steps", "steps")
-        widgets.size("training_batch_size", "batch_size: sequences in a step")
+        widgets.choice("training_optimizer", "optimiser · `optimizer`", help_text=OPTIMIZERS)
+        schedule = widgets.choice("training_schedule", "learning-rate schedule · `schedule`", help_text=SCHEDULES)
+        widgets.size("training_lr", "learning rate, or its peak · `lr`")
+        widgets.size("training_warmup", "steps until the peak · `warmup`", disabled=schedule == "constant")
+        widgets.size("training_steps", "steps of training · `steps`")
+        widgets.size("training_batch_size", "sequences in a step · `batch_size`")
     _regularisers(task)
 
 
@@ -97,10 +98,10 @@ def start_row(plan: TrainingPlan | None) -> None:
     experiment_buttons.buttons(PAGE, plan, training_run.create_experiment)
     experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
-        recipe = plan.recipe
+        recipe, data = plan.recipe, training_data(plan.recipe)
         st.caption(
             f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
-            f"{min(recipe.batch_size, len(training_data(recipe).train))} sequences; {plan.n_parameters:,} parameters; "
+            f"{min(recipe.batch_size, len(data.train))} sequences; {training_run.describe_size(plan.config, data)}; "
             f"seed {recipe.seed}: whoever starts it from this link gets the same curves."
         )
 
@@ -124,11 +125,13 @@ def _strength(regulariser: Regulariser, reason: str) -> None:
     scale = f" Its strength: {regulariser.scale}." if regulariser.scale else ""
     no_effect = f" It changes nothing here: {reason}." if reason else ""
     help_text = f"{regulariser.explanation} Where: {regulariser.where}.{scale}{no_effect}"
-    label = f"{regulariser.title}: patience" if regulariser.field == "patience" else regulariser.title
+    label = f"{regulariser.title} · `{regulariser.field}`"
     widgets.draw(f"training_{regulariser.field}", label, help_text=help_text, disabled=bool(reason))
     if regulariser.field == "distill":
         widgets.size(
-            "training_temperature", "temperature of the teacher", disabled=current_value("training_distill") == 0
+            "training_temperature",
+            "temperature of the teacher · `temperature`",
+            disabled=current_value("training_distill") == 0,
         )
 
 

@@ -11,7 +11,7 @@ from playground.jobs import JobStatus
 from playground.training.after.trained_network import from_trainer
 from playground.training.cost import check_cost
 from playground.training.history import Measure
-from playground.training.network import count_network
+from playground.training.network import count_head, count_network
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
 from playground.training.tasks.task_list import TASKS
@@ -43,8 +43,6 @@ class TrainingPlan:
     """With the task's vocabulary."""
     recipe: Recipe
     """Settings that change nothing in its task are at their defaults."""
-    n_parameters: int
-    """Of the network, its head or its decoder included."""
     seconds: float
     """How long the run is likely to take here."""
 
@@ -76,7 +74,7 @@ def make_plan() -> TrainingPlan:
         max_seconds=limits.max_training_seconds,
         max_parameters=limits.max_parameters,
     )
-    return TrainingPlan(config, recipe, count_network(config, data.task, len(data.labels)), seconds)
+    return TrainingPlan(config, recipe, seconds)
 
 
 class TrainingRun:
@@ -163,11 +161,18 @@ def status_sentence(experiment: Experiment[TrainingRun]) -> str:
     return continuing_sentence(experiment, at)
 
 
+def describe_size(config: ModelConfig, data: Data) -> str:
+    """The parameters of the network that is trained, and how many of them the Parameters page leaves out."""
+    part = "decoder" if data.task.has_decoder else "output head"
+    total, head = (count(config, data.task, len(data.labels)) for count in (count_network, count_head))
+    return f"{total:,} parameters, its {part}'s {head:,} among them"
+
+
 def describe_run(config: ModelConfig, recipe: Recipe, data: Data) -> str:
     """Task, data, architecture, optimiser and seed of a run, in one line."""
     return (
         f"{TASKS[recipe.task].title} · {len(data.train):,} sequences of {recipe.length} · n_layers {config.n_layers}, "
         f"n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff} · "
-        f"{count_network(config, data.task, len(data.labels)):,} parameters · "
+        f"{describe_size(config, data)} · "
         f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g} · seed {recipe.seed}"
     )
