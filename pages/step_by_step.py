@@ -7,6 +7,5 @@ from playground.web.shared import panels
 from playground.web.views.step_by_step import stage_panel
 
 panels.heading("How is one vector computed, number by number?")
-panels.current_run()
 stage_panel.show_chosen_stage()
 panels.code_behind("step", Attention, attend, EncoderBlock, steps.work_out)

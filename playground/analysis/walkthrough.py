@@ -4,7 +4,7 @@ Legend: T tokens, padding included, H heads, D = d_model.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,11 +113,32 @@ class Chapter:
         title: what they are about.
         idea: what they add to the chapter before.
         stages: by name.
+        shape: sentences, tokens and features of the tutorial's own input.
+        n_heads: into which the tutorial splits those features.
+        has_positions: whether the tutorial adds positions to it.
     """
 
     title: str
     idea: str
     stages: tuple[str, ...]
+    shape: tuple[int, int, int]
+    n_heads: int
+    has_positions: bool = False
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The tutorial's input as sentences of made-up words x0, x1, … that are all different."""
+        n_sentences, n_tokens, _ = self.shape
+        firsts = range(0, n_sentences * n_tokens, n_tokens)
+        return tuple(" ".join(f"x{first + i}" for i in range(n_tokens)) for first in firsts)
+
+    def own_config(self, config: ModelConfig) -> ModelConfig:
+        """The config in the sizes of the tutorial's input: raw vectors, with positions where the chapter has any."""
+        d_model = self.shape[-1]
+        positions = config.positions if self.has_positions else "none"
+        return replace(
+            config, vocab_size=0, d_model=d_model, n_heads=self.n_heads, d_ff=4 * d_model, positions=positions
+        )
 
 
 def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
@@ -130,28 +151,40 @@ def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
             "Take queries, keys and values as given. A query is compared with every key, and the answers decide how "
             "much of each value goes into the result.",
             attention,
+            (5, 3, 8),
+            n_heads=1,
         ),
         Chapter(
             "Self-attention",
             "The sentence asks itself: queries, keys and values are three learned maps of the same vectors.",
             ("projections",),
+            (2, 4, 8),
+            n_heads=1,
         ),
         Chapter(
             "Multi-head attention",
             f"{config.n_heads} such heads work side by side, on {config.d_head} features each; their results are "
             "joined, and one more map mixes them.",
             ("merge", "output projection"),
+            (2, 5, 16),
+            n_heads=4,
         ),
         Chapter(
             "Positions",
             "Nothing so far knows the order of the words, so each place adds a vector of its own before the first "
             "block.",
             ("embedding",),
+            (1, 10, 16),
+            n_heads=4,
+            has_positions=True,
         ),
         Chapter(
             "The block",
             "Attention and a feed-forward network, each with a residual connection and a norm: one layer, to be "
             "repeated.",
             tuple(stage for stage in order(config) if stage not in inner),
+            (1, 10, 16),
+            n_heads=4,
+            has_positions=True,
         ),
     )

@@ -1,7 +1,7 @@
 """What is told of a tutorial: its topics, and the mistakes found in it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -10,6 +10,8 @@ class Topic:
 
     text: str
     page: str
+    settings: Mapping[str, bool | str] = field(default_factory=dict)
+    """What the page is opened with beside the tutorial's preset, by the link's keys."""
 
 
 @dataclass(frozen=True)
@@ -33,3 +35,5 @@ class Tutorial:
     what: str
     topics: tuple[Topic, ...]
     mistakes: tuple[Mistake, ...]
+    order_in_text: str = ""
+    """What its text says of the order of norms and sublayers, where its code has another."""

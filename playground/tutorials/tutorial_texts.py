@@ -17,6 +17,9 @@ _MINUS_A_BILLION = Mistake(
     show.minus_a_billion,
 )
 
+_OWN_PAIR = {"encdec_source": "your text"}
+"""The preset decides the shape of the visitor's own pair alone; the trained example has its own."""
+
 TUTORIALS: dict[str, Tutorial] = {
     "A": Tutorial(
         "An encoder, one component after another, and then a sentence of five words sent through it.",
@@ -54,11 +57,16 @@ TUTORIALS: dict[str, Tutorial] = {
                 failing_code.longer_than_the_table,
             ),
         ),
+        order_in_text="Its text puts a norm after each sublayer.",
     ),
     "B": Tutorial(
         "A walk from one attention to a whole block, every stop with its own small input.",
         (
-            Topic("Attention, self-attention with its weights, then several heads, in that order.", "step-by-step"),
+            Topic(
+                "Attention, self-attention with its weights, then several heads, in that order.",
+                "step-by-step",
+                {"step_path": "as tutorial B", "step_stage": "dot products", "step_input": "tutorial B's"},
+            ),
             Topic("Positions, and what adding them does.", "positions"),
             Topic("The block: attention and feed-forward, each followed by add & norm.", "norms"),
         ),
@@ -82,7 +90,7 @@ TUTORIALS: dict[str, Tutorial] = {
         (
             Topic("Every shape, in order. Its own batch of 30 × 200 is one of the choices.", "overview"),
             Topic("One projection for queries, keys and values, and where its rows end up.", "step-by-step"),
-            Topic("Masking as a regulariser: with a causal mask, no token looks ahead.", "attention"),
+            Topic("Masking as a regulariser: with a causal mask, no token looks ahead.", "attention", {"causal": True}),
             Topic("Layer normalisation by mean and deviation, as a regulariser.", "norms"),
             Topic("Dropout in the feed-forward and on residual connections.", "step-by-step"),
             Topic(
@@ -119,9 +127,13 @@ TUTORIALS: dict[str, Tutorial] = {
             Topic("LayerNorm by hand against the library's.", "norms"),
             Topic("The table of positions as a picture.", "positions"),
             Topic("Parameters by layer; exercise 1: the share of each component.", "parameters"),
-            Topic("Exercise 2: a decoder block that looks at itself and at the encoder.", "encoder-decoder"),
+            Topic("Exercise 2: a decoder block that looks at itself and at the encoder.", "encoder-decoder", _OWN_PAIR),
             Topic("Exercise 3: gradients with and without residual connections and norms.", "gradient-flow"),
-            Topic("Its next step: learning from real text, letter by letter, and writing more of it.", "training"),
+            Topic(
+                "Its next step: learning from real text, letter by letter, and writing more of it.",
+                "training",
+                {"training_task": "Next character"},
+            ),
         ),
         (
             Mistake(
@@ -151,13 +163,16 @@ TUTORIALS: dict[str, Tutorial] = {
             _MINUS_A_BILLION,
             _ODD_WIDTH,
         ),
+        order_in_text="Its text says pre-norm: a norm before each sublayer.",
     ),
     "E": Tutorial(
         "A whole transformer from scratch: an encoder, a decoder beside it, and scores for the next word.",
         (
-            Topic("Source padding, target padding and no-peek masks, and how they combine.", "encoder-decoder"),
-            Topic("Cross-attention: the target's tokens look at the source's.", "encoder-decoder"),
-            Topic("From the last vectors to a score for every word.", "encoder-decoder"),
+            Topic(
+                "Source padding, target padding and no-peek masks, and how they combine.", "encoder-decoder", _OWN_PAIR
+            ),
+            Topic("Cross-attention: the target's tokens look at the source's.", "encoder-decoder", _OWN_PAIR),
+            Topic("From the last vectors to a score for every word.", "encoder-decoder", _OWN_PAIR),
             Topic("Its encoder half is the paper's: post-norm, ReLU, sinusoids.", "overview"),
         ),
         (

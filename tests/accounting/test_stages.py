@@ -1,10 +1,11 @@
 """The drawing's boxes hold every parameter and all of the work, once."""
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground import ModelConfig, count_parameters
+from playground import Encoder, ModelConfig, Trace, count_parameters
 from playground.accounting.stages import list_stages
 from tests.model.strategies import configs
 
@@ -25,22 +26,47 @@ def titles(**fields: object) -> list[str]:
     return [box.title for box in list_stages(ModelConfig(**{"vocab_size": 10, **fields}), 4)]  # type: ignore[arg-type]
 
 
-def test_post_norm_adds_and_normalises_after_each_sublayer() -> None:
-    assert titles() == ["tokens", "embed", "attention", "add & norm", "feed-forward", "add & norm", "vectors"]
+A, F, N, ADD = "attention", "feed-forward", "norm", "add"
+BLOCKS = {
+    ("post", True, True): [(A, 1), (ADD, 1), (N, 0), (F, 2), (ADD, 2), (N, 0)],
+    ("pre", True, True): [(N, 1), (A, 1), (ADD, 1), (N, 2), (F, 2), (ADD, 2)],
+    ("post", True, False): [(A, 0), (N, 0), (F, 0), (N, 0)],
+    ("pre", True, False): [(N, 0), (A, 0), (N, 0), (F, 0)],
+    ("post", False, True): [(A, 1), (ADD, 1), (F, 2), (ADD, 2)],
+    ("pre", False, True): [(A, 1), (ADD, 1), (F, 2), (ADD, 2)],
+    ("post", False, False): [(A, 0), (F, 0)],
+    ("pre", False, False): [(A, 0), (F, 0)],
+}
+"""A block's boxes by (norm placement, norm, residual), each with the residual connection that leads past it."""
 
 
-def test_pre_norm_normalises_before_each_sublayer() -> None:
-    assert titles(norm_placement="pre", final_norm=True) == [
-        "tokens", "embed", "norm", "attention", "add & norm", "feed-forward", "add", "final norm", "vectors",
-    ]  # fmt: skip
+@pytest.mark.parametrize(("placement", "norm", "residual"), BLOCKS)
+@pytest.mark.parametrize("kind", ["layer", "scalar", "rms"])
+@pytest.mark.parametrize("final_norm", [False, True])
+def test_norms_and_sums_stand_where_the_block_computes_them(
+    placement: str, norm: bool, residual: bool, kind: str, final_norm: bool
+) -> None:
+    fields = {"norm_placement": placement, "norm": kind if norm else "none", "residual": residual}
+    fields |= {"d_model": 8, "n_heads": 2, "n_layers": 2, "d_ff": 16}
+    config = ModelConfig(vocab_size=10, final_norm=final_norm, **fields)  # type: ignore[arg-type]
+    boxes = list_stages(config, 4)
+    block = BLOCKS[placement, norm, residual]
+    assert [(box.title, box.residual) for box in boxes if box.in_block] == block
+    ends = ["tokens", "embed", *["final norm"] * (final_norm and norm), "vectors"]
+    assert [(box.title, box.residual) for box in boxes if not box.in_block] == [(end, 0) for end in ends]
+    assert all(box.component is None for box in boxes if box.title == ADD)
+
+    trace = Trace()
+    Encoder(config)(torch.zeros(1, 4, dtype=torch.int64), trace=trace)
+    points = {"attn.out": A, "ffn.out": F}
+    points |= {"norm1.out": N, "norm2.out": N} if norm else {}
+    points |= {"resid_mid": ADD, "resid_post": ADD} if residual else {}
+    computed = [points[name] for name in (name.removeprefix("layers.0.") for name in trace) if name in points]
+    assert computed == [title for title, _ in block]
 
 
-def test_what_the_model_has_not_has_no_box() -> None:
-    assert titles(norm="none", residual=False) == ["tokens", "embed", "attention", "feed-forward", "vectors"]
-    assert titles(norm="none", norm_placement="pre") == [
-        "tokens", "embed", "attention", "add", "feed-forward", "add", "vectors",
-    ]  # fmt: skip
-    assert "norm" in titles(embedding_norm=True)[2]
+def test_the_embeddings_norm_stands_behind_them() -> None:
+    assert titles(embedding_norm=True)[:3] == ["tokens", "embed", "norm"]
 
 
 def test_without_a_token_table_vectors_come_in() -> None:

@@ -1,10 +1,11 @@
 """A student types, moves sliders, clicks heads, and the charts follow."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy
@@ -180,6 +181,35 @@ def test_a_box_of_the_data_flow_is_a_door_to_its_page(visitor: Visitor) -> None:
     visitor.widget("data_flow").get_by_role("button", name="feed-forward").click()
     expect(visitor.page).to_have_url(re.compile(r"/parameters\?"))
     assert visitor.settled().query() == {"text": ["through the door"], "seed": ["3"]}
+
+
+@pytest.mark.parametrize("width", [1366, 390])
+def test_residual_lines_start_before_their_boxes_and_end_at_the_sum(
+    newcomer: Callable[..., Visitor], width: int
+) -> None:
+    visitor = newcomer(width, 900).open("/?norm_placement=pre&weights=random")
+    branches = visitor.widget("data_flow").locator(".branch")
+    assert branches.count() == 2
+    for branch in branches.all():
+        line, first, total = (_extent(branch.locator(name).first, width) for name in (".line", ".box", ".sum"))
+        assert line[0] < first[0]
+        assert total[0] < line[1] < total[1]
+
+
+def _extent(element: Locator, width: int) -> tuple[float, float]:
+    """Where an element starts and ends, along the way of the data in a window of this width."""
+    box = element.bounding_box()
+    assert box is not None
+    return (box["x"], box["x"] + box["width"]) if width > 840 else (box["y"], box["y"] + box["height"])
+
+
+def test_a_topic_opens_its_page_with_a_link_to_it(visitor: Visitor) -> None:
+    visitor.open("/tutorials?tutorials_letter=B")
+    visitor.widget("tutorials_open_1").get_by_role("button").click()
+    expect(visitor.page).to_have_url(re.compile("/step-by-step.*step_path=as.tutorial.B"))
+    visitor.settled()
+    assert visitor.query()["step_stage"] == ["dot products"]
+    assert "(5, 3, 8)" in visitor.text()
 
 
 def test_the_frame_lies_over_the_open_head(visitor: Visitor) -> None:

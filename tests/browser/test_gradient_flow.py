@@ -55,7 +55,7 @@ def test_what_leaves_32_bit_floats_is_marked_and_too_many_layers_are_refused(vis
 
 def test_the_tutorials_page_has_a_door_to_it(visitor: Visitor) -> None:
     visitor.open("/tutorials?tutorials_letter=D")
-    visitor.widget("tutorials_open_gradient-flow").get_by_role("button").click()
+    visitor.page.get_by_test_id("stMain").get_by_role("button", name="Gradient flow").click()
     expect(visitor.page.locator(".stMain h1")).to_have_text("Does the gradient reach the first layer?")
     visitor.settled()
     assert lines(visitor) == 6

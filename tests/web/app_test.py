@@ -115,10 +115,21 @@ def charts(app: AppTest) -> dict[str, Any]:
     return found
 
 
+def component_data(app: AppTest, name: str) -> dict[str, Any]:
+    """What the browser draws a component of ours from; nothing where there is none."""
+    drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(name)]
+    return dict(json.loads(drawings[0].json)) if drawings else {}
+
+
 def drawn_lines(app: AppTest) -> dict[str, Any]:
     """What the browser draws a head's lines from; nothing where there are none."""
-    drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("head_lines")]
-    return dict(json.loads(drawings[0].json)) if drawings else {}
+    return component_data(app, "head_lines")
+
+
+def block_boxes(app: AppTest) -> list[tuple[bool, list[str]]]:
+    """The boxes of the drawn block: of each group whether a residual connection leads past it, and its titles."""
+    groups = component_data(app, "data_flow")["block"]
+    return [(group["residual"], [box["title"] for box in group["boxes"]]) for group in groups]
 
 
 def array(traces: list[dict[str, Any]], trace: int = 0, name: str = "z") -> NDArray[Any]:

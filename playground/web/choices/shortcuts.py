@@ -3,16 +3,18 @@
 They run before any widget is drawn: only then do widgets take new values.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from playground.presets import PRESETS
 from playground.text import split_sentences
+from playground.training.tasks import TASKS
 from playground.web.choices import params
 from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.setup import current_setup, current_value
+from playground.web.choices.experiment_params import TITLES
+from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches, trained_slot
 
 _UNLOCKED = "_own_shape"
@@ -78,6 +80,25 @@ def apply_preset(name: str) -> None:
     st.session_state.update({"weights": "random", **preset_values(name)})
 
 
+def apply_topic(preset: str, settings: Mapping[str, Any]) -> None:
+    """Set the sidebar to a tutorial's preset and a page's own choices to what one of its topics is about.
+
+    The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
+    """
+    apply_preset(preset)
+    st.session_state.update({"causal": False, **settings})
+    if "training_task" in settings:
+        use_task_defaults()
+
+
+def use_task_defaults() -> None:
+    """Set the chosen task's defaults; settings for which no task has one stay as they are."""
+    defaults = TASKS[TITLES[st.session_state["training_task"]]].defaults
+    for name in {name for task in TASKS.values() for name in task.defaults}:
+        key = f"training_{name}"
+        st.session_state[key] = defaults.get(name, params.OWN[key].default)
+
+
 def preset_values(name: str) -> dict[str, Any]:
     """What a preset sets beside the weights, by the sidebar's keys: architecture, tokens, and its text if it has one.
 
@@ -92,6 +113,11 @@ def preset_values(name: str) -> dict[str, Any]:
         tokenizer = "word"
     exact = tokenizer in ("wordpiece", "vectors") or preset.text is not None
     return values | own_text | {"tokenizer": tokenizer, "table_rows": 0 if exact else preset.config.vocab_size}
+
+
+def has_preset(setup: Setup, name: str) -> bool:
+    """Whether a preset is in place: random weights, and all values that it sets."""
+    return setup.weights == "random" and all(setup[key] == value for key, value in preset_values(name).items())
 
 
 def choose_trained_network() -> None:

@@ -53,11 +53,15 @@ def draw_stages(run: Run) -> None:
     draw_data_flow(list_stages(config, n_tokens), config.n_layers, _remember_opened_page)
     st.caption(
         "Each box is a step with a shape: (tokens, features) of its vectors, heads × (tokens, tokens) of attention's "
-        "weights. The feed-forward shows its hidden layer. In all: "
+        f"weights. The feed-forward shows its hidden layer.{_describe_line(config)} In all: "
         f"**{count_parameters(config).total:,} parameters** (numbers that training adjusts), "
         f"**{count_flops(config, n_tokens).total / 1e6:,.1f} million floating-point operations** (a multiplication or "
         f"an addition each), **{1000 * run.seconds:.0f} ms**. Press a box to open its page."
     )
+
+
+def _describe_line(config: ModelConfig) -> str:
+    return " A line past boxes is a *residual connection*: *add* joins it to what they give." * config.residual
 
 
 def draw_shape_table(config: ModelConfig) -> None:

@@ -1,11 +1,13 @@
 """The tutorials page's parts: the five side by side, where their numbers part, and one of them at a time."""
 
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
 import pandas as pd
 import streamlit as st
 
-from playground.config import Initialisation
+from playground.accounting.stages import list_stages
+from playground.config import Initialisation, ModelConfig
 from playground.figures import tutorials as figures
 from playground.model import Trace
 from playground.presets import PRESETS
@@ -14,10 +16,14 @@ from playground.tutorials.table import NAMES, SHORT_TITLES, Row, build_table
 from playground.tutorials.tutorial import Tutorial
 from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.web.choices import widgets
-from playground.web.choices.shortcuts import apply_preset
+from playground.web.choices.shortcuts import apply_topic
+from playground.web.components.data_flow import draw_data_flow
 from playground.web.shared import panels
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import fragment
+
+SHOWN_TOKENS = 10
+"""Of the sentence whose way is drawn."""
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -127,8 +133,9 @@ def show_tutorial() -> None:
     st.markdown(f"**{preset.title}.** {tutorial.what} As a preset: {preset.source}.")
     odd = [f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual()]
     st.markdown(f"Unlike most of the five: {'; '.join(odd)}.")
+    _show_block(tutorial, preset.config)
     st.markdown("**What it teaches, and the page that shows it**")
-    _show_lessons(tutorial, NAMES[letter])
+    _show_topics(tutorial, NAMES[letter])
     st.markdown("**Mistakes found in it**")
     for mistake in tutorial.mistakes:
         with st.container(border=True, gap="xsmall"):
@@ -139,13 +146,24 @@ def show_tutorial() -> None:
     panels.code_behind("tutorials", *demonstrations, comparison.build, comparison.causes)
 
 
-def _show_lessons(tutorial: Tutorial, preset: str) -> None:
-    """The tutorial's topics, and a button for each of their pages, which opens it with the tutorial's preset."""
-    available = pages()
-    titles = {name: page.title for name, page in available.items()}
-    st.markdown("\n".join(f"- {topic.text} *{titles[topic.page]}*" for topic in tutorial.topics))
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("Open as preset:", width="content")
-        for name in dict.fromkeys(("overview", *(topic.page for topic in tutorial.topics))):
-            if st.button(titles[name], key=f"tutorials_open_{name}", on_click=apply_preset, args=(preset,)):
-                st.switch_page(available[name], query_params={})
+def _show_block(tutorial: Tutorial, config: ModelConfig) -> None:
+    """The way of the data through the tutorial's encoder, where its text says another."""
+    if tutorial.order_in_text:
+        st.markdown(f"{tutorial.order_in_text} Its code does this, here with a sentence of {SHOWN_TOKENS} tokens:")
+        draw_data_flow(list_stages(config, SHOWN_TOKENS), config.n_layers, key="tutorials_flow")
+
+
+def _show_topics(tutorial: Tutorial, preset: str) -> None:
+    """The tutorial's topics, each with a button that opens its page as the tutorial means it."""
+    _draw_topic("All of it, as a preset of the sidebar.", "overview", "tutorials_open_overview", preset, {})
+    for number, topic in enumerate(tutorial.topics, start=1):
+        _draw_topic(topic.text, topic.page, f"tutorials_open_{number}", preset, topic.settings)
+
+
+def _draw_topic(text: str, page: str, key: str, preset: str, settings: Mapping[str, Any]) -> None:
+    """A sentence, and a button that opens a page with a preset and settings."""
+    target = pages()[page]
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        if st.button(target.title, key=key, on_click=apply_topic, args=(preset, settings), width=150):
+            st.switch_page(target, query_params={})
+        st.markdown(text)

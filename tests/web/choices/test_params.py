@@ -62,6 +62,8 @@ DEFAULTS = {
     "positions_curve_3": 100,
     "positions_measure": "dot product",
     "step_path": "as the data moves",
+    "step_input": "tutorial B's",
+    "step_sentence": 1,
     "step_stage": "embedding",
     "step_layer": 0,
     "step_head": 0,

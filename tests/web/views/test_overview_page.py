@@ -1,6 +1,7 @@
 """The overview: its numbers and shapes against ones computed here, every preset, and odd texts."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +16,15 @@ from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.params import DEFAULT_TEXT
 from playground.web.choices.shortcuts import preset_values
 from playground.web.server.settings import settings
+from playground.web.shared.navigation import pages
 from playground.weights.checkpoint import load
 from tests.web.app_test import (
+    SMALL,
     array,
+    block_boxes,
     captions,
     charts,
+    component_data,
     open_page,
     open_panels,
     sentences,
@@ -76,6 +81,37 @@ def test_a_long_text_is_cut_with_a_notice_that_counts_right(length: int) -> None
     assert f"{n_tokens - 256} more" in sentences(app)
     assert (length > 2_000) == ("the first 2,000" in sentences(app))
     assert "256 tokens ·" in captions(app)
+
+
+# --- the boxes
+
+
+POST_NORM = [(True, ["attention", "add"]), (False, ["norm"]), (True, ["feed-forward", "add"]), (False, ["norm"])]
+PRE_NORM = [(True, ["norm", "attention", "add"]), (True, ["norm", "feed-forward", "add"])]
+
+
+@pytest.mark.parametrize(
+    ("changes", "block", "after"),
+    [
+        ({}, POST_NORM, ["vectors"]),
+        ({"norm_placement": "pre", "final_norm": True}, PRE_NORM, ["final norm", "vectors"]),
+        ({"norm": "none"}, [(True, ["attention", "add"]), (True, ["feed-forward", "add"])], ["vectors"]),
+        ({"residual": False}, [(False, ["attention", "norm", "feed-forward", "norm"])], ["vectors"]),
+    ],
+    ids=["post-norm", "pre-norm", "no norms", "no residuals"],
+)
+def test_norms_and_residual_lines_are_drawn_where_they_are(
+    changes: dict[str, Any], block: list[tuple[bool, list[str]]], after: list[str]
+) -> None:
+    app = without_error(open_page(**SMALL | changes))
+    assert block_boxes(app) == block
+    drawn = component_data(app, "data_flow")
+    assert [box["title"] for box in drawn["before"]] == ["tokens", "embed", *["norm"] * (changes.get("norm") != "none")]
+    assert [box["title"] for box in drawn["after"]] == after
+    assert drawn["opens"]
+    boxes = [box for group in drawn["block"] for box in group["boxes"]]
+    assert all(box["sum"] == (box["title"] == "add") and box["page"] in pages() for box in boxes)
+    assert ("*residual connection*" in captions(app)) == changes.get("residual", True)
 
 
 # --- the table of shapes

@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
-from playground import ModelConfig
+from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import STAGES
 from playground.figures.step_by_step import SHOWN
+from playground.text.word_vectors import draw_vectors
 from playground.tutorials.table import SHORT_TITLES
+from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
 from tests.web import app_test
 from tests.web.app_test import (
@@ -26,6 +29,7 @@ from tests.web.app_test import (
     sentences,
     small_trace,
     trained_trace,
+    widgets,
     without_error,
 )  # fmt: skip
 
@@ -165,6 +169,98 @@ def test_tutorial_b_is_a_path_of_chapters() -> None:
     titles = ["Attention", "Self-attention", "Multi-head attention", "Positions", "The block"]
     assert list(dict.fromkeys(chapters)) == [(str(number), title) for number, title in enumerate(titles, start=1)]
     assert choose(app, step_path="as the data moves").header[0].value == "Embedding"
+
+
+# --- the chapters' own inputs
+
+TUTORIAL_B = {"weights": "random", **preset_values("tutorial-b"), "step_path": "as tutorial B"}
+INPUTS = [
+    ("dot products", "Attention", (5, 3, 8), 1, "none"),
+    ("projections", "Self-attention", (2, 4, 8), 1, "none"),
+    ("merge", "Multi-head attention", (2, 5, 16), 4, "none"),
+    ("embedding", "Positions", (1, 10, 16), 4, "sinusoidal-doubled"),
+    ("feed-forward", "The block", (1, 10, 16), 4, "sinusoidal-doubled"),
+]
+
+
+def chapter_trace(
+    shape: tuple[int, int, int], n_heads: int, positions: str, sentence: int, seed: int, *, causal: bool = False
+) -> Trace:
+    """What tutorial B's encoder computes from one sentence of a chapter's input, without the app."""
+    _, n_tokens, d_model = shape
+    config = ModelConfig(vocab_size=0, d_model=d_model, n_heads=n_heads, n_layers=1, d_ff=4 * d_model, dropout=0.0,
+                         positions=positions, initialisation="torch")  # type: ignore[arg-type]  # fmt: skip
+    first, model, trace = (sentence - 1) * n_tokens, Encoder(config, seed), Trace()
+    x = draw_vectors([f"x{i}" for i in range(first, first + n_tokens)], d_model, seed)
+    allowed = torch.ones(1, n_tokens, n_tokens, dtype=torch.bool)
+    with torch.inference_mode():
+        model.encode(model.embed_vectors(x[None], trace), allowed.tril() if causal else allowed, trace)
+    return trace
+
+
+@pytest.mark.parametrize(("stage", "title", "shape", "n_heads", "positions"), INPUTS)
+def test_each_chapter_of_tutorial_b_has_its_own_input(
+    stage: str, title: str, shape: tuple[int, int, int], n_heads: int, positions: str
+) -> None:
+    sentence = shape[0]
+    app = page(**TUTORIAL_B, seed=5, step_stage=stage, step_sentence=sentence, step_query=1, step_key=2)
+    assert sentences(app) == ""
+    assert f"“{title}” has the shape **{shape}**" in captions(app)
+    assert f"`x{(sentence - 1) * shape[1] + 1}` at position 1" in captions(app)
+    shown = widgets(app)
+    assert ("step_sentence" in shown, "step_head" in shown) == (shape[0] > 1, n_heads > 1)
+    assert shown["step_query"].max == shape[1] - 1
+    (difference,) = re.findall(r"largest difference from the model is (\d\.\de[+-]\d\d)\.", captions(app))
+    assert float(difference) < 1e-5
+
+    trace = chapter_trace(shape, n_heads, positions, sentence, 5)
+    x, q, k, z = (trace[name][0].numpy() for name in ("embed.out", *(f"layers.0.attn.{each}" for each in "qkz")))
+    expected: dict[str, tuple[str, str, Any, Any]] = {
+        "dot products": ("step_dot_products", "y", ..., k[0] @ q[0, 1]),
+        "projections": ("step_projections", "z", ..., q[0]),
+        "merge": ("step_merge", "z", ..., z[:, 1]),
+        "embedding": ("step_embedding", "z", -1, x[1, :8]),
+        "feed-forward": ("step_feed_forward", "z", -1, trace["layers.0.ffn.out"][0, 1, :8].numpy()),
+    }
+    chart, name, rows, numbers = expected[stage]
+    np.testing.assert_allclose(array(charts(app)[chart], name=name)[rows], numbers, atol=1e-5)
+
+
+def test_the_chapters_input_is_left_for_the_students_own_text_and_for_another_architecture() -> None:
+    app = page(**TUTORIAL_B, step_stage="softmax", step_sentence=2, causal=True, step_query=1)
+    pattern = chapter_trace((5, 3, 8), 1, "none", 2, 0, causal=True)["layers.0.attn.pattern"][0, 0, 1].numpy()
+    np.testing.assert_allclose(array(charts(app)["step_softmax"], name="y")[:2], pattern[:2], atol=1e-5)
+    choose(app, step_input="my text")
+    assert "14 tokens · 1 layers × 4 heads" in captions(app)
+    assert "step_sentence" not in widgets(app)
+    choose(app, step_input="tutorial B's")
+    assert "**(5, 3, 8)**" in captions(app)
+    choose(app, norm_placement="pre")
+    assert "14 tokens · 1 layers × 4 heads" in captions(app)
+    choose(app, norm_placement="post", step_path="as the data moves")
+    assert "14 tokens · 1 layers × 4 heads" in captions(app)
+    assert "step_input" not in widgets(app)
+
+
+def test_the_chapters_input_needs_no_text_and_hostile_numbers_move_into_it() -> None:
+    app = page(**TUTORIAL_B | {"text": ""}, step_stage="merge", step_sentence=5, step_query=99, step_head=95)
+    shown = {name: widgets(app)[name].value for name in ("step_sentence", "step_query", "step_head")}
+    assert shown == {"step_sentence": 2, "step_query": 4, "step_head": 3}
+    assert all(f"{name}=" in sentences(app) for name in shown)
+    assert charts(app).keys() == {"step_merge"}
+    assert not charts(choose(app, step_input="my text"))
+    app = page(**TUTORIAL_B, step_input="theirs", step_stage="scale")
+    assert "step_input" in sentences(app)
+    assert widgets(app)["step_input"].value == "tutorial B's"
+
+
+def test_all_chapters_are_walked_through_on_their_own_inputs() -> None:
+    app, shapes = page(**TUTORIAL_B, step_stage="dot products"), []
+    while not app.button(key="stage_next").disabled:
+        shapes += re.findall(r"has the shape \*\*(\(.*?\))\*\*", captions(app))
+        without_error(press(app, "stage_next"))
+    assert list(dict.fromkeys(shapes)) == ["(5, 3, 8)", "(2, 4, 8)", "(2, 5, 16)", "(1, 10, 16)"]
+    assert sentences(app) == ""
 
 
 # --- dropout

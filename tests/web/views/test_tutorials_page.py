@@ -2,19 +2,23 @@
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from playground.presets import PRESETS
+from playground.training.tasks import TASKS
 from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.params import DEFAULT_TEXT
-from playground.web.shared.navigation import pages
+from playground.web.choices.params import DEFAULT_TEXT, PARAMS, page_parameters, write
+from playground.web.shared import navigation
 from tests.web.app_test import (
     array,
+    block_boxes,
     captions,
     charts,
     choose,
+    component_data,
     open_page,
     press,
     prose,
@@ -24,6 +28,7 @@ from tests.web.app_test import (
 )
 
 LETTERS = list(NAMES)
+TITLES = {path: title for path, (title, _) in navigation._PAGES.items()}
 
 
 def test_the_answer_and_the_charts_are_this_seeds() -> None:
@@ -73,20 +78,20 @@ def test_the_table_holds_every_row_and_marks_what_stands_out() -> None:
             assert row.notes.get(letter, "") in text
 
 
-def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong_and_has_a_door_to_each_page() -> None:
+def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong_and_has_a_door_to_each_topic() -> None:
     app = open_page("tutorials")
     for letter, tutorial in TUTORIALS.items():
         text = prose(without_error(choose(app, tutorials_letter=letter)))
         assert f"**{PRESETS[NAMES[letter]].title}.** {tutorial.what}" in text
-        assert all(f"- {topic.text}" in text for topic in tutorial.topics)
+        assert all(topic.text in text for topic in tutorial.topics)
         for mistake in tutorial.mistakes:
             assert f"{mistake.printed}. {mistake.happens}" in text
             assert mistake.demonstration is None or mistake.demonstration() in captions(app)
         odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual())
         assert f"{odd}." in text
-        doors = [str(button.key) for button in app.button if "tutorials_open_" in str(button.key)]
-        wanted = {"overview", *(topic.page for topic in tutorial.topics)} & pages().keys()
-        assert sorted(doors) == sorted(f"tutorials_open_{page}" for page in wanted)
+        doors = {str(button.key): button.label for button in app.button if "tutorials_open_" in str(button.key)}
+        topics = {f"tutorials_open_{i}": TITLES[topic.page] for i, topic in enumerate(tutorial.topics, start=1)}
+        assert doors == {"tutorials_open_overview": "Overview"} | topics
 
 
 @pytest.mark.parametrize("letter", ["A", "C", "E"])
@@ -101,10 +106,73 @@ def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None
     assert f"{preset.config.n_layers} layers × {preset.config.n_heads} heads" in captions(app)
 
 
-def test_a_door_leads_to_the_lessons_page() -> None:
-    app = press(open_page("tutorials", tutorials_letter="D"), "tutorials_open_parameters")
+def test_a_door_leads_to_the_topics_page() -> None:
+    app = press(open_page("tutorials", tutorials_letter="D"), "tutorials_open_3")
     assert app.title[0].value == "Where do the parameters sit?"
     assert "matches: Tutorial D" in captions(app)
+
+
+def open_topic(letter: str, page: str, **query: object) -> AppTest:
+    """Press the button of a tutorial's one topic that has settings and opens this page."""
+    topics = TUTORIALS[letter].topics
+    (number,) = (i for i, topic in enumerate(topics, start=1) if topic.settings and topic.page == page)
+    return press(open_page("tutorials", tutorials_letter=letter, **query), f"tutorials_open_{number}")
+
+
+def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_after_another_topic() -> None:
+    app = open_topic("C", "attention")
+    assert values(app, "causal", "tokenizer", "weights") == {
+        "causal": True,
+        "tokenizer": "vectors",
+        "weights": "random",
+    }
+    pattern = array(charts(app)["attention_pattern"])
+    assert np.array_equal(np.isnan(pattern), ~np.tri(len(pattern), dtype=bool))
+    app = press(open_page("tutorials", tutorials_letter="C", causal=True), "tutorials_open_overview")
+    assert values(app, "causal") == {"causal": False}
+
+
+def test_tutorial_bs_walk_opens_on_its_own_path_and_input() -> None:
+    app = open_topic("B", "step-by-step", step_path="as the data moves")
+    expected = {"step_path": "as tutorial B", "step_input": "tutorial B's", "step_stage": "dot products"}
+    assert values(app, *expected) == expected
+    assert "**(5, 3, 8)**" in captions(app)
+
+
+def test_the_decoder_block_has_the_presets_shape() -> None:
+    app = open_topic("D", "encoder-decoder")
+    assert values(app, "encdec_source") == {"encdec_source": "your text"}
+    assert "6 layers × 8 heads in each half" in captions(app)
+
+
+def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
+    app = open_topic("D", "training", training_length=20)
+    assert app.title[0].value == "How does a transformer learn?"
+    assert "matches: Tutorial D" in captions(app)
+    expected = {"training_task": "Next character"}
+    expected |= {f"training_{name}": value for name, value in TASKS["characters"].defaults.items()}
+    assert values(app, *expected) == expected
+
+
+@pytest.mark.parametrize("letter", TUTORIALS)
+def test_what_topics_set_are_words_of_the_pages_own_parameters(letter: str) -> None:
+    for topic in TUTORIALS[letter].topics:
+        for key, value in topic.settings.items():
+            assert key in {*page_parameters(topic.page), "causal"}
+            assert PARAMS[key].read(write(value)) == (value, None)
+
+
+def test_the_block_is_drawn_where_the_text_has_another_order() -> None:
+    app = open_page("tutorials", tutorials_letter="D")
+    assert block_boxes(app) == [
+        (True, ["attention", "add"]), (False, ["norm"]), (True, ["feed-forward", "add"]), (False, ["norm"]),
+    ]  # fmt: skip
+    drawn = component_data(app, "data_flow")
+    assert [box["title"] for box in drawn["after"]] == ["final norm", "vectors"]
+    assert not drawn["opens"]
+    choose(app, tutorials_letter="A")
+    assert block_boxes(app) == [(True, ["norm", "attention", "add"]), (True, ["norm", "feed-forward", "add"])]
+    assert not component_data(choose(app, tutorials_letter="E"), "data_flow")
 
 
 def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:

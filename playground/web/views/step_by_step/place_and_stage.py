@@ -22,9 +22,10 @@ def choose_place(run: Run) -> tuple[int, int, int, int]:
         "query": ("query: the token that asks", last_token),
         "key": ("key: a token that is asked", len(run.tokens) - 1),
     }
+    columns = iter(st.columns(sum(high > 0 for _, high in sliders.values()) or 1))
     chosen = []
-    for column, (name, (label, high)) in zip(st.columns(4), sliders.items(), strict=True):
-        with column:
+    for name, (label, high) in sliders.items():
+        with next(columns) if high else st.container():
             chosen.append(widgets.whole(f"step_{name}", label, high=high))
             if name in ("query", "key"):
                 st.caption(f"{quote_token(run.tokens[chosen[-1]])} at position {chosen[-1]}")
@@ -32,10 +33,14 @@ def choose_place(run: Run) -> tuple[int, int, int, int]:
     return layer, head, query, key
 
 
-def choose_stage(run: Run) -> str:
+def choose_path(config: ModelConfig) -> None:
+    """The order of the stages: the computation's own, or a tutorial's."""
+    widgets.choice("step_path", "Go through it", on_change=partial(_open_first_stage, config))
+
+
+def choose_stage(config: ModelConfig) -> str:
     """A stage, by a slider or step by step, in the order of the chosen path."""
-    widgets.choice("step_path", "Go through it", on_change=partial(_open_first_stage, run.config))
-    chapters, stages = _list_stages(run.config)
+    chapters, stages = _list_stages(config)
     stage = widgets.stage("step_stage", "Stage", stages)
     at = stages.index(stage)
     with st.container(horizontal=True, vertical_alignment="center"):

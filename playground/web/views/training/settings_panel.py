@@ -29,7 +29,7 @@ SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Va
 
 def pick_task() -> None:
     """Draw the menu of tasks, and the question that the chosen task asks."""
-    task = widgets.menu("training_task", "What is to be learnt", on_change=_set_task_defaults)
+    task = widgets.menu("training_task", "What is to be learnt", on_change=shortcuts.use_task_defaults)
     st.markdown(TASKS[TITLES[task]].question)
     if TASKS[TITLES[task]].reads_text:
         widgets.text(
@@ -152,10 +152,3 @@ def _from_sidebar() -> str:
     fixed = "it or the seed" if setup.trained_network else "it"
     locked = "" if setup["weights"] == "random" else f" Choose random weights there to change {fixed}."
     return f"And from the sidebar: {', '.join(parts)}.{locked}"
-
-
-def _set_task_defaults() -> None:
-    """Set the chosen task's defaults; settings for which no task has one stay as they are."""
-    defaults = TASKS[TITLES[st.session_state["training_task"]]].defaults
-    for name in {name for task in TASKS.values() for name in task.defaults}:
-        st.session_state[f"training_{name}"] = defaults.get(name, OWN[f"training_{name}"].default)
