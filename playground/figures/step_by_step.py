@@ -12,7 +12,7 @@ from playground.figures import palette
 from playground.figures.heatmap import add_frame, colour_bar, heatmap, largest, signed_colours
 from playground.figures.theme import Array, draw_figure, style, token_labels
 
-SHOWN = 6
+SHOWN = 8
 """Numbers of a vector that are drawn; the tables have all of them."""
 
 MOST_ROWS = 16
@@ -29,7 +29,7 @@ def vectors(rows: Mapping[str, Array]) -> go.Figure:
     z = np.full((len(drawn), n), np.nan, dtype=np.float32)
     for row, vector in zip(z, drawn.values(), strict=True):
         row[: min(n, len(vector))] = vector[:n]
-    look = {"texttemplate": "%{z:.2g}", "textfont": {"size": 10}, **signed_colours(largest(np.abs(z)))}
+    look = {"texttemplate": "%{z:.2g}", "textfont": {"size": 9}, **signed_colours(largest(np.abs(z)))}
     return _number_cells(z, "%{z:.6g}", list(drawn), height=100 + 30 * len(drawn), bar=colour_bar("value"), **look)
 
 
