@@ -86,7 +86,7 @@ def test_numbers_overflow_in_peace() -> None:
     for stage in set(STAGES) - {"embedding", "mask", "merge"}:
         step = work_out(Walk(run, 0, 3, 1), stage)
         assert np.isnan(step.off)
-        assert "nan" in step.numbers[0]
+        assert "NaN" in step.numbers[0]
 
 
 # --- formulas

@@ -14,7 +14,8 @@ IN_THE_EXPANDERS = ("n_layers", "d_ff", "norm", "tokenizer", "max_len")
 
 @pytest.mark.parametrize("page", PAGES)
 def test_without_a_text_a_page_asks_for_one_and_its_sidebar_is_whole_and_keeps_its_values(page: str) -> None:
-    app = open_page(page, weights="random", n_layers="3", norm="rms", max_len="64", tokenizer="char")
+    own_text = {"encdec_source": "your text"} if page == "encoder_decoder" else {}
+    app = open_page(page, weights="random", n_layers=3, norm="rms", max_len=64, tokenizer="char", **own_text)
     before = values(app, *IN_THE_EXPANDERS)
     assert before == {"n_layers": 3, "d_ff": before["d_ff"], "norm": "rms", "tokenizer": "char", "max_len": 64}
     for text in ("", "  \n \n", "and back"):

@@ -83,7 +83,7 @@ def test_every_setting_has_its_name_in_the_code_beside_its_words() -> None:
 def test_titles_are_the_links_words_and_must_not_change() -> None:
     assert list(TITLES) == [
         "Copy", "Reverse", "Sort", "Count", "Match brackets", "Fill in the gaps", "Next character",
-        "Copy, with a decoder", "Reverse, with a decoder",
+        "Copy, with a decoder", "Reverse, with a decoder", "Translate, with a decoder",
     ]  # fmt: skip
 
 

@@ -121,8 +121,9 @@ def test_the_loss_of_the_gradients_names_the_texts_words() -> None:
 
 
 def test_an_encoder_decoder_takes_the_texts_words_instead_of_vectors() -> None:
-    as_vectors = open_page("encoder_decoder", **link_to("tutorial-b"))
-    as_words = open_page("encoder_decoder", **link_to("tutorial-b", tokenizer="word"))
+    own = {"encdec_source": "your text"}
+    as_vectors = open_page("encoder_decoder", **link_to("tutorial-b"), **own)
+    as_words = open_page("encoder_decoder", **link_to("tutorial-b", tokenizer="word"), **own)
     for name, traces in charts(as_words).items():
         assert charts(as_vectors)[name] == traces
     totals = [table(app, "encoder").loc["total", "encoder"] for app in (as_vectors, as_words)]
