@@ -12,9 +12,8 @@ from playground.web.views.regularisers import ablation_view, catalogue_view
 
 panels.heading("What does each ingredient of training change?")
 st.markdown(
-    "A network with few examples learns them by heart: it gets all of them right, and much of everything else wrong. "
-    "Regularisers are to help against that. Choose some, and train: one run with nothing, one with each alone, and one "
-    "with all that can be added."
+    "A network with few examples learns them by heart: all of them right, much else wrong. Regularisers are to help. "
+    "Choose some and train: one run with nothing, one with each alone, one with all."
 )
 plan = ablation_view.plan_or_error()
 catalogue_view.set_up_notice()

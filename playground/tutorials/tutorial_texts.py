@@ -65,7 +65,7 @@ TUTORIALS: dict[str, Tutorial] = {
             Topic(
                 "Attention, self-attention with its weights, then several heads, in that order.",
                 "step-by-step",
-                {"step_path": "as tutorial B", "step_stage": "dot products", "step_input": "tutorial B's"},
+                {"step_path": "as tutorial B", "step_stage": "dot products", "step_input": "the tutorial's"},
             ),
             Topic("Positions, and what adding them does.", "positions"),
             Topic("The block: attention and feed-forward, each followed by add & norm.", "norms"),

@@ -12,7 +12,7 @@ SHAPE = "weights=random&tokenizer=char&d_model=32&n_heads=4&d_ff=64&text=abcde"
 
 def lines(visitor: Visitor, chart: str = "gradient_by_layer") -> int:
     """How many lines a chart has, the one that only explains the dash left out."""
-    return sum(trace["mode"] == "lines+markers" for trace in visitor.charts()[chart])
+    return sum(trace["mode"] == "lines+markers" for trace in visitor.charts().get(chart, []))
 
 
 def test_six_gradients_follow_the_sliders_and_travel(visitor: Visitor, newcomer: Callable[..., Visitor]) -> None:
@@ -24,8 +24,9 @@ def test_six_gradients_follow_the_sliders_and_travel(visitor: Visitor, newcomer:
     before = visitor.array("gradient_by_layer", name="y")
 
     visitor.press("gradient_layers", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft")
-    visitor.eventually(lambda: len(visitor.array("gradient_by_layer", name="y")) == 8, "eight layers")
-    visitor.settled().press("gradient_scale", "ArrowRight")
+    visitor.eventually(lambda: visitor.query().get("gradient_layers") == ["8"], "eight layers in the link")
+    assert len(visitor.settled().array("gradient_by_layer", name="y")) == 8
+    visitor.press("gradient_scale", "ArrowRight")
     visitor.eventually(lambda: visitor.query().get("gradient_scale") == ["1.4"], "the scale in the link")
     after = visitor.settled().array("gradient_by_layer", name="y")
     assert np.abs(after / before[:8] - 1).max() > 0.01

@@ -108,7 +108,7 @@ OWN: dict[str, Param] = {
         ("as the data moves", "as tutorial B"),
         ("from the embedding to the output", f"from attention outwards, the order of {SHORT_TITLES['B']}"),
     ),
-    "step_input": Choice("tutorial B's", ("tutorial B's", "my text")),
+    "step_input": Choice("the tutorial's", ("the tutorial's", "my text")),
     "step_sentence": Whole(1, 1, 5),
     "step_stage": Choice("embedding", STAGES),
     "step_layer": Whole(0, 0, 95),

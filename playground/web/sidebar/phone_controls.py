@@ -14,6 +14,9 @@ from playground.web.choices.setup import current_setup
 _KEY = "phone_controls"
 _TEXT = "phone_text"
 
+_REPLACED = "_phone_text_replaced"
+"""Session key of what the second field said before the sidebar's text took its place."""
+
 
 def draw(pages: Iterable[StreamlitPage]) -> None:
     """Draw a link to each page, and a second field for the text of the sidebar's."""
@@ -23,10 +26,21 @@ def draw(pages: Iterable[StreamlitPage]) -> None:
                 st.page_link(page, label=f":small[{page.title}]", width="content")
         text = current_setup()["text"]
         # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
-        if st.session_state.get(_TEXT) != text:
-            st.session_state[_TEXT] = text
+        replaced = st.session_state.get(_TEXT)
+        if replaced != text:
+            st.session_state[_REPLACED], st.session_state[_TEXT] = replaced, text
+        else:
+            st.session_state.pop(_REPLACED, None)
         st.text_area(PARAMS["text"].label, key=_TEXT, height=68, on_change=_use_text)
 
 
 def _use_text() -> None:
-    st.session_state["text"] = st.session_state[_TEXT]
+    """Take what was typed into the second field.
+
+    A browser that has not heard of the last run yet, as somebody who opens another page at once, sends the field as it
+    was before: that is nobody's wish.
+    """
+    if st.session_state[_TEXT] == st.session_state.get(_REPLACED):
+        st.session_state[_TEXT] = st.session_state["text"]
+    else:
+        st.session_state["text"] = st.session_state[_TEXT]

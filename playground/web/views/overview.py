@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.accounting import count_flops, count_parameters
+from playground.accounting.readable import listed
 from playground.accounting.shapes import list_shapes, symbolic_shapes
 from playground.accounting.stages import list_stages
 from playground.analysis import streams
@@ -76,6 +77,7 @@ def draw_shape_table(config: ModelConfig) -> None:
 
 def draw_previews(run: Run) -> None:
     """One small chart each of the pages on attention, norms and parameters, with a link to the page."""
+    count = count_parameters(run.config)
     previews = {
         "attention": (
             attention.head_grid(run.patterns(), labels=False),
@@ -88,9 +90,9 @@ def draw_previews(run: Run) -> None:
             "Mean L2 norm by depth.",
         ),
         "parameters": (
-            parameters.breakdown_bar(count_parameters(run.config), "parameters"),
+            parameters.breakdown_bar(count, "parameters"),
             "Parameters of each component of the model.",
-            "Parameters by component.",
+            f"Parameters by component: {listed(count.by(lambda term: term.component).items())}.",
         ),
     }
     columns = st.columns(3, gap="medium")

@@ -62,7 +62,7 @@ DEFAULTS = {
     "positions_curve_3": 100,
     "positions_measure": "dot product",
     "step_path": "as the data moves",
-    "step_input": "tutorial B's",
+    "step_input": "the tutorial's",
     "step_sentence": 1,
     "step_stage": "embedding",
     "step_layer": 0,

@@ -108,10 +108,15 @@ def test_a_cancelled_experiment_is_in_progress_until_its_last_step_is_done() -> 
 @pytest.fixture
 def used_memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """The bytes that are reserved, of which there are 100 for the test."""
+
+    def used() -> int:
+        with memory_budget._LOCK:  # jobs reserve and release in their own threads
+            return sum(other.n_bytes for other in memory_budget.memory_users)
+
     gc.collect()
-    before = sum(other.n_bytes for other in memory_budget.memory_users)
+    before = used()
     monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=before + 100))
-    return lambda: sum(other.n_bytes for other in memory_budget.memory_users) - before
+    return lambda: used() - before
 
 
 ENDS: dict[str, Callable[[Count, SessionExperiments], object]] = {

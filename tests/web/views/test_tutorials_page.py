@@ -134,7 +134,7 @@ def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_afte
 
 def test_tutorial_bs_walk_opens_on_its_own_path_and_input() -> None:
     app = open_topic("B", "step-by-step", step_path="as the data moves")
-    expected = {"step_path": "as tutorial B", "step_input": "tutorial B's", "step_stage": "dot products"}
+    expected = {"step_path": "as tutorial B", "step_input": "the tutorial's", "step_stage": "dot products"}
     assert values(app, *expected) == expected
     assert "**(5, 3, 8)**" in captions(app)
 

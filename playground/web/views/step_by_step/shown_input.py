@@ -25,7 +25,7 @@ def choose_input(words: DeltaGenerator, number: DeltaGenerator) -> RunKey:
         if has_preset(setup, PRESET):
             with words:
                 choice = widgets.choice("step_input", "Input")
-            if choice == "tutorial B's":
+            if choice == "the tutorial's":
                 return _choose_sentence(setup, number)
         else:
             st.caption(
