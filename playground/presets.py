@@ -1,6 +1,5 @@
 """Named architectures: the five tutorials, the papers' models, a trained checkpoint's shape."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,8 +137,3 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 """Keyed by the names that links and the contract use; the sidebar's menu keeps this order."""
-
-
-def differences(values: Mapping[str, Any], config: ModelConfig) -> dict[str, Any]:
-    """Where values, by field, are not the config's: the config's own, by field."""
-    return {key: getattr(config, key) for key, value in values.items() if getattr(config, key) != value}

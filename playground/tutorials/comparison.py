@@ -9,7 +9,7 @@ import torch
 
 from playground.config import Initialisation, ModelConfig
 from playground.model import Encoder, Trace
-from playground.presets import PRESETS, differences
+from playground.presets import PRESETS
 from playground.runs.arrays import Array
 from playground.tutorials.table import NAMES
 
@@ -115,10 +115,12 @@ class Cause:
 def causes(against: str, seed: int) -> list[Cause]:
     """Why the other four give other numbers than one: their fields, each tried alone."""
     base = small_config(against)
-    values = {name: getattr(base, name) for name in _VARIANTS}
     result, before = [], trace_of(base, seed)
     for letter in NAMES:
-        for name, value in differences(values, small_config(letter)).items():
-            effect = apart_by(trace_of(replace(base, **{name: value}), seed), before)
-            result.append(Cause(letter, name, value, values[name], effect))
+        config = small_config(letter)
+        for name in _VARIANTS:
+            here, there = getattr(config, name), getattr(base, name)
+            if here != there:
+                effect = apart_by(trace_of(replace(base, **{name: here}), seed), before)
+                result.append(Cause(letter, name, here, there, effect))
     return result

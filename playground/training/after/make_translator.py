@@ -1,7 +1,8 @@
 """Trains the shipped translator and writes its file: `python -m playground.training.after.make_translator`.
 
 It takes a minute. The same machine writes the same bytes again; another one may round otherwise. The SHA-256 that it
-logs belongs into `shipped_network.SHA256`. A new field of `Recipe` or `ModelConfig` asks for a new file.
+logs belongs into `shipped_network.SHA256`. A new field of `Recipe` or `ModelConfig`
+asks for a new file, unless it is among `file_metadata.ADDED_LATER`.
 """
 
 import hashlib
