@@ -128,7 +128,7 @@ class Visitor:
 
     def next_head(self) -> float:
         """Choose the next head by keyboard; returns milliseconds until its heatmap is painted."""
-        return press_right(self.page, ".st-key-attention_head input[type=range]", LARGE)
+        return press_right(self.page, ".st-key-head input[type=range]", LARGE)
 
     def choose_preset(self, title: str) -> float:
         """Choose a preset; returns milliseconds until its heatmap is painted."""
@@ -190,7 +190,7 @@ def head_over_slider(visitor: Visitor, slider: Page, n_tokens: int) -> Result:
     """Another head chosen to painted, over an empty app's slider moved to its number shown; both by keyboard."""
     heads, numbers = [], []
     for layer in (1, 4):
-        visitor.open(n_tokens, attention_layer=layer, attention_head=0)
+        visitor.open(n_tokens, layer=layer, head=0)
         slider.reload()
         slider.locator("[data-testid=stText]").wait_for()
         for step in range(11):
