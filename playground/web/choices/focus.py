@@ -1,10 +1,14 @@
 """The focus: one layer, head, query token and key token, which every page looks at and the link carries.
 
 It lies in the session as plain values, bound to no widget: a widget's value leaves the link with its page. `open_page`
-reads it from the link, `correct_address` writes it there. The session keeps what the visitor asked for; a run that has
-not so many layers, heads or tokens shows the nearest, and a larger one shows again what was asked for.
+reads it from the link once, `correct_address` writes it there. A step back in the browser's history keeps it: every
+page opens at the present focus, and Streamlit empties the addresses of pages that it leaves.
 
-Pages that look at another model than the sidebar's keep a selection of their own: Decoder, Training, Regularisers.
+The session keeps what the visitor asked for. A run that has not so many layers, heads or tokens shows the nearest; a
+larger one shows again what was asked for.
+
+Pages that look at another model than the sidebar's keep a selection of their own: Decoder, Gradient flow, Training,
+Regularisers. The Norms page has a depth of its own for its cosines, `norms_layer`: it counts the embeddings as 0.
 """
 
 from collections.abc import Mapping
@@ -63,10 +67,3 @@ def move_focus(**places: object) -> None:
 def read_focus(texts: Mapping[str, list[str]]) -> None:
     """Take the focus from a link's texts, all of which are its; what the link leaves out stays."""
     st.session_state.update({place: link.read(place, texts[place])[0] for place in texts})
-
-
-def restore_focus() -> None:
-    """Take the whole focus from the address, after a step in the browser's history: it was all there, but defaults."""
-    texts = {place: st.query_params.get_all(place) for place in FOCUS}
-    known = [place for place in FOCUS if texts[place] or place in st.session_state]
-    read_focus({place: texts[place] or [str(FOCUS[place].default)] for place in known})

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.web.choices import link, old_links, params
-from playground.web.choices.focus import read_focus, restore_focus
+from playground.web.choices.focus import read_focus
 from playground.web.choices.setup import OPEN_PAGE, recognised_weights, replace_notices, setup_of
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
@@ -59,7 +59,6 @@ def restore_page_values(page: str) -> None:
     context = get_script_run_ctx()
     if not arrived or context is None or not context.is_history_navigation:
         return
-    restore_focus()
     own = {key: st.session_state[key] for key in params.page_parameters(page) if key in st.session_state}
     changed = params.write_changed(own)
     if changed.keys() - st.query_params.keys():

@@ -20,7 +20,9 @@ const divide = (cells, [from, to], isMosaic) => {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.getRootNode().host, chart = host.closest(`.st-key-${data.container}`)
-  host.closest("[data-testid=stElementContainer]").style.position = "absolute" // no room between chart and what follows
+  // From the chart's own corner, so that nothing below it moves the frame, and without room between it and what follows.
+  chart.style.position = "relative"
+  Object.assign(host.closest("[data-testid=stElementContainer]").style, { position: "absolute", top: 0, left: 0 })
   const origin = parentElement.querySelector(".origin"), frame = parentElement.querySelector(".frame")
   const state = frames.get(parentElement) ?? moves()
   frames.set(parentElement, state)
@@ -89,10 +91,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const [row, column] = state.place
     choose([row + (sides()?.isUpwards && !data.mosaic ? -arrow[0] : arrow[0]), column + arrow[1]])
   }
+  const placeSoon = () => requestAnimationFrame(place)
   state.watch?.disconnect()
-  state.watch = new MutationObserver(() => requestAnimationFrame(place))
+  state.sizes?.disconnect()
+  state.watch = new MutationObserver(placeSoon)
+  state.sizes = new ResizeObserver(placeSoon)
+  state.sizes.observe(chart)
   state.watch.observe(chart, { subtree: true, childList: true, attributes: true, attributeFilter: ["width", "height", "d"] })
   place()
   chart.onpointerdown = press // one for all drawings: a new one takes the place of the one before
-  return () => state.watch.disconnect()
+  return () => {
+    state.watch.disconnect()
+    state.sizes.disconnect()
+  }
 }
