@@ -7,8 +7,6 @@ from playground.web.shared import panels
 from playground.web.views import norms
 
 panels.heading("How large do the vectors grow?")
-run = panels.current_run()
-lengths = streams.lengths(run)
-norms.draw_lengths(run, lengths)
-norms.draw_details(run, lengths)
+panels.current_run()
+norms.explore_lengths()
 panels.code_behind("norms", streams.lengths, normalise_by_hand, LayerNorm)

@@ -6,10 +6,6 @@ from playground.web.shared import panels
 from playground.web.views import overview
 
 panels.heading("What happens to a sentence in an encoder?")
-overview.follow_opened_stage()
-run = panels.current_run()
-overview.draw_tokens(run)
-overview.draw_stages(run)
-overview.draw_shape_table(run.config)
-overview.draw_previews(run)
+panels.current_run()
+overview.explore()
 panels.code_behind("overview", Encoder, EncoderBlock)

@@ -16,7 +16,7 @@ from playground.web.choices.kinds import Several, Text
 from playground.web.choices.params import LOCKED, PARAMS, SHARED, write, write_all
 from playground.weights.recognise import RecognisedWeights
 
-VERSION = "1"
+VERSION = "2"
 """Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
 
 

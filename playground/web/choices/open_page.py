@@ -1,7 +1,7 @@
 """What happens to the visitor's choices before a page is drawn: they are read, made to go together, and written back.
 
 A choice comes from its widget once there is one, and from the link before. What has to change is written back to
-whichever it came from, so that widgets, link and charts agree.
+whichever it came from, so that widgets, link and charts agree. The focus comes from the session instead of a widget.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.web.choices import link, old_links, params
+from playground.web.choices.focus import read_focus
 from playground.web.choices.setup import OPEN_PAGE, recognised_weights, replace_notices, setup_of
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
@@ -32,8 +33,12 @@ class LinkReading(NamedTuple):
 def open_page(page: str) -> None:
     """Make the choices for the page with this path go together, before any widget exists."""
     restore_page_values(page)
-    texts = {key: st.query_params.get_all(key) for key in st.query_params}
+    address = {key: st.query_params.get_all(key) for key in st.query_params}
+    texts = old_links.rename_focus(address, page)
     reading = read_link(texts, [key for key in params.PARAMS if key in st.session_state])
+    if texts != address:
+        reading = reading._replace(is_exact=False)
+    read_focus({key: texts[key] for key in params.FOCUS if key in reading.values})
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, value in reading.values.items() if key in values})
     settled, reasons = settle_choices(values, reading.values)
@@ -67,7 +72,9 @@ def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str]) -> 
     readings = {key: link.read(key, linked[key]) for key in linked}
     before = {} if "encdec_source" in with_widgets else old_links.missing_values(linked)
     values = {key: value for key, (value, _) in readings.items()} | before
-    sentences = [complaint for _, complaint in readings.values() if complaint]
+    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
+    too_high = {key for key in params.FOCUS if values.get(key) == params.FOCUS[key].high}
+    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
     outdated = texts.get("v", [link.VERSION])[-1] != link.VERSION
     if outdated:
         sentences.append("This link was made by another version of the playground; some of it may look different.")
@@ -129,6 +136,7 @@ def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping
             st.session_state[key] = settled[key]
     if reading.is_exact and all(key in st.session_state for key in changed):
         return
-    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in params.PARAMS and key != "v"}
+    known = {*params.PARAMS, *old_links.FOCUS_KEYS, "v"}
+    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in known}
     st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})
     st.rerun()
