@@ -16,8 +16,11 @@ from playground.web.choices.kinds import Several, Text
 from playground.web.choices.params import LOCKED, PARAMS, SHARED, write, write_all
 from playground.weights.recognise import RecognisedWeights
 
-VERSION = "1"
-"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
+VERSION = "2"
+"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart.
+
+In version 1, a seed's random weights were other ones; see `old_links.describe_other_weights`.
+"""
 
 
 def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
