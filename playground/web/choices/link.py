@@ -17,7 +17,10 @@ from playground.web.choices.params import LOCKED, PARAMS, SHARED, write, write_a
 from playground.weights.recognise import RecognisedWeights
 
 VERSION = "2"
-"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
+"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart.
+
+In version 1, a seed's random weights were other ones; see `old_links.describe_other_weights`.
+"""
 
 
 def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:

@@ -1,7 +1,13 @@
-"""What a link meant before a parameter was added, renamed or shared."""
+"""What a link meant before a parameter was added, renamed or shared, or before a seed meant other weights."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
+
+OTHER_WEIGHTS = "1"
+"""The version of links in which one generator drew all random weights in turn, instead of one each tensor."""
+
+_RANDOM_PAGES = {"gradient-flow", "training", "regularisers", "tutorials"}
+"""Pages that draw random weights, or train from them, whatever weights the sidebar has chosen."""
 
 _OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
 """The Decoder page's parameters before it had a trained example."""
@@ -50,3 +56,18 @@ def rename_focus(texts: Mapping[str, list[str]], page: str) -> dict[str, list[st
             elif path == page and is_old:
                 renamed.setdefault(name, [str(default)])
     return renamed | {key: value for key, value in texts.items() if key not in FOCUS_KEYS}
+def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_decoder: bool) -> str | None:
+    """A sentence for what a link of version `OTHER_WEIGHTS` opens; None where no random weights are shown.
+
+    Args:
+        page: the page that is open.
+        seed: what random weights are drawn from.
+        is_random: whether the chosen weights are.
+        has_random_decoder: whether the Decoder page shows both halves at random, as it does for most own texts.
+    """
+    if not (has_random_decoder if page == "encoder-decoder" else is_random or page in _RANDOM_PAGES):
+        return None
+    return (
+        "Since this link was made, the playground has changed how it draws random weights: "
+        f"seed {seed} gives other ones now."
+    )

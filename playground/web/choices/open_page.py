@@ -12,7 +12,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.web.choices import link, old_links, params
 from playground.web.choices.focus import read_focus
-from playground.web.choices.setup import OPEN_PAGE, recognised_weights, replace_notices, setup_of
+from playground.web.choices.setup import (
+    OPEN_PAGE,
+    recognised_weights,
+    remember_other_weights,
+    replace_notices,
+    setup_of,
+)
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
 
@@ -28,6 +34,8 @@ class LinkReading(NamedTuple):
     """What is wrong with the link."""
     is_exact: bool
     """Whether the link says just these values, as this version writes them."""
+    means_other_weights: bool = False
+    """Whether a seed meant other random weights when the link was made."""
 
 
 def open_page(page: str) -> None:
@@ -44,6 +52,8 @@ def open_page(page: str) -> None:
     settled, reasons = settle_choices(values, reading.values)
     if reading.sentences or reasons:
         replace_notices(setup_of(settled), [*reading.sentences, *reasons])
+    if reading.means_other_weights:
+        remember_other_weights(setup_of(settled))
     if page == "encoder-decoder" and settled["weights"] == "trained here":
         reading = prefer_trained_decoder(reading)
     write_back(reading, values, settled)
@@ -75,11 +85,12 @@ def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str]) -> 
     # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
     too_high = {key for key in params.FOCUS if values.get(key) == params.FOCUS[key].high}
     sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
-    outdated = texts.get("v", [link.VERSION])[-1] != link.VERSION
-    if outdated:
+    version = texts.get("v", [link.VERSION])[-1]
+    if version not in (link.VERSION, old_links.OTHER_WEIGHTS):
         sentences.append("This link was made by another version of the playground; some of it may look different.")
-    is_exact = not outdated and not before and all(params.write_all(values[key]) == linked[key] for key in linked)
-    return LinkReading(values, sentences, is_exact)
+    as_written = not before and all(params.write_all(values[key]) == linked[key] for key in linked)
+    is_exact = as_written and version == link.VERSION
+    return LinkReading(values, sentences, is_exact, means_other_weights=version == old_links.OTHER_WEIGHTS)
 
 
 def prefer_trained_decoder(reading: LinkReading) -> LinkReading:
