@@ -56,6 +56,8 @@ def rename_focus(texts: Mapping[str, list[str]], page: str) -> dict[str, list[st
             elif path == page and is_old:
                 renamed.setdefault(name, [str(default)])
     return renamed | {key: value for key, value in texts.items() if key not in FOCUS_KEYS}
+
+
 def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_decoder: bool) -> str | None:
     """A sentence for what a link of version `OTHER_WEIGHTS` opens; None where no random weights are shown.
 

@@ -1,7 +1,8 @@
 """What happens to the visitor's choices before a page is drawn: they are read, made to go together, and written back.
 
 A choice comes from its widget once there is one, and from the link before. What has to change is written back to
-whichever it came from, so that widgets, link and charts agree. The focus comes from the session instead of a widget.
+whichever it came from, so that widgets, link and charts agree. The focus and the pinned settings come from the session
+instead of widgets.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,6 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.web.choices import link, old_links, params
 from playground.web.choices.focus import read_focus
+from playground.web.choices.pinned import settle_pinned
 from playground.web.choices.setup import (
     OPEN_PAGE,
     recognised_weights,
@@ -50,8 +52,9 @@ def open_page(page: str) -> None:
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, value in reading.values.items() if key in values})
     settled, reasons = settle_choices(values, reading.values)
-    if reading.sentences or reasons:
-        replace_notices(setup_of(settled), [*reading.sentences, *reasons])
+    sentences = [*reading.sentences, *reasons, *settle_pinned(texts, settled, settle_pinned_choices)]
+    if sentences:
+        replace_notices(setup_of(settled), sentences)
     if reading.means_other_weights:
         remember_other_weights(setup_of(settled))
     if page == "encoder-decoder" and settled["weights"] == "trained here":
@@ -107,19 +110,35 @@ def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tup
     if trained_slot.update_shown():
         clear_session_caches()
     shown_before = st.session_state.get(SHOWN_VALUES)
-    recognised = recognised_weights(values["weights"])
-    has_checkpoint = caches.checkpoint_available()
-    settled, reasons = link.settle(
-        values, from_link, shown_before=shown_before, has_checkpoint=has_checkpoint, recognised=recognised
-    )
-    if shown_before is None and recognised is None:
+    settled, reasons = _settle(values, from_link, shown_before)
+    if shown_before is None:
         reasons += _missing_from_link(settled)
     st.session_state[SHOWN_VALUES] = settled
     return settled, reasons
 
 
+def settle_pinned_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+    """The same for the pinned settings, whose weights are this session's too; after the present ones."""
+    settled, reasons = _settle(values, from_link, None)
+    return settled, reasons + (_missing_from_link(settled) if "weights" in from_link else [])
+
+
+def _settle(
+    values: Mapping[str, Any], from_link: Collection[str], shown_before: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], list[str]]:
+    return link.settle(
+        values,
+        from_link,
+        shown_before=shown_before,
+        has_checkpoint=caches.checkpoint_available(),
+        recognised=recognised_weights(values["weights"]),
+    )
+
+
 def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
     """A sentence on the weights that a link names and can't carry: what is shown instead, and where they come from."""
+    if recognised_weights(settled["weights"]) is not None:
+        return []
     if settled["weights"] == "mine":
         return [
             "A link can't carry a weights file, so these are random weights of its architecture; "

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis import norms, streams
+from playground.analysis.run_differences import describe_growth_change
 from playground.figures import norms as figures
 from playground.figures.theme import token_names, token_table
 from playground.runs.arrays import Array
@@ -14,8 +15,9 @@ from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.focus import Focus
 from playground.web.shared import panels
+from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
-from playground.web.shared.markdown import quote_token
+from playground.web.shared.markdown import escape_markdown, quote_token
 from playground.web.shared.page_end import fragment
 
 Lengths = Mapping[str, Array]
@@ -34,22 +36,30 @@ def explore_lengths() -> None:
     """The focus, and every chart of the page."""
     run = panels.shown_run()
     focus, lengths = show_focus(run), streams.lengths(run)
-    _draw_lengths(run, focus, lengths)
+    side = pinned_side()
+    pinned = run_pinned(side)
+    if side is None or pinned is None:
+        _draw_lengths(run, focus, lengths)
+    else:
+        _draw_lengths(run, focus, lengths, side, streams.lengths(pinned))
     _draw_details(run, focus, lengths)
 
 
-def _draw_lengths(run: Run, focus: Focus, lengths: Lengths) -> None:
-    """Mean lengths by depth, and what the place of the norms does to them."""
+def _draw_lengths(
+    run: Run, focus: Focus, lengths: Lengths, side: PinnedSide | None = None, pinned: Lengths | None = None
+) -> None:
+    """Mean lengths by depth, what the place of the norms does to them, and those of the pinned run beside them."""
+    dotted = f" Dotted lines, on the same axes: {escape_markdown(side.name)}." if side else ""
     means = {part: np.nanmean(values) for part, values in lengths.items()}
     panels.chart(
         "norms_by_layer",
-        figures.norms_by_layer(lengths),
+        figures.norms_by_layer(lengths, pinned, side.name if side else ""),
         caption=r"The length of a vector is its L2 norm, $\lVert x \rVert_2 = \sqrt{\sum_i x_i^2}$. A line is the mean "
         "over tokens, a band holds their middle 80 %. Where a line leaves its band, a few tokens are far longer or "
         "shorter than the rest. The residual stream, the vectors that pass from block to block, has a mean length of "
         f"{means['residual']:.3g}; attention's outputs have {means['attention']:.3g}, the feed-forward's "
         f"{means['feed-forward']:.3g} (at most {np.nanmax(lengths['feed-forward']):.3g}). The frame marks what layer "
-        f"{focus.layer} adds; click to choose another.",
+        f"{focus.layer} adds; click to choose another.{dotted}",
         alt="Mean L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
         overlay=frame_cell(
             "norms_by_layer",
@@ -59,7 +69,9 @@ def _draw_lengths(run: Run, focus: Focus, lengths: Lengths) -> None:
         ),
     )
     st.markdown(streams.describe_growth(run.config, lengths, streams.l2(run.arrays["final"][~run.padding])))
-    panels.numbers("norms_by_layer", lambda: streams.summary(lengths))
+    if side is not None and pinned is not None:
+        st.markdown(escape_markdown(describe_growth_change(pinned, lengths, (side.name, side.now))))
+    panels.numbers("norms_by_layer", lambda: streams.summary(lengths, pinned))
 
 
 def _layers_by_depth(run: Run) -> Cells:

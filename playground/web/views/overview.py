@@ -20,8 +20,11 @@ from playground.web.components import token_chips
 from playground.web.components.data_flow import draw_data_flow
 from playground.web.components.token_chips import draw_token_chips
 from playground.web.shared import panels
+from playground.web.shared.comparison.model_costs import describe_costs, model_costs, pinned_costs
+from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_grid import head_picker
+from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import fragment
 
@@ -39,12 +42,16 @@ NEXT_PAGE = "_next_page"
 def explore() -> None:
     """The focus, and all that the page shows of the sentence."""
     _follow_opened_stage()
-    run = panels.shown_run()
+    run, side = panels.shown_run(), pinned_side()
+    pinned = run_pinned(side)
     focus = show_focus(run)
     _draw_tokens(run, focus)
     _draw_stages(run)
+    before = pinned_costs(side)
+    if before:
+        st.caption(f"**Before and now.** {escape_markdown(describe_costs(before, model_costs(current_setup())))}")
     _draw_shape_table(run.config)
-    _draw_previews(run, focus)
+    _draw_previews(run, focus, side, pinned)
 
 
 def _follow_opened_stage() -> None:
@@ -97,9 +104,17 @@ def _draw_shape_table(config: ModelConfig) -> None:
             _draw_shapes(config)
 
 
-def _draw_previews(run: Run, focus: Focus) -> None:
+def _draw_previews(run: Run, focus: Focus, side: PinnedSide | None, pinned: Run | None) -> None:
     """One small chart each of the pages on attention, norms and parameters, with a link to the page."""
     count = count_parameters(run.config)
+    lengths = norms.norms_by_layer(streams.lengths(run))
+    bars = parameters.breakdown_bar(count, "parameters")
+    dotted = paler = ""
+    if side and pinned:
+        lengths = norms.norms_by_layer(streams.lengths(run), streams.lengths(pinned), side.name)
+        bars = parameters.breakdown_bar(count, "parameters", count_parameters(pinned.config))
+        dotted = f" Dotted: {escape_markdown(side.name)}."
+        paler = f" Paler: {escape_markdown(side.name)}."
     columns = dict(zip(("attention", "norms", "parameters"), st.columns(3, gap="medium"), strict=True))
     with columns["attention"]:
         head_picker(
@@ -114,15 +129,15 @@ def _draw_previews(run: Run, focus: Focus) -> None:
     with columns["norms"]:
         panels.chart(
             "overview_norms",
-            norms.norms_by_layer(streams.lengths(run)).update_layout(height=_PREVIEW_HEIGHT),
-            caption="Mean length of the tokens' vectors, block by block.",
+            lengths.update_layout(height=_PREVIEW_HEIGHT),
+            caption=f"Mean length of the tokens' vectors, block by block.{dotted}",
             alt="Mean L2 norm by depth.",
         )
     with columns["parameters"]:
         panels.chart(
             "overview_parameters",
-            parameters.breakdown_bar(count, "parameters").update_layout(height=_PREVIEW_HEIGHT),
-            caption="Parameters of each component of the model.",
+            bars.update_layout(height=_PREVIEW_HEIGHT),
+            caption=f"Parameters of each component of the model.{paler}",
             alt=f"Parameters by component: {listed(count.by(lambda term: term.component).items())}.",
         )
     for page, column in columns.items():

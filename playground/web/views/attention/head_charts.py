@@ -14,6 +14,8 @@ from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
+from playground.web.shared.comparison.pinned_heads import draw_pinned_head
+from playground.web.shared.comparison.pinned_side import pinned_side, run_pinned
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
@@ -67,6 +69,10 @@ def explore_heads() -> None:
             _draw_pattern(run, focus, pattern - heads[other], visible, f"{name} minus head {other}", reading)
     with grid:
         _draw_grid(run, (layer, head), visible, scale, hide=hide)
+    side = pinned_side()
+    pinned = run_pinned(side)
+    if side and pinned:
+        draw_pinned_head(run, pinned, side, focus, pattern, scale, average=average, hide=hide)
 
     view = widgets.choice("attention_view", "Look closer", help_text=HELP["view"])
     if view == "lines":
