@@ -128,7 +128,7 @@ class Visitor:
 
     def next_head(self) -> float:
         """Choose the next head by keyboard; returns milliseconds until its heatmap is painted."""
-        return press_right(self.page, ".st-key-attention_head input[type=range]", LARGE)
+        return press(self.page, ".st-key-focus_line button[aria-label='next head']", "Enter", LARGE)
 
     def choose_preset(self, title: str) -> float:
         """Choose a preset; returns milliseconds until its heatmap is painted."""
@@ -161,9 +161,14 @@ def new_page(browser: Browser) -> Page:
 
 def press_right(page: Page, slider: str, shown: str) -> float:
     """Move a slider by one and return the milliseconds until what depends on it is painted."""
-    page.locator(slider).focus()
+    return press(page, slider, "ArrowRight", shown)
+
+
+def press(page: Page, control: str, key: str, shown: str) -> float:
+    """Press a key on a control and return the milliseconds until what depends on it is painted."""
+    page.locator(control).focus()
     page.evaluate(WATCH_KEY, shown)
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press(key)
     milliseconds: float = page.evaluate("() => window.changed")
     return milliseconds
 
@@ -190,7 +195,7 @@ def head_over_slider(visitor: Visitor, slider: Page, n_tokens: int) -> Result:
     """Another head chosen to painted, over an empty app's slider moved to its number shown; both by keyboard."""
     heads, numbers = [], []
     for layer in (1, 4):
-        visitor.open(n_tokens, attention_layer=layer, attention_head=0)
+        visitor.open(n_tokens, layer=layer, head=0)
         slider.reload()
         slider.locator("[data-testid=stText]").wait_for()
         for step in range(11):

@@ -29,11 +29,11 @@ def measure() -> Iterator[Result]:
         alone, beside = [], []
         for _ in range(ROUNDS):
             training.get_by_text("Training: step").wait_for()
-            looking.open(16, attention_head=0)
+            looking.open(16, head=0)
             beside += [looking.next_head() for _ in range(PRESSES)]
             press(training, "Pause")
             training.get_by_text("Paused: step").wait_for()
-            looking.open(16, attention_head=0)
+            looking.open(16, head=0)
             alone += [looking.next_head() for _ in range(PRESSES)]
             press(training, "Resume")
         press(training, "Cancel")

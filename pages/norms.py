@@ -4,11 +4,12 @@ from playground.analysis import streams
 from playground.analysis.norms import normalise_by_hand
 from playground.model.norms import LayerNorm
 from playground.web.shared import panels
+from playground.web.shared.comparison import pin_line
 from playground.web.views import norms
 
 panels.heading("How large do the vectors grow?")
-run = panels.current_run()
-lengths = streams.lengths(run)
-norms.draw_lengths(run, lengths)
-norms.draw_details(run, lengths)
+pin_line.draw_pin_line()
+panels.current_run()
+pin_line.explain_pinned_run()
+norms.explore_lengths()
 panels.code_behind("norms", streams.lengths, normalise_by_hand, LayerNorm)

@@ -3,13 +3,12 @@
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.web.shared import panels
+from playground.web.shared.comparison import pin_line
 from playground.web.views import overview
 
 panels.heading("What happens to a sentence in an encoder?")
-overview.follow_opened_stage()
-run = panels.current_run()
-overview.draw_tokens(run)
-overview.draw_stages(run)
-overview.draw_shape_table(run.config)
-overview.draw_previews(run)
+pin_line.draw_pin_line()
+panels.current_run()
+pin_line.explain_pinned_run()
+overview.explore()
 panels.code_behind("overview", Encoder, EncoderBlock)

@@ -2,9 +2,11 @@
 
 from playground import accounting
 from playground.web.shared import panels
+from playground.web.shared.comparison import pin_line
 from playground.web.views import parameters
 
 panels.heading("Where do the parameters sit?")
+pin_line.draw_pin_line()
 name, config = parameters.choose_model()
 parameters.draw_totals(config)
 parameters.draw_breakdown(config)

@@ -27,6 +27,13 @@ def in_millions(count: int) -> str:
     return _rounded(count, ("", "k", "M", "B", "T")).rstrip()
 
 
+def signed(difference: int) -> str:
+    """A difference of two counts, rounded as `in_millions` does: `+3.55 M`, `−920`, `±0`."""
+    if not difference:
+        return "±0"
+    return f"{'+' if difference > 0 else '−'}{in_millions(abs(difference))}"
+
+
 def times(ratio: float) -> str:
     """How many times as large: `7,738 ×`, `0.21 ×`, `1/7,738 ×`."""
     if ratio < 0.01:
@@ -72,6 +79,15 @@ def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataF
             "component": [LABELS[terms[0].component] for terms in parts.values()],
         }
     )
+
+
+def comparison_table(pinned: Count, now: Count) -> pd.DataFrame:
+    """One row a component and one for the sum: two models' counts, and the difference."""
+    counts = [count.by(lambda term: LABELS[term.component]) | {"all": count.total} for count in (pinned, now)]
+    rows = [label for label in (*LABELS.values(), "all") if any(label in count for count in counts)]
+    before, after = ([count.get(row, 0) for row in rows] for count in counts)
+    differences = [there - here for here, there in zip(before, after, strict=True)]
+    return pd.DataFrame({"component": rows, "pinned": before, "now": after, "now − pinned": differences})
 
 
 def memory_table(config: ModelConfig, n_tokens: int) -> pd.DataFrame:

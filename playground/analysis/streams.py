@@ -39,8 +39,11 @@ def lengths(run: Run) -> dict[str, Array]:
     return {part: np.stack([l2(run.arrays[name][real]) for name in names]) for part, names in points.items()}
 
 
-def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
-    """Mean, 10th and 90th percentile over tokens of each part's lengths, a row a depth."""
+def summary(lengths: Mapping[str, Array], pinned: Mapping[str, Array] | None = None) -> pd.DataFrame:
+    """Mean, 10th and 90th percentile over tokens of each part's lengths, a row a depth.
+
+    Beside another run's lengths, also its means and the differences from them, at depths that both have.
+    """
     columns = {}
     for part, values in lengths.items():
         depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
@@ -50,6 +53,11 @@ def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
             "90 %": np.percentile(values, 90, axis=1),
         }.items():
             columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
+        if pinned is not None:
+            last = len(pinned["residual"])
+            before = pd.Series(pinned[part].mean(axis=1), index=range(last - len(pinned[part]), last))
+            columns[f"{part}, pinned mean"] = before
+            columns[f"{part}, mean − pinned"] = columns[f"{part}, mean"] - before
     return pd.DataFrame(columns).rename_axis("blocks passed")
 
 

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.heatmap import add_frame, colour_bar, heatmap, largest, signed_colours
+from playground.figures.heatmap import colour_bar, heatmap, largest, signed_colours
 from playground.figures.theme import Array, ranked_bars, style, text_width, token_labels
 
 THUMBNAIL = 22
@@ -106,7 +106,6 @@ def head_heatmap(
     bar: str = "weight",
     axes: tuple[str, str] = ("query: who asks", "key: attended to"),
     reading: str = "%{y} attends to %{x}",
-    framed: int | None = None,
 ) -> go.Figure:
     """One pattern, large: who (row) attends to whom (column); what is masked stays grey.
 
@@ -122,7 +121,6 @@ def head_heatmap(
         bar: what the colours stand for.
         axes: what rows and columns stand for.
         reading: what a cell says where the pointer is, besides its value.
-        framed: the row that has a frame.
     """
     columns = token_labels(tokens if keys is None else keys)
     rows = token_labels(tokens)
@@ -148,14 +146,17 @@ def head_heatmap(
         **colours,
     )
     figure.layout.plot_bgcolor = palette.MUTED
-    if framed is not None:
-        add_frame(figure, (framed, framed), (0, len(columns) - 1), palette.Q)
     return figure
 
 
-def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, most: int = 20) -> go.Figure:
-    """What one token attends to, of the keys it may, from the heaviest weight down; at most `most` keys."""
-    order = np.array([key for key in np.argsort(row)[::-1] if allowed[key]][:most], np.intp)
+def ranked_keys(row: Array, allowed: NDArray[np.bool_], *, most: int = 20) -> list[int]:
+    """The keys that a query may attend to, from the heaviest weight in its row (T,) down; at most `most`."""
+    return [int(key) for key in np.argsort(row)[::-1] if allowed[key]][:most]
+
+
+def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_]) -> go.Figure:
+    """What one token attends to, of the keys it may, as `ranked_keys` has them."""
+    order = np.array(ranked_keys(row, allowed), np.intp)
     labels = token_labels(tokens)
     return ranked_bars(
         [labels[key] for key in order],
@@ -168,9 +169,9 @@ def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_],
     )
 
 
-def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
+def entropy_grid(bits: Array) -> go.Figure:
     """Every head's mean entropy, (L, H) in bits."""
-    figure = heatmap(
+    return heatmap(
         bits.astype(np.float32),
         "layer %{y}, head %{x}: %{z:.2f} bits",
         height=110 + 34 * bits.shape[0],
@@ -183,6 +184,3 @@ def entropy_grid(bits: Array, selected: tuple[int, int]) -> go.Figure:
         x_axis={"title": "head", "dtick": 1},
         y_axis={"title": "layer", "dtick": 1},
     )
-    layer, head = selected
-    add_frame(figure, (layer, layer), (head, head), palette.FEED_FORWARD)
-    return figure

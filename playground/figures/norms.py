@@ -1,6 +1,7 @@
 """The residual stream's sizes and angles as pictures. Legend: L layers, T tokens; a depth counts the blocks passed."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from playground.figures import palette
 from playground.figures.heatmap import colour_bar, heatmap, largest, signed_colours
-from playground.figures.theme import ROUNDING, Array, draw_figure, line, line_in_band, style, token_labels
+from playground.figures.theme import ROUNDING, Array, draw_figure, label, line, line_in_band, style, token_labels
 
 PARTS = {
     "residual": ("residual stream", palette.RESIDUAL),
@@ -23,27 +24,60 @@ LOGARITHMIC_FROM = 100
 """Where the largest value is this many times the smallest, an axis is logarithmic: small ones would not be seen."""
 
 
-def norms_by_layer(lengths: Mapping[str, Array]) -> go.Figure:
+def norms_by_layer(
+    lengths: Mapping[str, Array], pinned: Mapping[str, Array] | None = None, pinned_name: str = ""
+) -> go.Figure:
     """Mean length over tokens by depth, a line a part, with a band from the 10th to the 90th percentile.
 
-    Lengths are (L + 1, T) for the residual stream and (L, T) for the outputs of the sublayers.
+    Lengths are (L + 1, T) for the residual stream and (L, T) for the outputs of the sublayers. Those of another run, of
+    another L and T, are dashed lines without bands on the same axes.
     """
-    n_depths = len(lengths["residual"])
+    sides = [lengths] if pinned is None else [lengths, pinned]
+    n_depths = max(len(side["residual"]) for side in sides)
     traces: list[go.Scatter] = []
     for part, values in lengths.items():
         name, colour = PARTS[part]
-        depths, means = np.arange(n_depths - len(values), n_depths), values.mean(axis=1)
         low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)
         hover = "%{y:.4g} (80 % of tokens: %{customdata[0]:.4g} … %{customdata[1]:.4g})"
-        traces += line_in_band(depths, means, low, high, colour, _faint(colour), hover, name=name, marker=6)
+        means = values.mean(axis=1)
+        traces += line_in_band(
+            _depths(lengths, part), means, low, high, colour, _faint(colour), hover, name=name, marker=6
+        )
+    if pinned is not None:
+        traces += _ghost_lines(pinned, label(pinned_name, longest=48))
     return draw_figure(
         traces,
         height=380,
         legend=True,
         x_axis={"title": "blocks passed (0 = embeddings)", **_whole_ticks(n_depths), "zeroline": False},
-        y_axis=_length_axis(np.concatenate([values.mean(axis=1) for values in lengths.values()]), "mean L2 norm"),
+        y_axis=_length_axis(np.concatenate([v.mean(axis=1) for side in sides for v in side.values()]), "mean L2 norm"),
         hovermode="x unified",
     )
+
+
+def _ghost_lines(lengths: Mapping[str, Array], side: str) -> list[go.Scatter]:
+    """Another run's mean lengths as dotted lines, and one entry of the legend for all of them."""
+    look: dict[str, Any] = {"width": 1.5, "dash": "dot", "marker": 5, "symbol": "circle-open"}
+    lines = [
+        line(
+            _depths(lengths, part),
+            values.mean(axis=1),
+            PARTS[part][1],
+            "%{y:.4g}",
+            name=f"{PARTS[part][0]}, {side}",
+            showlegend=False,
+            **look,
+        )
+        for part, values in lengths.items()
+    ]
+    entry = line(np.array([np.nan]), np.array([np.nan]), palette.RESIDUAL, None, name=f"dotted: {side}", **look)
+    return [*lines, entry]
+
+
+def _depths(lengths: Mapping[str, Array], part: str) -> NDArray[np.intp]:
+    """How many blocks were passed at each of a part's lengths: sublayers have none at the embeddings."""
+    n_depths = len(lengths["residual"])
+    return np.arange(n_depths - len(lengths[part]), n_depths)
 
 
 def norms_by_token(lengths: Array, tokens: Sequence[str], *, first_depth: int) -> go.Figure:

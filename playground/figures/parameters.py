@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from playground.accounting import LABELS, Component, Count, Term
-from playground.accounting.readable import in_millions, share, times
+from playground.accounting.readable import in_millions, share, signed, times
 from playground.figures import palette, theme
 
 _PARTS = {"Q": palette.Q, "K": palette.K, "V": palette.V}
@@ -15,11 +15,32 @@ _EDGE = {"width": 1, "color": "rgba(255, 255, 255, 0.55)"}
 _ROWS = {"autorange": "reversed", "showgrid": False}
 
 
-def breakdown_bar(count: Count, unit: str) -> go.Figure:
-    """One bar a component, one piece a part, summed over the blocks; `unit` is what is counted."""
+def breakdown_bar(count: Count, unit: str, pinned: Count | None = None) -> go.Figure:
+    """One bar a component, one piece a part, summed over the blocks; `unit` is what is counted.
+
+    Beside another model's count, that one's bar is below each component's own, paler; the difference is by the name.
+    """
     sums = count.by(lambda term: term.component)
-    rows = {name: f"{label}<br>{share(sums[name], count.total)}" for name, label in _labels(count).items()}
-    pieces = [
+    before = pinned.by(lambda term: term.component) if pinned is not None else {}
+    rows, ghosts = {}, {}
+    for name, title in _labels(Count((*count, *(pinned or ())))).items():
+        n, m = sums.get(name, 0), before.get(name, 0)
+        change = f" · {signed(n - m)}" if pinned is not None else ""
+        rows[name] = f"{title}<br>{share(n, count.total)}{change}"
+        if pinned is not None:
+            ghosts[name] = f"{title}, pinned<br>{share(m, pinned.total)}"
+    pieces = _pieces(count, unit, rows)
+    if pinned is not None:
+        pieces += [piece.update(opacity=0.5) for piece in _pieces(pinned, unit, ghosts)]
+    order = [row for name in rows for row in (rows[name], *([ghosts[name]] if ghosts else []))]
+    y_axis = {"categoryorder": "array", "categoryarray": order, **_ROWS}
+    text = {"minsize": 10, "mode": "hide"}
+    return _stack(pieces, _count_axis(unit), y_axis, height=70 + 44 * len(order), uniformtext=text)
+
+
+def _pieces(count: Count, unit: str, rows: Mapping[Component, str]) -> list[go.Bar]:
+    """The parts of each component, one after the other in its row."""
+    return [
         go.Bar(
             x=np.array([n], np.float64),
             y=[rows[component]],
@@ -34,9 +55,6 @@ def breakdown_bar(count: Count, unit: str) -> go.Figure:
         )
         for (component, part), n in count.by(_part).items()
     ]
-    y_axis = {"categoryorder": "array", "categoryarray": list(rows.values()), **_ROWS}
-    text = {"minsize": 10, "mode": "hide"}
-    return _stack(pieces, _count_axis(unit), y_axis, height=70 + 44 * len(rows), uniformtext=text)
 
 
 def breakdown_treemap(count: Count, unit: str) -> go.Figure:

@@ -56,7 +56,7 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
             **signed_colours(limit),
         )
         row = query if name == "Q" else key
-        add_frame(figure, (row, row), (0, z.shape[1] - 1), colours[name], subplot=column)
+        add_frame(figure, (row, row), (0, z.shape[1] - 1), palette.FOCUS, subplot=column)
         figure.update_xaxes(
             col=column, title={"text": f"<b>{name}</b>, first {z.shape[1]}", "font": {"color": colours[name]}}, **plain
         )
@@ -65,14 +65,13 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
     return style(figure, height=int(np.clip(130 + 20 * len(tokens), 240, 560)))
 
 
-def keys(values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], key: int, *, title: str) -> go.Figure:
-    """One number a key, (T,), as bars; the key in question stands out, and a key that is not allowed has no bar."""
-    colours = [palette.K if i == key else palette.ATTENTION for i in range(len(tokens))]
+def keys(values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, title: str) -> go.Figure:
+    """One number a key, (T,), as bars; a key that is not allowed has none."""
     heights = np.where(allowed, values, np.nan).astype(np.float32)
     hover = "%{x}: %{y:.4g}<extra></extra>"
     x_axis = {"title": "key", "type": "category", "tickangle": -55, "range": [-0.5, len(tokens) - 0.5]}
     figure = draw_figure(
-        go.Bar(x=token_labels(tokens), y=heights, marker={"color": colours}, hovertemplate=hover),
+        go.Bar(x=token_labels(tokens), y=heights, marker={"color": palette.ATTENTION}, hovertemplate=hover),
         height=320,
         x_axis={**x_axis, "fixedrange": True},
         y_axis={"title": title, "fixedrange": True},

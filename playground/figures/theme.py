@@ -27,14 +27,14 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LONGEST_LABEL = 18
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, longest: int = _LONGEST_LABEL) -> str:
     """A text, or its beginning with an ellipsis."""
-    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def label(text: str) -> str:
+def label(text: str, longest: int = _LONGEST_LABEL) -> str:
     """A stranger's text as Plotly shows it, letter by letter: Plotly reads tags and entities in labels."""
-    return html.escape(shortened(text), quote=False)
+    return html.escape(shortened(text, longest), quote=False)
 
 
 def token_names(tokens: Sequence[str]) -> list[str]:

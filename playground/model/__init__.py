@@ -1,4 +1,4 @@
-"""The transformer, from scratch: torch alone, nothing of the app."""
+"""The transformer, from scratch: torch alone but for the first random weights, nothing of the app."""
 
 from playground.model.encoder import Encoder
 from playground.model.encoder_decoder import EncoderDecoder

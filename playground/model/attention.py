@@ -57,7 +57,7 @@ class Attention(nn.Module):
         self.n_heads, self.d_head = config.n_heads, config.d_head
         self.head_merge, self.fused = config.head_merge, config.fused_qkv
         if self.fused:
-            self.qkv = Linear(config.d_model, 3 * config.d_model, parts=3)
+            self.qkv = Linear(config.d_model, 3 * config.d_model, parts=("q", "k", "v"), n_heads=config.n_heads)
         else:
             self.q = Linear(config.d_model, config.d_model)
             self.k = Linear(config.d_model, config.d_model)

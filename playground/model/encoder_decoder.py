@@ -30,7 +30,7 @@ class EncoderDecoder(nn.Module):
         if tgt_vocab_size < 1:
             raise ConfigError("tgt_vocab_size", tgt_vocab_size, "leaves no word to predict", (1,))
         self.config = config
-        with initial_weights(self, seed, config.initialisation):
+        with initial_weights(self, seed, config.initialisation, drawn="encoder"):
             self.encoder = Encoder(config, seed)
             self.decoder = Decoder(config, tgt_vocab_size)
             self.fc = Linear(config.d_model, tgt_vocab_size)

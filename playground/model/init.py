@@ -1,22 +1,28 @@
-"""Initial weights: one function, one generator, on the CPU, so that a seed means the same weights everywhere."""
+"""Initial weights: every tensor from its own random numbers, so that a seed means the same weights everywhere."""
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from playground.config import Initialisation
+from playground.model.random_numbers import fill_normal, fill_uniform
 
 
 class Linear(nn.Linear):
     """A linear map whose weights `initialise` draws, instead of torch's constructor drawing them a first time."""
 
-    def __init__(self, in_features: int, out_features: int, parts: int = 1) -> None:
-        """Map (…, in_features) to (…, out_features); `parts` maps of equal size lie side by side in the output."""
+    def __init__(self, in_features: int, out_features: int, parts: Sequence[str] = (), n_heads: int = 1) -> None:
+        """Map (…, in_features) to (…, out_features).
+
+        A fused projection has the names of its `parts`, maps of equal size whose rows stand head by head: (head, part).
+        """
         super().__init__(in_features, out_features)
-        self.parts = parts
+        self.parts, self.n_heads = tuple(parts), n_heads
 
     def reset_parameters(self) -> None:
         """Draw nothing."""
@@ -29,58 +35,103 @@ class Embedding(nn.Embedding):
         """Draw nothing."""
 
 
+Distribution = Literal["uniform", "normal", "constant"]
+
+
+class InitialTensor(NamedTuple):
+    """A tensor that `initialise` fills: a parameter, or one part of a fused projection's."""
+
+    name: str
+    """In the model. A part of a fused projection is called as it is where it stands alone."""
+    shape: tuple[int, ...]
+    """(rows, columns), or (length,) of a bias or a norm's gain."""
+    distribution: Distribution
+    size: float
+    """The bound of uniform numbers, the standard deviation of normal ones, or the constant."""
+
+
 @contextlib.contextmanager
-def initial_weights(model: nn.Module, seed: int | None, scheme: Initialisation) -> Iterator[None]:
+def initial_weights(
+    model: nn.Module, seed: int | None, scheme: Initialisation, *, drawn: str | None = None
+) -> Iterator[None]:
     """Context in which a model's constructor makes its parts: afterwards it has its weights, and is in eval mode.
 
-    Parts that drew theirs from the same seed before, as an encoder does, get the same again if they come first. Without
-    a seed, nothing is drawn or allocated: the parts are on torch's meta device.
+    A part that is a model of its own has its weights already: `drawn` is its name. Without a seed, nothing is drawn or
+    allocated: the parts are on torch's meta device.
     """
     with torch.device("meta") if seed is None else contextlib.nullcontext():
         yield
     if seed is not None:
-        initialise(model, seed, scheme)
+        for name, part in model.named_children():
+            if name != drawn:
+                initialise(part, seed, scheme, f"{name}.")
     model.eval()
 
 
-def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier") -> None:
-    """Draw every parameter of a model anew, in the order of its modules; norms get gain 1 and bias 0.
+def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier", prefix: str = "") -> None:
+    """Draw every parameter of a model anew, each from the seed and its own name; norms get gain 1 and bias 0.
 
     `xavier`: linear maps Xavier-uniform (Glorot & Bengio 2010, equation 16), each part of a fused projection as if it
-    stood alone; biases 0. Tables: standard deviation 1/√width, so that scaling by √d_model gives unit variance. All
-    draws are uniform: torch draws these the same, bit for bit, on every CPU.
+    stood alone; biases 0. Tables: uniform with standard deviation 1/√width, so that scaling by √d_model gives unit
+    variance.
 
     `torch`: what the constructors of torch.nn draw. Weights and biases of linear maps: uniform within 1/√in_features
     (`reset_parameters` of torch.nn.Linear). Tables: standard normal, so that scaling by √d_model gives vectors √d_model
     times as long as positions of the same size would be.
+
+    A tensor's numbers depend on the seed, its name and their places in it, and on nothing else. So a deeper model has a
+    shallower one's layers, and a larger tensor a smaller one's numbers in its upper left corner, times the bounds'
+    ratio. Q, K and V are the same for any number of heads, which split them differently, and fused as apart.
+
+    Args:
+        model: what to draw; its parameters are on the CPU.
+        seed: equal seeds give equal weights, bit by bit, on every machine.
+        scheme: as above.
+        prefix: what the parameters' names start with, where the model is a part of another.
     """
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for module in model.modules():
-            if isinstance(module, Linear | Embedding):
-                draw = _draw_xavier if scheme == "xavier" else _draw_as_torch
-                draw(module, generator)
-            else:
-                for name, parameter in module.named_parameters(recurse=False):
-                    parameter.fill_(1.0 if name == "gain" else 0.0)
+    for tensor, place in initial_tensors(model, scheme, prefix):
+        if tensor.distribution == "constant":
+            place.fill_(tensor.size)
+            continue
+        fill = fill_uniform if tensor.distribution == "uniform" else fill_normal
+        array = place.numpy()
+        values = array if array.flags.c_contiguous else np.empty(tensor.shape, array.dtype)
+        fill(np.atleast_2d(values.reshape(tensor.shape)), seed, tensor.name, tensor.size)
+        if values is not array:  # rows of one part of a fused projection, between those of the others
+            array[...] = values.reshape(array.shape)
 
 
-def _draw_xavier(module: Linear | Embedding, generator: torch.Generator) -> None:
-    if isinstance(module, Linear):
-        _draw_uniform(module.weight, 6 / (module.in_features + module.out_features // module.parts), generator)
-        module.bias.zero_()
-    else:
-        _draw_uniform(module.weight, 3 / module.embedding_dim, generator)
+def initial_tensors(
+    model: nn.Module, scheme: Initialisation, prefix: str = ""
+) -> Iterator[tuple[InitialTensor, Tensor]]:
+    """What `initialise` fills, and the view of the model's memory that holds it; nothing is drawn here."""
+    for path, module in model.named_modules():
+        for kind, parameter in module.named_parameters(recurse=False):
+            distribution, size = _numbers_of(module, kind, scheme)
+            for name, place in _parts_of(module, path, kind, parameter.detach()):
+                shape = (place.numel() // math.prod(parameter.shape[1:]), *parameter.shape[1:])
+                yield InitialTensor(prefix + name, shape, distribution, size), place
 
 
-def _draw_as_torch(module: Linear | Embedding, generator: torch.Generator) -> None:
-    if isinstance(module, Linear):
-        _draw_uniform(module.weight, 1 / module.in_features, generator)
-        _draw_uniform(module.bias, 1 / module.in_features, generator)
-    else:
-        module.weight.normal_(generator=generator)
+def _numbers_of(module: nn.Module, kind: str, scheme: Initialisation) -> tuple[Distribution, float]:
+    """The distribution of a module's weight, bias or gain, and its size."""
+    if isinstance(module, Embedding):
+        return ("uniform", math.sqrt(3 / module.embedding_dim)) if scheme == "xavier" else ("normal", 1.0)
+    if not isinstance(module, Linear):
+        return "constant", 1.0 if kind == "gain" else 0.0
+    if scheme == "torch":
+        return "uniform", math.sqrt(1 / module.in_features)
+    if kind == "bias":
+        return "constant", 0.0
+    fan_out = module.out_features // max(1, len(module.parts))
+    return "uniform", math.sqrt(6 / (module.in_features + fan_out))
 
 
-def _draw_uniform(parameter: Tensor, bound_squared: float, generator: torch.Generator) -> None:
-    bound = math.sqrt(bound_squared)
-    parameter.uniform_(-bound, bound, generator=generator)
+def _parts_of(module: nn.Module, path: str, kind: str, parameter: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """The name of a parameter and all of it; of a fused projection's, the name of each part and a view of its rows."""
+    if not (isinstance(module, Linear) and module.parts):
+        yield ".".join(filter(None, (path, kind))), parameter
+        return
+    by_head = parameter.view(module.n_heads, len(module.parts), -1, *parameter.shape[1:])  # (H, parts, d_head, …)
+    for i, part in enumerate(module.parts):
+        yield ".".join(filter(None, (path.rpartition(".")[0], part, kind))), by_head[:, i]

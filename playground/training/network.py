@@ -24,7 +24,7 @@ class Tagger(nn.Module):
     def __init__(self, config: ModelConfig, n_classes: int, seed: int | None = 0) -> None:
         super().__init__()
         self.config = config
-        with initial_weights(self, seed, config.initialisation):
+        with initial_weights(self, seed, config.initialisation, drawn="encoder"):
             self.encoder = Encoder(config, seed)
             self.head = Linear(config.d_model, n_classes)
 

@@ -35,20 +35,9 @@ def small_config(letter: str) -> ModelConfig:
 def build(config: ModelConfig, seed: int) -> Encoder:
     """An encoder in double precision; equal seeds give all variants of a size the same linear maps.
 
-    Norms stand at gain 1 and bias 0 in every variant. A fused projection gets the rows of the three, head by head.
+    Norms stand at gain 1 and bias 0 in every variant. A fused projection has the rows of the three, head by head.
     """
-    apart = Encoder(replace(config, fused_qkv=False), seed).double()
-    if not config.fused_qkv:
-        return apart
-    model = Encoder(config, seed).double()
-    weights = apart.state_dict()
-    for i in range(config.n_layers):
-        for kind in ("weight", "bias"):
-            parts = torch.stack([weights.pop(f"layers.{i}.attn.{letter}.{kind}") for letter in "qkv"])
-            by_head = parts.view(3, config.n_heads, config.d_head, *parts.shape[2:]).transpose(0, 1)
-            weights[f"layers.{i}.attn.qkv.{kind}"] = by_head.flatten(0, 2)  # (H, [q k v], d_head) rows
-    model.load_state_dict(weights)
-    return model
+    return Encoder(config, seed).double()
 
 
 @torch.inference_mode()

@@ -39,7 +39,7 @@ def test_the_first_page_shows_the_trained_models_attention(visitor: Visitor, tra
 
 
 def test_the_large_heatmap_is_the_chosen_head(visitor: Visitor, trained: Run) -> None:
-    visitor.open("/attention?attention_layer=2&attention_head=7")
+    visitor.open("/attention?layer=2&head=7")
     np.testing.assert_allclose(
         visitor.array("attention_pattern", name="customdata"), trained.patterns()[2, 7], atol=1e-5
     )
@@ -112,22 +112,22 @@ def test_a_preset_of_raw_vectors_numbers_the_words(visitor: Visitor) -> None:
 def test_a_click_on_a_thumbnail_opens_the_head(visitor: Visitor, trained: Run) -> None:
     visitor.open("/attention")
     visitor.click_head(5, 9)
-    expect(visitor.slider("attention_layer")).to_have_value("5")
-    expect(visitor.slider("attention_head")).to_have_value("9")
+    expect(visitor.focus("layer")).to_have_value("5")
+    expect(visitor.focus("head")).to_have_value("9")
     visitor.settled()
     np.testing.assert_allclose(
         visitor.array("attention_pattern", name="customdata"), trained.patterns()[5, 9], atol=1e-5
     )
     expect(visitor.widget("attention_pattern")).to_contain_text("layer 5, head 9")
-    assert visitor.query() == {"attention_layer": ["5"], "attention_head": ["9"]}
+    assert visitor.query() == {"layer": ["5"], "head": ["9"]}
     visitor.click_head(0, 0)
-    expect(visitor.slider("attention_head")).to_have_value("0")
+    expect(visitor.focus("head")).to_have_value("0")
     visitor.settled()
     np.testing.assert_allclose(
         visitor.array("attention_pattern", name="customdata"), trained.patterns()[0, 0], atol=1e-5
     )
-    visitor.press("attention_head", "ArrowRight", "ArrowRight")
-    visitor.eventually(lambda: visitor.query().get("attention_head") == ["2"], "the next head but one in the link")
+    visitor.move("next head", 2)
+    visitor.eventually(lambda: visitor.query().get("head") == ["2"], "the next head but one in the link")
     visitor.settled()
     np.testing.assert_allclose(
         visitor.array("attention_pattern", name="customdata"), trained.patterns()[0, 2], atol=1e-5
@@ -213,15 +213,13 @@ def test_a_topic_opens_its_page_with_a_link_to_it(visitor: Visitor) -> None:
 
 
 def test_the_frame_lies_over_the_open_head(visitor: Visitor) -> None:
-    visitor.open("/attention?attention_layer=5&attention_head=2")
+    visitor.open("/attention?layer=5&head=2")
     picture = visitor.widget("attention_grid").locator(".nsewdrag").bounding_box()
     for layer, head in ((5, 2), (0, 11)):
-        frame = visitor.widget("attention_grid").locator(".head-frame").bounding_box()
+        x, y = visitor.framed("attention_grid")
         assert picture is not None
-        assert frame is not None
-        across = (frame["x"] + frame["width"] / 2 - picture["x"]) / picture["width"] * 12
-        down = (frame["y"] + frame["height"] / 2 - picture["y"]) / picture["height"] * 6
+        across, down = (x - picture["x"]) / picture["width"] * 12, (y - picture["y"]) / picture["height"] * 6
         assert (int(across), int(down)) == (head, layer)
         visitor.click_head(0, 11)
-        expect(visitor.slider("attention_head")).to_have_value("11")
+        expect(visitor.focus("head")).to_have_value("11")
         visitor.settled()

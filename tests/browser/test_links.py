@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from playground.limits import MAX_CHARACTERS
 from playground.web.choices.link import VERSION
-from playground.web.choices.params import OWN, PARAMS, SHARED
+from playground.web.choices.params import FOCUS, OWN, PARAMS, SHARED
 from tests.browser.visitor import Visitor
 
 TRAVELLING = "A student who travels light has nothing to lose on the way."
@@ -30,10 +30,10 @@ SETUP = {
 }
 VIEWS = {
     "": {},
-    "attention": {"attention_layer": "2", "attention_head": "3", "attention_view": "rollout"},
-    "norms": {"norms_view": "cosines", "norms_layer": "2"},
+    "attention": {"layer": "2", "head": "3", "query": "4", "attention_view": "rollout"},
+    "norms": {"norms_view": "cosines", "norms_layer": "2", "query": "7"},
     "parameters": {"parameters_view": "layers"},
-    "step-by-step": {"step_layer": "1", "step_head": "2", "step_stage": "softmax"},
+    "step-by-step": {"layer": "1", "head": "2", "query": "6", "key": "0", "step_stage": "softmax"},
     "positions": {"positions_view": "curves", "positions_curve_2": "7", "positions_curve_3": "12"},
     "encoder-decoder": {
         "encdec_source": "your text",
@@ -74,7 +74,7 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(
     visitor.type_text("The trophy didn't fit in the suitcase because it was too big.")
     visitor.eventually(lambda: any("suitcase" in label for label in visitor.labels()), "the new tokens")
     visitor.settled().click_head(4, 6)
-    expect(visitor.slider("attention_head")).to_have_value("6")
+    expect(visitor.focus("head")).to_have_value("6")
     visitor.settled().choose("attention_view", "ranking")
     expect(visitor.widget("attention_ranking_chart")).to_be_visible()
     copied = visitor.settled().copied_link()
@@ -82,7 +82,7 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(
     assert visitor.page.evaluate("() => navigator.clipboard.readText()") == copied
     theirs = newcomer().open(copied)
     assert theirs.charts() == visitor.charts()
-    expect(theirs.slider("attention_layer")).to_have_value("4")
+    expect(theirs.focus("layer")).to_have_value("4")
 
 
 def test_a_copied_link_stays_in_sight_until_the_view_is_another(visitor: Visitor) -> None:
@@ -90,7 +90,7 @@ def test_a_copied_link_stays_in_sight_until_the_view_is_another(visitor: Visitor
     visitor.copied_link()
     visitor.page.wait_for_timeout(1000)
     expect(field).to_be_visible()
-    visitor.press("attention_layer", "ArrowLeft")
+    visitor.move("previous layer")
     expect(field).to_be_hidden()
     visitor.settled().copied_link()
     expect(field).to_be_visible()
@@ -112,14 +112,14 @@ def test_the_setup_travels_from_page_to_page_and_back(visitor: Visitor) -> None:
 
 
 def test_the_back_button_restores_the_page_before(visitor: Visitor) -> None:
-    visitor.open(link("attention", {"text": TRAVELLING, "attention_head": "5"}))
+    visitor.open(link("attention", {"text": TRAVELLING, "head": "5"}))
     before = visitor.charts()
     visitor.go_to("Norms")
     visitor.page.go_back()
     expect(visitor.page).to_have_url(re.compile("/attention"))
     expect(visitor.widget("attention_pattern_chart")).to_be_visible()
     visitor.settled()
-    assert visitor.query() == {"text": [TRAVELLING], "attention_head": ["5"]}
+    assert visitor.query() == {"text": [TRAVELLING], "head": ["5"]}
     assert visitor.charts() == before
 
 
@@ -188,24 +188,25 @@ def test_a_repeated_parameter_counts_once(visitor: Visitor) -> None:
 
 
 def test_a_layer_that_the_model_has_not_is_moved_and_other_notices_stay(visitor: Visitor) -> None:
-    visitor.open("/attention?weights=random&n_layers=2&attention_layer=50&d_ff=77&n_heads=3")
-    expect(visitor.slider("attention_layer")).to_have_value("1")
-    assert "attention_layer=50 is moved to the last" in visitor.notices()
+    visitor.open("/attention?weights=random&n_layers=2&layer=50&d_ff=77&n_heads=3")
+    expect(visitor.focus("layer")).to_have_value("1")
+    assert "the last layer is 1" in visitor.widget("focus_line").inner_text()
     assert "d_ff=“77”" in visitor.notices()
+    assert visitor.query()["layer"] == ["50"], "a larger model shows it"
     assert visitor.query()["n_heads"] == ["3"]
 
 
-def test_a_layer_that_no_model_has_is_one_notice(visitor: Visitor) -> None:
-    visitor.open("/attention?attention_layer=99")
-    assert visitor.notices().count("attention_layer") == 1
-    assert "95" not in visitor.notices()  # the most that any model has, which nobody asked for
-    assert visitor.settled().query() == {"attention_layer": ["5"]}
+def test_a_layer_that_no_model_has_is_told_once(visitor: Visitor) -> None:
+    visitor.open("/attention?layer=99")
+    assert visitor.notices() == ""
+    assert "the last layer is 5" in visitor.widget("focus_line").inner_text()
+    assert "95" not in visitor.widget("focus_line").inner_text()  # the most that any model has: nobody asked for it
 
 
 def test_a_path_below_a_page_opens_the_page_with_its_parameters(visitor: Visitor) -> None:
-    visitor.open("/attention/extra/path?seed=3&attention_head=5")
+    visitor.open("/attention/extra/path?seed=3&head=5")
     assert visitor.page.url.startswith(f"{visitor.server.url}/attention?")
-    assert visitor.query() == {"seed": ["3"], "attention_head": ["5"]}
+    assert visitor.query() == {"seed": ["3"], "head": ["5"]}
     assert "attention_pattern" in visitor.charts()
 
 
@@ -229,4 +230,4 @@ def test_a_model_over_the_budget_is_counted_but_not_built(visitor: Visitor) -> N
 
 def test_every_parameter_of_the_link_is_tried_here() -> None:
     assert set(SETUP) <= set(SHARED)
-    assert {key for view in VIEWS.values() for key in view} <= set(OWN)
+    assert {key for view in VIEWS.values() for key in view} <= {*OWN, *FOCUS}

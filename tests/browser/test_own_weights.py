@@ -22,7 +22,7 @@ def test_a_file_is_opened_shown_and_forgotten(visitor: Visitor, tmp_path: Path) 
     save_file(dict(model.state_dict()), tmp_path / "mine.safetensors")
     torch.save(model.state_dict(), tmp_path / "pickle.safetensors")
 
-    visitor.open(f"/attention?text={TEXT.replace(' ', '+')}&attention_head=3")
+    visitor.open(f"/attention?text={TEXT.replace(' ', '+')}&head=3")
     visitor.choose("weights", "mine")
     upload = visitor.page.get_by_test_id("stFileUploader").locator("input[type=file]")
     upload.set_input_files(tmp_path / "pickle.safetensors")

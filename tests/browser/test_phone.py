@@ -17,8 +17,8 @@ def test_a_tap_opens_the_thumbnail_under_the_finger(slower: int, heads: list[tup
     phone.page.context.new_cdp_session(phone.page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
     for layer, head in heads:
         phone.tap_head(layer, head)
-        expect(phone.slider("attention_layer")).to_have_value(str(layer))
-        expect(phone.slider("attention_head")).to_have_value(str(head))
+        expect(phone.focus("layer")).to_have_value(str(layer))
+        expect(phone.focus("head")).to_have_value(str(head))
         phone.settled()
 
 
@@ -26,12 +26,12 @@ def test_of_two_taps_the_second_counts_also_on_the_same_thumbnail(phone: Visitor
     phone.open("/attention")
     phone.tap_head(5, 9)
     phone.tap_head(0, 4)
-    expect(phone.slider("attention_layer")).to_have_value("0")
-    expect(phone.slider("attention_head")).to_have_value("4")
+    expect(phone.focus("layer")).to_have_value("0")
+    expect(phone.focus("head")).to_have_value("4")
     first = phone.settled().array("attention_pattern", name="customdata")
     phone.tap_head(0, 4)
     phone.tap_head(0, 4)
-    assert phone.settled().query() == {"attention_layer": ["0"], "attention_head": ["4"]}
+    assert phone.settled().query() == {"layer": ["0"], "head": ["4"]}
     np.testing.assert_array_equal(phone.array("attention_pattern", name="customdata"), first)
 
 

@@ -34,6 +34,14 @@ _PLACE_OF_HEAD = """(chart, [layer, head]) => {
   return [picture.left + x * picture.width, picture.top + y * picture.height]
 }"""
 
+_PLACE_OF_CELL = """(chart, [row, column]) => {
+  const { xaxis: { range: [left, right] }, yaxis: { range: [bottom, top] } } = chart._fullLayout
+  const picture = chart.querySelector(".nsewdrag").getBoundingClientRect()
+  const x = column === null ? 0.5 : (column - left) / (right - left)
+  const y = row === null ? 0.5 : (row - top) / (bottom - top)
+  return [picture.left + x * picture.width, picture.top + y * picture.height]
+}"""
+
 
 class Visitor:
     """A page in a browser context, and everything that went wrong on it."""
@@ -83,6 +91,20 @@ class Visitor:
         """The range input of a slider."""
         return self.widget(key).locator("input[type=range]")
 
+    def focus(self, place: str) -> Locator:
+        """The field of the focus line for `layer`, `head`, `query` or `key`; its value is the number."""
+        return self.widget("focus_line").locator(f"select[data-place={place}]")
+
+    def focused(self) -> dict[str, int]:
+        """Where the focus line stands."""
+        return {place: int(self.focus(place).input_value()) for place in ("layer", "head", "query", "key")}
+
+    def framed(self, chart: str) -> tuple[float, float]:
+        """The middle of the frame in a chart, in the window."""
+        box = self.widget(chart).locator(".frame").bounding_box()
+        assert box is not None
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
     def charts(self) -> dict[str, Any]:
         """What Plotly draws from, as it came from the server, by the charts' names."""
         charts: dict[str, Any] = self.page.evaluate(_READ_CHARTS)
@@ -126,6 +148,11 @@ class Visitor:
         for press in presses:
             self.page.keyboard.press(press)
 
+    def move(self, name: str, times: int = 1) -> None:
+        """Press a button of the focus line, such as “next head”."""
+        for _ in range(times):
+            self.widget("focus_line").get_by_role("button", name=name).click()
+
     def choose(self, key: str, word: str) -> None:
         """Press one word of a row of words."""
         self.widget(key).get_by_role("radio", name=word, exact=True).click()
@@ -151,6 +178,21 @@ class Visitor:
         chart = self.widget(f"{grid}_chart").locator(".js-plotly-plot")
         chart.scroll_into_view_if_needed()
         x, y = chart.evaluate(_PLACE_OF_HEAD, [layer, head])
+        return x, y
+
+    def click_cell(self, chart: str, row: int | None, column: int | None) -> None:
+        """Click a cell of a heatmap, as its axes count; None where a bar is as high or wide as the chart."""
+        self.page.mouse.click(*self.place_of_cell(chart, row, column))
+
+    def tap_cell(self, chart: str, row: int | None, column: int | None) -> None:
+        """Touch a cell."""
+        self.page.touchscreen.tap(*self.place_of_cell(chart, row, column))
+
+    def place_of_cell(self, chart: str, row: int | None, column: int | None) -> tuple[float, float]:
+        """The middle of a cell in the window, after scrolling there."""
+        drawing = self.widget(f"{chart}_chart").locator(".js-plotly-plot")
+        drawing.scroll_into_view_if_needed()
+        x, y = drawing.evaluate(_PLACE_OF_CELL, [row, column])
         return x, y
 
     def copied_link(self) -> str:

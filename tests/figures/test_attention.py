@@ -120,11 +120,6 @@ def test_a_scale_has_a_length_whatever_the_numbers(value: float) -> None:
         assert heatmap.zmin < heatmap.zmax < np.inf
 
 
-def test_a_query_can_have_a_frame() -> None:
-    (frame,) = attention.head_heatmap(random_patterns(T, T), TOKENS, ALL, framed=4).layout.shapes
-    assert (frame.y0, frame.y1, frame.x1) == (3.5, 4.5, T - 0.5)
-
-
 # --- ranking, entropy
 
 
@@ -136,14 +131,7 @@ def test_the_ranking_falls_from_the_heaviest_weight() -> None:
     assert list(figure.data[0].y) == [labels[key] for key in (3, 1, 4, 0, 2)]
     assert np.array_equal(figure.data[0].x, row[[3, 1, 4, 0, 2]])
     assert len(attention.query_ranking(row, TOKENS, ~ALL[0]).data[0].y) == 0
-    assert len(attention.query_ranking(row, TOKENS, allowed, most=2).data[0].y) == 2
-
-
-def test_the_entropy_grid_frames_the_open_head() -> None:
-    bits = np.arange(12, dtype=np.float32).reshape(3, 4)
-    figure = attention.entropy_grid(bits, (2, 1))
-    (frame,) = figure.layout.shapes
-    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (0.5, 1.5, 1.5, 2.5)
+    assert attention.ranked_keys(row, allowed, most=2) == [3, 1]
 
 
 @pytest.mark.parametrize("tokens", [["a"], TOKENS, ["mmmmmmmmmmmmmmmmmmmm"], ["日本語" * 6], ["il" * 9]])

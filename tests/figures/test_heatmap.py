@@ -71,7 +71,7 @@ def test_entropies_and_differences_are_judged_by_the_weights_they_come_from(scal
     differences = (np.abs(NOISE) * 0.1 * scale).astype(np.float32)
     square = differences[:, :3]
     head_difference = attention.head_heatmap(square, TOKENS[:3], np.ones((3, 3), bool), signed=True, magnitude=1)
-    for figure in (attention.entropy_grid(differences, (0, 0)), head_difference):
+    for figure in (attention.entropy_grid(differences), head_difference):
         assert (figure.layout.meta == SAME_COLOUR) == (scale == 1)
         assert (len(np.unique(figure.data[0].z)) == 1) == (scale == 1)
 

@@ -48,19 +48,18 @@ def test_queries_keys_and_values_stand_side_by_side_with_the_two_tokens_framed()
         assert list(trace.y) == token_labels(TOKENS)
         assert trace.zmax == figure.data[0].zmax
     frames = [(shape.xref, shape.y0, shape.line.color) for shape in figure.layout.shapes]
-    assert frames == [("x", 2.5, palette.Q), ("x2", 0.5, palette.K), ("x3", 0.5, palette.V)]
+    assert frames == [("x", 2.5, palette.FOCUS), ("x2", 0.5, palette.FOCUS), ("x3", 0.5, palette.FOCUS)]
     assert [figure.layout[f"xaxis{n}"].title.text for n in ("", 2, 3)] == [
         f"<b>{name}</b>, first {figures.SHOWN}" for name in "QKV"
     ]
 
 
-def test_a_masked_key_has_no_bar_and_the_key_in_question_stands_out() -> None:
+def test_a_masked_key_has_no_bar() -> None:
     values, allowed = np.array([1.0, -2, 3, 4, 5]), np.array([True, True, True, False, False])
-    figure = figures.keys(values, TOKENS, allowed, 2, title="score")
+    figure = figures.keys(values, TOKENS, allowed, title="score")
     bar = figure.data[0]
     assert bar.y[:3].tolist() == [1, -2, 3]
     assert np.isnan(bar.y[3:]).all()
-    assert [colour == palette.K for colour in bar.marker.color] == [False, False, True, False, False]
     assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(2.5, 3.5), (3.5, 4.5)]
     assert list(bar.x) == token_labels(TOKENS)
 

@@ -15,7 +15,7 @@ from streamlit.util import calc_hash
 from playground import Encoder, ModelConfig, Trace
 from playground.text import characters
 from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.params import DEFAULT_TEXT, write_all
+from playground.web.choices.params import DEFAULT_TEXT, FOCUS, write_all
 from playground.weights.checkpoint import load
 
 SESSION = "test session id"
@@ -89,16 +89,25 @@ def widgets(app: AppTest) -> dict[str, Any]:
 
 
 def choose(app: AppTest, **values: Any) -> AppTest:
-    """Set one widget after the other, as a visitor does."""
+    """Set one widget after the other, as a visitor does, or move the focus."""
     for key, value in values.items():
-        working(widgets(app)[key].set_value(value).run())
+        if key in FOCUS:
+            app.session_state[key] = value
+            working(app.run())
+        else:
+            working(widgets(app)[key].set_value(value).run())
     return app
 
 
 def values(app: AppTest, *keys: str) -> dict[str, Any]:
-    """What widgets stand at: those of the architecture, unless others are named."""
+    """What widgets and the focus line stand at: those of the architecture, unless others are named."""
     shown = widgets(app)
-    return {key: shown[key].value for key in keys or ARCHITECTURE}
+    return {key: shown_focus(app)[key] if key in FOCUS else shown[key].value for key in keys or ARCHITECTURE}
+
+
+def shown_focus(app: AppTest) -> dict[str, int]:
+    """Where the focus line stands."""
+    return dict(component_data(app, "focus_line")["places"])
 
 
 def locked(app: AppTest) -> set[str]:

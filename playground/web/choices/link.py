@@ -12,24 +12,31 @@ from playground.errors import ConfigError
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.web.choices.architecture_params import ARCHITECTURE, N_HEADS, SIZES
-from playground.web.choices.kinds import Several, Text
+from playground.web.choices.kinds import Param, Several, Text
 from playground.web.choices.params import LOCKED, PARAMS, SHARED, write, write_all
 from playground.weights.recognise import RecognisedWeights
 
-VERSION = "1"
-"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
+VERSION = "2"
+"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart.
+
+In version 1, a seed's random weights were other ones; see `old_links.describe_other_weights`.
+"""
 
 
 def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
     """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
-    param = PARAMS[key]
+    return read_param(PARAMS[key], key, texts)
+
+
+def read_param(param: Param, name: str, texts: Sequence[str]) -> tuple[Any, str | None]:
+    """The same for a parameter that the link calls `name`."""
     value, complaint = param.read_all(texts)
     if complaint is None:
         return value, None
     if isinstance(param, Text):
-        return value, f"The {key.rpartition('_')[-1]} {complaint}."
+        return value, f"The {name.rpartition('_')[-1]} {complaint}."
     text = param.wrong(texts)[0] if isinstance(param, Several) else texts[-1]
-    return value, f"The link's {key}={quote_text(text, longest=24)} {complaint}; {_named(value)} is used instead."
+    return value, f"The link's {name}={quote_text(text, longest=24)} {complaint}; {_named(value)} is used instead."
 
 
 def settle(

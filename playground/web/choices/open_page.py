@@ -1,7 +1,8 @@
 """What happens to the visitor's choices before a page is drawn: they are read, made to go together, and written back.
 
 A choice comes from its widget once there is one, and from the link before. What has to change is written back to
-whichever it came from, so that widgets, link and charts agree.
+whichever it came from, so that widgets, link and charts agree. The focus and the pinned settings come from the session
+instead of widgets.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,7 +12,15 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.web.choices import link, old_links, params
-from playground.web.choices.setup import OPEN_PAGE, recognised_weights, replace_notices, setup_of
+from playground.web.choices.focus import read_focus
+from playground.web.choices.pinned import settle_pinned
+from playground.web.choices.setup import (
+    OPEN_PAGE,
+    recognised_weights,
+    remember_other_weights,
+    replace_notices,
+    setup_of,
+)
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
 
@@ -27,18 +36,27 @@ class LinkReading(NamedTuple):
     """What is wrong with the link."""
     is_exact: bool
     """Whether the link says just these values, as this version writes them."""
+    means_other_weights: bool = False
+    """Whether a seed meant other random weights when the link was made."""
 
 
 def open_page(page: str) -> None:
     """Make the choices for the page with this path go together, before any widget exists."""
     restore_page_values(page)
-    texts = {key: st.query_params.get_all(key) for key in st.query_params}
+    address = {key: st.query_params.get_all(key) for key in st.query_params}
+    texts = old_links.rename_focus(address, page)
     reading = read_link(texts, [key for key in params.PARAMS if key in st.session_state])
+    if texts != address:
+        reading = reading._replace(is_exact=False)
+    read_focus({key: texts[key] for key in params.FOCUS if key in reading.values})
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, value in reading.values.items() if key in values})
     settled, reasons = settle_choices(values, reading.values)
-    if reading.sentences or reasons:
-        replace_notices(setup_of(settled), [*reading.sentences, *reasons])
+    sentences = [*reading.sentences, *reasons, *settle_pinned(texts, settled, settle_pinned_choices)]
+    if sentences:
+        replace_notices(setup_of(settled), sentences)
+    if reading.means_other_weights:
+        remember_other_weights(setup_of(settled))
     if page == "encoder-decoder" and settled["weights"] == "trained here":
         reading = prefer_trained_decoder(reading)
     write_back(reading, values, settled)
@@ -67,12 +85,15 @@ def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str]) -> 
     readings = {key: link.read(key, linked[key]) for key in linked}
     before = {} if "encdec_source" in with_widgets else old_links.missing_values(linked)
     values = {key: value for key, (value, _) in readings.items()} | before
-    sentences = [complaint for _, complaint in readings.values() if complaint]
-    outdated = texts.get("v", [link.VERSION])[-1] != link.VERSION
-    if outdated:
+    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
+    too_high = {key for key in params.FOCUS if values.get(key) == params.FOCUS[key].high}
+    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
+    version = texts.get("v", [link.VERSION])[-1]
+    if version not in (link.VERSION, old_links.OTHER_WEIGHTS):
         sentences.append("This link was made by another version of the playground; some of it may look different.")
-    is_exact = not outdated and not before and all(params.write_all(values[key]) == linked[key] for key in linked)
-    return LinkReading(values, sentences, is_exact)
+    as_written = not before and all(params.write_all(values[key]) == linked[key] for key in linked)
+    is_exact = as_written and version == link.VERSION
+    return LinkReading(values, sentences, is_exact, means_other_weights=version == old_links.OTHER_WEIGHTS)
 
 
 def prefer_trained_decoder(reading: LinkReading) -> LinkReading:
@@ -89,19 +110,35 @@ def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tup
     if trained_slot.update_shown():
         clear_session_caches()
     shown_before = st.session_state.get(SHOWN_VALUES)
-    recognised = recognised_weights(values["weights"])
-    has_checkpoint = caches.checkpoint_available()
-    settled, reasons = link.settle(
-        values, from_link, shown_before=shown_before, has_checkpoint=has_checkpoint, recognised=recognised
-    )
-    if shown_before is None and recognised is None:
+    settled, reasons = _settle(values, from_link, shown_before)
+    if shown_before is None:
         reasons += _missing_from_link(settled)
     st.session_state[SHOWN_VALUES] = settled
     return settled, reasons
 
 
+def settle_pinned_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+    """The same for the pinned settings, whose weights are this session's too; after the present ones."""
+    settled, reasons = _settle(values, from_link, None)
+    return settled, reasons + (_missing_from_link(settled) if "weights" in from_link else [])
+
+
+def _settle(
+    values: Mapping[str, Any], from_link: Collection[str], shown_before: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], list[str]]:
+    return link.settle(
+        values,
+        from_link,
+        shown_before=shown_before,
+        has_checkpoint=caches.checkpoint_available(),
+        recognised=recognised_weights(values["weights"]),
+    )
+
+
 def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
     """A sentence on the weights that a link names and can't carry: what is shown instead, and where they come from."""
+    if recognised_weights(settled["weights"]) is not None:
+        return []
     if settled["weights"] == "mine":
         return [
             "A link can't carry a weights file, so these are random weights of its architecture; "
@@ -129,6 +166,7 @@ def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping
             st.session_state[key] = settled[key]
     if reading.is_exact and all(key in st.session_state for key in changed):
         return
-    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in params.PARAMS and key != "v"}
+    known = {*params.PARAMS, *old_links.FOCUS_KEYS, "v"}
+    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in known}
     st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})
     st.rerun()

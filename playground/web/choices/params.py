@@ -1,4 +1,4 @@
-"""Every query parameter, which is the key of one widget: its frozen default and how its text is read."""
+"""Every query parameter, by its key in the session: its frozen default and how its text is read."""
 
 from collections.abc import Mapping
 
@@ -71,6 +71,14 @@ SHARED: dict[str, Param] = {
 }
 """The sidebar's parameters, the same on every page."""
 
+FOCUS: dict[str, Whole] = {
+    "layer": Whole(3, 0, 95),
+    "head": Whole(1, 0, 95),
+    "query": Whole(10, 0, MAX_TOKENS - 1),
+    "key": Whole(2, 0, MAX_TOKENS - 1),
+}
+"""What every page looks at; no widget of Streamlit has these keys, see `focus`. The default: *it* looks at *animal*."""
+
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
 OWN: dict[str, Param] = {
@@ -80,9 +88,6 @@ OWN: dict[str, Param] = {
         ("this text", "tutorial C: 30 × 200"),
         ("the sentences that you typed", f"the batch of {SHORT_TITLES['C']}"),
     ),
-    "attention_layer": Whole(3, 0, 95),
-    "attention_head": Whole(1, 0, 95),
-    "attention_query": Whole(10, 0, MAX_TOKENS - 1),
     "attention_show": Choice("one head", ("one head", "average of heads", "difference of two heads")),
     "attention_other": Whole(0, 0, 95),
     "attention_view": Choice("lines", ("lines", "ranking", "entropy", "rollout")),
@@ -93,7 +98,6 @@ OWN: dict[str, Param] = {
     "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
     "norms_layer": Whole(0, 0, 96),
     "norms_norm": Whole(0, 0, 193),
-    "norms_token": Whole(0, 0, MAX_TOKENS - 1),
     "positions_view": Choice(
         "swap two words", ("swap two words", "this sentence", "curves", "similarity", "doubled exponent")
     ),
@@ -111,10 +115,6 @@ OWN: dict[str, Param] = {
     "step_input": Choice("the tutorial's", ("the tutorial's", "my text")),
     "step_sentence": Whole(1, 1, 5),
     "step_stage": Choice("embedding", STAGES),
-    "step_layer": Whole(0, 0, 95),
-    "step_head": Whole(0, 0, 95),
-    "step_query": Whole(10, 0, MAX_TOKENS - 1),
-    "step_key": Whole(2, 0, MAX_TOKENS - 1),
     "step_dropout": Switch(False),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
@@ -140,7 +140,7 @@ OWN: dict[str, Param] = {
 }
 """The pages' own parameters; each starts with its page."""
 
-PARAMS = {**SHARED, **OWN}
+PARAMS = {**SHARED, **FOCUS, **OWN}
 
 LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""

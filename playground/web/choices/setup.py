@@ -11,7 +11,7 @@ from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
-from playground.web.choices import link, params
+from playground.web.choices import link, old_links, params
 from playground.web.session import caches, trained_slot, uploaded_vocabulary
 from playground.web.session.uploaded_weights import UploadedWeights, current_upload
 from playground.weights.recognise import RecognisedWeights
@@ -21,6 +21,9 @@ OPEN_PAGE = "_open"
 
 _SETUP = "_setup"
 """Session key of the `Setup` that was built last."""
+
+_OTHER_WEIGHTS = "_other_weights"
+"""Session key of the `Setup` that a link has opened for which a seed meant other weights."""
 
 _NOTICES = "_notices"
 """Session key of (the `Setup` that the notices are about, the notices)."""
@@ -163,3 +166,22 @@ def current_notices(setup: Setup) -> list[str]:
     """The notices about this setup."""
     about, sentences = st.session_state.get(_NOTICES, (None, []))
     return list(sentences) if about == setup else []
+
+
+def remember_other_weights(setup: Setup) -> None:
+    """Note that a link has opened this setup for which its seed meant other random weights."""
+    st.session_state[_OTHER_WEIGHTS] = setup
+
+
+def describe_other_weights(setup: Setup) -> str | None:
+    """A sentence on the random weights that a page shows of a setup that such a link has opened."""
+    if st.session_state.get(_OTHER_WEIGHTS) != setup:
+        return None
+    trained = setup.trained_network
+    random_decoder = is_random(setup.weights) or trained is None or not trained.task.has_decoder
+    return old_links.describe_other_weights(
+        st.session_state[OPEN_PAGE],
+        seed=setup["seed"],
+        is_random=is_random(setup.weights),
+        has_random_decoder=random_decoder and current_value("encdec_source") == "your text",
+    )

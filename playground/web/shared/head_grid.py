@@ -5,7 +5,7 @@ from functools import partial
 import plotly.graph_objects as go
 import streamlit as st
 
-from playground.web.components.head_frame import draw_head_frame
+from playground.web.components.cell_frame import draw_cell_frame
 from playground.web.shared import panels
 
 
@@ -15,23 +15,34 @@ def head_picker(
     shape: tuple[int, int],
     selected: tuple[int, int],
     *,
-    sliders: tuple[str, str],
+    places: tuple[str, str],
     caption: str,
     alt: str,
 ) -> None:
-    """Show `figures.attention.head_grid` as `panels.chart` does; a click sets the sliders of layer and head.
+    """Show `figures.attention.head_grid` as `panels.chart` does; a click sets layer and head.
 
-    `shape` counts layers and heads; the `selected` layer and head have a frame; `sliders` are keys.
+    `shape` counts layers and heads; the `selected` layer and head have a frame; `places` are the keys of what is set:
+    those of the focus, or of a page that looks at another model than the sidebar's and so has its own.
     """
+    n_layers, n_heads = shape
     panels.chart(
         key,
         figure,
         caption=caption,
         alt=alt,
-        overlay=partial(draw_head_frame, key, selected, *shape, on_click=partial(_open_clicked, key, sliders)),
+        overlay=partial(
+            draw_cell_frame,
+            key,
+            selected,
+            range(n_layers),
+            range(n_heads),
+            partial(_open_clicked, key, places),
+            label=f"Layer {selected[0]}, head {selected[1]} is open. Arrow keys open its neighbours.",
+            is_mosaic=True,
+        ),
     )
 
 
-def _open_clicked(key: str, sliders: tuple[str, str]) -> None:
-    """Set the sliders to the clicked layer and head."""
-    st.session_state.update(zip(sliders, st.session_state[f"{key}_frame"].clicked, strict=True))
+def _open_clicked(key: str, places: tuple[str, str]) -> None:
+    """Set layer and head to those of the clicked thumbnail."""
+    st.session_state.update(zip(places, st.session_state[f"{key}_frame"].clicked, strict=True))

@@ -12,6 +12,7 @@ _PAGES = {
     "attention": ("Attention", "Every head's attention, one head large, and what can be read off it."),
     "norms": ("Norms", "How long the vectors are, layer by layer, and what the norms do to them."),
     "parameters": ("Parameters", "Where the parameters, the work and the memory go."),
+    "compare": ("Compare", "Two settings side by side: what a change changes, and where."),
     "step-by-step": ("Steps", "One layer, one head, one token: every number on the way."),
     "positions": ("Positions", "How words are told apart by their place, and what is lost without."),
     "encoder-decoder": ("Decoder", "How a decoder reads what the encoder wrote, and what comes next."),

@@ -13,7 +13,7 @@ import streamlit as st
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
 from playground.text.scripts import foreign_script
-from playground.web.choices.setup import Setup, current_notices, current_setup
+from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.components.chart_label import chart_label
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
@@ -24,7 +24,8 @@ from playground.web.shared.page_end import PageEndError, as_one_element
 def heading(question: str) -> None:
     """Show the page's one question, and the notices on what had to be changed in the visitor's choices."""
     st.title(question)
-    sentences = current_notices(current_setup())
+    setup = current_setup()
+    sentences = [*current_notices(setup), *filter(None, [describe_other_weights(setup)])]
     if sentences:
         st.info("\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0])
 

@@ -8,8 +8,10 @@ from playground.presets import PRESETS
 from playground.web.choices import params, recipe_link, shortcuts, widgets
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.link import VERSION
+from playground.web.choices.pinned import unpin
 from playground.web.choices.setup import Setup, current_setup, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
+from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.glossary import draw_glossary
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.sidebar import trained_panel, upload_panel
@@ -86,7 +88,10 @@ def draw_text_and_weights() -> Setup:
 @fragment
 def copy_link() -> None:
     """The button that copies a link. Its click runs this fragment after all choices before the click."""
-    draw_copy_link(VERSION, recipe_link.parameters_to_copy(current_setup()))
+    setup, side = current_setup(), pinned_side()
+    if side and setup["weights"] != "trained here":
+        setup = side.setup
+    draw_copy_link(VERSION, recipe_link.parameters_to_copy(setup))
 
 
 def _nearest_preset(setup: Setup) -> str:
@@ -123,4 +128,5 @@ def _reset() -> None:
     upload_panel.close()
     shortcuts.discard_unlocked()
     shortcuts.discard_hidden()
+    unpin()
     st.session_state.update({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})

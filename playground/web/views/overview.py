@@ -14,29 +14,56 @@ from playground.config import ModelConfig
 from playground.figures import attention, norms, parameters
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
+from playground.web.choices.focus import Focus, move_focus
 from playground.web.choices.setup import current_setup
+from playground.web.components import token_chips
 from playground.web.components.data_flow import draw_data_flow
 from playground.web.components.token_chips import draw_token_chips
 from playground.web.shared import panels
+from playground.web.shared.comparison.model_costs import describe_costs, model_costs, pinned_costs
+from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
+from playground.web.shared.focus_line import show_focus
+from playground.web.shared.head_grid import head_picker
+from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import pages
+from playground.web.shared.page_end import fragment
 
 TUTORIAL_C_BATCH = (30, 200)
 """Sentences and tokens of the batch whose shapes tutorial C prints."""
+
+_PREVIEW_HEIGHT = 300
+"""Pixels."""
 
 NEXT_PAGE = "_next_page"
 """Session key of the page whose box was pressed."""
 
 
-def follow_opened_stage() -> None:
+@fragment
+def explore() -> None:
+    """The focus, and all that the page shows of the sentence."""
+    _follow_opened_stage()
+    run, side = panels.shown_run(), pinned_side()
+    pinned = run_pinned(side)
+    focus = show_focus(run)
+    _draw_tokens(run, focus)
+    _draw_stages(run)
+    before = pinned_costs(side)
+    if before:
+        st.caption(f"**Before and now.** {escape_markdown(describe_costs(before, model_costs(current_setup())))}")
+    _draw_shape_table(run.config)
+    _draw_previews(run, focus, side, pinned)
+
+
+def _follow_opened_stage() -> None:
     """Go to the page of the box that was pressed, if one was."""
     page = st.session_state.pop(NEXT_PAGE, None)
     if page:
         st.switch_page(pages()[page], query_params={})
 
 
-def draw_tokens(run: Run) -> None:
-    """The sentence's tokens as chips, with their ids."""
-    draw_token_chips(_chips(run))
+def _draw_tokens(run: Run, focus: Focus) -> None:
+    """The sentence's tokens as chips, with their ids; a click chooses the query."""
+    draw_token_chips(_chips(run), query=focus.query, key=focus.key, on_click=_take_query)
     number = (
         "its id, its number in the vocabulary"
         if run.config.vocab_size
@@ -44,11 +71,13 @@ def draw_tokens(run: Run) -> None:
     )
     st.caption(
         f"Each chip is a token: a piece of text that the model reads as one unit. Below it stands {number}. A dashed "
-        "frame marks what was added: special tokens and padding. A red frame marks text that the vocabulary lacks."
+        "frame marks what was added: special tokens and padding. A red frame marks text that the vocabulary lacks. "
+        "Press a token to make it the *query*, the token that asks: it has the thick frame. The thin one marks the "
+        "*key*, the token that is asked."
     )
 
 
-def draw_stages(run: Run) -> None:
+def _draw_stages(run: Run) -> None:
     """The stages of the forward pass as boxes that open pages, and the whole pass in three numbers."""
     config, n_tokens = run.config, len(run.tokens)
     draw_data_flow(list_stages(config, n_tokens), config.n_layers, _remember_opened_page)
@@ -65,7 +94,7 @@ def _describe_line(config: ModelConfig) -> str:
     return " A line past boxes is a *residual connection*: *add* joins it to what they give." * config.residual
 
 
-def draw_shape_table(config: ModelConfig) -> None:
+def _draw_shape_table(config: ModelConfig) -> None:
     """An expander with every intermediate's shape, as tutorial C prints them; computed only when it is open."""
     panel = st.expander(
         "Every shape, in order", icon=":material/data_array:", key="overview_shapes", bind="query-params"
@@ -75,31 +104,44 @@ def draw_shape_table(config: ModelConfig) -> None:
             _draw_shapes(config)
 
 
-def draw_previews(run: Run) -> None:
+def _draw_previews(run: Run, focus: Focus, side: PinnedSide | None, pinned: Run | None) -> None:
     """One small chart each of the pages on attention, norms and parameters, with a link to the page."""
     count = count_parameters(run.config)
-    previews = {
-        "attention": (
-            attention.head_grid(run.patterns(), labels=False),
-            "Attention of every head: a row is a layer, a column is a head.",
-            "Attention of every head as thumbnails.",
-        ),
-        "norms": (
-            norms.norms_by_layer(streams.lengths(run)),
-            "Mean length of the tokens' vectors, block by block.",
-            "Mean L2 norm by depth.",
-        ),
-        "parameters": (
-            parameters.breakdown_bar(count, "parameters"),
-            "Parameters of each component of the model.",
-            f"Parameters by component: {listed(count.by(lambda term: term.component).items())}.",
-        ),
-    }
-    columns = st.columns(3, gap="medium")
-    for column, (page, (figure, caption, alt)) in zip(columns, previews.items(), strict=True):
-        with column:
-            panels.chart(f"overview_{page}", figure.update_layout(height=300), caption=caption, alt=alt)
-            st.page_link(pages()[page], label=f"Open {page}", icon=":material/arrow_forward:")
+    lengths = norms.norms_by_layer(streams.lengths(run))
+    bars = parameters.breakdown_bar(count, "parameters")
+    dotted = paler = ""
+    if side and pinned:
+        lengths = norms.norms_by_layer(streams.lengths(run), streams.lengths(pinned), side.name)
+        bars = parameters.breakdown_bar(count, "parameters", count_parameters(pinned.config))
+        dotted = f" Dotted: {escape_markdown(side.name)}."
+        paler = f" Paler: {escape_markdown(side.name)}."
+    columns = dict(zip(("attention", "norms", "parameters"), st.columns(3, gap="medium"), strict=True))
+    with columns["attention"]:
+        head_picker(
+            "overview_attention",
+            attention.head_grid(run.patterns(), labels=False).update_layout(height=_PREVIEW_HEIGHT),
+            (run.config.n_layers, run.config.n_heads),
+            (focus.layer, focus.head),
+            places=("layer", "head"),
+            caption="Attention of every head: a row is a layer, a column is a head. Click one to choose it.",
+            alt="Attention of every head as thumbnails.",
+        )
+    with columns["norms"]:
+        panels.chart(
+            "overview_norms",
+            lengths.update_layout(height=_PREVIEW_HEIGHT),
+            caption=f"Mean length of the tokens' vectors, block by block.{dotted}",
+            alt="Mean L2 norm by depth.",
+        )
+    with columns["parameters"]:
+        panels.chart(
+            "overview_parameters",
+            bars.update_layout(height=_PREVIEW_HEIGHT),
+            caption=f"Parameters of each component of the model.{paler}",
+            alt=f"Parameters by component: {listed(count.by(lambda term: term.component).items())}.",
+        )
+    for page, column in columns.items():
+        column.page_link(pages()[page], label=f"Open {page}", icon=":material/arrow_forward:")
 
 
 def _chips(run: Run) -> list[tuple[str, str, str, str]]:
@@ -122,6 +164,10 @@ def _chips(run: Run) -> list[tuple[str, str, str, str]]:
     n_padding = int(run.padding.sum())
     below = str(int(batch.ids[row, -1])) if name == "id" else "zeros"
     return chips + [("[PAD]", below, "padding", "padding, masked")] * n_padding
+
+
+def _take_query() -> None:
+    move_focus(query=st.session_state[token_chips.KEY].clicked)
 
 
 def _remember_opened_page() -> None:

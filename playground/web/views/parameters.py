@@ -14,13 +14,19 @@ from playground.figures import parameters as figures
 from playground.presets import PRESETS
 from playground.training.network import count_head
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_setup
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.shared import panels
 from playground.web.shared.built_parameters import count_built_parameters
+from playground.web.shared.comparison.model_costs import (
+    ModelCosts,
+    describe_costs,
+    model_costs,
+    pinned_costs,
+    sentence_length,
+)
+from playground.web.shared.comparison.pinned_side import pinned_side
+from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import as_one_element, fragment
-
-EXAMPLE_TOKENS = 16
-"""The length to count with where there is no sentence."""
 
 VIEWS = {
     "components": (
@@ -65,21 +71,35 @@ def choose_model() -> tuple[str, ModelConfig]:
 
 @as_one_element
 def draw_totals(config: ModelConfig) -> None:
-    """The model's size in three numbers, and whether the formulas agree with the built model."""
+    """The model's size in three numbers, and whether the formulas agree with the built model; what is pinned, too."""
     total = accounting.count_parameters(config).total
     bert = accounting.count_parameters(PRESETS["bert-base"].config).total
     built = count_built_parameters(config)
     n_tokens, _ = _sentence_length(config)
     flops = accounting.count_flops(config, n_tokens).total
+    before = _pinned_costs()
     with st.container(horizontal=True, gap="medium"):
-        st.metric("Parameters", f"{total:,}", width="content", help="The numbers that training adjusts.")
+        st.metric(
+            "Parameters",
+            f"{total:,}",
+            delta=f"{total - before.parameters.total:+,} since pinned" if before else None,
+            delta_color="off",
+            width="content",
+            help="The numbers that training adjusts.",
+        )
         st.metric("Compared with BERT base", times(total / bert), width="content")
         st.metric(
             f"Forward pass, {n_tokens} tokens",
             readable.in_units(flops, "FLOPs"),
+            delta=f"{readable.signed(flops - before.flops.total)}FLOPs since pinned" if before else None,
+            delta_color="off",
             width="content",
             help="FLOPs are floating-point operations: one multiplication or one addition each.",
         )
+    if before:
+        st.markdown(escape_markdown(describe_costs(before, model_costs(current_setup()))))
+    elif pinned_side() is not None:
+        st.caption("What is pinned is compared with the sidebar's model alone.")
     if built != total:
         st.error(f"The formulas add up to {total:,} parameters, but the built model holds {built:,}: please report it.")
         return
@@ -107,19 +127,43 @@ def draw_totals(config: ModelConfig) -> None:
 def draw_breakdown(config: ModelConfig) -> None:
     """Parameters by component, and every formula with its numbers."""
     count = accounting.count_parameters(config)
-    figure, reading = VIEWS[widgets.choice("parameters_view", "Show as")]
+    view = widgets.choice("parameters_view", "Show as")
+    figure, reading = VIEWS[view]
+    before = _pinned_costs()
+    drawn = figure(count, "parameters")
+    if before and view == "components":
+        drawn = figures.breakdown_bar(count, "parameters", before.parameters)
+        reading += _read_pairs()
     sums = count.by(lambda term: term.component)
     largest = max(sums, key=sums.__getitem__)
     block = sum(term.count for term in count if term.layer == 0)
     panels.chart(
         "parameter_breakdown",
-        figure(count, "parameters"),
+        drawn,
         caption=f"{reading} The largest share: {accounting.LABELS[largest]}, {share(sums[largest], count.total)}. "
         f"Blocks: {config.n_layers} × {block:,} parameters.",
         alt=f"Parameters by component: {listed(sums.items())}.",
     )
     table = readable.breakdown_table(count, config)
     st.dataframe(table, key="parameter_formulas", hide_index=True, column_config=COLUMNS, height="content")
+    if before:
+        st.dataframe(
+            readable.comparison_table(before.parameters, count),
+            key="parameter_differences",
+            hide_index=True,
+            column_config=dict.fromkeys(("pinned", "now", "now − pinned"), COLUMNS["each"]),
+            height="content",
+        )
+
+
+def _pinned_costs() -> ModelCosts | None:
+    """What the pinned model costs, where the page counts the sidebar's; None where it counts a named one."""
+    return pinned_costs(pinned_side()) if current_value("parameters_model") == "sidebar" else None
+
+
+def _read_pairs() -> str:
+    side = pinned_side()
+    return f" The paler bar below each: {escape_markdown(side.name)}." if side else ""
 
 
 def explain_heads(config: ModelConfig) -> None:
@@ -142,12 +186,14 @@ def draw_cost(config: ModelConfig) -> None:
     n_tokens, origin = _sentence_length(config)
     flops, overtakes = accounting.count_flops(config, n_tokens), accounting.attention_overtakes(config)
     sums = flops.by(lambda term: term.component)
+    before = _pinned_costs()
     panels.chart(
         "flops_breakdown",
-        figures.breakdown_bar(flops, "FLOPs"),
+        figures.breakdown_bar(flops, "FLOPs", before.flops if before else None),
         caption=f"The work of one forward pass over T = {n_tokens} tokens ({origin}); a multiply-add is 2 FLOPs. "
         "Scores and weighted sum grow with T², everything else with T. "
-        f"The feed-forward takes {times(sums['feed_forward'] / sums['attention'])} the work of attention.",
+        f"The feed-forward takes {times(sums['feed_forward'] / sums['attention'])} the work of attention."
+        + (_read_pairs() if before else ""),
         alt=f"FLOPs by component: {listed(sums.items())}.",
         table=lambda: readable.breakdown_table(flops, config, B=1, T=n_tokens),
     )
@@ -186,10 +232,5 @@ def compare_models(config: ModelConfig, name: str) -> None:
 
 def _sentence_length(config: ModelConfig) -> tuple[int, str]:
     """The number of tokens to count with, and where it comes from."""
-    setup = current_setup()
     with panels.explain_errors():
-        n_tokens = setup.batch.ids.shape[1] if setup.text.sentences else EXAMPLE_TOKENS
-    origin = "this sentence, with its padding" if setup.text.sentences else "an example, as there is no sentence"
-    if n_tokens > config.max_len:
-        origin += f", cut from {n_tokens} at max_len"
-    return min(n_tokens, config.max_len), origin
+        return sentence_length(current_setup(), config)

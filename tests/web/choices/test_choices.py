@@ -67,7 +67,7 @@ def test_junk_for_every_parameter_leaves_a_page_that_works(junk: str) -> None:
 
 
 def test_a_notice_stays_until_the_visitor_changes_something_and_the_rest_of_the_link_counts() -> None:
-    kept = {"text": "kept", "seed": 5, "causal": True, "attention_head": 4}
+    kept = {"text": "kept", "seed": 5, "causal": True, "head": 4}
     app = open_page("attention", d_model="13", n_layers="junk", weights="random", n_heads="5", v="0", **kept)
     for _ in range(2):
         assert all(words in sentences(app) for words in ("d_model=“13”", "n_layers=“junk”", "another version"))
@@ -159,9 +159,9 @@ def test_heads_move_with_a_slider_that_they_no_longer_divide() -> None:
 
 
 def test_reset_brings_every_default_back() -> None:
-    query = {"weights": "random", "n_layers": "2", "seed": "9", "text": "mine", "causal": "true", "attention_head": "2"}
+    query = {"weights": "random", "n_layers": "2", "seed": "9", "text": "mine", "causal": "true", "head": "2"}
     app = press(open_page("attention", **query), "reset")
-    keys = [*ARCHITECTURE, "weights", "text", "seed", "causal", "attention_head"]
+    keys = [*ARCHITECTURE, "weights", "text", "seed", "causal", "head"]
     assert values(app, *keys) == {key: PARAMS[key].default for key in keys}
     assert "16 tokens · 6 layers × 12 heads" in captions(app)
 

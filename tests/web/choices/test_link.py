@@ -82,7 +82,8 @@ def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: type[Param], 
         ("vocab_size", "12", 300),
         ("table_rows", "9999", 10_000),
         ("table_rows", "-3", 0),
-        ("attention_layer", "96", 95),
+        ("norms_layer", "97", 96),
+        ("layer", "96", 95),
     ],
 )
 def test_a_number_outside_becomes_the_nearest_inside(key: str, text: str, value: float) -> None:

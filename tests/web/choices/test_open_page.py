@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from playground.web.choices import open_page
+from playground.web.choices.link import VERSION
 from playground.web.choices.open_page import LinkReading, read_link, restore_page_values, write_back
 from playground.web.choices.params import SHARED, page_parameters
 from playground.web.choices.setup import OPEN_PAGE
@@ -40,13 +41,27 @@ class Browser(SimpleNamespace):
 
 
 def test_a_link_is_read_but_for_what_has_a_widget_or_is_no_parameter() -> None:
-    texts = {"v": ["1"], "seed": ["3"], "n_layers": ["junk"], "utm": ["x"]}
+    texts = {"v": [VERSION], "seed": ["3"], "n_layers": ["junk"], "utm": ["x"]}
     assert read_link(texts, with_widgets=["n_layers"]) == LinkReading({"seed": 3}, [], is_exact=True)
+
+
+def test_a_link_of_version_1_is_remembered_and_rewritten() -> None:
+    """Its version leaves the address: what a visitor changes afterwards was not drawn as in version 1."""
+    reading = read_link({"v": ["1"], "seed": ["3"]}, with_widgets=[])
+    assert reading == LinkReading({"seed": 3}, [], is_exact=False, means_other_weights=True)
+    for texts in ({"v": [VERSION]}, {}, {"v": ["0"]}, {"v": ["1", VERSION]}):
+        assert not read_link(texts, with_widgets=[]).means_other_weights
 
 
 @pytest.mark.parametrize(
     ("texts", "n_sentences"),
-    [({"seed": ["junk"]}, 1), ({"causal": ["TRUE"]}, 0), ({"v": ["0"]}, 1), ({"v": ["1"], "seed": ["1", "2"]}, 0)],
+    [
+        ({"seed": ["junk"]}, 1),
+        ({"causal": ["TRUE"]}, 0),
+        ({"v": ["0"]}, 1),
+        ({"v": ["3"]}, 1),
+        ({"v": ["2"], "seed": ["1", "2"]}, 0),
+    ],
 )
 def test_a_link_that_another_hand_wrote_is_not_exact(texts: dict[str, list[str]], n_sentences: int) -> None:
     reading = read_link(texts, with_widgets=[])
@@ -75,12 +90,12 @@ def test_a_widget_takes_its_settled_value_and_the_link_stays(
 
 
 def test_without_a_widget_the_link_takes_it_and_the_script_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    browser = Browser(monkeypatch, {}, v=["0"], d_model=["512"], attention_head=["4"], utm=["x"])
-    reading = LinkReading({"d_model": 512, "attention_head": 4}, [], is_exact=False)
+    browser = Browser(monkeypatch, {}, v=["0"], d_model=["512"], attention_other=["4"], utm=["x"])
+    reading = LinkReading({"d_model": 512, "attention_other": 4}, [], is_exact=False)
     with pytest.raises(RerunError):
         write_back(reading, VALUES | {"d_model": 512}, VALUES | {"d_model": 512, "n_heads": 16})
     assert browser.session_state == {}
-    assert browser.query_params == {"utm": ["x"], "d_model": ["512"], "n_heads": ["16"], "attention_head": ["4"]}
+    assert browser.query_params == {"utm": ["x"], "d_model": ["512"], "n_heads": ["16"], "attention_other": ["4"]}
 
 
 # --- a step back in the browser's history
@@ -93,16 +108,16 @@ def test_without_a_widget_the_link_takes_it_and_the_script_starts_again(monkeypa
 def test_a_step_back_to_a_page_brings_its_values_back_into_the_link(
     opened: str, is_step_back: bool, address: list[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = {OPEN_PAGE: opened, "attention_head": 5, "attention_layer": 3, "norms_layer": 2}
+    session = {OPEN_PAGE: opened, "attention_other": 5, "attention_view": "lines", "norms_layer": 2}
     browser = Browser(monkeypatch, session)
     context = SimpleNamespace(is_history_navigation=is_step_back)
     monkeypatch.setattr(open_page, "get_script_run_ctx", lambda: context)
     with pytest.raises(RerunError) if address else nullcontext():
         restore_page_values("attention")
-    assert browser.query_params == ({"attention_head": address} if address else {})
+    assert browser.query_params == ({"attention_other": address} if address else {})
     assert session[OPEN_PAGE] == "attention"
 
 
 def test_a_pages_parameters_start_with_its_name() -> None:
-    assert {"step_layer", "step_stage"} <= set(page_parameters("step-by-step"))
+    assert {"step_path", "step_stage"} <= set(page_parameters("step-by-step"))
     assert "overview_batch" in page_parameters("")

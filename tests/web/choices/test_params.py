@@ -38,11 +38,12 @@ DEFAULTS = {
     "residual": True,
     "causal": False,
     "seed": 0,
+    "layer": 3,
+    "head": 1,
+    "query": 10,
+    "key": 2,
     "overview_shapes": False,
     "overview_batch": "this text",
-    "attention_layer": 3,
-    "attention_head": 1,
-    "attention_query": 10,
     "attention_show": "one head",
     "attention_other": 0,
     "attention_view": "lines",
@@ -53,7 +54,6 @@ DEFAULTS = {
     "norms_part": "residual",
     "norms_layer": 0,
     "norms_norm": 0,
-    "norms_token": 0,
     "positions_view": "swap two words",
     "positions_first": 2,
     "positions_second": 8,
@@ -65,10 +65,6 @@ DEFAULTS = {
     "step_input": "the tutorial's",
     "step_sentence": 1,
     "step_stage": "embedding",
-    "step_layer": 0,
-    "step_head": 0,
-    "step_query": 10,
-    "step_key": 2,
     "step_dropout": False,
     "gradient_layers": 12,
     "gradient_scale": 1.0,
@@ -157,12 +153,12 @@ DEFAULTS = {
     "regularisers_dropout_residual": 0.1,
     "regularisers_temperature": 2.0,
 }
-"""Of version 1."""
+"""Of version 2."""
 
 
 def test_defaults_are_frozen() -> None:
     """A default is what a link means by leaving a parameter out: every link ever sent changes with it."""
-    assert link.VERSION == "1", "A new version: renew the defaults above with it."
+    assert link.VERSION == "2", "A new version: renew the defaults above with it."
     defaults = {key: param.default for key, param in PARAMS.items()}
     assert defaults == DEFAULTS, (
         "A changed default changes old links: raise link.VERSION, then renew the defaults above."

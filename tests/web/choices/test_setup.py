@@ -40,7 +40,7 @@ def script() -> None:
 
     @st.fragment
     def fragment() -> None:
-        widgets.whole("attention_layer", high=5)
+        widgets.whole("attention_other", high=5)
         st.session_state["in_fragment"] = current_setup()
 
     open_page("attention")
@@ -60,7 +60,7 @@ def test_a_run_and_its_fragment_share_one_setup_until_a_choice_changes() -> None
     app = AppTest.from_function(script).run()
     first, *others = setups(app)
     assert all(other is first for other in others)
-    app.slider(key="attention_layer").set_value(2).run()
+    app.slider(key="attention_other").set_value(2).run()
     assert all(one is first for one in setups(app)), "the page's own parameters are not in it"
     app.number_input(key="seed").set_value(3).run()
     second, *others = setups(app)

@@ -51,7 +51,7 @@ def test_every_page_works_before_and_after_training_and_where_no_token_is_known(
 @pytest.mark.parametrize("task", KINDS)
 def test_attention_is_that_of_the_trained_network_and_of_the_same_seed_before(task: str) -> None:
     one = trained(task)
-    app = opened(one, "attention", attention_layer="1", attention_head="1")
+    app = opened(one, "attention", layer="1", head="1")
     assert f"trained here: {TASKS[one.recipe.task].title}, 6 steps" in captions(app)
     expected = patterns(one.encoder, one)[1, 1]
     np.testing.assert_allclose(shown_pattern(app), expected, atol=1e-6)

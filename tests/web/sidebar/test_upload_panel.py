@@ -42,7 +42,7 @@ def test_a_tutorials_file_gives_the_tutorials_numbers(
     tutorial: str, sentence: int, passes: list[tuple[Encoder, Run]]
 ) -> None:
     oracle, row, n = read(FILES[tutorial]), sentence - 2, REAL[sentence - 2]
-    app = open_mine(oracle.weights, "attention", sentence=str(sentence), attention_layer="1", attention_head="2")
+    app = open_mine(oracle.weights, "attention", sentence=str(sentence), layer="1", head="2")
     assert not app.error
     assert "your own weights" in captions(app)
     run = passes[-1][1]

@@ -24,7 +24,6 @@ from tests.web.app_test import (
     drawn_lines,
     open_page,
     open_panels,
-    prose,
     sentences,
     table,
     without_error,
@@ -61,11 +60,11 @@ def masked(pattern: NDArray[np.float32], result: Run) -> NDArray[np.float32]:
 def test_the_heatmap_is_the_chosen_head_or_two_or_their_average(sentence: int, causal: bool) -> None:
     result = computed(sentence, causal=causal)
     patterns = result.patterns()
-    app = page(sentence=sentence + 1, causal=causal, attention_layer=2, attention_head=3)
+    app = page(sentence=sentence + 1, causal=causal, layer=2, head=3)
     np.testing.assert_array_equal(heatmap(app), masked(patterns[2, 3], result))
     choose(app, attention_show="difference of two heads", attention_other=2)
     np.testing.assert_array_equal(heatmap(app), masked(patterns[2, 3] - patterns[2, 2], result))
-    choose(app, attention_show="average of heads", attention_layer=1)
+    choose(app, attention_show="average of heads", layer=1)
     np.testing.assert_allclose(heatmap(app), masked(patterns[1].mean(axis=0), result), atol=1e-7)
     (trace,) = charts(app)["attention_pattern"]
     assert trace["x"] == trace["y"] == token_labels(result.tokens)
@@ -79,7 +78,7 @@ def test_special_tokens_and_padding_can_be_hidden() -> None:
 
 
 def test_hiding_special_tokens_hides_the_trained_models_own() -> None:
-    app = open_page("attention", attention_hide="true", text="two words", attention_query="0")
+    app = open_page("attention", attention_hide="true", text="two words", query="0")
     (trace,) = charts(app)["attention_pattern"]
     assert trace["x"] == ["two₁", "words₂"]
     assert "or less" in captions(app)
@@ -87,7 +86,7 @@ def test_hiding_special_tokens_hides_the_trained_models_own() -> None:
 
 
 def test_hidden_tokens_leave_thumbnails_tables_and_ranking() -> None:
-    query: dict[str, Any] = {"text": "two words", "attention_query": 1, "attention_layer": 0, "attention_head": 2}
+    query: dict[str, Any] = {"text": "two words", "query": 1, "layer": 0, "head": 2}
     app = open_page("attention", attention_view="ranking", **query)
     assert array(charts(app)["attention_grid"]).shape == (6 * 5, 12 * 5), "4 tokens and a gap"
     row = array(charts(app)["attention_pattern"], name="customdata")[1]
@@ -123,7 +122,7 @@ def test_entropies_count_special_tokens_and_say_so() -> None:
 @pytest.mark.parametrize("colours", ["square root", "linear"])
 def test_one_switch_changes_the_colours_of_thumbnails_and_large_map(colours: str, stretch: bool) -> None:
     """The link's `attention_stretch` ends the scale at the large map's largest weight, as it always has."""
-    chosen = {"attention_layer": 1, "attention_head": 2, "text": "a cat sat"}
+    chosen = {"layer": 1, "head": 2, "text": "a cat sat"}
     app = page(attention_colours=colours, attention_stretch=stretch, **chosen)
     pattern = computed(text="a cat sat").patterns()[1, 2]
     (large,), thumbnails = charts(app)["attention_pattern"], array(charts(app)["attention_grid"])
@@ -137,7 +136,7 @@ def test_one_switch_changes_the_colours_of_thumbnails_and_large_map(colours: str
 
 
 def test_the_difference_of_a_head_to_itself_is_one_colour_and_said_so() -> None:
-    app = page(attention_show="difference of two heads", attention_head=2, attention_other=2, attention_stretch=True)
+    app = page(attention_show="difference of two heads", head=2, attention_other=2, attention_stretch=True)
     (large,) = charts(app)["attention_pattern"]
     assert (large["zmin"], large["zmax"]) == (-1, 1)
     assert SAME_COLOUR in captions(app)
@@ -145,7 +144,7 @@ def test_the_difference_of_a_head_to_itself_is_one_colour_and_said_so() -> None:
 
 
 def test_a_long_sentence_has_lines_for_the_tokens_around_the_query() -> None:
-    app = page(text="ab" * 128, attention_query=200)
+    app = page(text="ab" * 128, query=200)
     drawn = drawn_lines(app)
     assert len(drawn["names"]) * drawn["row_height"] <= 1_500
     assert "b₁₉₉" in drawn["names"]
@@ -164,7 +163,7 @@ def test_masked_cells_are_explained_where_there_are_any(causal: bool, hide: bool
 @pytest.mark.parametrize("sentence", [0, 1])
 def test_rollout_and_entropy_are_those_of_the_analysis(sentence: int, causal: bool) -> None:
     result = computed(sentence, causal=causal)
-    app = page(sentence=sentence + 1, causal=causal, attention_layer=2, attention_view="rollout", attention_head=3)
+    app = page(sentence=sentence + 1, causal=causal, layer=2, attention_view="rollout", head=3)
     real = np.ix_(~result.padding, ~result.padding)
     expected = rollout(result.patterns())[2][real]
     np.testing.assert_allclose(array(charts(app)["attention_rollout"])[real], expected, atol=1e-6)
@@ -179,14 +178,13 @@ def test_rollout_and_entropy_are_those_of_the_analysis(sentence: int, causal: bo
 
 @pytest.mark.parametrize(("token", "view"), [("*", "lines"), ("$", "ranking"), ("<", "lines")])
 def test_a_caption_quotes_its_token(token: str, view: str) -> None:
-    app = page(tokenizer="word", text=f"x {token}", attention_query=1, attention_view=view)
+    app = page(tokenizer="word", text=f"x {token}", query=1, attention_view=view)
     assert f"`{token}` at position 1" in captions(app)
-    assert f"Query: `{token}` at position 1" in prose(app)
 
 
 def test_the_ranking_is_the_chosen_querys_row() -> None:
     result = computed(1)
-    app = page(sentence=2, attention_view="ranking", attention_query=4, attention_layer=0, attention_head=2)
+    app = page(sentence=2, attention_view="ranking", query=4, layer=0, head=2)
     traces = charts(app)["attention_ranking"]
     row = np.sort(result.patterns()[0, 2, 4])[::-1]
     np.testing.assert_array_equal(array(traces, name="x"), row[: len(traces[0]["y"])])
@@ -195,9 +193,9 @@ def test_the_ranking_is_the_chosen_querys_row() -> None:
 
 def test_the_lines_are_the_chosen_heads() -> None:
     result = computed(1)
-    app = page(sentence=2, attention_layer=1, attention_head=2)
+    app = page(sentence=2, layer=1, head=2)
     drawn = drawn_lines(app)
-    expected = head_lines(result.patterns()[1, 2], result.tokens, 10, shown=~result.padding)
+    expected = head_lines(result.patterns()[1, 2], result.tokens, 10, 2, shown=~result.padding)
     assert drawn["names"] == expected.names
     assert "<₂" in drawn["names"]  # as it was typed: the browser puts it in as text
     edges = [[list(edge) for edge in stroke.edges] for stroke in expected.strokes]

@@ -5,6 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.analysis.walkthrough import STAGES
+from playground.web.choices.params import FOCUS
 from tests.web.app_test import (
     ODD_TEXT,
     SMALL,
@@ -12,6 +13,7 @@ from tests.web.app_test import (
     captions,
     charts,
     choose,
+    component_data,
     drawn_lines,
     open_page,
     open_panels,
@@ -94,7 +96,7 @@ def test_every_view_opens_on_odd_sentences_and_architectures(page: str, changes:
     ("page", "told"), [("norms", None), ("positions", {"swap two words"}), ("step_by_step", set())]
 )
 def test_every_view_opens_where_numbers_overflow(page: str, told: set[str] | None) -> None:
-    deep = {"norm": "none", "n_layers": 96, "d_model": 64, "step_layer": 95, "step_dropout": True}
+    deep = {"norm": "none", "n_layers": 96, "d_model": 64, "layer": 95, "step_dropout": True}
     app = open_page(page, **SMALL | deep)
     _, always, views = VIEWS[page]
     for view, own in views.items():
@@ -133,10 +135,8 @@ def test_padding_takes_no_part(page: str, chart: str) -> None:
 @pytest.mark.parametrize(
     ("page", "last"),
     [
-        ("attention", {"attention_layer": 1, "attention_head": 3, "attention_query": 8}),
         ("encoder_decoder", {"encdec_layer": 1, "encdec_head": 3, "encdec_position": 6}),
         ("norms", {"norms_layer": 2}),
-        ("step_by_step", {"step_layer": 1, "step_head": 3}),
     ],
 )
 def test_a_number_past_the_last_is_moved_there_with_a_sentence(page: str, last: dict[str, int]) -> None:
@@ -146,12 +146,19 @@ def test_a_number_past_the_last_is_moved_there_with_a_sentence(page: str, last: 
     assert all(f"{key}=50" in sentences(app) for key in last)
 
 
-@pytest.mark.parametrize(("page", "key"), [("attention", "attention_layer"), ("norms", "norms_layer")])
-def test_a_layer_stays_within_a_model_that_shrinks(page: str, key: str) -> None:
-    app = open_page(page, **SMALL | {"n_layers": 4}, norms_view="cosines", **{key: 3})
-    assert values(app, key) == {key: 3}
-    last = 2 if page == "norms" else 1  # the norms page begins at the embeddings
-    assert values(without_error(choose(app, n_layers=2)), key) == {key: last}
+@pytest.mark.parametrize("page", ["overview", "attention", "norms", "positions", "step_by_step"])
+def test_a_focus_past_the_last_is_shown_at_the_last_with_a_word(page: str) -> None:
+    app = without_error(open_page(page, **SMALL, text="a cat sat", **dict.fromkeys(FOCUS, 50)))
+    line = component_data(app, "focus_line")
+    assert line["places"] == {"layer": 1, "head": 3, "query": 8, "key": 8}
+    assert all(f"the last {place} is {last}" in line["note"] for place, last in line["places"].items())
+    assert sentences(app) == ""
+
+
+def test_a_depth_stays_within_a_model_that_shrinks() -> None:
+    app = open_page("norms", **SMALL | {"n_layers": 4}, norms_view="cosines", norms_layer=3)
+    assert values(app, "norms_layer") == {"norms_layer": 3}
+    assert values(without_error(choose(app, n_layers=2)), "norms_layer") == {"norms_layer": 2}
 
 
 REFUSED: dict[str, dict[str, object]] = {

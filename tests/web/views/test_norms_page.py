@@ -84,7 +84,7 @@ def test_cosines_are_those_of_the_chosen_depth() -> None:
 def test_one_norm_is_worked_out_by_hand() -> None:
     app, trace = page(**SMALL, text="abc", norms_view="by hand"), small_trace("abc")
     for number, name, token in ((0, "embed.norm", 1), (4, "layers.1.norm2", 2)):
-        choose(app, norms_norm=number, norms_token=token)
+        choose(app, norms_norm=number, query=token)
         assert f"`{name}` of `{'abc'[token]}` at position {token}" in words(app)
         general, worked_out = formulas(app)
         assert general.startswith(r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}")

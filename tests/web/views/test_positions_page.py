@@ -105,7 +105,7 @@ def test_sliders_choose_the_words_to_swap_if_there_are_two() -> None:
 @pytest.mark.parametrize(("scaled", "factor"), [("true", 4), ("false", 1)])
 def test_what_is_added_is_measured(scaled: str, factor: int) -> None:
     tokens, rows = small_trace("abcd")["embed.tokens"][0].numpy() * factor, sinusoids(4, 16).numpy()
-    app = page(**SMALL, scale_embeddings=scaled, text="abcd", positions_view="this sentence")
+    app = page(**SMALL, scale_embeddings=scaled, text="abcd", positions_view="this sentence", query=1)
     bars, expected = charts(app)["addition_lengths"], addition(tokens, rows)
     for i, name in enumerate(("token", "position", "sum")):
         np.testing.assert_allclose(array(bars, i, "y"), expected[name], rtol=1e-5)

@@ -21,14 +21,17 @@ from tests.web.app_test import (
     captions,
     charts,
     choose,
+    component_data,
     formulas,
     open_page,
     open_panels,
     press,
     prose,
     sentences,
+    shown_focus,
     small_trace,
     trained_trace,
+    values,
     widgets,
     without_error,
 )  # fmt: skip
@@ -44,25 +47,24 @@ def page(**query: object) -> AppTest:
 
 
 def test_the_colours_of_bars_are_explained_also_where_the_chosen_key_has_none() -> None:
-    app = page(**SMALL | {"causal": True, "step_query": 1, "step_key": 2, "step_stage": "softmax"})
+    app = page(**SMALL | {"causal": True, "query": 1, "key": 2, "step_stage": "softmax"})
     assert "`c`, is masked: it has no bar. Grey" in captions(app)
-    choose(app, step_key=0)
-    assert "amber bar is that of the chosen key, `a`. Grey" in captions(app)
-    choose(app, step_query=2)
+    choose(app, key=0)
+    assert "marks the chosen key, `a`; click a bar to choose another. Grey" in captions(app)
+    choose(app, query=2)
     assert "Grey" not in captions(app)
-    choose(app, step_query=1, step_key=2, step_stage="scale")
-    assert "amber bar is that of the chosen key, `c`." in captions(app), "the mask is still to come"
+    choose(app, query=1, key=2, step_stage="scale")
+    assert "marks the chosen key, `c`;" in captions(app), "the mask is still to come"
 
 
 def test_every_stage_of_the_trained_model() -> None:
-    app, trace = page(step_layer=2, step_head=5), trained_trace()
+    app, trace = page(layer=2, head=5), trained_trace()
     q, k, scores, pattern = (trace[f"layers.2.attn.{name}"][0, 5].numpy() for name in ("q", "k", "scores", "pattern"))
     shown: dict[str, Any] = {}
     for stage in STAGES:
         choose(app, step_stage=stage)
         assert app.header[0].value.lower() == stage
-        assert "`it` at position 10" in captions(app)
-        assert "`animal` at position 2" in captions(app)
+        assert shown_focus(app) == {"layer": 2, "head": 5, "query": 10, "key": 2}
         (difference,) = re.findall(r"largest difference from the model is (\d\.\de[+-]\d\d)\.", captions(app))
         assert float(difference) < 1e-5
         shown |= charts(app)
@@ -79,7 +81,7 @@ def test_every_stage_of_the_trained_model() -> None:
 
 
 def test_the_block_is_followed_to_its_end() -> None:
-    app = page(**SMALL | {"text": "0123456789"}, step_layer=1, step_head=3, step_query=4, step_key=1)
+    app = page(**SMALL | {"text": "0123456789"}, layer=1, head=3, query=4, key=1)
     trace = small_trace("0123456789", 3)
     for stage, row, name in (
         ("embedding", -2, "embed.out"),
@@ -100,7 +102,7 @@ def test_the_block_is_followed_to_its_end() -> None:
 
 
 def test_all_numbers_of_a_vector_are_in_the_table() -> None:
-    app = open_panels(page(step_stage="feed-forward", step_layer=3), "step_feed_forward_open")
+    app = open_panels(page(step_stage="feed-forward", layer=3), "step_feed_forward_open")
     (table,) = (frame.value for frame in app.dataframe)
     assert table.shape == (1536, 4)
     assert table["output f"].count() == 384
@@ -110,7 +112,7 @@ def test_all_numbers_of_a_vector_are_in_the_table() -> None:
 
 
 def test_the_mask_counts_what_is_hidden() -> None:
-    app = page(**SMALL | {"text": "abc\nabcdefg"}, step_stage="mask", causal=True, step_query=1, step_key=5)
+    app = page(**SMALL | {"text": "abc\nabcdefg"}, step_stage="mask", causal=True, query=1, key=5)
     assert re.search("hidden from `b`: 1 later .*, 4 of padding", captions(app))
     allowed = np.tri(7, dtype=bool) & (np.arange(7) < 3)
     assert np.array_equal(np.isnan(array(charts(app)["step_mask"])), ~allowed)
@@ -121,7 +123,7 @@ def test_the_mask_counts_what_is_hidden() -> None:
 
 
 def test_the_reshape_merge_is_called_by_its_name() -> None:
-    app = page(**SMALL | {"text": "abcdef"}, step_stage="merge", head_merge="reshape", step_query=1)
+    app = page(**SMALL | {"text": "abcdef"}, step_stage="merge", head_merge="reshape", layer=0, query=1)
     assert "**Heads and positions are scrambled**" in captions(app)
     assert "3 of 4 pieces" in captions(app)  # head 0 at 4 and 5, head 1 at 0 and 1
     z = small_trace("abcdef", 3, head_merge="reshape")["layers.0.attn.z"][0].numpy()
@@ -130,15 +132,14 @@ def test_the_reshape_merge_is_called_by_its_name() -> None:
 
 
 def test_padding_can_be_asked_but_does_not_ask() -> None:
-    app = page(**SMALL | {"text": "abc\nabcdefg"}, step_query=6, step_key=6)
-    assert "`c` at position 2" in captions(app)
-    assert "`[PAD]` at position 6" in captions(app)
-    assert "step_query=6" in sentences(app)
+    app = page(**SMALL | {"text": "abc\nabcdefg"}, query=6, key=6)
+    assert (shown_focus(app)["query"], shown_focus(app)["key"]) == (2, 6)
+    assert "the last query is 2" in component_data(app, "focus_line")["note"]
 
 
 def test_tokens_cannot_act_as_markdown() -> None:
     text = "[a](https://example.org) `$x$` *b*"
-    app = page(**SMALL | {"tokenizer": "word", "text": text}, step_query=0, step_key=3)
+    app = page(**SMALL | {"tokenizer": "word", "text": text}, query=0, key=3)
     assert all(line.count("`") % 2 == 0 for line in captions(app).splitlines())
 
 
@@ -203,13 +204,13 @@ def test_each_chapter_of_tutorial_b_has_its_own_input(
     stage: str, title: str, shape: tuple[int, int, int], n_heads: int, positions: str
 ) -> None:
     sentence = shape[0]
-    app = page(**TUTORIAL_B, seed=5, step_stage=stage, step_sentence=sentence, step_query=1, step_key=2)
+    app = page(**TUTORIAL_B, seed=5, step_stage=stage, step_sentence=sentence, query=1, key=2)
     assert sentences(app) == ""
     assert f"“{title}” has the shape **{shape}**" in captions(app)
-    assert f"`x{(sentence - 1) * shape[1] + 1}` at position 1" in captions(app)
-    shown = widgets(app)
-    assert ("step_sentence" in shown, "step_head" in shown) == (shape[0] > 1, n_heads > 1)
-    assert shown["step_query"].max == shape[1] - 1
+    line = component_data(app, "focus_line")
+    assert line["tokens"][line["places"]["query"]] == f"x{(sentence - 1) * shape[1] + 1}"
+    assert line["counts"] == {"layer": 1, "head": n_heads, "query": shape[1], "key": shape[1]}
+    assert ("step_sentence" in widgets(app)) == (shape[0] > 1)
     (difference,) = re.findall(r"largest difference from the model is (\d\.\de[+-]\d\d)\.", captions(app))
     assert float(difference) < 1e-5
 
@@ -227,7 +228,7 @@ def test_each_chapter_of_tutorial_b_has_its_own_input(
 
 
 def test_the_chapters_input_is_left_for_the_students_own_text_and_for_another_architecture() -> None:
-    app = page(**TUTORIAL_B, step_stage="softmax", step_sentence=2, causal=True, step_query=1)
+    app = page(**TUTORIAL_B, step_stage="softmax", step_sentence=2, causal=True, query=1)
     pattern = chapter_trace((5, 3, 8), 1, "none", 2, 0, causal=True)["layers.0.attn.pattern"][0, 0, 1].numpy()
     np.testing.assert_allclose(array(charts(app)["step_softmax"], name="y")[:2], pattern[:2], atol=1e-5)
     choose(app, step_input="my text")
@@ -243,10 +244,12 @@ def test_the_chapters_input_is_left_for_the_students_own_text_and_for_another_ar
 
 
 def test_the_chapters_input_needs_no_text_and_hostile_numbers_move_into_it() -> None:
-    app = page(**TUTORIAL_B | {"text": ""}, step_stage="merge", step_sentence=5, step_query=99, step_head=95)
-    shown = {name: widgets(app)[name].value for name in ("step_sentence", "step_query", "step_head")}
-    assert shown == {"step_sentence": 2, "step_query": 4, "step_head": 3}
-    assert all(f"{name}=" in sentences(app) for name in shown)
+    app = page(**TUTORIAL_B | {"text": ""}, step_stage="merge", step_sentence=5, query=99, head=95)
+    assert values(app, "step_sentence", "query", "head") == {"step_sentence": 2, "query": 4, "head": 3}
+    assert "step_sentence=" in sentences(app)
+    note = component_data(app, "focus_line")["note"]
+    assert "the last query is 4" in note
+    assert "the last head is 3" in note
     assert charts(app).keys() == {"step_merge"}
     assert not charts(choose(app, step_input="my text"))
     app = page(**TUTORIAL_B, step_input="theirs", step_stage="scale")
@@ -267,7 +270,7 @@ def test_all_chapters_are_walked_through_on_their_own_inputs() -> None:
 
 
 def test_dropout_shows_the_zeros_of_its_seed_and_leaves_the_shared_model_alone() -> None:
-    app = page(step_stage="softmax", step_layer=1, step_head=4)
+    app = page(step_stage="softmax", layer=1, head=4)
     weights = array(charts(app)["step_softmax"], name="y")
     factors = array(charts(choose(app, step_dropout=True))["step_drops"])
     assert factors.shape == (5, 2 * SHOWN)

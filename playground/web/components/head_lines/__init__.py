@@ -4,8 +4,9 @@ A drawing of our own: Plotly needs several passes over a chart, each of which me
 longer than all else on the page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -47,23 +48,36 @@ class HeadLines:
     """Two columns of the same tokens and what is drawn between them, the first stroke lowest."""
 
     names: list[str]
+    positions: list[int]
+    """Of the tokens, in the sentence."""
     strokes: list[Stroke]
     row_height: int
     """Of each token, in pixels."""
 
 
-def draw_head_lines(key: str, lines: HeadLines, *, caption: str, alt: str) -> None:
-    """Draw a head's lines in a container of its name, with one caption, as `panels.chart` does."""
+def draw_head_lines(key: str, lines: HeadLines, *, caption: str, alt: str, on_click: Callable[[], None]) -> None:
+    """Draw a head's lines in a container of its name, with one caption, as `panels.chart` does.
+
+    `on_click` runs when a line or a token is clicked; it finds them by `clicked_tokens`.
+    """
     with st.container(key=key):
         label = f"{alt} {_thickest_line(lines)}".strip()
-        _lines(key=f"{key}_drawing", data={**asdict(lines), "dots": palette.ATTENTION, "alt": label})
+        data = {**asdict(lines), "dots": palette.ATTENTION, "alt": label, "colour": palette.FOCUS}
+        _lines(key=f"{key}_drawing", data=data, on_clicked_change=on_click)
         st.caption(caption)
 
 
-def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDArray[np.bool_]) -> HeadLines:
+def clicked_tokens(key: str) -> dict[str, Any]:
+    """What was clicked, as the browser sent it: the positions of a line's `query` and `key`, or one of the two."""
+    clicked = st.session_state[f"{key}_drawing"].clicked
+    return {name: clicked[name] for name in ("query", "key") if name in clicked} if isinstance(clicked, dict) else {}
+
+
+def head_lines(pattern: Array, tokens: Sequence[str], query: int, key: int, *, shown: NDArray[np.bool_]) -> HeadLines:
     """Lines from queries (left) to keys (right): the heavier the weight, the thicker the line.
 
-    Each query's `strongest_keys(T)` keys are drawn, from `SMALLEST_WEIGHT` on; the chosen query's lines stand out.
+    Each query's `strongest_keys(T)` keys are drawn, from `SMALLEST_WEIGHT` on; the chosen query's lines stand out. The
+    one to the chosen key is drawn above all others, however light.
     The pattern is (T, T); `shown` (T,) bool marks the tokens to draw.
     """
     rows = np.flatnonzero(shown)
@@ -73,12 +87,15 @@ def head_lines(pattern: Array, tokens: Sequence[str], query: int, *, shown: NDAr
         Stroke(palette.ATTENTION if chosen else palette.MUTED, width, ends)
         for (chosen, width), ends in sorted(edges.items())
     ]
+    if shown[query] and shown[key]:
+        ends = (int(np.searchsorted(rows, query)), int(np.searchsorted(rows, key)))
+        strokes.append(Stroke(palette.FOCUS, _width(pattern[query, key]), [ends]))
     row_height = int(np.clip(_HEIGHT // max(1, len(rows)), *_ROW_HEIGHTS))
-    return HeadLines([names[token] for token in rows], strokes, row_height)
+    return HeadLines([names[token] for token in rows], rows.tolist(), strokes, row_height)
 
 
-def choose_tokens(weights: Array, query: int, *, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The shown tokens that are drawn, (T,): of more than MOST_TOKENS, the query's strongest keys and its neighbours.
+def choose_tokens(weights: Array, query: int, key: int, *, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The shown tokens that are drawn, (T,): of more than MOST_TOKENS, the key, the query's neighbours and strongest.
 
     Weights are the query's, (T,).
     """
@@ -87,6 +104,7 @@ def choose_tokens(weights: Array, query: int, *, shown: NDArray[np.bool_]) -> ND
     distance = np.abs(np.arange(len(weights)) - query)
     if shown[query]:
         distance[np.argsort(weights)[::-1][: strongest_keys(MOST_TOKENS)]] = 0
+        distance[key] = 0
     nearest = np.argsort(np.where(shown, distance, 2 * len(weights)), kind="stable")
     drawn = np.zeros(len(weights), bool)
     drawn[nearest[:MOST_TOKENS]] = True
@@ -113,6 +131,10 @@ def _edges(pattern: Array, chosen: NDArray[np.bool_]) -> dict[tuple[bool, int], 
     for query, row in enumerate(pattern):
         for key in np.argsort(row)[::-1][: strongest_keys(len(pattern))]:
             if row[key] >= SMALLEST_WEIGHT:
-                width = next(width for low, width in reversed(_WIDTHS) if row[key] >= low)
-                edges.setdefault((bool(chosen[query]), width), []).append((query, int(key)))
+                edges.setdefault((bool(chosen[query]), _width(row[key])), []).append((query, int(key)))
     return edges
+
+
+def _width(weight: float) -> int:
+    """How thick a line of this weight is, in pixels."""
+    return next((width for low, width in reversed(_WIDTHS) if weight >= low), _WIDTHS[0][1])

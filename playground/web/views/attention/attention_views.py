@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 from numpy.typing import NDArray
 
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
@@ -10,71 +9,91 @@ from playground.figures import attention as figures
 from playground.figures.theme import token_names, token_table
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices import widgets
+from playground.web.choices.focus import Focus, move_focus
 from playground.web.components.head_lines import (
     SMALLEST_WEIGHT,
     choose_tokens,
+    clicked_tokens,
     draw_head_lines,
     head_lines,
     strongest_keys,
 )
 from playground.web.shared import panels
+from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.markdown import quote_token
 
 Mask = NDArray[np.bool_]
 
 
-def draw_lines(run: Run, pattern: Array, name: str, visible: Mask) -> None:
-    """Every query's strongest keys as lines, the chosen query's in colour."""
-    query, query_name = _pick_query(run)
+def draw_lines(run: Run, focus: Focus, pattern: Array, name: str, visible: Mask) -> None:
+    """Every query's strongest keys as lines, the focus's query in colour."""
+    query, query_name = focus.query, _name_query(run, focus)
     visible = visible & ~run.padding
-    drawn = choose_tokens(pattern[query], query, shown=visible)
+    drawn = choose_tokens(pattern[query], query, focus.key, shown=visible)
     n_drawn, n_visible = int(drawn.sum()), int(visible.sum())
     colour = f"In colour: {query_name}." if visible[query] else f"{query_name} is hidden."
     left_out = (
-        f" Of {n_visible} tokens, {n_drawn} are drawn: those nearest to the query, and the keys that it attends to "
-        "most. The query slider moves them."
+        f" Of {n_visible} tokens, {n_drawn} are drawn: the chosen key, those nearest to the query, and the keys "
+        "that it attends to most."
         if n_drawn < n_visible
         else ""
     )
     draw_head_lines(
         "attention_lines",
-        head_lines(pattern, run.tokens, query, shown=drawn),
+        head_lines(pattern, run.tokens, query, focus.key, shown=drawn),
         caption=f"**{name}.** Lines join each query (left) to its strongest keys (right), at most "
         f"{strongest_keys(max(1, n_drawn))}. A thicker line means more weight; weights under {SMALLEST_WEIGHT} are "
-        f"left out. {colour}{left_out}",
+        f"left out. {colour}{left_out} Click a line, or a token on either side, to choose it.",
         alt=f"Lines from each query to the keys it attends to most, query {query} in colour.",
+        on_click=_take_click,
     )
     panels.numbers("attention_lines", lambda: _query_weights(run, pattern[query], visible))
 
 
-def draw_ranking(run: Run, pattern: Array, name: str, visible: Mask) -> None:
-    """What the chosen query attends to, of the visible keys."""
-    query, query_name = _pick_query(run)
+def draw_ranking(run: Run, focus: Focus, pattern: Array, name: str, visible: Mask) -> None:
+    """What the focus's query attends to, of the visible keys."""
+    query, query_name = focus.query, _name_query(run, focus)
+    allowed = run.allowed[query] & visible
+    ranked = figures.ranked_keys(pattern[query], allowed)
     hidden = (
         "" if visible.all() else f" Hidden keys are left out; theirs add up to {pattern[query, ~visible].sum():.2f}."
     )
     panels.chart(
         "attention_ranking",
-        figures.query_ranking(pattern[query], run.tokens, run.allowed[query] & visible),
-        caption=f"**{name}.** What {query_name} attends to, the strongest key first.{hidden}",
+        figures.query_ranking(pattern[query], run.tokens, allowed),
+        caption=f"**{name}.** What {query_name} attends to, the strongest key first.{hidden} Click a bar to choose "
+        "its key.",
         alt=f"Bars: attention weights of query {query}.",
+        overlay=frame_cell(
+            "attention_ranking",
+            focus,
+            rows=Cells.of("key", ranked),
+            label="The chosen key. Arrow keys choose its neighbours.",
+        ),
         table=lambda: _query_weights(run, pattern[query], visible),
     )
 
 
-def draw_entropies(run: Run, layer: int, head: int) -> None:
+def draw_entropies(run: Run, focus: Focus) -> None:
     """How spread out every head is, over all tokens but padding."""
     real = ~run.padding
+    layer, head = focus.layer, focus.head
     bits, highest = mean_entropy(run.patterns(), real), highest_entropy(run.allowed, real)
     panels.chart(
         "attention_entropy",
-        figures.entropy_grid(bits, (layer, head)),
+        figures.entropy_grid(bits),
         caption=r"How spread out is each head? Its entropy is $-\sum p \log_2 p$ over keys, averaged over queries. It "
         f"is 0 bits if every query attends to one token, and {highest:.2f} if every query spreads evenly over all keys "
         f"that it may attend to. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits. "
         + ("Special tokens count, hidden or not." if (run.special & real).any() else ""),
         alt="Mean entropy of every head, in bits.",
+        overlay=frame_cell(
+            "attention_entropy",
+            focus,
+            rows=Cells.of("layer", range(run.config.n_layers)),
+            columns=Cells.of("head", range(run.config.n_heads)),
+            label="The open layer, in its row, and head, in its column. Arrow keys open their neighbours.",
+        ),
         table=lambda: pd.DataFrame(bits).rename_axis("layer").rename_axis("head", axis=1),
     )
 
@@ -105,15 +124,18 @@ def draw_rollout(run: Run, layer: int, visible: Mask) -> None:
     )
 
 
+def _take_click() -> None:
+    """Take the query, the key, or both, that were clicked among the lines."""
+    clicked = clicked_tokens("attention_lines")
+    move_focus(**clicked)
+
+
 def _query_weights(run: Run, row: Array, visible: Mask) -> pd.DataFrame:
     """One query's weights (T,) on visible keys, the largest first."""
     table = pd.DataFrame({"key": token_names(run.tokens), "weight": row})[visible]
     return table.sort_values("weight", ascending=False, ignore_index=True)
 
 
-def _pick_query(run: Run) -> tuple[int, str]:
-    """The chosen query's position, and its token and position in words."""
-    query = widgets.whole("attention_query", "query, by its position", high=int((~run.padding).sum()) - 1)
-    name = f"{quote_token(run.tokens[query])} at position {query}"
-    st.markdown(f"Query: {name}")
-    return query, name
+def _name_query(run: Run, focus: Focus) -> str:
+    """The query's token and position in words."""
+    return f"{quote_token(run.tokens[focus.query])} at position {focus.query}"

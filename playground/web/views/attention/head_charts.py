@@ -10,9 +10,13 @@ from playground.figures.theme import token_names, token_table
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
+from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
+from playground.web.shared.comparison.pinned_heads import draw_pinned_head
+from playground.web.shared.comparison.pinned_side import pinned_side, run_pinned
+from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
 from playground.web.views.attention import attention_views
@@ -33,15 +37,13 @@ HELP = {
 
 @fragment
 def explore_heads() -> None:
-    """The choice of a layer and its heads, and every chart that depends on it."""
+    """The focus, and every chart that depends on it."""
     run = panels.shown_run()
+    focus = show_focus(run)
+    layer, head = focus.layer, focus.head
     show = widgets.choice("attention_show", "Show", help_text=HELP["show"])
     average, difference = show == "average of heads", show == "difference of two heads"
-    last_head = run.config.n_heads - 1
-    with st.container(horizontal=True):
-        layer = widgets.whole("attention_layer", "layer", high=run.config.n_layers - 1)
-        head = 0 if average else widgets.whole("attention_head", "head", high=last_head)
-        other = widgets.whole("attention_other", "minus head", high=last_head) if difference else None
+    other = widgets.whole("attention_other", "minus head", high=run.config.n_heads - 1) if difference else None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         colours = widgets.choice("attention_colours", "Colours", help_text=HELP["colours"])
         hide = widgets.switch("attention_hide", "hide special tokens", help_text=HELP["hide"])
@@ -60,32 +62,44 @@ def explore_heads() -> None:
             reading = (
                 f"A row is a query, the token that asks; a column is a key, the token asked. A row's weights {sums}."
             )
-            _draw_pattern(run, pattern, visible, name, f"{reading} Colours are those of the thumbnails.", scale)
+            reading += " Colours are those of the thumbnails."
+            _draw_pattern(run, focus, pattern, visible, name, reading, scale)
         else:
             reading = f"Violet: head {head} gives more weight. Orange: head {other} gives more."
-            _draw_pattern(run, pattern - heads[other], visible, f"{name} minus head {other}", reading)
+            _draw_pattern(run, focus, pattern - heads[other], visible, f"{name} minus head {other}", reading)
     with grid:
         _draw_grid(run, (layer, head), visible, scale, hide=hide)
+    side = pinned_side()
+    pinned = run_pinned(side)
+    if side and pinned:
+        draw_pinned_head(run, pinned, side, focus, pattern, scale, average=average, hide=hide)
 
     view = widgets.choice("attention_view", "Look closer", help_text=HELP["view"])
     if view == "lines":
-        attention_views.draw_lines(run, pattern, name, visible)
+        attention_views.draw_lines(run, focus, pattern, name, visible)
     elif view == "ranking":
-        attention_views.draw_ranking(run, pattern, name, visible)
+        attention_views.draw_ranking(run, focus, pattern, name, visible)
     elif view == "entropy":
-        attention_views.draw_entropies(run, layer, head)
+        attention_views.draw_entropies(run, focus)
     else:
         attention_views.draw_rollout(run, layer, visible)
 
 
 def _draw_pattern(
-    run: Run, pattern: Array, visible: Mask, name: str, reading: str, scale: figures.WeightScale | None = None
+    run: Run,
+    focus: Focus,
+    pattern: Array,
+    visible: Mask,
+    name: str,
+    reading: str,
+    scale: figures.WeightScale | None = None,
 ) -> None:
     """One head's weights, or their average; without a scale, a difference of two heads."""
     is_difference = scale is None
     allowed = run.allowed & ~run.padding[:, None]
     if not allowed[np.ix_(visible, visible)].all():
         reading += " Grey cells are masked: padding, or tokens that a causal mask hides."
+    shown = np.flatnonzero(visible).tolist()
     panels.chart(
         "attention_pattern",
         figures.head_heatmap(
@@ -98,8 +112,15 @@ def _draw_pattern(
             magnitude=1.0 if is_difference else None,
             bar="difference" if is_difference else "weight",
         ),
-        caption=f"**{name}.** {reading}",
+        caption=f"**{name}.** {reading} Click a cell to choose its query and its key.",
         alt=f"Attention of {name}: queries in rows, keys in columns.",
+        overlay=frame_cell(
+            "attention_pattern",
+            focus,
+            rows=Cells.of("query", shown),
+            columns=Cells.of("key", shown),
+            label="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+        ),
         table=lambda: token_table(pattern, run.tokens).loc[visible, visible],
     )
 
@@ -114,7 +135,7 @@ def _draw_grid(run: Run, selected: tuple[int, int], visible: Mask, scale: figure
         thumbnails,
         (n_layers, n_heads),
         selected,
-        sliders=("attention_layer", "attention_head"),
+        places=("layer", "head"),
         caption="Every head, small: a row is a layer, a column is a head. "
         f"{_describe_scale(scale)}{hidden} Click a head to open it.",
         alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",

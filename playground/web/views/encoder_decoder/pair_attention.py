@@ -94,7 +94,7 @@ def show_attention(pair: PairKey) -> None:
             figures.head_grid(patterns),
             (n_layers, n_heads),
             (layer, head),
-            sliders=(pair.parameter("layer"), pair.parameter("head")),
+            places=(pair.parameter("layer"), pair.parameter("head")),
             caption=f"{ATTENTIONS[attention]} Each thumbnail is one head: rows are queries, columns are keys. "
             "Colours grow with the square root of the weight. Click a thumbnail to open it.",
             alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails: {attention}.",

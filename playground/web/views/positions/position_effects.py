@@ -1,5 +1,7 @@
 """What positions do to this sentence: two words swapped, and the table added to the embeddings."""
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
@@ -9,10 +11,12 @@ from playground.figures.theme import token_names
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
+from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup
 from playground.web.components.token_chips import draw_token_chips
 from playground.web.session import caches
 from playground.web.shared import panels
+from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.views.positions import position_table
 
@@ -21,21 +25,25 @@ from playground.web.views.positions import position_table
 def show_chosen_view() -> None:
     """The view of the page that the visitor has chosen."""
     run, rows = panels.shown_run(), position_table.load_rows()
+    focus = show_focus(run)
     view = widgets.choice("positions_view", "Look closer")
     if view == "swap two words":
-        show_swap(run)
+        show_swap(run, focus)
     elif view == "this sentence":
-        show_addition(run, rows)
+        show_addition(run, focus, rows)
     elif view == "curves":
         position_table.show_curves(run, rows)
     elif view == "similarity":
-        position_table.show_similarity(run, rows)
+        position_table.show_similarity(run, focus, rows)
     else:
         position_table.show_exponents(run, len(rows))
 
 
-def show_swap(run: Run) -> None:
-    """How far each word's output moves when two words change places, with positions and without."""
+def show_swap(run: Run, focus: Focus) -> None:
+    """How far each word's output moves when two words change places, with positions and without.
+
+    The two are this view's own: neither asks the other.
+    """
     n_tokens = int((~run.padding).sum())
     if n_tokens < 2:
         st.info("This sentence has only one token: there is nothing to swap it with.")
@@ -67,11 +75,12 @@ def show_swap(run: Run) -> None:
         "among the numbers of one word's output vector. Each word is compared with itself, wherever it stands after "
         f"the swap. Both colours use the same weights: the encoder with {table}, and without it.",
         alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
+        overlay=_frame_query("swap_differences", focus, n_tokens),
         table=lambda: pd.DataFrame(columns, index=token_names(run.tokens[:n_tokens])),
     )
 
 
-def show_addition(run: Run, rows: Array) -> None:
+def show_addition(run: Run, focus: Focus, rows: Array) -> None:
     """How long this sentence's embeddings, their position rows and the sums of both are."""
     real = ~run.padding
     n_tokens, config = int(real.sum()), run.config
@@ -81,7 +90,7 @@ def show_addition(run: Run, rows: Array) -> None:
     row = r"E_{\text{id}_t}" if config.vocab_size else "v_t"
     scale = r"\sqrt{D}\, " if is_scaled else ""
     st.latex(rf"x_t = {scale}{row} + P_t")
-    st.latex(positions.sum_with_numbers(tokens, rows, min(1, n_tokens - 1)))
+    st.latex(positions.sum_with_numbers(tokens, rows, focus.query))
     is_added = "would be" if config.positions == "none" else "is"
     scaled = f"multiplied by √{config.d_model} = {config.d_model**0.5:.3g}" if is_scaled else "not scaled"
     later = ["the vector of segment 0 is added"] * (config.n_segments > 0)
@@ -95,5 +104,12 @@ def show_addition(run: Run, rows: Array) -> None:
         f"long as the embedding. The mean cosine between embedding and sum is {added['cosine'].mean():.3g}; 1 means "
         f"the same direction.{after}",
         alt="Bars: L2 norm of each token's embedding, its position's row, and their sum.",
+        overlay=_frame_query("addition_lengths", focus, n_tokens),
         table=lambda: added.set_axis(token_names(run.tokens[:n_tokens])),
     )
+
+
+def _frame_query(chart: str, focus: Focus, n_tokens: int) -> Callable[[], None]:
+    """What frames the focus's query among bars of every token."""
+    label = "The chosen token. Arrow keys choose its neighbours."
+    return frame_cell(chart, focus, columns=Cells.of("query", range(n_tokens)), label=label)

@@ -13,9 +13,11 @@ from playground.model.positions import sinusoids, wavelengths
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
+from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup, is_random
 from playground.web.session import caches
 from playground.web.shared import panels
+from playground.web.shared.focus_line import Cells, frame_cell
 
 DESCRIPTIONS = {
     "learned": "**This table is learned.** Its rows are parameters, like every other weight.",
@@ -97,10 +99,10 @@ def show_curves(run: Run, rows: Array) -> None:
     )
 
 
-def show_similarity(run: Run, rows: Array) -> None:
+def show_similarity(run: Run, focus: Focus, rows: Array) -> None:
     """Dot products or distances between positions, by pair and by how far apart the two are."""
     measure = widgets.choice("positions_measure", "Measure")
-    drawn = rows[: figures.MAX_POSITIONS]
+    drawn, n_tokens = rows[: figures.MAX_POSITIONS], int((~run.padding).sum())
     matrix = positions.dot_products(drawn) if measure == "dot product" else positions.distances(drawn)
     offsets = positions.by_offset(matrix)
     spread = float((offsets["highest"] - offsets["lowest"]).max())
@@ -117,8 +119,16 @@ def show_similarity(run: Run, rows: Array) -> None:
             "between_positions",
             figures.between_positions(matrix, measure),
             caption=f"The {measure} between every two of the first {len(drawn)} rows. Where stripes follow the "
-            "diagonal, only the *offset* counts: how far apart two positions are.",
+            "diagonal, only the *offset* counts: how far apart two positions are. The frame marks the chosen query's "
+            "and key's.",
             alt=f"Heatmap of the {measure} between positions.",
+            overlay=frame_cell(
+                "between_positions",
+                focus,
+                rows=Cells.of("query", range(min(n_tokens, len(drawn)))),
+                columns=Cells.of("key", range(min(n_tokens, len(drawn)))),
+                label="The query's position, in its row, and the key's, in its column. Arrow keys move them.",
+            ),
             table=lambda: pd.DataFrame(matrix).rename_axis("position"),
         )
     with right:

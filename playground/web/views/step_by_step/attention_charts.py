@@ -11,7 +11,9 @@ from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
 from playground.figures.attention import head_heatmap
 from playground.figures.theme import token_labels, token_names, token_table
+from playground.web.choices.focus import Focus
 from playground.web.shared import panels
+from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.markdown import quote_token
 
 
@@ -73,7 +75,7 @@ def show_mask(walk: Walk) -> None:
     reasons += [f"{padding} of padding (which is no word)"] * (padding > 0)
     query, _ = _quote_tokens(walk)
     hidden = f"Keys hidden from {query}: {', '.join(reasons)}." if reasons else f"No key is hidden from {query}."
-    reading = f"The scores of every query with every key. The frame marks {query}; grey is −∞. {hidden}"
+    reading = f"The scores of every query with every key; grey is −∞. {hidden}"
     _draw_matrix(walk, "mask", "attn.scores", "score", reading, signed=True)
 
 
@@ -131,6 +133,11 @@ def show_output_projection(walk: Walk) -> None:
     draw_vectors("output_projection", rows, "Every number of the output depends on all numbers of the merged heads.")
 
 
+def _focus_of(walk: Walk) -> Focus:
+    """The place that a walk is about."""
+    return Focus(walk.layer.layer, walk.head, walk.query, walk.key)
+
+
 def _quote_tokens(walk: Walk) -> tuple[str, str]:
     """The query's and the key's token, as code."""
     tokens = walk.layer.run.tokens
@@ -143,7 +150,7 @@ def _describe_bars(walk: Walk, *, masked: bool) -> str:
     grey = " Grey places are masked keys." if masked and not walk.allowed.all() else ""
     if masked and not walk.allowed[walk.key]:
         return f"The chosen key, {key}, is masked: it has no bar.{grey}"
-    return f"The amber bar is that of the chosen key, {key}.{grey}"
+    return f"The frame marks the chosen key, {key}; click a bar to choose another.{grey}"
 
 
 def _draw_keys(walk: Walk, key: str, values: Floats, title: str, reading: str, *, masked: bool = True) -> None:
@@ -151,9 +158,15 @@ def _draw_keys(walk: Walk, key: str, values: Floats, title: str, reading: str, *
     tokens, allowed = walk.layer.run.tokens, walk.allowed
     panels.chart(
         f"step_{key}",
-        figures.keys(values, tokens, allowed if masked else np.ones_like(allowed), walk.key, title=title),
+        figures.keys(values, tokens, allowed if masked else np.ones_like(allowed), title=title),
         caption=f"{reading} {_describe_bars(walk, masked=masked)}",
         alt=f"Bars: {title} of one query with every key",
+        overlay=frame_cell(
+            f"step_{key}",
+            _focus_of(walk),
+            columns=Cells.of("key", range(len(tokens))),
+            label="The chosen key. Arrow keys choose its neighbours.",
+        ),
         table=lambda: pd.DataFrame({title: values}, token_names(tokens)).rename_axis("key"),
     )
 
@@ -163,8 +176,15 @@ def _draw_matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, s
     run, values = walk.layer.run, walk.layer[name][walk.head]
     panels.chart(
         f"step_{key}",
-        head_heatmap(values, run.tokens, run.allowed, signed=signed, bar=title, framed=walk.query),
-        caption=reading,
+        head_heatmap(values, run.tokens, run.allowed, signed=signed, bar=title),
+        caption=f"{reading} The frame marks {' and '.join(_quote_tokens(walk))}; click a cell to choose others.",
         alt=f"Heatmap: {title} of every query with every key",
+        overlay=frame_cell(
+            f"step_{key}",
+            _focus_of(walk),
+            rows=Cells.of("query", range(int((~run.padding).sum()))),
+            columns=Cells.of("key", range(len(run.tokens))),
+            label="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+        ),
         table=lambda: token_table(values, run.tokens),
     )

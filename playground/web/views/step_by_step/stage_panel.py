@@ -11,10 +11,11 @@ from playground.analysis.walkthrough import Walk, order
 from playground.web.choices import widgets
 from playground.web.session import caches
 from playground.web.shared import panels
+from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.views.step_by_step import attention_charts, block_charts
-from playground.web.views.step_by_step.place_and_stage import choose_path, choose_place, choose_stage
 from playground.web.views.step_by_step.shown_input import choose_input
+from playground.web.views.step_by_step.stage_choice import choose_path, choose_stage
 
 STAGES: dict[str, tuple[str, Callable[[Walk], None]]] = {
     "embedding": (
@@ -77,21 +78,21 @@ STAGES: dict[str, tuple[str, Callable[[Walk], None]]] = {
 
 @fragment
 def show_chosen_stage() -> None:
-    """The page's sliders, and all that they redraw."""
+    """The focus, the stage, and all that they redraw."""
     path, *places = st.columns(3)
     run_key = choose_input(*places)
     with panels.explain_errors():
         run = caches.run_sentence(run_key)
     with path:
         choose_path(run.config)
-    layer, head, query, key = choose_place(run)
+    focus = show_focus(run)
     stage = choose_stage(run.config)
     with panels.explain_errors():
-        walk = Walk(caches.trace_layer(run_key, layer), head, query, key)
+        walk = Walk(caches.trace_layer(run_key, focus.layer), focus.head, focus.query, focus.key)
     show_stage(walk, stage)
     if widgets.switch("step_dropout", "Show what dropout does during training"):
         with panels.explain_errors():
-            dropped = caches.drop_layer(run_key, layer)
+            dropped = caches.drop_layer(run_key, focus.layer)
         block_charts.show_dropout(walk, dropped, run_key.seed)
 
 

@@ -1,4 +1,4 @@
-"""The page's sliders: the place in the model, and the stage on one of two paths."""
+"""The stage, on one of two paths."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,30 +7,8 @@ import streamlit as st
 
 from playground.analysis.walkthrough import Chapter, order, tutorial_b
 from playground.config import ModelConfig
-from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
-from playground.web.shared.markdown import quote_token
-
-
-def choose_place(run: Run) -> tuple[int, int, int, int]:
-    """Layer, head, query and key."""
-    last_token = int((~run.padding).sum()) - 1
-    sliders = {
-        "layer": ("layer", run.config.n_layers - 1),
-        "head": ("head", run.config.n_heads - 1),
-        "query": ("query: the token that asks", last_token),
-        "key": ("key: a token that is asked", len(run.tokens) - 1),
-    }
-    columns = iter(st.columns(sum(high > 0 for _, high in sliders.values()) or 1))
-    chosen = []
-    for name, (label, high) in sliders.items():
-        with next(columns) if high else st.container():
-            chosen.append(widgets.whole(f"step_{name}", label, high=high))
-            if name in ("query", "key"):
-                st.caption(f"{quote_token(run.tokens[chosen[-1]])} at position {chosen[-1]}")
-    layer, head, query, key = chosen
-    return layer, head, query, key
 
 
 def choose_path(config: ModelConfig) -> None:

@@ -1,0 +1,149 @@
+"""Two runs beside each other: what one has changed of the other's lengths, heads and outputs, and where it begins.
+
+Legend: L layers, T real tokens, Tq/Tk queries/keys. Both runs are called by names that say what differs.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playground.analysis.attention import mean_entropy
+from playground.analysis.positions import ROUNDING
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.text.wording import join_words
+
+COMPARED_POINTS = ("attn.pattern", "attn.out", "resid_mid", "ffn.out", "out")
+"""Of a block, in the order of computation: what every run keeps and means the same wherever the norms stand."""
+
+
+@dataclass(frozen=True)
+class PointDifference:
+    """How far two runs are apart at one point of the forward pass."""
+
+    name: str
+    """As in the trace, such as `layers.0.attn.out`."""
+    largest: float
+    """The largest difference of two numbers there; NaN where a number has left fp32's range."""
+    size: float
+    """The largest number there, of both runs."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the two differ by more than rounding; numbers that are lost count as different."""
+        return not self.largest <= ROUNDING * self.size
+
+
+def have_same_tokens(one: Run, other: Run) -> bool:
+    """Whether two runs read the same tokens, padding included."""
+    return one.tokens == other.tokens
+
+
+def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
+    """The differences at the points that both runs have in the same shape, in the order of computation.
+
+    Nothing is compared where the tokens differ.
+    """
+    if not have_same_tokens(pinned, now):
+        return []
+    n_layers = min(pinned.config.n_layers, now.config.n_layers)
+    blocks = [f"layers.{i}.{point}" for i in range(n_layers) for point in COMPARED_POINTS]
+    real = ~now.padding
+    differences = []
+    for name in ["embed.out", *blocks, "final"]:
+        one, other = (_at_real_tokens(run.arrays[name], real) for run in (pinned, now))
+        if one.shape == other.shape:
+            with np.errstate(invalid="ignore"):
+                apart = np.abs(one.astype(np.float64) - other)
+            size = np.max(np.abs([one, other]), initial=0, where=np.isfinite([one, other]))
+            differences.append(PointDifference(name, float(np.max(apart, initial=0)), float(size)))
+    return differences
+
+
+def describe_parting(pinned: Run, now: Run, differences: list[PointDifference]) -> str:
+    """Where two runs first part by more than rounding, in a sentence or two."""
+    if not have_same_tokens(pinned, now):
+        return (
+            "The two read different tokens, so their numbers part at the input: there is nothing to set side by side."
+        )
+    first = next((each for each in differences if each.is_apart), None)
+    widths = pinned.config.d_model, now.config.d_model
+    if widths[0] != widths[1]:
+        note = (
+            f"The vectors have different widths ({widths[0]} → {widths[1]}), so the two part at the embeddings; only "
+            "attention weights can be compared number by number."
+        )
+        return note if first is None else f"{note} Those part first in {_place(first.name)}."
+    depths = pinned.config.n_layers, now.config.n_layers
+    deeper = f" One has {max(depths)} layers, the other {min(depths)}." if depths[0] != depths[1] else ""
+    if first is None:
+        return f"Nothing parts them: every number that both have is the same but for rounding.{deeper}"
+    return (
+        f"**They first part in {_place(first.name)}** (`{first.name}`): numbers there are up to {first.size:.3g} in "
+        f"size, and differ by up to {first.largest:.3g}. Before that, they are the same but for rounding.{deeper}"
+        if first is not differences[0]
+        else f"**They part at once, in {_place(first.name)}** (`{first.name}`): numbers there are up to "
+        f"{first.size:.3g} in size, and differ by up to {first.largest:.3g}.{deeper}"
+    )
+
+
+def _place(name: str) -> str:
+    if name == "embed.out":
+        return "the embeddings"
+    if name == "final":
+        return "the output"
+    _, layer, point = name.split(".", maxsplit=2)
+    words = {
+        "attn.pattern": "the attention weights",
+        "attn.out": "the output of attention",
+        "resid_mid": "the residual stream after attention",
+        "ffn.out": "the output of the feed-forward",
+        "out": "the block's output",
+    }
+    return f"layer {layer}, {words[point]}"
+
+
+def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:
+    """Vectors (T, D) of real tokens, or weights (H, Tq, Tk) between them."""
+    chosen: Array = array[real] if array.ndim == 2 else array[:, real][:, :, real]
+    return chosen
+
+
+def describe_growth_change(pinned: Mapping[str, Array], now: Mapping[str, Array], names: tuple[str, str]) -> str:
+    """The mean length of the residual stream after the last block in two runs' `streams.lengths`, in one sentence.
+
+    `names` is what the two runs are called, the pinned one first.
+    """
+    before, after = (float(lengths["residual"][-1].mean()) for lengths in (pinned, now))
+    if math.isnan(before) or math.isnan(after):
+        lost = [name for name, length in zip(names, (before, after), strict=True) if math.isnan(length)]
+        return f"After the last block, the numbers are too large for 32-bit floats ({join_words(lost)})."
+    blocks = [len(lengths["residual"]) - 1 for lengths in (pinned, now)]
+    where = "block" if blocks[0] == blocks[1] else f"block ({blocks[0]} → {blocks[1]} blocks)"
+    if abs(after - before) <= ROUNDING * max(after, before):
+        return f"After the last {where}, the residual stream's mean length is {after:.4g} in both."
+    ratio = f", which is {after / before:.3g} times as long" if before > 0 else ""
+    return f"After the last {where}, the residual stream's mean length goes {before:.4g} → {after:.4g}{ratio}."
+
+
+def describe_head_change(pinned: tuple[Run, Array], now: tuple[Run, Array]) -> str:
+    """What became of one head's weights (Tq, Tk), in one sentence; each with the run that it is of."""
+    bits = [float(mean_entropy(pattern[None, None], ~run.padding)[0, 0]) for run, pattern in (pinned, now)]
+    spread = f"its mean entropy goes {bits[0]:.2f} → {bits[1]:.2f} bits"
+    if not have_same_tokens(pinned[0], now[0]):
+        return f"The two read different tokens, so weights cannot be subtracted; {spread}."
+    apart = np.abs(now[1] - pinned[1])
+    if np.isnan(apart).any():
+        return "Some of these weights are lost: the numbers are too large for 32-bit floats."
+    if apart.max() <= ROUNDING:
+        return "Not one of this head's weights has changed."
+    query, key = np.unravel_index(int(apart.argmax()), apart.shape)
+    before, after = (float(pattern[query, key]) for _, pattern in (pinned, now))
+    tokens = now[0].tokens
+    return (
+        f"The largest change: what {tokens[query]} (position {query}) gives {tokens[key]} (position {key}) goes "
+        f"{before:.3f} → {after:.3f}; {spread}."
+    )

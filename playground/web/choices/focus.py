@@ -1,0 +1,69 @@
+"""The focus: one layer, head, query token and key token, which every page looks at and the link carries.
+
+It lies in the session as plain values, bound to no widget: a widget's value leaves the link with its page. `open_page`
+reads it from the link once, `correct_address` writes it there. A step back in the browser's history keeps it: every
+page opens at the present focus, and Streamlit empties the addresses of pages that it leaves.
+
+The session keeps what the visitor asked for. A run that has not so many layers, heads or tokens shows the nearest; a
+larger one shows again what was asked for.
+
+Pages that look at another model than the sidebar's keep a selection of their own: Decoder, Gradient flow, Training,
+Regularisers. The Norms page has a depth of its own for its cosines, `norms_layer`: it counts the embeddings as 0.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import streamlit as st
+
+from playground.runs.encoder_run import Run
+from playground.web.choices import link
+from playground.web.choices.params import FOCUS
+
+
+@dataclass(frozen=True)
+class Focus:
+    """A place in one run: each number counts from 0 and is one that the run has."""
+
+    layer: int
+    head: int
+    query: int
+    """Position of the token that asks; padding asks nothing."""
+    key: int
+    """Position of the token that is asked; it may be padding."""
+
+
+def last_places(run: Run) -> Focus:
+    """The last layer, head, query and key that a run has."""
+    n_real = int((~run.padding).sum())
+    return Focus(run.config.n_layers - 1, run.config.n_heads - 1, max(n_real - 1, 0), len(run.tokens) - 1)
+
+
+def current_focus(run: Run) -> Focus:
+    """The focus as this run has it: what was asked for, or the nearest."""
+    last = asdict(last_places(run))
+    return Focus(**{place: min(_asked_for(place), last[place]) for place in FOCUS})
+
+
+def moved_places(run: Run) -> list[str]:
+    """The layer, head, query or key that somebody asked for and this run has not; defaults nobody asked for."""
+    last = asdict(last_places(run))
+    return [place for place in FOCUS if last[place] < _asked_for(place) != FOCUS[place].default]
+
+
+def _asked_for(place: str) -> int:
+    return int(st.session_state.get(place, FOCUS[place].default))
+
+
+def move_focus(**places: object) -> None:
+    """Ask for a layer, head, query or key; the others stay. What is none of them, or no number, is left out.
+
+    For callbacks: what the browser sends is as little to be trusted as a link.
+    """
+    known = {place: link.read(place, [str(value)]) for place, value in places.items() if place in FOCUS}
+    st.session_state.update({place: value for place, (value, complaint) in known.items() if complaint is None})
+
+
+def read_focus(texts: Mapping[str, list[str]]) -> None:
+    """Take the focus from a link's texts, all of which are its; what the link leaves out stays."""
+    st.session_state.update({place: link.read(place, texts[place])[0] for place in texts})

@@ -1,0 +1,1 @@
+"""What pages share that show the pinned settings beside the present ones."""

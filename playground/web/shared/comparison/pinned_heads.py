@@ -1,0 +1,131 @@
+"""One head in two runs: the pinned map, the present one, and their difference where both read the same tokens."""
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from playground.analysis.run_differences import describe_head_change, have_same_tokens
+from playground.figures import attention as figures
+from playground.figures.theme import token_table
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.web.choices.focus import Focus
+from playground.web.shared import panels
+from playground.web.shared.comparison.pinned_side import PinnedSide
+from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.markdown import escape_markdown
+
+Mask = NDArray[np.bool_]
+
+
+def draw_both_heads(run: Run, pinned: Run, side: PinnedSide, focus: Focus) -> None:
+    """The head at the focus in both runs, side by side, and what changed in it."""
+    layer, head = nearest_head(pinned, focus)
+    before, after = pinned.pattern(layer)[head], run.pattern(focus.layer)[focus.head]
+    st.markdown(escape_markdown(describe_head_change((pinned, before), (run, after))))
+    scale, visible = figures.SQUARE_ROOT, np.full(len(run.tokens), True)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _draw_pinned(
+            pinned,
+            side,
+            focus,
+            before,
+            np.full(len(pinned.tokens), True),
+            scale,
+            has_same=have_same_tokens(run, pinned),
+        )
+    with right:
+        name = f"**{escape_markdown(side.now)}.** Layer {focus.layer}, head {focus.head}."
+        _draw_map("head_now", run, after, visible, focus, name, scale)
+    if have_same_tokens(run, pinned):
+        _draw_difference(run, after - before, visible, focus, side)
+
+
+def draw_pinned_head(
+    run: Run, pinned: Run, side: PinnedSide, focus: Focus, pattern: Array, scale: figures.WeightScale, *,
+    average: bool, hide: bool,
+) -> None:  # fmt: skip
+    """The pinned run's map of what the page shows large as `pattern`, and the change from it.
+
+    Args:
+        run: the present run.
+        pinned: the pinned one.
+        side: what is pinned.
+        focus: the head and the cell to look at.
+        pattern: one head's weights (T, T) in the present run, or the mean over a layer's heads.
+        scale: how weights become colours.
+        average: whether it is the mean.
+        hide: whether special tokens are left out.
+    """
+    layer, head = nearest_head(pinned, focus)
+    before = pinned.pattern(layer).mean(axis=0) if average else pinned.pattern(layer)[head]
+    visible = ~pinned.special if hide else np.full(len(pinned.tokens), True)
+    has_same = have_same_tokens(run, pinned)
+    st.markdown(f"**Before and now.** {escape_markdown(describe_head_change((pinned, before), (run, pattern)))}")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _draw_pinned(pinned, side, focus, before, visible, scale, has_same=has_same, average=average)
+    if has_same:
+        with right:
+            _draw_difference(run, pattern - before, visible, focus, side)
+
+
+def nearest_head(run: Run, focus: Focus) -> tuple[int, int]:
+    """The layer and head of a run at the focus of another, or the nearest that it has."""
+    return min(focus.layer, run.config.n_layers - 1), min(focus.head, run.config.n_heads - 1)
+
+
+def _draw_pinned(
+    pinned: Run, side: PinnedSide, focus: Focus, pattern: Array, visible: Mask, scale: figures.WeightScale, *,
+    has_same: bool, average: bool = False,
+) -> None:  # fmt: skip
+    layer, head = nearest_head(pinned, focus)
+    name = f"**{escape_markdown(side.name)}.** Layer {layer}, {'average of heads' if average else f'head {head}'}."
+    if (layer, head) != (focus.layer, focus.head):
+        name += f" It has no layer {focus.layer}, head {focus.head}: this is the nearest."
+    if not has_same:
+        name += " There is no map of the difference, as the two read different tokens."
+    _draw_map("head_pinned", pinned, pattern, visible, focus if has_same else None, name, scale)
+
+
+def _draw_difference(run: Run, difference: Array, visible: Mask, focus: Focus, side: PinnedSide) -> None:
+    caption = (
+        f"**Now − pinned.** Violet: more weight now ({escape_markdown(side.now)}). Orange: more weight before "
+        f"({escape_markdown(side.name)})."
+    )
+    _draw_map("head_difference", run, difference, visible, focus, caption, None)
+
+
+def _draw_map(
+    key: str, run: Run, pattern: Array, visible: Mask, focus: Focus | None, caption: str,
+    scale: figures.WeightScale | None,
+) -> None:  # fmt: skip
+    """One map, with the focus framed in it; without a scale, one of differences."""
+    shown = np.flatnonzero(visible).tolist()
+    overlay = None
+    if focus is not None:
+        overlay = frame_cell(
+            key,
+            focus,
+            rows=Cells.of("query", shown),
+            columns=Cells.of("key", shown),
+            label="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+        )
+    panels.chart(
+        key,
+        figures.head_heatmap(
+            pattern,
+            run.tokens,
+            run.allowed & ~run.padding[:, None],
+            shown=visible,
+            scale=scale,
+            signed=scale is None,
+            magnitude=1.0 if scale is None else None,
+            bar="weight" if scale else "difference",
+        ),
+        caption=caption,
+        alt="Attention: queries in rows, keys in columns.",
+        overlay=overlay,
+        table=lambda: token_table(pattern, run.tokens).loc[visible, visible],
+    )

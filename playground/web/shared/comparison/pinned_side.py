@@ -1,0 +1,106 @@
+"""The pinned settings as pages show them: their setup, their run, and what they are called beside the present ones."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from playground.errors import PlaygroundError
+from playground.runs.encoder_run import Run
+from playground.text.wording import quote_word
+from playground.web.choices.kinds import Size
+from playground.web.choices.params import SHARED, write
+from playground.web.choices.pinned import pinned_values
+from playground.web.choices.setup import Setup, current_setup, setup_of
+from playground.web.session import caches
+
+_SETUP = "_pinned_setup"
+"""Session key of the `Setup` of what is pinned."""
+
+_MOST_NAMED = 2
+"""Differences that a side's name tells, at most; the page's top has them all."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One choice that is not the same on both sides, in words."""
+
+    name: str
+    pinned: str
+    now: str
+
+
+@dataclass(frozen=True)
+class PinnedSide:
+    """What is pinned, and how charts call the two sides: by what differs."""
+
+    setup: Setup
+    name: str
+    now: str
+    """The present side's name."""
+
+
+def pinned_side() -> PinnedSide | None:
+    """What is pinned beside the present settings; None where nothing is."""
+    values = pinned_values()
+    if values is None:
+        return None
+    setup = setup_of(values)
+    built: Setup | None = st.session_state.get(_SETUP)
+    if built == setup:
+        setup = built
+    st.session_state[_SETUP] = setup
+    differences = list_differences(setup.values, current_setup().values)
+    return PinnedSide(
+        setup,
+        _name_side("pinned", [f"{each.name} {each.pinned}" for each in differences]),
+        _name_side("now", [f"{each.name} {each.now}" for each in differences]),
+    )
+
+
+def run_pinned(side: PinnedSide | None) -> Run | None:
+    """The run of the pinned settings; None where nothing is pinned or it cannot be run.
+
+    `explain_pinned_run` in `pin_line` says why not, once a page. A fragment calls this anew, as `panels.shown_run`.
+    """
+    if side is None or not side.setup.text.sentences:
+        return None
+    try:
+        return caches.run_sentence(side.setup.run_key)
+    except PlaygroundError:
+        return None
+
+
+def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+    """Every choice in which two sets of the sidebar's values differ, in the sidebar's order."""
+    return [
+        Difference(_name(key), _word(key, pinned[key]), _word(key, now[key]))
+        for key in SHARED
+        if pinned[key] != now[key] and (_has_effect(key, pinned) or _has_effect(key, now))
+    ]
+
+
+def _has_effect(key: str, values: Mapping[str, Any]) -> bool:
+    """Whether a choice has a meaning beside the others; those that nobody sees are no difference."""
+    if key == "vocab_size":
+        return bool(values["tokenizer"] == "bpe")
+    return bool(values["weights"] == "trained here") if key == "untrained" else True
+
+
+def _name(key: str) -> str:
+    """What a choice is called: sizes by their names in code, others in words."""
+    if key == "untrained":
+        return "before training"
+    return key if isinstance(SHARED[key], Size) else key.replace("_", " ")
+
+
+def _word(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return quote_word(value, longest=24) if key == "text" else write(value)
+
+
+def _name_side(side: str, words: list[str]) -> str:
+    more = f" and {len(words) - _MOST_NAMED} more" if len(words) > _MOST_NAMED else ""
+    return f"{side}: {', '.join(words[:_MOST_NAMED])}{more}" if words else f"{side}: the same"

@@ -1,0 +1,89 @@
+"""The focus on a page: the line that names and moves it, and frames in charts that a click moves."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Self
+
+import streamlit as st
+
+from playground.figures.theme import shortened
+from playground.runs.encoder_run import Run
+from playground.web.choices.focus import Focus, current_focus, last_places, move_focus, moved_places
+from playground.web.components.cell_frame import draw_cell_frame
+from playground.web.components.focus_line import KEY, draw_focus_line
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What a chart's rows or its columns stand for."""
+
+    place: str
+    """`layer`, `head`, `query` or `key`."""
+    numbers: Mapping[int, int]
+    """What the axis calls a cell → its number in the run."""
+
+    @classmethod
+    def of(cls, place: str, numbers: Sequence[int]) -> Self:
+        """Cells that the axis counts from 0."""
+        return cls(place, dict(enumerate(numbers)))
+
+
+def show_focus(run: Run) -> Focus:
+    """Draw the focus line, in the fragment whose charts the focus moves; returns the focus as the run has it."""
+    focus, last = current_focus(run), asdict(last_places(run))
+    weight = run.pattern(focus.layer)[focus.head, focus.query, focus.key]
+    moved = [f"the last {place} is {last[place]}" for place in moved_places(run)]
+    note = f"Not all that was chosen is here: {', '.join(moved)}." if moved else ""
+    masked = "" if run.allowed[focus.query, focus.key] else " (masked)"
+    draw_focus_line(
+        asdict(focus),
+        {place: number + 1 for place, number in last.items()},
+        [shortened(token) for token in run.tokens],
+        f"weight {weight:.2f}{masked}",
+        note,
+        _take_move,
+    )
+    return focus
+
+
+def frame_cell(
+    container: str, focus: Focus, *, label: str, rows: Cells | None = None, columns: Cells | None = None
+) -> Callable[[], None]:
+    """What frames the focus in a heatmap or among bars, and moves it by a click; for the chart's `overlay`.
+
+    Args:
+        container: the chart's key.
+        focus: the cell to frame; none is framed where the chart leaves it out.
+        label: what the arrow keys move.
+        rows: what the rows stand for; None where a cell is as high as the chart.
+        columns: likewise.
+    """
+    row, column = (_find_cell(focus, cells) for cells in (rows, columns))
+    selected = None if row is None or column is None else (row, column)
+    height, width = (
+        range(min(cells.numbers), max(cells.numbers) + 1) if cells and cells.numbers else None
+        for cells in (rows, columns)
+    )
+    on_click = partial(_take_click, container, (rows, columns))
+    return partial(draw_cell_frame, container, selected, height, width, on_click, label=label)
+
+
+def _find_cell(focus: Focus, cells: Cells | None) -> int | None:
+    """What the chart's axis calls the focus; None where it leaves it out."""
+    if cells is None:
+        return 0
+    number = getattr(focus, cells.place)
+    return next((at for at, known in cells.numbers.items() if known == number), None)
+
+
+def _take_click(container: str, sides: tuple[Cells | None, Cells | None]) -> None:
+    for cells, at in zip(sides, st.session_state[f"{container}_frame"].clicked, strict=True):
+        if cells is not None and at in cells.numbers:
+            move_focus(**{cells.place: cells.numbers[at]})
+
+
+def _take_move() -> None:
+    moved = st.session_state[KEY].moved
+    if isinstance(moved, dict):
+        move_focus(**{str(place): number for place, number in moved.items()})

@@ -1,0 +1,106 @@
+"""The Compare page: two full settings side by side, in the order in which they part."""
+
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from playground.accounting import Count, readable
+from playground.analysis import streams
+from playground.analysis.positions import ROUNDING
+from playground.analysis.run_differences import compare_points, describe_growth_change, describe_parting
+from playground.analysis.shared_weights import describe_shared
+from playground.figures import norms as norm_figures
+from playground.figures import parameters as parameter_figures
+from playground.figures import two_runs
+from playground.runs.encoder_run import Run
+from playground.web.choices.setup import current_setup
+from playground.web.shared import panels
+from playground.web.shared.comparison.model_costs import describe_costs, model_costs, pinned_costs
+from playground.web.shared.comparison.pin_line import shared_weights
+from playground.web.shared.comparison.pinned_heads import draw_both_heads
+from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
+from playground.web.shared.focus_line import show_focus
+from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.page_end import fragment
+
+
+@fragment
+def compare_runs() -> None:
+    """The head at the focus, the norms, and where the two runs part."""
+    run, side = panels.shown_run(), pinned_side()
+    pinned = run_pinned(side)
+    if side is None or pinned is None:
+        return
+    st.header("One head, in both")
+    draw_both_heads(run, pinned, side, show_focus(run))
+    st.header("Where do the two part?")
+    _draw_parting(run, pinned)
+    st.header("How long are the vectors?")
+    _draw_lengths(run, pinned, side)
+
+
+def _draw_parting(run: Run, pinned: Run) -> None:
+    differences = compare_points(pinned, run)
+    st.markdown(describe_parting(pinned, run, differences))
+    if not differences:
+        return
+    shares = [each.largest / each.size if each.size else 0.0 for each in differences]
+    panels.chart(
+        "compare_points",
+        two_runs.differences_on_the_way(np.array(shares, np.float32), [each.name for each in differences], ROUNDING),
+        caption="A bar is a point of the forward pass, in the order of computation: the largest difference of two "
+        "numbers there, as a share of the largest number. Grey bars, below the dotted line, are rounding. "
+        f"Differences under {two_runs.SMALLEST_SHARE:.0e}, and none, have no height.",
+        alt="The largest difference of the two runs at each point of the forward pass.",
+        table=lambda: pd.DataFrame([asdict(each) for each in differences]).rename(
+            columns={"name": "point", "largest": "largest difference", "size": "largest number"}
+        ),
+    )
+
+
+def _draw_lengths(run: Run, pinned: Run, side: PinnedSide) -> None:
+    before, after = streams.lengths(pinned), streams.lengths(run)
+    st.markdown(escape_markdown(describe_growth_change(before, after, (side.name, side.now))))
+    panels.chart(
+        "compare_norms",
+        norm_figures.norms_by_layer(after, before, side.name),
+        caption=f"Mean L2 norm by depth. Lines with bands: {escape_markdown(side.now)}. Dotted lines: "
+        f"{escape_markdown(side.name)}.",
+        alt="Mean L2 norm by depth, of both runs",
+        table=lambda: streams.summary(after, before),
+    )
+
+
+def compare_costs() -> None:
+    """Parameters and the work for the sentence, and the initial weights that both share."""
+    side = pinned_side()
+    before = pinned_costs(side)
+    if side is None or before is None:
+        return
+    now = model_costs(current_setup())
+    st.header("What do they cost?")
+    st.markdown(escape_markdown(describe_costs(before, now)))
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _draw_costs("compare_parameters", "parameters", before.parameters, now.parameters, side)
+    with right:
+        _draw_costs("compare_flops", "FLOPs", before.flops, now.flops, side)
+    shared = shared_weights(side)
+    if shared:
+        st.header("Which initial weights do they share?")
+        st.markdown(
+            "\n".join(f"- {sentence}" for sentence in describe_shared(shared, ("the pinned model", "this one")))
+        )
+
+
+def _draw_costs(key: str, unit: str, before: Count, now: Count, side: PinnedSide) -> None:
+    panels.chart(
+        key,
+        parameter_figures.breakdown_bar(now, unit, before),
+        caption=f"{unit[0].upper()}{unit[1:]} by component: above, {escape_markdown(side.now)}; below and paler, "
+        f"{escape_markdown(side.name)}.",
+        alt=f"{unit} by component, of both models.",
+        table=lambda: readable.comparison_table(before, now),
+    )

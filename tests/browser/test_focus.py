@@ -1,0 +1,152 @@
+"""Layer, head, query and key are one selection of every page: by mouse, keyboard and finger, and in the link."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from playground.runs.encoder_run import Run, run
+from playground.web.choices.link import VERSION
+from playground.web.choices.params import DEFAULT_TEXT
+from playground.weights.checkpoint import load
+from tests.browser.visitor import Visitor
+
+DEFAULT = {"layer": 3, "head": 1, "query": 10, "key": 2}
+
+
+@pytest.fixture(scope="module")
+def trained() -> Run:
+    """The trained model's run of the default text."""
+    encoder, tokenizer = load("minilm")
+    return run(encoder, tokenizer.encode_batch([DEFAULT_TEXT]))
+
+
+def weight(visitor: Visitor) -> str:
+    """What the focus line says that the query gives the key."""
+    return visitor.widget("focus_line").locator(".weight").inner_text()
+
+
+def assert_frame_over(visitor: Visitor, chart: str, row: int | None, column: int | None) -> None:
+    x, y = visitor.place_of_cell(chart, row, column)
+    assert visitor.framed(chart) == (pytest.approx(x, abs=3), pytest.approx(y, abs=3))
+
+
+def test_a_clicked_cell_is_the_focus_of_every_page_and_of_the_link(
+    visitor: Visitor, newcomer: Callable[..., Visitor], trained: Run
+) -> None:
+    visitor.open("/attention")
+    assert visitor.focused() == DEFAULT
+    assert_frame_over(visitor, "attention_pattern", 10, 2)
+    map_before = visitor.charts()["attention_pattern"]
+    visitor.click_cell("attention_pattern", 6, 8)
+    expect(visitor.focus("key")).to_have_value("8")
+    visitor.settled()
+    assert visitor.query() == {"query": ["6"], "key": ["8"]}
+    assert weight(visitor) == f"weight {trained.pattern(3)[1, 6, 8]:.2f}"
+    assert_frame_over(visitor, "attention_pattern", 6, 8)
+    assert visitor.charts()["attention_pattern"] == map_before, "the chart under the frame is not drawn again"
+
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):  # the click gave the frame the keyboard
+        visitor.page.keyboard.press(key)
+    expect(visitor.focus("key")).to_have_value("10")
+    visitor.settled().click_head(5, 9)
+    visitor.page.keyboard.press("ArrowLeft")
+    expect(visitor.focus("head")).to_have_value("8")
+    visitor.settled()
+    chosen = {"layer": 5, "head": 8, "query": 7, "key": 10}
+    assert visitor.focused() == chosen
+    assert visitor.query() == {place: [str(number)] for place, number in chosen.items()}
+
+    visitor.go_to("Steps")
+    assert visitor.focused() == chosen
+    visitor.open(visitor.page.url + "&step_stage=softmax")
+    bars = visitor.array("step_softmax", name="y")
+    np.testing.assert_allclose(bars, trained.pattern(5)[8, 7], atol=1e-5)
+    assert_frame_over(visitor, "step_pattern", 7, 10)
+    visitor.click_cell("step_softmax", None, 13)
+    expect(visitor.focus("key")).to_have_value("13")
+    visitor.settled().go_to("Norms")
+    visitor.click_cell("norms_by_token", 3, 4)  # the third block's output is layer 2's
+    expect(visitor.focus("layer")).to_have_value("2")
+    visitor.settled()
+    assert visitor.focused() == {"layer": 2, "head": 8, "query": 4, "key": 13}
+    charts, copied = visitor.charts(), visitor.copied_link()
+
+    visitor.page.go_back()
+    visitor.page.wait_for_url("**/step-by-step?**")
+    assert visitor.settled().focused() == {"layer": 2, "head": 8, "query": 4, "key": 13}, "which every page looks at"
+    assert visitor.query()["layer"] == ["2"]
+    theirs = newcomer().open(copied)
+    assert theirs.focused() == {"layer": 2, "head": 8, "query": 4, "key": 13}
+    assert theirs.charts() == charts
+    assert theirs.query() == {"layer": ["2"], "head": ["8"], "query": ["4"], "key": ["13"], "v": [VERSION]}
+
+
+def test_the_line_moves_all_four_by_keyboard_and_a_chip_a_bar_and_a_line_move_theirs(visitor: Visitor) -> None:
+    visitor.open("/")
+    visitor.move("next query")
+    for key in (*["ArrowUp"] * 12, "ArrowRight", "Shift+ArrowRight", "Shift+ArrowDown", "Shift+ArrowDown"):
+        visitor.page.keyboard.press(key)  # faster than the server answers
+    visitor.eventually(lambda: visitor.query().get("layer") == ["5"], "the last key in the link")
+    assert visitor.settled().focused() == {"layer": 5, "head": 2, "query": 0, "key": 3}
+    assert visitor.query() == {"layer": ["5"], "head": ["2"], "query": ["0"], "key": ["3"]}
+    visitor.widget("token_chips").get_by_role("button", name="tired").click()
+    expect(visitor.focus("query")).to_have_value("13")
+    visitor.settled().page.keyboard.press("ArrowLeft")
+    expect(visitor.focus("query")).to_have_value("12")
+    visitor.settled().click_head(2, 6, "overview_attention")
+    expect(visitor.focus("head")).to_have_value("6")
+    visitor.settled().go_to("Attention")
+    assert visitor.focused() == {"layer": 2, "head": 6, "query": 12, "key": 3}
+
+    lines = visitor.widget("attention_lines")
+    lines.locator(".names").first.get_by_text("animal").click()
+    expect(visitor.focus("query")).to_have_value("2")
+    visitor.settled()
+    lines.locator(".names").last.get_by_text("street").click()
+    expect(visitor.focus("key")).to_have_value("8")
+    assert lines.locator(".chosen").all_inner_texts() == ["animal₂", "street₈"]
+    visitor.settled().choose("attention_view", "ranking")
+    expect(visitor.widget("attention_ranking_chart")).to_be_visible()
+    heaviest = str(visitor.settled().charts()["attention_ranking"][0]["y"][0])
+    visitor.click_cell("attention_ranking", 0, None)
+    visitor.eventually(lambda: heaviest.endswith("₀₁₂₃₄₅₆₇₈₉"[visitor.focused()["key"] % 10]), "the heaviest key")
+    visitor.focus("head").select_option("11")
+    visitor.eventually(lambda: visitor.query().get("head") == ["11"], "the head in the link")
+    assert visitor.settled().focused()["head"] == 11
+
+
+def test_a_finger_chooses_a_cell_and_the_line_is_large_enough_for_it(phone: Visitor) -> None:
+    phone.open("/attention")
+    phone.tap_cell("attention_pattern", 6, 8)
+    expect(phone.focus("key")).to_have_value("8")
+    phone.settled().widget("focus_line").get_by_role("button", name="next key").tap()
+    expect(phone.focus("key")).to_have_value("9")
+    assert phone.settled().query() == {"query": ["6"], "key": ["9"]}
+    sizes = (
+        phone.widget("focus_line")
+        .locator("button, select")
+        .evaluate_all(
+            "all => all.map(each => each.getBoundingClientRect()).map(({ width, height }) => Math.min(width, height))"
+        )
+    )
+    assert len(sizes) == 12
+    assert min(sizes) >= 44
+
+
+@pytest.mark.parametrize(
+    ("old", "focus"),
+    [
+        ("attention?attention_layer=2&attention_query=4", {"layer": 2, "query": 4}),
+        ("step-by-step?step_query=5&step_stage=softmax", {"layer": 0, "head": 0, "query": 5}),
+        ("norms?norms_view=by+hand&v=1", {"query": 0}),
+    ],
+)
+def test_an_old_link_opens_what_it_showed_under_the_present_names(
+    old: str, focus: dict[str, int], visitor: Visitor
+) -> None:
+    visitor.open(f"/{old}")
+    assert visitor.focused() == DEFAULT | focus
+    shown = {key: values for key, values in visitor.query().items() if not key.endswith(("_view", "_stage"))}
+    assert shown == {place: [str(number)] for place, number in focus.items()}

@@ -1,0 +1,106 @@
+"""The focus: what was asked for stays, what is shown is in the run, and old links still say the same."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from playground.web.choices import focus
+from playground.web.choices.focus import Focus, current_focus, move_focus, moved_places
+from playground.web.choices.old_links import FOCUS_KEYS, rename_focus
+from playground.web.choices.params import FOCUS, PARAMS
+from tests.web.app_test import PAGES, SMALL, choose, component_data, open_page, sentences, shown_focus
+
+SHOWING = ("overview", "attention", "norms", "step_by_step", "positions")
+"""The pages of the sidebar's encoder and the visitor's sentence."""
+
+DEFAULT = {place: param.default for place, param in FOCUS.items()}
+
+
+def last(n_layers: int, n_heads: int, n_tokens: int) -> Any:
+    """A run, as far as the focus asks."""
+    config = SimpleNamespace(n_layers=n_layers, n_heads=n_heads)
+    return SimpleNamespace(config=config, tokens=["a"] * n_tokens, padding=np.arange(n_tokens) >= max(1, n_tokens - 2))
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The session that the focus lies in."""
+    values: dict[str, Any] = {}
+    monkeypatch.setattr(focus, "st", SimpleNamespace(session_state=values))
+    return values
+
+
+# --- in one run
+
+
+def test_what_a_run_has_not_is_shown_at_the_nearest_and_not_forgotten(session: dict[str, Any]) -> None:
+    session.update(layer=5, head=1, query=9)
+    assert current_focus(last(2, 4, 7)) == Focus(1, 1, 4, 2), "padding is asked, and asks nothing"
+    assert moved_places(last(2, 4, 7)) == ["layer", "query"]
+    assert current_focus(last(12, 4, 30)) == Focus(5, 1, 9, 2)
+    assert moved_places(last(12, 4, 30)) == []
+    assert current_focus(last(1, 1, 1)) == Focus(0, 0, 0, 0)
+    assert "key" not in moved_places(last(1, 1, 1)), "nobody asked for a default"
+
+
+@pytest.mark.parametrize("junk", ["3", 1.5, -1, 10**30, None, True, [], {}, "<b>", float("nan")])
+def test_what_a_browser_sends_is_a_place_or_nothing(junk: object, session: dict[str, Any]) -> None:
+    move_focus(layer=2, query=7)
+    move_focus(layer=junk, colour=junk)
+    assert session == {"layer": 3 if junk == "3" else 2, "query": 7}
+
+
+# --- on the pages
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_keeps_the_focus_in_the_address_and_those_of_the_sentence_show_it(page: str) -> None:
+    app = open_page(page, **SMALL, text="a cat sat", layer=1, head=2, query=4, key=0)
+    written = component_data(app, "address_guard")["parameters"]
+    assert {place: written[place] for place in FOCUS} == {"layer": ["1"], "head": ["2"], "query": ["4"], "key": ["0"]}
+    shown = component_data(app, "focus_line").get("places")
+    assert shown == ({"layer": 1, "head": 2, "query": 4, "key": 0} if page in SHOWING else None)
+    assert sentences(app) == ""
+
+
+def test_a_text_that_changes_keeps_its_query_and_key_where_it_has_them() -> None:
+    app = open_page("attention", **SMALL, text="a cat sat", query=7, key=1)
+    assert shown_focus(choose(app, text="abc")) == {"layer": 1, "head": 1, "query": 2, "key": 1}
+    assert shown_focus(choose(app, text="a longer text"))["query"] == 7
+    written = component_data(choose(app, query=10, key=2), "address_guard")["parameters"]
+    assert (written["query"], written["key"]) == ([], []), "defaults leave the link"
+
+
+# --- old links
+
+
+@pytest.mark.parametrize(
+    ("page", "texts", "expected"),
+    [
+        ("attention", {"attention_layer": ["2"]}, {"layer": ["2"], "head": ["1"], "query": ["10"]}),
+        ("attention", {"layer": ["4"], "attention_layer": ["2"]}, {"layer": ["4"], "head": ["1"], "query": ["10"]}),
+        ("norms", {"norms_token": ["5"]}, {"query": ["5"]}),
+        ("norms", {"norms_view": ["by hand"]}, {"norms_view": ["by hand"]}),
+        ("norms", {"v": ["1"]}, {"v": ["1"], "query": ["0"]}),
+        ("step-by-step", {"step_key": ["4"]}, {"layer": ["0"], "head": ["0"], "query": ["10"], "key": ["4"]}),
+        ("step-by-step", {"v": ["2"]}, {"v": ["2"]}),
+        ("parameters", {"v": ["1"], "step_layer": ["1"]}, {"v": ["1"], "layer": ["1"]}),
+        ("norms", {"step_query": ["1"], "norms_token": ["3"], "step_head": ["2"]}, {"query": ["3"], "head": ["2"]}),
+    ],
+)
+def test_old_keys_are_read_under_their_present_names_with_the_defaults_that_they_had(
+    page: str, texts: dict[str, list[str]], expected: dict[str, list[str]]
+) -> None:
+    assert rename_focus(texts, page) == expected
+    assert not FOCUS_KEYS & PARAMS.keys()
+
+
+def test_an_old_link_to_the_steps_page_shows_the_layer_that_it_meant() -> None:
+    app = open_page("step_by_step", step_query="5", step_stage="softmax")
+    assert shown_focus(app) == DEFAULT | {"layer": 0, "head": 0, "query": 5}
+    assert sentences(app) == ""
+    junk = open_page("step_by_step", step_layer="<b>", step_head="1")
+    assert shown_focus(junk) == DEFAULT | {"head": 1}
+    assert "layer=" in sentences(junk)
