@@ -29,7 +29,7 @@ def weight(visitor: Visitor) -> str:
 
 def assert_frame_over(visitor: Visitor, chart: str, row: int | None, column: int | None) -> None:
     x, y = visitor.place_of_cell(chart, row, column)
-    assert visitor.framed(chart) == (pytest.approx(x, abs=3), pytest.approx(y, abs=3))
+    assert visitor.framed(chart) == pytest.approx((x, y), abs=3)
 
 
 def test_a_clicked_cell_is_the_focus_of_every_page_and_of_the_link(
