@@ -101,15 +101,22 @@ def compete(walk: Walk) -> Competition:
     return Competition(keys, scores[keys], weights, scores[walk.key] - scores[keys], rank)
 
 
+def destination(walk: Walk) -> tuple[int, int]:
+    """The token whose merged vector the head's output for the query lands in, and as which of its H pieces."""
+    if walk.config.head_merge == "transpose":
+        return walk.query, walk.head
+    return divmod(walk.head * len(walk.layer.run.tokens) + walk.query, walk.config.n_heads)
+
+
 @np.errstate(invalid="ignore", over="ignore", divide="ignore")
 def move(walk: Walk, maps: HeadMaps) -> Moved:
-    """What the walk's weight moves; the maps are those of its head."""
+    """What the walk's weight moves; the maps are those of its head, for the piece that `destination` names."""
     weights = walk.of_query("attn.pattern").astype(np.float64)  # (T,)
     values = walk.layer["attn.v"][walk.head].astype(np.float64)  # (T, d_head)
     z = weights @ values
     moved = weights[walk.key] * values[walk.key]
-    token, piece = _destination(walk)
-    written = maps.o[piece] @ moved  # (D,)
+    token, _ = destination(walk)
+    written = maps.o @ moved  # (D,)
     output = walk.layer["attn.out"][token].astype(np.float64)
     read = walk.layer["norm1.in" if walk.config.norm_placement == "pre" else "attn.in"][token]
     return Moved(
@@ -121,13 +128,6 @@ def move(walk: Walk, maps: HeadMaps) -> Moved:
         stream_norm=_length(read) if walk.config.residual else math.nan,
         token=token,
     )
-
-
-def _destination(walk: Walk) -> tuple[int, int]:
-    """The token whose merged vector the head's output for the query lands in, and as which of its H pieces."""
-    if walk.config.head_merge == "transpose":
-        return walk.query, walk.head
-    return divmod(walk.head * len(walk.layer.run.tokens) + walk.query, walk.config.n_heads)
 
 
 def _length(vector: Floats | Array) -> float:

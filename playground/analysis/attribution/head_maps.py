@@ -23,11 +23,11 @@ class HeadMaps:
     k_bias: Floats
     """(d_head,)"""
     o: Floats
-    """(H, D, d_head): W_O, cut into what reads each d_head numbers of the merged heads."""
+    """(D, d_head): the columns of W_O that read one piece of the merged heads."""
 
 
-def head_maps(encoder: Encoder, layer: int, head: int) -> HeadMaps:
-    """The query and key maps of one head, and its layer's W_O."""
+def head_maps(encoder: Encoder, layer: int, head: int, piece: int | None = None) -> HeadMaps:
+    """The maps of one head; its output is that piece of the merged heads, from 0, the head's own by default."""
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     attn = block.attn
     if attn.fused:  # rows are laid out (head, [q k v], d_head)
@@ -37,7 +37,7 @@ def head_maps(encoder: Encoder, layer: int, head: int) -> HeadMaps:
     else:
         rows = slice(head * attn.d_head, (head + 1) * attn.d_head)
         q, k, q_bias, k_bias = (part[rows] for part in (attn.q.weight, attn.k.weight, attn.q.bias, attn.k.bias))
-    o = attn.o.weight.view(-1, attn.n_heads, attn.d_head).transpose(0, 1)
+    o = attn.o.weight.view(-1, attn.n_heads, attn.d_head)[:, head if piece is None else piece]
     return HeadMaps(*map(_to_fp64, (q, q_bias, k, k_bias, o)))
 
 

@@ -34,10 +34,10 @@ class Source:
 
     @property
     def name(self) -> str:
-        """`token`, `attention 2`, `biases`."""
+        """`token`, `layer 2 attention`, `biases`."""
         if self.kind == "bias":
             return "biases"
-        return self.kind if self.layer is None else f"{self.kind} {self.layer}"
+        return self.kind if self.layer is None else f"layer {self.layer} {self.kind}"
 
 
 BIASES = Source("bias")

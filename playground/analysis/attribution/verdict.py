@@ -23,11 +23,20 @@ EVEN = 0.05
 NAMES: dict[Group, str] = {
     "token": "the token",
     "position": "its position",
-    "attention": "what attention of earlier layers wrote there",
-    "feed-forward": "what feed-forward networks of earlier layers wrote there",
-    "others": "the segment and the biases",
+    "attention": "earlier attention",
+    "feed-forward": "earlier feed-forward",
+    "others": "segment and biases",
 }
 """How the groups are called in a sentence about the key."""
+
+OPENINGS: dict[Group, str] = {
+    "token": "Mostly the key's token.",
+    "position": "Mostly the key's position.",
+    "attention": "Mostly what attention of earlier layers wrote at the key.",
+    "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the key.",
+    "others": "Mostly the segment and the norms' biases, after the key's own scale.",
+}
+"""The verdict where one group has the most."""
 
 
 @dataclass(frozen=True)
@@ -82,27 +91,25 @@ def largest_pair(split: ScoreSplit) -> tuple[Source, Source, float]:
     return split.sources[query], split.sources[key], float(split.relative[query, key])
 
 
-def describe(verdict: Verdict, lead: float) -> str:
-    """The verdict in one sentence, which names every group that has a tenth of all pushes and pulls."""
+def describe(verdict: Verdict, lead: float, n_keys: int) -> str:
+    """The verdict and the amounts of every group that has a tenth of all pushes and pulls, among so many keys."""
     if verdict.kind == "not finite":
         return "These numbers have left the range of 32-bit floats, so no source can be told from another."
     if verdict.kind == "only key":
         return "It is the only key that the query may attend to, so its weight is 1 whatever the score."
     if verdict.kind == "even":
-        return f"Its score differs from the mean key's by {lead:+.2f} only, so there is little to explain."
-    side = "above" if lead > 0 else "below"
-    given = _list_amounts(verdict)
-    if verdict.kind == "mostly":
-        opening = f"What sets it {side} the mean key is mostly {NAMES[verdict.largest]}"
-    else:
-        opening = f"No single source sets it {side} the mean key"
-    return f"{opening}: of {lead:+.2f} in the score, {given}."
+        return (
+            f"The score differs from the mean over all {n_keys} keys by {lead:+.2f} only: there is little to explain."
+        )
+    opening = OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single source explains it."
+    total = sum(map(abs, verdict.amounts.values()))
+    told = [f"{NAMES[group]} {amount:+.2f}" for group, amount in verdict.amounts.items() if abs(amount) >= total / 10]
+    return f"{opening} Its lead, the score minus the mean over all {n_keys} keys, is {lead:+.2f}: {_join(told)}."
 
 
-def _list_amounts(verdict: Verdict) -> str:
-    total = sum(map(abs, verdict.amounts.values())) or 1.0
-    told = [f"{NAMES[group]} gives {x:+.2f}" for group, x in verdict.amounts.items() if abs(x) >= 0.1 * total]
-    return ", ".join(told[:-1]) + f" and {told[-1]}" if len(told) > 1 else "".join(told)
+def _join(parts: Sequence[str]) -> str:
+    """Parts as a list in words: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
 
 
 def _by_size(amounts: dict[Group, float]) -> dict[Group, float]:

@@ -86,6 +86,7 @@ OWN: dict[str, Param] = {
     "attention_show": Choice("one head", ("one head", "average of heads", "difference of two heads")),
     "attention_other": Whole(0, 0, 95),
     "attention_view": Choice("lines", ("lines", "ranking", "entropy", "rollout")),
+    "attention_why": Choice("sources", ("sources", "competition", "products", "what it moves")),
     "attention_hide": Switch(False),
     "attention_colours": Choice("square root", ("square root", "linear")),
     "attention_stretch": Switch(False),

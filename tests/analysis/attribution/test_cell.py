@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
-from playground.analysis.attribution.cell import compete, move, multiply
+from playground.analysis.attribution.cell import compete, destination, move, multiply
 from playground.analysis.attribution.head_maps import head_maps
 from playground.analysis.walkthrough import Walk
 from playground.model.blocks import EncoderBlock
@@ -65,7 +65,7 @@ def test_what_a_weight_moves_is_what_the_model_loses_without_it(config: ModelCon
     encoder = small_encoder(**vars(config))
     layer, head = data.draw(st.integers(0, config.n_layers - 1)), data.draw(st.integers(0, config.n_heads - 1))
     walk = walk_through(encoder, layer, head, data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5)))
-    found = move(walk, head_maps(encoder, layer, head))
+    found = move(walk, head_maps(encoder, layer, head, destination(walk)[1]))
     attn = block_of(encoder, layer).attn
     pattern = torch.tensor(walk.layer["attn.pattern"])[None].clone()
     v = torch.tensor(walk.layer["attn.v"])[None]

@@ -153,7 +153,7 @@ def test_without_residual_connections_only_the_last_feed_forward_arrives() -> No
     for placement in CHOICES["norm_placement"]:
         encoder = small_encoder(residual=False, norm_placement=placement)
         names = [source.name for source in split_stream(run(encoder, BATCH), encoder, 2).sources]
-        assert names == ["feed-forward 1", "biases"]
+        assert names == ["layer 1 feed-forward", "biases"]
 
 
 def test_raw_vectors_and_their_places_are_sources() -> None:

@@ -59,7 +59,7 @@ def test_the_largest_pair_pulls_the_way_of_the_lead(sign: int) -> None:
 
 
 def test_a_sentence_names_the_amounts_that_count() -> None:
-    said = describe(judge(split(3.0, 0.5, 0, 0, 0.01), 4), 3.51)
+    said = describe(judge(split(3.0, 0.5, 0, 0, 0.01), 4), 3.51, 4)
     assert "+3.51" in said
     assert "+3.00" in said
     assert "+0.50" in said

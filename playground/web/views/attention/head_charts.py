@@ -10,12 +10,12 @@ from playground.figures.theme import token_names, token_table
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_setup
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
-from playground.web.views.attention import attention_views
+from playground.web.views.attention import attention_views, why_panel
 from playground.web.views.attention.attention_views import Mask
 
 HELP = {
@@ -66,6 +66,10 @@ def explore_heads() -> None:
             _draw_pattern(run, pattern - heads[other], visible, f"{name} minus head {other}", reading)
     with grid:
         _draw_grid(run, (layer, head), visible, scale, hide=hide)
+
+    if show == "one head":
+        query = min(current_value("attention_query"), int((~run.padding).sum()) - 1)
+        why_panel.draw_why(run, layer, head, query, why_panel.strongest_key(run, layer, head, query))
 
     view = widgets.choice("attention_view", "Look closer", help_text=HELP["view"])
     if view == "lines":
