@@ -10,6 +10,7 @@ import numpy as np
 from playground.analysis.attribution.score_sources import ScoreSplit
 from playground.analysis.attribution.stream_sources import Source
 from playground.analysis.tex import Floats
+from playground.text.wording import join_words
 
 Group = Literal["token", "position", "attention", "feed-forward", "others"]
 Kind = Literal["mostly", "mixed", "even", "only key", "not finite"]
@@ -104,12 +105,7 @@ def describe(verdict: Verdict, lead: float, n_keys: int) -> str:
     opening = OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single source explains it."
     total = sum(map(abs, verdict.amounts.values()))
     told = [f"{NAMES[group]} {amount:+.2f}" for group, amount in verdict.amounts.items() if abs(amount) >= total / 10]
-    return f"{opening} Its lead, the score minus the mean over all {n_keys} keys, is {lead:+.2f}: {_join(told)}."
-
-
-def _join(parts: Sequence[str]) -> str:
-    """Parts as a list in words: `a`, `a and b`, `a, b and c`."""
-    return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
+    return f"{opening} Its lead, the score minus the mean over all {n_keys} keys, is {lead:+.2f}: {join_words(told)}."
 
 
 def _by_size(amounts: dict[Group, float]) -> dict[Group, float]:

@@ -26,7 +26,7 @@ Mask = NDArray[np.bool_]
 
 def draw_lines(run: Run, pattern: Array, name: str, visible: Mask) -> None:
     """Every query's strongest keys as lines, the chosen query's in colour."""
-    query, query_name = _pick_query(run)
+    query, query_name = pick_query(run)
     visible = visible & ~run.padding
     drawn = choose_tokens(pattern[query], query, shown=visible)
     n_drawn, n_visible = int(drawn.sum()), int(visible.sum())
@@ -50,7 +50,7 @@ def draw_lines(run: Run, pattern: Array, name: str, visible: Mask) -> None:
 
 def draw_ranking(run: Run, pattern: Array, name: str, visible: Mask) -> None:
     """What the chosen query attends to, of the visible keys."""
-    query, query_name = _pick_query(run)
+    query, query_name = pick_query(run)
     hidden = (
         "" if visible.all() else f" Hidden keys are left out; theirs add up to {pattern[query, ~visible].sum():.2f}."
     )
@@ -111,7 +111,7 @@ def _query_weights(run: Run, row: Array, visible: Mask) -> pd.DataFrame:
     return table.sort_values("weight", ascending=False, ignore_index=True)
 
 
-def _pick_query(run: Run) -> tuple[int, str]:
+def pick_query(run: Run) -> tuple[int, str]:
     """The chosen query's position, and its token and position in words."""
     query = widgets.whole("attention_query", "query, by its position", high=int((~run.padding).sum()) - 1)
     name = f"{quote_token(run.tokens[query])} at position {query}"

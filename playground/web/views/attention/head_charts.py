@@ -15,7 +15,7 @@ from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
-from playground.web.views.attention import attention_views, why_panel
+from playground.web.views.attention import attention_views, heads_view, why_panel
 from playground.web.views.attention.attention_views import Mask
 
 HELP = {
@@ -27,7 +27,8 @@ HELP = {
     "stretch": "Ends the colours of thumbnails and large map at the large map's largest weight instead of at 1. A "
     "difference always ends at its largest.",
     "view": "lines: every query's strongest keys. ranking: one query's keys, the strongest first. "
-    "entropy: how spread out each head is. rollout: attention traced back to the input.",
+    "entropy: how spread out each head is. rollout: attention traced back to the input. heads that link: all heads by "
+    "the weight from the query to its key. what heads are known for: previous token, [SEP] and other habits.",
 }
 
 
@@ -67,9 +68,10 @@ def explore_heads() -> None:
     with grid:
         _draw_grid(run, (layer, head), visible, scale, hide=hide)
 
+    query = min(current_value("attention_query"), int((~run.padding).sum()) - 1)
+    key = why_panel.strongest_key(run, layer, head, query)
     if show == "one head":
-        query = min(current_value("attention_query"), int((~run.padding).sum()) - 1)
-        why_panel.draw_why(run, layer, head, query, why_panel.strongest_key(run, layer, head, query))
+        why_panel.draw_why(run, layer, head, query, key)
 
     view = widgets.choice("attention_view", "Look closer", help_text=HELP["view"])
     if view == "lines":
@@ -78,6 +80,11 @@ def explore_heads() -> None:
         attention_views.draw_ranking(run, pattern, name, visible)
     elif view == "entropy":
         attention_views.draw_entropies(run, layer, head)
+    elif view == "heads that link":
+        attention_views.pick_query(run)
+        heads_view.draw_linking_heads(run, query, key)
+    elif view == "what heads are known for":
+        heads_view.draw_known_for(run, layer, head)
     else:
         attention_views.draw_rollout(run, layer, visible)
 

@@ -1,0 +1,38 @@
+"""A click that opens a head."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+from streamlit.column_config import NumberColumn
+
+
+def open_head(layer: int, head: int) -> None:
+    """Show one head on the page Attention; for callbacks, before the widgets are drawn."""
+    st.session_state.update(attention_layer=layer, attention_head=head)
+    if st.session_state.get("attention_show") == "average of heads":
+        st.session_state["attention_show"] = "one head"
+
+
+def draw_head_table(key: str, table: pd.DataFrame, numbers: dict[str, str]) -> None:
+    """A table with a row a head, in columns `layer` and `head`; a click on a row opens its head.
+
+    `numbers` has formats of columns, such as `%.2f`.
+    """
+    heads = list(zip(map(int, table["layer"]), map(int, table["head"]), strict=True))
+    with st.container(key=key):
+        st.dataframe(
+            table,
+            key=f"{key}_table",
+            hide_index=True,
+            column_config={name: NumberColumn(format=form) for name, form in numbers.items()},
+            on_select=partial(_open_selected, f"{key}_table", heads),
+            selection_mode="single-row",
+        )
+
+
+def _open_selected(key: str, heads: Sequence[tuple[int, int]]) -> None:
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows:
+        open_head(*heads[rows[0]])
