@@ -1,4 +1,4 @@
-"""The vectors that a layer's attention reads, as a sum over what wrote them.
+"""The vectors that a layer's attention reads, or that leave the encoder, as a sum over what wrote them.
 
 Each norm's mean and scale are held at their values of this run. A norm is then an affine map, so that what every source
 wrote is carried through it alone, and its bias becomes a source of its own. The sum stays exact (Elhage et al. 2021, "A
@@ -45,22 +45,29 @@ BIASES = Source("bias")
 
 @dataclass(frozen=True)
 class StreamSplit:
-    """What each source adds to the vectors that one layer's attention reads."""
+    """What each source adds to the vectors that one layer's attention reads, or that leave the encoder."""
 
     layer: int
+    """From 0; the number of layers: what leaves the encoder, behind its final norm where it has one."""
     sources: tuple[Source, ...]
     """In the order in which they write; the biases are the last."""
     parts: Array
     """(S, T, D), read-only."""
+    written: Array
+    """(S, T), read-only: length of what each source wrote, before any norm; NaN for biases, which have no one place."""
     off: float
     """The largest difference between their sum and the vectors of the run; NaN where those are not finite."""
 
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
 def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
-    """Split the vectors that a layer's attention reads, for every token of a run of this encoder in eval mode."""
+    """Split the vectors that a layer's attention reads, for every token of a run of this encoder in eval mode.
+
+    With the number of layers instead of a layer, it splits the vectors that leave the encoder.
+    """
     config, blocks = run.config, encoder.layers
     parts = _embedding_parts(run, encoder)
+    written = {source: np.linalg.norm(part, axis=-1) for source, part in parts.items()}
     if encoder.embed.norm is not None:
         parts = _carry_through(run, "embed.norm", encoder.embed.norm, parts)
     for i in range(layer):
@@ -68,17 +75,24 @@ def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
         for kind, sublayer, norm in (("attention", "attn", "norm1"), ("feed-forward", "ffn", "norm2")):
             if not config.residual:  # what came before goes no further, but through the sublayer
                 parts = {BIASES: np.zeros((len(run.tokens), config.d_model))}
-            parts[Source(kind, i)] = _wide(run.arrays[f"{name}.{sublayer}.out"])  # type: ignore[arg-type]
+            source = Source(kind, i)  # type: ignore[arg-type]
+            parts[source] = _wide(run.arrays[f"{name}.{sublayer}.out"])
+            written[source] = np.linalg.norm(parts[source], axis=-1)
             if config.norm_placement == "post":
                 parts = _carry_through(run, f"{name}.{norm}", getattr(block, norm), parts)
-    if config.norm_placement == "pre":
+    is_last = layer == config.n_layers
+    if is_last and encoder.final_norm is not None:
+        parts = _carry_through(run, "final_norm", encoder.final_norm, parts)
+    elif not is_last and config.norm_placement == "pre":
         parts = _carry_through(run, f"layers.{layer}.norm1", blocks[layer].norm1, parts)  # type: ignore[arg-type]
     parts[BIASES] = parts.pop(BIASES)  # to the end
-    read = run.arrays[f"layers.{layer}.attn.in"]
+    written[BIASES] = np.full(len(run.tokens), np.nan)
+    read = run.arrays["final" if is_last else f"layers.{layer}.attn.in"]
     stacked = np.stack(list(parts.values())).astype(read.dtype)
     off = np.abs(stacked.sum(axis=0, dtype=np.float64) - read).max()
-    freeze(stacked)
-    return StreamSplit(layer, tuple(parts), stacked, float(off))
+    lengths = np.stack([written[source] for source in parts]).astype(np.float32)
+    freeze(stacked, lengths)
+    return StreamSplit(layer, tuple(parts), stacked, lengths, float(off))
 
 
 def _embedding_parts(run: Run, encoder: Encoder) -> dict[Source, Floats]:

@@ -86,7 +86,8 @@ OWN: dict[str, Param] = {
     "attention_show": Choice("one head", ("one head", "average of heads", "difference of two heads")),
     "attention_other": Whole(0, 0, 95),
     "attention_view": Choice(
-        "lines", ("lines", "ranking", "entropy", "rollout", "heads that link", "what heads are known for")
+        "lines",
+        ("lines", "ranking", "entropy", "rollout", "heads that link", "what heads are known for", "the query's stream"),
     ),
     "attention_habits": Choice("fixed sentences", ("fixed sentences", "this text")),
     "attention_why": Choice("sources", ("sources", "competition", "products", "what it moves")),

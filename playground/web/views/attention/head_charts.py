@@ -15,7 +15,7 @@ from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
-from playground.web.views.attention import attention_views, heads_view, why_panel
+from playground.web.views.attention import attention_views, heads_view, stream_view, why_panel
 from playground.web.views.attention.attention_views import Mask
 
 HELP = {
@@ -28,7 +28,8 @@ HELP = {
     "difference always ends at its largest.",
     "view": "lines: every query's strongest keys. ranking: one query's keys, the strongest first. "
     "entropy: how spread out each head is. rollout: attention traced back to the input. heads that link: all heads by "
-    "the weight from the query to its key. what heads are known for: previous token, [SEP] and other habits.",
+    "the weight from the query to its key. what heads are known for: previous token, [SEP] and other habits. "
+    "the query's stream: what writes to its vector.",
 }
 
 
@@ -85,6 +86,9 @@ def explore_heads() -> None:
         heads_view.draw_linking_heads(run, query, key)
     elif view == "what heads are known for":
         heads_view.draw_known_for(run, layer, head)
+    elif view == "the query's stream":
+        attention_views.pick_query(run)
+        stream_view.draw_stream(run, query)
     else:
         attention_views.draw_rollout(run, layer, visible)
 
