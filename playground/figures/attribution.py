@@ -10,7 +10,7 @@ from playground.figures import palette
 from playground.figures.heatmap import largest
 from playground.figures.theme import Array, draw_figure, line, ranked_bars, text_width
 
-MOST_BARS = 14
+MOST_BARS = 18
 """Bars of one chart; what is smaller becomes one bar more, or is left to the table."""
 
 KIND_COLOURS = {
@@ -24,8 +24,13 @@ KIND_COLOURS = {
 """By the kind of a source."""
 
 
-def contributions(names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str, source: str) -> go.Figure:
-    """Amounts (S,) as signed bars in the order of the sources, a colour a kind; the smallest are added up in one."""
+def contributions(
+    names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str, source: str, signed: bool = True
+) -> go.Figure:
+    """Amounts (S,) as bars in the order of the sources, a colour a kind; the smallest are added up in one.
+
+    `signed` writes their signs; lengths have none.
+    """
     shown = np.sort(np.argsort(-np.abs(np.nan_to_num(amounts)), kind="stable")[: MOST_BARS - 1])
     labels, colours = [names[i] for i in shown], [KIND_COLOURS[kinds[i]] for i in shown]
     drawn = amounts[shown]
@@ -33,7 +38,7 @@ def contributions(names: Sequence[str], kinds: Sequence[str], amounts: Array, *,
     if others.size:
         labels, colours = [*labels, f"{others.size} others"], [*colours, palette.RESIDUAL]
         drawn = np.append(drawn, amounts[others].sum())
-    return _signed_bars(labels, drawn, colours, title=title, y_title=source)
+    return _labelled_bars(labels, drawn, colours, title=title, y_title=source, sign="+" if signed else "")
 
 
 def running_sum(numbers: NDArray[np.intp], products: Array, running: Array) -> go.Figure:
@@ -83,7 +88,7 @@ def competition(labels: Sequence[str], weights: Array, texts: Sequence[str], cho
 def head_shares(labels: Sequence[str], shares: Array, chosen: int) -> go.Figure:
     """Shares (n,) of a head's output, the largest size first; the chosen one, by its place, stands out."""
     colours = _highlight(len(labels), chosen)
-    return _signed_bars(labels, shares, colours, title="share of the head's output", y_title="key")
+    return _labelled_bars(labels, shares, colours, title="share of the head's output", y_title="key", sign="+")
 
 
 def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
@@ -93,16 +98,18 @@ def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
     return drawn if chosen in drawn else np.append(drawn[:-1], chosen)
 
 
-def _signed_bars(labels: Sequence[str], values: Array, colours: Sequence[str], **titles: str) -> go.Figure:
+def _labelled_bars(
+    labels: Sequence[str], values: Array, colours: Sequence[str], *, title: str, y_title: str, sign: str
+) -> go.Figure:
     figure = ranked_bars(
         labels,
         values.astype(np.float32),
         colours,
-        "+.4g",
-        x_axis={"title": titles["title"], "fixedrange": True, "zeroline": True},
-        y_title=titles["y_title"],
+        f"{sign}.4g",
+        x_axis={"title": title, "fixedrange": True, "zeroline": True},
+        y_title=y_title,
         margin={"l": text_width(labels) + 24, "b": 40},
-        texts=[f"{value:+.2f}" for value in values],
+        texts=[f"{value:{sign}.2f}" for value in values],
     )
     low, high = float(np.min(values, initial=0)), float(np.max(values, initial=0))
     room = 0.22 * (high - low)  # for the numbers at the ends

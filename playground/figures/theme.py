@@ -167,7 +167,7 @@ def ranked_bars(
     bars = go.Bar(x=values, y=labels, orientation="h", marker={"color": colour}, hovertemplate=hover)
     if texts is not None:
         bars.update(text=texts, textposition="outside", cliponaxis=False)
-    y_axis = {"title": y_title, "type": "category", "autorange": "reversed"}
+    y_axis = {"title": y_title, "type": "category", "autorange": "reversed", "ticksuffix": " "}
     return draw_figure(bars, height=110 + 22 * len(labels), x_axis=x_axis, y_axis=y_axis, margin=margin)
 
 

@@ -64,7 +64,7 @@ def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
 
     choose(app, attention_why="competition")
     (bars,) = charts(app)["why_competition"]
-    np.testing.assert_allclose(array([bars], name="x"), np.sort(pattern)[::-1][:14], atol=1e-6)
+    np.testing.assert_allclose(array([bars], name="x"), np.sort(pattern)[::-1][:16], atol=1e-6)
     choose(app, attention_why="products")
     line = charts(app)["why_products"][1]
     assert array([line], name="y")[-1] == pytest.approx(scores[key], abs=1e-4)

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.column_config import NumberColumn, ProgressColumn
 
 from playground.analysis.head_habits import KNOWN_FROM, POSITION_ONLY, PROBES, Habits
 from playground.analysis.head_search import HeadSearch, search_heads
@@ -33,7 +34,11 @@ def draw_linking_heads(run: Run, query: int, key: int) -> None:
         return
     found = search_heads(run, query, key)
     st.markdown(_describe_search(found, *names))
-    draw_head_table("heads_that_link", found.table, {"weight": "%.3f", "z": "%+.1f"})
+    columns = {
+        "weight": ProgressColumn(format="%.3f", min_value=0, max_value=1),
+        "z": NumberColumn(format="%+.1f"),
+    }
+    draw_head_table("heads_that_link", found.table, columns)
     st.caption(
         f"**Every head's weight from {names[0]} to {names[1]}.** rank: its place among the {found.n_keys} keys of "
         f"{names[0]}, 1 the strongest. {_describe_z(found)} Click at the left of a row to open its head."
@@ -49,7 +54,7 @@ def draw_known_for(run: Run, layer: int, head: int) -> None:
         habits = attribution_cache.habits_in_probes(key) if fixed else attribution_cache.habits_in_text(key)
     st.markdown(_describe_habits(habits, run, layer, head))
     table = _habit_table(habits)
-    draw_head_table("known_for", table, dict.fromkeys(habits.scores, "%.2f"))
+    draw_head_table("known_for", table, dict.fromkeys(habits.scores, NumberColumn(format="%.2f")))
     even = ", ".join(f"{name} {share:.2f}" for name, share in habits.even.items() if share > 0)
     absent = [name for name, scores in habits.scores.items() if np.isnan(scores).all()]
     left_out = f" Nothing here to measure: {', '.join(absent)}." if absent else ""

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.column_config import NumberColumn
 
 
 def open_head(layer: int, head: int) -> None:
@@ -15,10 +15,10 @@ def open_head(layer: int, head: int) -> None:
         st.session_state["attention_show"] = "one head"
 
 
-def draw_head_table(key: str, table: pd.DataFrame, numbers: dict[str, str]) -> None:
+def draw_head_table(key: str, table: pd.DataFrame, columns: dict[str, Any]) -> None:
     """A table with a row a head, in columns `layer` and `head`; a click on a row opens its head.
 
-    `numbers` has formats of columns, such as `%.2f`.
+    `columns` says how others are drawn, as `st.dataframe` takes it.
     """
     heads = list(zip(map(int, table["layer"]), map(int, table["head"]), strict=True))
     with st.container(key=key):
@@ -26,7 +26,7 @@ def draw_head_table(key: str, table: pd.DataFrame, numbers: dict[str, str]) -> N
             table,
             key=f"{key}_table",
             hide_index=True,
-            column_config={name: NumberColumn(format=form) for name, form in numbers.items()},
+            column_config=columns,
             on_select=partial(_open_selected, f"{key}_table", heads),
             selection_mode="single-row",
         )

@@ -59,6 +59,7 @@ def _draw_shares(found: TokenStream, name: str, run: Run) -> None:
                 found.written[written],
                 title="length as written",
                 source="source",
+                signed=False,
             ),
             caption=f"**What is written to {name}**, from the embeddings on: the L2 norm of each part, as it is added. "
             "Biases of norms are no part of it." + _describe_norms(run),
