@@ -61,7 +61,8 @@ def head_grid(patterns: Array, *, scale: WeightScale = SQUARE_ROOT, labels: bool
     thumbnails = shrink(patterns)
     n_layers, n_heads, height, width = thumbnails.shape
     mosaic = np.zeros((n_layers, height + 1, n_heads, width + 1), dtype=np.uint8)  # an empty row and column after each
-    mosaic[:, :height, :, :width] = (scale.places(thumbnails) * 255).transpose(0, 2, 1, 3)
+    places = np.nan_to_num(scale.places(thumbnails))  # what has left fp32's range has no colour
+    mosaic[:, :height, :, :width] = (places * 255).transpose(0, 2, 1, 3)
     mosaic = mosaic.reshape(n_layers * (height + 1), n_heads * (width + 1))
     columns = np.arange(n_heads) * (width + 1) + (width - 1) / 2
     rows = np.arange(n_layers) * (height + 1) + (height - 1) / 2

@@ -37,9 +37,14 @@ def label(text: str, longest: int = _LONGEST_LABEL) -> str:
     return html.escape(shortened(text, longest), quote=False)
 
 
+def subscript(number: int) -> str:
+    """A whole number below the line: `₉`."""
+    return str(number).translate(_SUBSCRIPTS)
+
+
 def token_names(tokens: Sequence[str]) -> list[str]:
     """Each token with its position below the line, from 0, so that no two are the same: `it₉`. For tables."""
-    return [f"{shortened(token)}{str(i).translate(_SUBSCRIPTS)}" for i, token in enumerate(tokens)]
+    return [f"{shortened(token)}{subscript(i)}" for i, token in enumerate(tokens)]
 
 
 def token_labels(tokens: Sequence[str]) -> list[str]:
@@ -146,17 +151,23 @@ def line_in_band(
 def ranked_bars(
     labels: Sequence[str],
     values: Array,
-    colour: str,
+    colour: str | Sequence[str],
     number: str,
     *,
     x_axis: Mapping[str, Any],
     y_title: str,
     margin: dict[str, int] | None = None,
+    texts: Sequence[str] | None = None,
 ) -> go.Figure:
-    """Horizontal bars, the first on top; `number` is the format of a value where the pointer is."""
+    """Horizontal bars, the first on top, in one colour or one each; `texts` stand at their ends.
+
+    `number` is the format of a value where the pointer is.
+    """
     hover = f"%{{y}}: %{{x:{number}}}<extra></extra>"
     bars = go.Bar(x=values, y=labels, orientation="h", marker={"color": colour}, hovertemplate=hover)
-    y_axis = {"title": y_title, "type": "category", "autorange": "reversed"}
+    if texts is not None:
+        bars.update(text=texts, textposition="outside", cliponaxis=False)
+    y_axis = {"title": y_title, "type": "category", "autorange": "reversed", "ticksuffix": " "}
     return draw_figure(bars, height=110 + 22 * len(labels), x_axis=x_axis, y_axis=y_axis, margin=margin)
 
 

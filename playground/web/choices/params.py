@@ -90,7 +90,12 @@ OWN: dict[str, Param] = {
     ),
     "attention_show": Choice("one head", ("one head", "average of heads", "difference of two heads")),
     "attention_other": Whole(0, 0, 95),
-    "attention_view": Choice("lines", ("lines", "ranking", "entropy", "rollout")),
+    "attention_view": Choice(
+        "lines",
+        ("lines", "ranking", "entropy", "rollout", "heads that link", "what heads are known for", "the query's stream"),
+    ),
+    "attention_habits": Choice("fixed sentences", ("fixed sentences", "this text")),
+    "attention_why": Choice("sources", ("sources", "competition", "products", "what it moves")),
     "attention_hide": Switch(False),
     "attention_colours": Choice("square root", ("square root", "linear")),
     "attention_stretch": Switch(False),

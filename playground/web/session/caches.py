@@ -134,6 +134,11 @@ def run_sentence(key: RunKey) -> Run:
         BusyError: no turn came free.
         InputError: the sentence is longer than the position table, or has tokens that the token table has not.
     """
+    return compute_run(key)
+
+
+def compute_run(key: RunKey) -> Run:
+    """The same, of which nothing is kept: for many sentences, of each of which little is needed."""
     with _turn_on_text(key) as (model, batch):
         return run(model, batch, key.sentence, seed=key.seed, causal=key.causal)
 

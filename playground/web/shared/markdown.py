@@ -1,8 +1,9 @@
 """Strangers' words in markdown: they are shown as they are, and never act as markup."""
 
 import re
+from collections.abc import Sequence
 
-from playground.figures.theme import shortened
+from playground.figures.theme import shortened, subscript
 
 _BREAKS_A_LINE = re.compile(r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
 """Characters that end a line, or turn the direction of the text after them."""
@@ -14,6 +15,11 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+.!|~$:-])")
 def quote_token(token: str) -> str:
     """A token as code, in one line; an empty one as a space."""
     return f"`{_BREAKS_A_LINE.sub(' ', shortened(token)).replace('`', 'ˋ') or ' '}`"
+
+
+def quote_place(tokens: Sequence[str], position: int) -> str:
+    """The token at a position as code, with its position below the line."""
+    return f"{quote_token(tokens[position])}{subscript(position)}"
 
 
 def escape_markdown(text: object) -> str:

@@ -47,6 +47,8 @@ DEFAULTS = {
     "attention_show": "one head",
     "attention_other": 0,
     "attention_view": "lines",
+    "attention_habits": "fixed sentences",
+    "attention_why": "sources",
     "attention_hide": False,
     "attention_colours": "square root",
     "attention_stretch": False,

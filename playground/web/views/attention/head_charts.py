@@ -19,7 +19,7 @@ from playground.web.shared.comparison.pinned_side import pinned_side, run_pinned
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
-from playground.web.views.attention import attention_views
+from playground.web.views.attention import attention_views, heads_view, stream_view, why_panel
 from playground.web.views.attention.attention_views import Mask
 
 HELP = {
@@ -31,7 +31,9 @@ HELP = {
     "stretch": "Ends the colours of thumbnails and large map at the large map's largest weight instead of at 1. A "
     "difference always ends at its largest.",
     "view": "lines: every query's strongest keys. ranking: one query's keys, the strongest first. "
-    "entropy: how spread out each head is. rollout: attention traced back to the input.",
+    "entropy: how spread out each head is. rollout: attention traced back to the input. heads that link: all heads by "
+    "the weight from the query to its key. what heads are known for: previous token, [SEP] and other habits. "
+    "the query's stream: what writes to its vector.",
 }
 
 
@@ -74,6 +76,9 @@ def explore_heads() -> None:
     if side and pinned:
         draw_pinned_head(run, pinned, side, focus, pattern, scale, average=average, hide=hide)
 
+    if show == "one head":
+        why_panel.draw_why(run, layer, head, focus.query, focus.key)
+
     view = widgets.choice("attention_view", "Look closer", help_text=HELP["view"])
     if view == "lines":
         attention_views.draw_lines(run, focus, pattern, name, visible)
@@ -81,6 +86,12 @@ def explore_heads() -> None:
         attention_views.draw_ranking(run, focus, pattern, name, visible)
     elif view == "entropy":
         attention_views.draw_entropies(run, focus)
+    elif view == "heads that link":
+        heads_view.draw_linking_heads(run, focus.query, focus.key)
+    elif view == "what heads are known for":
+        heads_view.draw_known_for(run, layer, head)
+    elif view == "the query's stream":
+        stream_view.draw_stream(run, focus.query)
     else:
         attention_views.draw_rollout(run, layer, visible)
 

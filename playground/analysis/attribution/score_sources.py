@@ -1,0 +1,83 @@
+"""One attention score as a sum over pairs of sources: what wrote the query's vector × what wrote the key's.
+
+The score is bilinear: s = (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head. With x_q and x_k split by source, it is a matrix
+that adds up to s (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). Legend: S sources.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from playground.analysis.attribution.head_maps import HeadMaps
+from playground.analysis.attribution.stream_sources import Source, StreamSplit
+from playground.analysis.tex import Floats
+from playground.analysis.walkthrough import Walk
+
+
+@dataclass(frozen=True)
+class ScoreSplit:
+    """A score by source, and how much of it is the same for every key.
+
+    The softmax ignores what all keys share. So `relative` has each contribution minus its mean over the keys that the
+    query may attend to: why this key, rather than another.
+    """
+
+    sources: tuple[Source, ...]
+    matrix: Floats
+    """(S, S), source of the query × source of the key; b_Q and b_K count as biases."""
+    relative: Floats
+    """(S, S), the same relative to the mean key."""
+    score: float
+    """What the model computed, before any mask."""
+    mean_score: float
+    """Its mean over the keys that the query may attend to; NaN where there are none."""
+
+    @property
+    def lead(self) -> float:
+        """How far the score is above the mean key's."""
+        return self.score - self.mean_score
+
+    @property
+    def remainder(self) -> float:
+        """What of the score the matrix leaves out: rounding, as long as all numbers are finite."""
+        return self.score - float(self.matrix.sum())
+
+    @property
+    def relative_remainder(self) -> float:
+        """What of the lead the relative matrix leaves out."""
+        return self.lead - float(self.relative.sum())
+
+    @property
+    def by_key_source(self) -> Floats:
+        """(S,): the lead by what wrote the key's vector."""
+        return self.relative.sum(axis=0)  # type: ignore[no-any-return]
+
+    @property
+    def by_query_source(self) -> Floats:
+        """(S,): the lead by what wrote the query's vector."""
+        return self.relative.sum(axis=1)  # type: ignore[no-any-return]
+
+
+@np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
+def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps) -> ScoreSplit:
+    """Split the score of a walk's query and key; stream and maps are those of its layer and its head."""
+    scores = walk.scaled()
+    allowed = walk.allowed
+    query_parts = _project(stream.sources, stream.parts[:, walk.query], maps.q, maps.q_bias)  # (S, d_head)
+    key_parts = _project(stream.sources, stream.parts[:, walk.key], maps.k, maps.k_bias)
+    matrix = query_parts @ key_parts.T / math.sqrt(walk.config.d_head)
+    if not allowed.any():
+        return ScoreSplit(stream.sources, matrix, np.full_like(matrix, math.nan), float(scores[walk.key]), math.nan)
+    mean_parts = stream.parts[:, allowed].mean(axis=1, dtype=np.float64)
+    mean_key = _project(stream.sources, mean_parts, maps.k, maps.k_bias)  # (S, d_head)
+    relative = query_parts @ (key_parts - mean_key).T / math.sqrt(walk.config.d_head)
+    return ScoreSplit(stream.sources, matrix, relative, float(scores[walk.key]), float(scores[allowed].mean()))
+
+
+def _project(sources: Sequence[Source], parts: Floats, weight: Floats, bias: Floats) -> Floats:
+    """(S, D) → (S, d_head); the map's bias joins the biases."""
+    projected = parts.astype(np.float64) @ weight.T
+    projected[[source.kind for source in sources].index("bias")] += bias
+    return projected

@@ -1,0 +1,138 @@
+"""The vectors that a layer's attention reads, or that leave the encoder, as a sum over what wrote them.
+
+Each norm's mean and scale are held at their values of this run. A norm is then an affine map, so that what every source
+wrote is carried through it alone, and its bias becomes a source of its own. The sum stays exact (Elhage et al. 2021, "A
+Mathematical Framework for Transformer Circuits", "Handling Layer Normalization"; Kobayashi et al. 2021, section 3).
+
+Legend: S sources, T tokens, padding included, D = d_model.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from torch import nn
+
+from playground.analysis.tex import Floats
+from playground.config import ModelConfig
+from playground.model import Encoder
+from playground.runs.arrays import Array, freeze
+from playground.runs.encoder_run import Run
+
+SourceKind = Literal["token", "position", "segment", "attention", "feed-forward", "bias"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something that writes to a token's vector."""
+
+    kind: SourceKind
+    """`token`: its row of the token table, scaled where the config says so, or its raw vector. `attention` and
+    `feed-forward`: the output of an earlier layer, its own bias included. `bias`: those of the norms."""
+    layer: int | None = None
+    """Of attention or feed-forward, from 0."""
+
+    @property
+    def name(self) -> str:
+        """`token`, `layer 2 attention`, `biases`."""
+        if self.kind == "bias":
+            return "biases"
+        return self.kind if self.layer is None else f"layer {self.layer} {self.kind}"
+
+
+BIASES = Source("bias")
+
+
+@dataclass(frozen=True)
+class StreamSplit:
+    """What each source adds to the vectors that one layer's attention reads, or that leave the encoder."""
+
+    layer: int
+    """From 0; the number of layers: what leaves the encoder, behind its final norm where it has one."""
+    sources: tuple[Source, ...]
+    """In the order in which they write; the biases are the last."""
+    parts: Array
+    """(S, T, D), read-only."""
+    written: Array
+    """(S, T), read-only: length of what each source wrote, before any norm; NaN for biases, which have no one place."""
+    off: float
+    """The largest difference between their sum and the vectors of the run; NaN where those are not finite."""
+
+
+@np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
+def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
+    """Split the vectors that a layer's attention reads, for every token of a run of this encoder in eval mode.
+
+    With the number of layers instead of a layer, it splits the vectors that leave the encoder.
+    """
+    config, blocks = run.config, encoder.layers
+    parts = _embedding_parts(run, encoder)
+    written = {source: np.linalg.norm(part, axis=-1) for source, part in parts.items()}
+    if encoder.embed.norm is not None:
+        parts = _carry_through(run, "embed.norm", encoder.embed.norm, parts)
+    for i in range(layer):
+        block, name = blocks[i], f"layers.{i}"
+        for kind, sublayer, norm in (("attention", "attn", "norm1"), ("feed-forward", "ffn", "norm2")):
+            if not config.residual:  # what came before goes no further, but through the sublayer
+                parts = {BIASES: np.zeros((len(run.tokens), config.d_model))}
+            source = Source(kind, i)  # type: ignore[arg-type]
+            parts[source] = _wide(run.arrays[f"{name}.{sublayer}.out"])
+            written[source] = np.linalg.norm(parts[source], axis=-1)
+            if config.norm_placement == "post":
+                parts = _carry_through(run, f"{name}.{norm}", getattr(block, norm), parts)
+    is_last = layer == config.n_layers
+    if is_last and encoder.final_norm is not None:
+        parts = _carry_through(run, "final_norm", encoder.final_norm, parts)
+    elif not is_last and config.norm_placement == "pre":
+        parts = _carry_through(run, f"layers.{layer}.norm1", blocks[layer].norm1, parts)  # type: ignore[arg-type]
+    parts[BIASES] = parts.pop(BIASES)  # to the end
+    written[BIASES] = np.full(len(run.tokens), np.nan)
+    read = run.arrays["final" if is_last else f"layers.{layer}.attn.in"]
+    stacked = np.stack(list(parts.values())).astype(read.dtype)
+    off = np.abs(stacked.sum(axis=0, dtype=np.float64) - read).max()
+    lengths = np.stack([written[source] for source in parts]).astype(np.float32)
+    freeze(stacked, lengths)
+    return StreamSplit(layer, tuple(parts), stacked, lengths, float(off))
+
+
+def _embedding_parts(run: Run, encoder: Encoder) -> dict[Source, Floats]:
+    """What the embeddings are the sum of, each (T, D)."""
+    tokens, embed = run.arrays["embed.tokens"], encoder.embed
+    parts: dict[Source, Floats] = {BIASES: np.zeros(tokens.shape), Source("token"): _wide(tokens)}
+    if run.config.positions != "none":
+        parts[Source("position")] = _wide(embed.position_vectors(len(tokens)).detach().cpu().numpy())
+    if embed.segments is not None:
+        segment = _wide(embed.segments.weight[0].detach().cpu().numpy())
+        parts[Source("segment")] = np.broadcast_to(segment, tokens.shape)
+    return parts
+
+
+def _carry_through(run: Run, name: str, norm: nn.Module, parts: dict[Source, Floats]) -> dict[Source, Floats]:
+    """Each part behind a norm whose scale is that of this run; the norm's bias joins the biases."""
+    if run.config.norm == "none":
+        return parts
+    learned = {part: _wide(tensor.detach().cpu().numpy()) for part, tensor in norm.named_parameters()}
+    factors = learned["gain"] / norm_scale(_wide(run.arrays[f"{name}.in"]), run.config)  # (T, D)
+    centred = run.config.norm != "rms"
+    carried = {
+        source: factors * (part - part.mean(axis=-1, keepdims=True) if centred else part)
+        for source, part in parts.items()
+    }
+    carried[BIASES] = carried[BIASES] + learned.get("bias", 0.0)
+    return carried
+
+
+def norm_scale(x: Floats, config: ModelConfig) -> Floats:
+    """What the config's norm divides each vector by: (T, D) → (T, 1)."""
+    scale: Floats
+    if config.norm == "scalar":
+        scale = x.std(axis=-1, ddof=1, keepdims=True) + config.norm_eps
+    elif config.norm == "rms":
+        scale = np.sqrt((x**2).mean(axis=-1, keepdims=True) + config.norm_eps)
+    else:
+        scale = np.sqrt(x.var(axis=-1, keepdims=True) + config.norm_eps)
+    return scale
+
+
+def _wide(array: Array) -> Floats:
+    return array.astype(np.float64)

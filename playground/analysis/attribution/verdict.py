@@ -1,0 +1,112 @@
+"""What a split score says, in one word and in plain numbers: the token, its position, earlier layers, or none alone."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from playground.analysis.attribution.score_sources import ScoreSplit
+from playground.analysis.attribution.stream_sources import Source
+from playground.analysis.tex import Floats
+from playground.text.wording import join_words
+
+Group = Literal["token", "position", "attention", "feed-forward", "others"]
+Kind = Literal["mostly", "mixed", "even", "only key", "not finite"]
+
+MOST = 0.5
+"""Share of all pushes and pulls from which on one group is called the most."""
+
+EVEN = 0.05
+"""A lead up to this changes a weight by 5 % against the mean key: too little to have a reason."""
+
+NAMES: dict[Group, str] = {
+    "token": "the token",
+    "position": "its position",
+    "attention": "earlier attention",
+    "feed-forward": "earlier feed-forward",
+    "others": "segment and biases",
+}
+"""How the groups are called in a sentence about the key."""
+
+OPENINGS: dict[Group, str] = {
+    "token": "Mostly the key's token.",
+    "position": "Mostly the key's position.",
+    "attention": "Mostly what attention of earlier layers wrote at the key.",
+    "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the key.",
+    "others": "Mostly the segment and the norms' biases, after the key's own scale.",
+}
+"""The verdict where one group has the most."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Why this key rather than another, as far as one source of the key's vector answers it."""
+
+    kind: Kind
+    """`mostly`: one group has at least half of all pushes and pulls. `mixed`: none has. `even`: the score is the mean
+    key's, within `EVEN`. `only key`: there is no other."""
+    amounts: dict[Group, float]
+    """What each group adds to the lead, the largest size first; groups that there are none of are left out."""
+
+    @property
+    def largest(self) -> Group:
+        """The group with the largest amount, by size."""
+        return next(iter(self.amounts))
+
+    @property
+    def share(self) -> float:
+        """The largest group's share of the sum of all sizes: 0 … 1; 0 where all are 0."""
+        total = sum(map(abs, self.amounts.values()))
+        return abs(self.amounts[self.largest]) / total if total else 0.0
+
+
+def judge(split: ScoreSplit, n_keys: int) -> Verdict:
+    """The verdict on a split score of a query that may attend to so many keys."""
+    amounts = _by_size(group_amounts(split.sources, split.by_key_source))
+    if not all(map(math.isfinite, (*amounts.values(), split.lead))):
+        return Verdict("not finite", amounts)
+    if n_keys == 1:
+        return Verdict("only key", amounts)
+    if abs(split.lead) <= EVEN:
+        return Verdict("even", amounts)
+    found = Verdict("mostly", amounts)
+    pulls_along = amounts[found.largest] * split.lead > 0
+    return found if found.share >= MOST and pulls_along else Verdict("mixed", amounts)
+
+
+def group_amounts(sources: Sequence[Source], amounts: Floats) -> dict[Group, float]:
+    """Amounts (S,) added up by group; a group without a source is left out."""
+    totals: dict[Group, float] = {}
+    for source, amount in zip(sources, amounts, strict=True):
+        group: Group = "others" if source.kind in ("segment", "bias") else source.kind  # type: ignore[assignment]
+        totals[group] = totals.get(group, 0.0) + float(amount)
+    return totals
+
+
+def largest_pair(split: ScoreSplit) -> tuple[Source, Source, float]:
+    """The sources of query and key whose pair changes the lead the most in its own direction, and by how much."""
+    sign = 1.0 if split.lead >= 0 else -1.0
+    query, key = np.unravel_index(int(np.argmax(sign * split.relative)), split.relative.shape)
+    return split.sources[query], split.sources[key], float(split.relative[query, key])
+
+
+def describe(verdict: Verdict, lead: float, n_keys: int) -> str:
+    """The verdict and the amounts of every group that has a tenth of all pushes and pulls, among so many keys."""
+    if verdict.kind == "not finite":
+        return "These numbers have left the range of 32-bit floats, so no source can be told from another."
+    if verdict.kind == "only key":
+        return "It is the only key that the query may attend to, so its weight is 1 whatever the score."
+    if verdict.kind == "even":
+        return (
+            f"The score differs from the mean over all {n_keys} keys by {lead:+.2f} only: there is little to explain."
+        )
+    opening = OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single source explains it."
+    total = sum(map(abs, verdict.amounts.values()))
+    told = [f"{NAMES[group]} {amount:+.2f}" for group, amount in verdict.amounts.items() if abs(amount) >= total / 10]
+    return f"{opening} Its lead, the score minus the mean over all {n_keys} keys, is {lead:+.2f}: {join_words(told)}."
+
+
+def _by_size(amounts: dict[Group, float]) -> dict[Group, float]:
+    return dict(sorted(amounts.items(), key=lambda item: -abs(item[1])))

@@ -1,0 +1,58 @@
+"""Caches of what explains a cell, and of what heads are known for."""
+
+from dataclasses import replace
+
+from playground.analysis.attribution import head_maps, stream_sources
+from playground.analysis.attribution.cell import destination
+from playground.analysis.attribution.head_maps import HeadMaps
+from playground.analysis.attribution.stream_sources import StreamSplit
+from playground.analysis.head_habits import PROBES, Habits, measure_habits
+from playground.analysis.walkthrough import Walk
+from playground.config import ModelConfig
+from playground.errors import InputError
+from playground.web.session import caches
+from playground.web.session.caches import TURNS, RunKey
+from playground.web.session.weights_cache import cache_by_weights
+
+
+@cache_by_weights(max_entries=6)
+def split_stream(key: RunKey, layer: int) -> StreamSplit:
+    """What each source adds to the vectors that a layer's attention reads; raises as `caches.run_sentence`."""
+    run = caches.run_sentence(key)
+    with TURNS.take():
+        return stream_sources.split_stream(run, caches.encoder(key.weights, key.config, key.seed), layer)
+
+
+def find_maps(key: RunKey, walk: Walk) -> HeadMaps:
+    """The learned maps of a walk's head; raises as `caches.run_sentence`."""
+    _, piece = destination(walk)
+    return _cut_maps(key.weights, key.config, key.seed, walk.layer.layer, walk.head, piece)
+
+
+@cache_by_weights(max_entries=12)
+def habits_in_text(key: RunKey) -> Habits:
+    """What heads do in one sentence; raises as `caches.run_sentence`."""
+    return measure_habits([caches.run_sentence(key)])
+
+
+@cache_by_weights(max_entries=6)
+def habits_in_probes(key: RunKey) -> Habits:
+    """What heads do in the fixed sentences, read as the key's text is.
+
+    Raises:
+        InputError: the encoder cannot read them; and as `caches.run_sentence`.
+    """
+    if key.text.tokenizer == "word" and key.config.vocab_size:
+        raise InputError("The tokenizer word knows the words of your own text alone, and not the fixed sentences.")
+    probes = key._replace(text=replace(key.text, sentences=PROBES), sentence=0)
+    batch = caches.tokenize(probes.text)
+    unknown = [flag for sentence in batch.unknown for flag in sentence]
+    if sum(unknown) > len(unknown) / 4:
+        raise InputError("This tokenizer knows too few words of the fixed sentences; look at this text instead.")
+    return measure_habits([caches.compute_run(probes._replace(sentence=i)) for i in range(len(PROBES))])
+
+
+@cache_by_weights(max_entries=48)
+def _cut_maps(weights: str, config: ModelConfig, seed: int, layer: int, head: int, piece: int) -> HeadMaps:
+    with TURNS.take():
+        return head_maps.head_maps(caches.encoder(weights, config, seed), layer, head, piece)

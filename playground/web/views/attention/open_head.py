@@ -1,0 +1,40 @@
+"""A click that opens a head."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from playground.web.choices.focus import move_focus
+
+
+def open_head(layer: int, head: int) -> None:
+    """Show one head on the page Attention; for callbacks, before the widgets are drawn."""
+    move_focus(layer=layer, head=head)
+    if st.session_state.get("attention_show") == "average of heads":
+        st.session_state["attention_show"] = "one head"
+
+
+def draw_head_table(key: str, table: pd.DataFrame, columns: dict[str, Any]) -> None:
+    """A table with a row a head, in columns `layer` and `head`; a click on a row opens its head.
+
+    `columns` says how others are drawn, as `st.dataframe` takes it.
+    """
+    heads = list(zip(map(int, table["layer"]), map(int, table["head"]), strict=True))
+    with st.container(key=key):
+        st.dataframe(
+            table,
+            key=f"{key}_table",
+            hide_index=True,
+            column_config=columns,
+            on_select=partial(_open_selected, f"{key}_table", heads),
+            selection_mode="single-row",
+        )
+
+
+def _open_selected(key: str, heads: Sequence[tuple[int, int]]) -> None:
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows:
+        open_head(*heads[rows[0]])

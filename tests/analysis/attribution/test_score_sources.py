@@ -1,0 +1,182 @@
+"""A score is the sum of its sources: in every architecture, and in all heads of the trained encoder."""
+
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from playground import Encoder, ModelConfig, Trace
+from playground.analysis.attribution.head_maps import head_maps
+from playground.analysis.attribution.score_sources import split_score
+from playground.analysis.attribution.stream_sources import Source, split_stream
+from playground.analysis.attribution.verdict import judge
+from playground.analysis.walkthrough import Walk
+from playground.config import CHOICES
+from playground.runs.encoder_run import run
+from playground.runs.layer_run import trace_layer
+from playground.text import characters
+from playground.weights.checkpoint import load
+from tests.analysis.attribution.walks import BATCH, score_of, small_encoder, walk_through
+from tests.model.strategies import configs
+
+SENTENCE = "The animal didn't cross the street because it was too tired."
+
+
+def traced(encoder: Encoder, sentence: int, *, causal: bool) -> Trace:
+    """The whole trace, without the app's runs."""
+    ids, mask = BATCH.ids[sentence : sentence + 1], BATCH.mask[sentence : sentence + 1]
+    trace = Trace()
+    with torch.no_grad():
+        encoder(ids, mask[:, None] & torch.ones(6, 6).tril().bool() if causal else mask, trace)
+    return trace
+
+
+@settings(max_examples=60)
+@given(
+    config=configs(vocab_size=characters().vocab_size), data=st.data(), sentence=st.integers(0, 1), causal=st.booleans()
+)
+def test_in_every_architecture_the_sources_add_up_to_the_traced_score(
+    config: ModelConfig, data: st.DataObject, sentence: int, causal: bool
+) -> None:
+    encoder = small_encoder(**vars(config))
+    layer, head = data.draw(st.integers(0, config.n_layers - 1)), data.draw(st.integers(0, config.n_heads - 1))
+    n = len(BATCH.tokens[sentence])
+    query, key = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, n - 1))
+    split = score_of(encoder, walk_through(encoder, layer, head, query, key, sentence=sentence, causal=causal),
+                     sentence=sentence, causal=causal)  # fmt: skip
+    scores = traced(encoder, sentence, causal=causal)[f"layers.{layer}.attn.scores"][0, head, query].numpy()
+    allowed = np.isfinite(scores)
+    tolerance = 1e-6 * max(1.0, np.abs(split.matrix).max())
+    if allowed[key]:
+        assert split.matrix.sum() == pytest.approx(scores[key], abs=tolerance)
+        assert split.relative.sum() == pytest.approx(scores[key] - scores[allowed].mean(), abs=tolerance)
+    assert abs(split.remainder) <= tolerance
+    assert abs(split.relative_remainder) <= tolerance
+    np.testing.assert_allclose(split.by_key_source.sum(), split.relative.sum(), atol=tolerance)
+    np.testing.assert_allclose(split.by_query_source.sum(), split.relative.sum(), atol=tolerance)
+
+
+def frozen_stream(encoder: Encoder, trace: Trace, layer: int, sources: tuple[Source, ...]) -> Tensor:
+    """(T, D, S): by autograd, how the vectors that a layer reads change with a factor on what each source wrote.
+
+    The same forward pass, written out, in which every norm divides by what it divided by in the trace.
+    """
+    config = encoder.config
+    wrote = {Source("token"): trace["embed.tokens"][0]}
+    if config.positions != "none":
+        wrote[Source("position")] = encoder.embed.position_vectors(6).double()
+    if encoder.embed.segments is not None:
+        wrote[Source("segment")] = encoder.embed.segments.weight[0].expand(6, -1)
+    for i in range(layer):
+        wrote[Source("attention", i)] = trace[f"layers.{i}.attn.out"][0]
+        wrote[Source("feed-forward", i)] = trace[f"layers.{i}.ffn.out"][0]
+
+    def forward(factors: Tensor) -> Tensor:
+        def scaled(source: Source) -> Tensor:
+            # Without residual connections, the split leaves out what no longer arrives.
+            return wrote[source] * (factors[sources.index(source)] if source in sources else 1.0)
+
+        def normalise(x: Tensor, name: str) -> Tensor:
+            if config.norm == "none":
+                return x
+            learned, seen = dict(encoder.get_submodule(name).named_parameters()), trace[f"{name}.in"][0]
+            if config.norm == "rms":
+                return x / (seen.square().mean(-1, keepdim=True) + config.norm_eps).sqrt() * learned["gain"]
+            if config.norm == "scalar":
+                divisor = seen.std(-1, keepdim=True) + config.norm_eps
+            else:
+                divisor = (seen.var(-1, keepdim=True, correction=0) + config.norm_eps).sqrt()
+            bias = learned["bias"] * factors[sources.index(Source("bias"))]
+            return (x - x.mean(-1, keepdim=True)) / divisor * learned["gain"] + bias
+
+        x = sum((scaled(source) for source in wrote if source.layer is None), torch.zeros(()))
+        if config.embedding_norm:
+            x = normalise(x, "embed.norm")
+        for i in range(layer):
+            for kind, norm in (("attention", "norm1"), ("feed-forward", "norm2")):
+                output = scaled(Source(kind, i))  # type: ignore[arg-type]
+                x = x + output if config.residual else output
+                if config.norm_placement == "post":
+                    x = normalise(x, f"layers.{i}.{norm}")
+        return normalise(x, f"layers.{layer}.norm1") if config.norm_placement == "pre" else x
+
+    jacobian: Tensor = torch.func.jacrev(forward)(torch.ones(len(sources), dtype=torch.float64))
+    return jacobian
+
+
+@settings(max_examples=40)
+@given(config=configs(vocab_size=characters().vocab_size), data=st.data())
+def test_each_source_is_what_the_frozen_pass_depends_on_it_by(config: ModelConfig, data: st.DataObject) -> None:
+    """The sum alone would not notice two sources that changed places."""
+    encoder = small_encoder(**vars(config)).requires_grad_(False)
+    layer = data.draw(st.integers(0, config.n_layers - 1))
+    split = split_stream(run(encoder, BATCH), encoder, layer)
+    expected = frozen_stream(encoder, traced(encoder, 0, causal=False), layer, split.sources).numpy()
+    size = max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(split.parts, expected.transpose(2, 0, 1), atol=1e-7 * size)
+    assert split.off <= 1e-7 * size
+    assert not split.parts.flags.writeable
+
+
+@pytest.mark.parametrize(("norm", "placement"), [*product(CHOICES["norm"], CHOICES["norm_placement"])])
+def test_every_norm_in_either_place_in_the_precision_of_the_app(norm: str, placement: str) -> None:
+    encoder = small_encoder(norm=norm, norm_placement=placement, n_segments=2, embedding_norm=True).float()
+    for layer, head in product(range(3), range(4)):
+        split = score_of(encoder, walk_through(encoder, layer, head, 3, 1))
+        assert abs(split.remainder) <= 1e-4
+        assert abs(split.relative_remainder) <= 1e-4
+
+
+def test_in_all_heads_of_the_trained_encoder_the_sources_add_up_to_one_ten_thousandth() -> None:
+    encoder, tokenizer = load("minilm")
+    batch = tokenizer.encode_batch([SENTENCE])
+    result = run(encoder, batch)
+    for layer in range(6):
+        stream, kept = split_stream(result, encoder, layer), trace_layer(encoder, batch, 0, layer)
+        assert [source.name for source in stream.sources[:3]] == ["token", "position", "segment"]
+        assert len(stream.sources) == 4 + 2 * layer
+        for head in range(12):
+            maps, scores = head_maps(encoder, layer, head), kept["attn.scores"][head]
+            for query, key in product((0, 5, 10, 15), range(16)):
+                split = split_score(Walk(kept, head, query, key), stream, maps)
+                assert abs(split.matrix.sum() - scores[query, key]) <= 1e-4
+                assert abs(split.relative.sum() - (scores[query, key] - scores[query].mean())) <= 1e-4
+
+
+def test_without_residual_connections_only_the_last_feed_forward_arrives() -> None:
+    for placement in CHOICES["norm_placement"]:
+        encoder = small_encoder(residual=False, norm_placement=placement)
+        names = [source.name for source in split_stream(run(encoder, BATCH), encoder, 2).sources]
+        assert names == ["layer 1 feed-forward", "biases"]
+
+
+def test_raw_vectors_and_their_places_are_sources() -> None:
+    encoder = small_encoder(vocab_size=0, positions="sinusoidal-doubled")
+    stream = split_stream(run(encoder, BATCH), encoder, 0)
+    assert [source.name for source in stream.sources] == ["token", "position", "biases"]
+    np.testing.assert_allclose(stream.parts[1], encoder.embed.position_vectors(6), atol=1e-12)
+
+
+def test_a_query_without_keys_has_no_lead() -> None:
+    encoder = small_encoder()
+    walk = walk_through(encoder, 0, 0, 1, 2)
+    hidden = replace(walk.layer.run, allowed=np.zeros((6, 6), bool))
+    split = score_of(encoder, replace(walk, layer=replace(walk.layer, run=hidden)))
+    assert math.isnan(split.lead)
+    assert abs(split.remainder) <= 1e-9
+
+
+def test_numbers_beyond_the_range_of_floats_raise_nothing() -> None:
+    encoder = small_encoder(norm="none", positions="none")
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.mul_(1e100)
+    split = score_of(encoder, walk_through(encoder, 1, 0, 1, 2))
+    assert not math.isfinite(split.lead)
+    assert judge(split, 6).kind == "not finite"

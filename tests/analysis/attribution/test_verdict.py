@@ -1,0 +1,66 @@
+"""The verdict follows the amounts, and says nothing that they don't."""
+
+import numpy as np
+import pytest
+
+from playground.analysis.attribution.score_sources import ScoreSplit
+from playground.analysis.attribution.stream_sources import Source
+from playground.analysis.attribution.verdict import describe, group_amounts, judge, largest_pair
+
+SOURCES = (Source("token"), Source("position"), Source("attention", 0), Source("feed-forward", 0), Source("bias"))
+
+
+def split(*by_key: float, mean: float = 1.0) -> ScoreSplit:
+    """A split whose lead comes from the key's sources in these amounts, all through the query's token."""
+    relative = np.zeros((5, 5))
+    relative[0] = by_key
+    return ScoreSplit(SOURCES, relative, relative, mean + sum(by_key), mean)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "kind", "largest"),
+    [
+        ((3.0, 0.5, 0, 0, 0), "mostly", "token"),
+        ((0.1, -2.0, 0, 0.2, 0), "mostly", "position"),
+        ((0, 0.3, 0.2, 1.0, 0.1), "mostly", "feed-forward"),
+        ((1.0, 0.9, 0.8, 0, 0), "mixed", "token"),
+        ((-1.0, 0.6, 0.6, 0, 0), "mixed", "token"),
+        ((1.0, -0.98, 0, 0, 0), "even", "token"),
+        ((0, 0, 0, 0, 0), "even", "token"),
+        ((np.nan, 0, 0, 0, 1.0), "not finite", None),
+    ],
+)
+def test_half_of_all_pushes_and_pulls_is_most(amounts: tuple[float, ...], kind: str, largest: str | None) -> None:
+    found = judge(split(*amounts), 4)
+    assert found.kind == kind
+    assert largest is None or found.largest == largest
+    assert found.share == pytest.approx(max(map(abs, amounts)) / (sum(map(abs, amounts)) or 1), nan_ok=True)
+
+
+def test_what_pulls_the_other_way_is_never_the_reason() -> None:
+    assert judge(split(-1.0, 0.4, 0.4, 0.4, 0), 4).kind == "mixed"
+    assert judge(split(-3.0, 0.9, 0.9, 0, 0), 4).kind == "mostly", "it explains a score below the mean"
+
+
+def test_an_only_key_needs_no_reason() -> None:
+    assert judge(split(3.0, 0, 0, 0, 0), 1).kind == "only key"
+
+
+def test_layers_are_added_up_and_groups_without_a_source_left_out() -> None:
+    sources = (Source("attention", 0), Source("attention", 1), Source("segment"), Source("bias"))
+    assert group_amounts(sources, np.array([1.0, 2.0, 3.0, -1.0])) == {"attention": 3.0, "others": 2.0}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_pair_pulls_the_way_of_the_lead(sign: int) -> None:
+    relative = sign * np.array([[1.0, -5.0], [2.0, 3.0]])
+    query, key, amount = largest_pair(ScoreSplit(SOURCES[:2], relative, relative, sign * 1.0, 0.0))
+    assert (query.name, key.name, amount) == ("position", "position", 3 * sign)
+
+
+def test_a_sentence_names_the_amounts_that_count() -> None:
+    said = describe(judge(split(3.0, 0.5, 0, 0, 0.01), 4), 3.51, 4)
+    assert "+3.51" in said
+    assert "+3.00" in said
+    assert "+0.50" in said
+    assert "+0.01" not in said

@@ -1,0 +1,128 @@
+"""All heads by one cell or by what they are known for, and a row that opens its head."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.analysis.head_habits import PROBES, measure_habits
+from playground.analysis.head_search import search_heads
+from playground.runs.encoder_run import run
+from playground.weights.checkpoint import load
+from tests.web.app_test import (
+    SMALL,
+    captions,
+    choose,
+    open_page,
+    prose,
+    sentences,
+    table,
+    without_error,
+    words,
+)
+
+LINK, KNOWN = "heads that link", "what heads are known for"
+SENTENCE = "The animal didn't cross the street because it was too tired."
+
+
+def test_all_heads_are_ranked_for_the_panels_pair() -> None:
+    app = without_error(open_page("attention", attention_view=LINK))
+    encoder, tokenizer = load("minilm")
+    expected = search_heads(run(encoder, tokenizer.encode_batch([SENTENCE])), 10, 2).table
+    np.testing.assert_allclose(table(app, "z").to_numpy(), expected.to_numpy(), atol=1e-4)
+    assert "**layer 3, head 1**" in prose(app)
+    n_first = int((expected["rank"] == 1).sum())
+    assert f"In {n_first} of 72 heads" in prose(app)
+
+
+def test_heads_are_measured_on_the_fixed_sentences_and_on_this_text() -> None:
+    app = without_error(open_page("attention", attention_view=KNOWN, layer=0, head=2))
+    assert "is known for: previous token" in prose(app)
+    fixed = table(app, "known for")
+    encoder, tokenizer = load("minilm")
+    batch = tokenizer.encode_batch(list(PROBES))
+    habits = measure_habits([run(encoder, batch, i) for i in range(len(PROBES))])
+    for row in fixed.to_dict("records"):
+        assert row["next token"] == pytest.approx(habits.scores["next token"][row["layer"], row["head"]], abs=1e-5)
+        assert row["known for"] == (habits.known_for(row["layer"], row["head"]) or "–")
+    known = list(fixed["known for"])
+    assert known.index("–") == len(known) - known.count("–"), "heads that are known for nothing come last"
+    choose(app, attention_habits="this text")
+    text = measure_habits([run(encoder, tokenizer.encode_batch([SENTENCE]))])
+    here = table(app, "known for").set_index(["layer", "head"]).sort_index()
+    np.testing.assert_allclose(here["punctuation"], text.scores["punctuation"].ravel(), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"causal": True, "norm_placement": "pre"},
+        {"text": "a\nabc", "sentence": 1, "key": 0},
+        {"text": "a"},
+        {"tokenizer": "vectors"},
+        {"tokenizer": "bpe", "vocab_size": 300, "text": "hello"},
+        {"max_len": 5, "text": "a longer text"},
+        {"attention_show": "average of heads"},
+        {"norm": "none", "n_layers": 96, "d_model": 64, "layer": 95},
+    ],
+    ids=["pre-norm", "padding", "one token", "vectors", "bpe", "short", "average", "overflow"],
+)
+def test_both_views_open_in_every_state(changes: dict[str, Any]) -> None:
+    app = without_error(open_page("attention", **SMALL | changes, attention_view=LINK))
+    assert len(table(app, "z")) == changes.get("n_layers", 2) * 4
+    for source in ("fixed sentences", "this text"):
+        without_error(choose(app, attention_view=KNOWN))
+        without_error(choose(app, attention_habits=source))
+        assert len(table(app, "known for")) == changes.get("n_layers", 2) * 4
+        assert "nan" not in words(app).split()
+
+
+@pytest.mark.parametrize("tokenizer", ["word", "char"])
+def test_sentences_that_cannot_be_read_are_said_to_be(tokenizer: str) -> None:
+    app = open_page("attention", **SMALL | {"tokenizer": tokenizer, "text": "two words"}, attention_view=KNOWN)
+    assert ("your own text alone" in sentences(app)) == (tokenizer == "word")
+    assert without_error(choose(app, attention_habits="this text"))
+
+
+def test_a_hidden_key_is_linked_by_no_head() -> None:
+    def script() -> None:
+        from dataclasses import replace
+
+        import numpy as np
+
+        from playground.web.shared import panels
+        from playground.web.views.attention.heads_view import draw_linking_heads
+
+        run = panels.shown_run()
+        draw_linking_heads(replace(run, allowed=np.zeros_like(run.allowed)), 1, 2)
+
+    app = AppTest.from_function(script, default_timeout=60).run()
+    assert not app.exception
+    assert not app.dataframe
+    assert "the mask hides the key" in prose(app)
+
+
+def test_a_selected_row_opens_its_head_and_leaves_the_average() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from playground.web.views.attention.open_head import _open_selected
+
+        st.session_state.setdefault("attention_show", "average of heads")
+        for rows in ([], [1]):
+            chosen = st.session_state.setdefault(f"rows{len(rows)}", {"selection": {"rows": rows}})
+            key = f"rows{len(rows)}"
+            st.button(f"{chosen}", key=f"click{len(rows)}", on_click=_open_selected, args=(key, [(0, 0), (1, 3)]))
+
+    app = AppTest.from_function(script).run()
+    app.button(key="click0").click().run()
+    assert "layer" not in app.session_state, "a selection that is taken back opens nothing"
+    app.button(key="click1").click().run()
+    state = {key: app.session_state[key] for key in ("layer", "head", "attention_show")}
+    assert state == {"layer": 1, "head": 3, "attention_show": "one head"}
+
+
+def test_captions_name_what_z_compares_with() -> None:
+    app = open_page("attention", **SMALL, text="abcdefghijkl", attention_view=LINK)
+    assert "standard deviations" in captions(without_error(app))

@@ -1,0 +1,146 @@
+"""The panel below the map says and draws what the analysis computes for the cell, in every state of the model."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.web.app_test import (
+    SMALL,
+    array,
+    captions,
+    charts,
+    choose,
+    open_page,
+    open_panels,
+    prose,
+    table,
+    trained_trace,
+    without_error,
+    words,
+)
+
+STEPS = {
+    "sources": {"why_key_sources", "why_query_sources"},
+    "competition": {"why_competition"},
+    "products": {"why_products"},
+    "what it moves": {"why_moved"},
+}
+EIGHT = "\n".join("x" * length for length in range(1, 9))
+"""As many sentences as a text may have, each padded to the longest."""
+
+
+def drawn(app: AppTest) -> set[str]:
+    return {name for name in charts(app) if name.startswith("why_")}
+
+
+def told(app: AppTest, pattern: str) -> float:
+    """The number that the panel's first lines give."""
+    found = re.search(pattern, prose(app))
+    assert found, prose(app)
+    return float(found[1])
+
+
+def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
+    app = without_error(open_page("attention"))
+    trace = trained_trace()
+    pattern = trace["layers.3.attn.pattern"][0, 1, 10].numpy()
+    scores = trace["layers.3.attn.scores"][0, 1, 10].numpy()
+    key = int(pattern.argmax())
+    assert app.header[0].value == f"Why does `it`₁₀ look at `animal`{'₀₁₂₃₄₅₆₇₈₉'[key]}?"
+    assert told(app, r"weight \*\*([\d.]+)\*\*") == round(float(pattern[key]), 2)
+    assert told(app, r"score is (-?[\d.]+):") == round(float(scores[key]), 2)
+    lead = float(scores[key] - scores.mean())
+    for chart in STEPS["sources"]:
+        (bars,) = charts(app)[chart]
+        assert array([bars], name="x").sum() == pytest.approx(lead, abs=1e-4)
+        assert bars["y"][0] == "token"
+        assert len(bars["y"]) == 4 + 2 * 3
+    assert f"add up to {lead:+.2f}" in captions(app)
+    open_panels(app, "why_key_sources_open")
+    assert table(app, "layer 2 feed-forward").to_numpy().sum() == pytest.approx(lead, abs=1e-4)
+
+    choose(app, attention_why="competition")
+    (bars,) = charts(app)["why_competition"]
+    np.testing.assert_allclose(array([bars], name="x"), np.sort(pattern)[::-1][:16], atol=1e-6)
+    choose(app, attention_why="products")
+    line = charts(app)["why_products"][1]
+    assert array([line], name="y")[-1] == pytest.approx(scores[key], abs=1e-4)
+    choose(app, attention_why="what it moves")
+    open_panels(app, "why_moved_open")
+    assert table(app, "share of the head's output")["share of the head's output"].sum() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm_placement": "pre", "final_norm": True, "causal": True, "layer": 1},
+        {"norm": "scalar", "fused_qkv": True, "head_merge": "reshape", "layer": 1},
+        {"norm": "rms", "residual": False, "layer": 1},
+        {"norm": "none", "positions": "none", "n_segments": 0, "layer": 1},
+        {"tokenizer": "vectors", "positions": "sinusoidal-doubled"},
+        {"text": EIGHT, "sentence": 8},
+        {"text": EIGHT, "sentence": 2, "key": 0, "causal": True, "attention_hide": True},
+        {"n_layers": 12, "layer": 11},
+        {"n_heads": 16},
+    ],
+    ids=[
+        "random",
+        "pre-norm",
+        "reshape",
+        "no residual",
+        "no norm",
+        "vectors",
+        "8 sentences",
+        "padding",
+        "deep",
+        "thin",
+    ],
+)
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_opens_in_every_architecture(changes: dict[str, Any], step: str) -> None:
+    link = SMALL | {"text": "a cat <b>sat</b>", "attention_why": step}
+    app = without_error(open_page("attention", **link | changes))
+    assert drawn(app) == STEPS[step]
+    assert not {"nan", "inf", "-inf"} & set(re.findall(r"[-\w]+", words(app)))
+    open_panels(app, f"{min(STEPS[step])}_open")
+    assert not app.dataframe[0].value.isna().any(axis=None)
+    if step == "sources":
+        left, right = (array(charts(app)[name], name="x").sum() for name in sorted(STEPS[step]))
+        assert left == pytest.approx(right, abs=1e-4)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_only_key_has_a_weight_of_one_and_nothing_to_compare(step: str) -> None:
+    app = open_page("attention", **SMALL, text="a", attention_why=step)
+    assert drawn(without_error(app)) == (set() if step == "sources" else STEPS[step])
+    assert "only key" in prose(app)
+    assert told(app, r"weight \*\*([\d.]+)\*\*") == 1
+
+
+def test_numbers_out_of_range_are_said_to_be() -> None:
+    deep = {"norm": "none", "n_layers": 96, "d_model": 64, "layer": 95}
+    app = open_page("attention", **SMALL | deep)
+    assert drawn(without_error(app)) == set()
+    assert "range of 32-bit floats" in prose(app)
+
+
+def test_an_average_of_heads_has_no_cell_to_explain() -> None:
+    app = open_page("attention", **SMALL, attention_show="average of heads")
+    assert drawn(without_error(app)) == set()
+    assert not app.header
+
+
+def test_a_scrambled_merge_says_where_the_value_goes() -> None:
+    app = open_page("attention", **SMALL, head_merge="reshape", attention_why="what it moves", query=2)
+    assert "head_merge = reshape" in prose(without_error(app))
+
+
+def test_the_panel_follows_the_query() -> None:
+    app = open_page("attention", **SMALL, text="abcdef", query=2)
+    assert app.header[0].value.startswith("Why does `c`₂")
+    choose(app, query=4)
+    assert app.header[0].value.startswith("Why does `e`₄")
