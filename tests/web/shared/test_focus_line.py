@@ -1,6 +1,7 @@
 """The focus in charts: which cell has the frame, what a click on another sets, and what the line says."""
 
 import json
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,9 @@ from streamlit.testing.v1 import AppTest
 from playground.web.choices import focus
 from playground.web.choices.focus import Focus
 from playground.web.components import cell_frame
+from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.views.attention.head_charts import _open_row
 from tests.web.app_test import SMALL, choose, component_data, open_page, small_trace
 
 PLACE = {"layer": 1, "head": 2, "query": 4, "key": 1}
@@ -87,3 +90,13 @@ def test_a_click_sets_what_row_and_column_stand_for(
     on_click()
     assert at == (1, 1)
     assert session == expected
+
+
+def test_a_row_of_a_table_opens_its_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: dict[str, Any] = {}
+    monkeypatch.setattr(focus, "st", SimpleNamespace(session_state=session))
+    for cells, expected in (([], {}), ([(9, "key")], {"layer": 2, "head": 1})):
+        selected = {"heads_table": {"selection": {"cells": cells}}}
+        monkeypatch.setattr(panels, "st", SimpleNamespace(session_state=selected))
+        panels._take_row("heads_table", partial(_open_row, 4))
+        assert session == expected
