@@ -46,6 +46,7 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (gradient_flow.by_depth(LINES, [1, 2, 4, 8], "norm"), "layers of the encoder (log scale)", "norm (log scale)"),
     (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
+    (two_runs.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),
     (two_runs.differences_on_the_way(WEIGHTS[0], list("abcd"), 1e-5), POINT, "largest difference (log scale)"),
     (parameters.breakdown_bar(COUNT, "FLOPs"), "FLOPs", None),
     (parameters.breakdown_bar(COUNT, "FLOPs", COUNT), "FLOPs", None),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from playground import count_parameters
+from playground.accounting.readable import signed
 from playground.figures import norms, palette, parameters
-from playground.figures.two_runs import SMALLEST_SHARE, differences_on_the_way
+from playground.figures.two_runs import SMALLEST_SHARE, component_pairs, differences_on_the_way
 from tests.model.reference import small_config
 
 
@@ -45,6 +46,14 @@ def test_a_component_of_one_model_alone_has_both_rows() -> None:
     rows = [row for row in figure.layout.yaxis.categoryarray if row.startswith("norms")]
     assert len(rows) == 2
     assert "< 0.01 %" in rows[0] or "−" in rows[0]
+
+
+def test_pairs_of_components_have_both_models_sums_and_the_change() -> None:
+    now, pinned = count_parameters(small_config()), count_parameters(replace(small_config(), n_layers=1))
+    after, before = component_pairs(pinned, now, "parameters").data
+    assert (after.x.sum(), before.x.sum()) == (now.total, pinned.total)
+    assert before.opacity < after.opacity
+    assert all(row.endswith(signed(int(n - m))) for row, n, m in zip(after.y, after.x, before.x, strict=True))
 
 
 @pytest.mark.parametrize(
