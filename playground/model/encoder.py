@@ -18,8 +18,9 @@ class Encoder(nn.Module):
 
     Args:
         config: the architecture.
-        seed: the initial weights, drawn on the CPU: the same everywhere. None draws and allocates no weights: the model
-            has their shapes alone (torch's meta device), to be counted or to have weights loaded.
+        seed: the initial weights, drawn on the CPU: the same everywhere, and each tensor's apart from the others', so
+            that a deeper or wider encoder shares what it can (see `initialise`). None draws and allocates no weights:
+            the model has their shapes alone (torch's meta device), to be counted or to have weights loaded.
     """
 
     def __init__(self, config: ModelConfig, seed: int | None = 0) -> None:

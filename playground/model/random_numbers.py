@@ -13,7 +13,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 TILE = (512, 64)
-"""Rows and columns of a tile: as many numbers as a cache holds, no wider than most matrices."""
+"""Rows and columns of a tile: as many numbers as a cache holds, no wider than most matrices.
+
+Another size would give every seed other numbers."""
 
 _ARTANH = [1 / n for n in range(1, 17, 2)]
 """artanh(x) = x + x³/3 + x⁵/5 + …"""

@@ -11,11 +11,14 @@ from playground.errors import ConfigError, WeightsError
 from playground.text.wording import quote_text
 from playground.training.recipe import Recipe
 
-FORMAT = "playground-trained-1"
+FORMAT = "playground-trained-2"
 """Which parts there are, and what they mean."""
 
+OTHER_WEIGHTS = "playground-trained-1"
+"""The format of files whose networks began with other weights than their seed gives today; the parts are the same."""
+
 ADDED_LATER = {"recipe": ("noise", "shuffling"), "config": ("initialisation",)}
-"""By part: fields that files of this format had not at first; a file without one was made at its default."""
+"""By part: fields that files had not at first; a file without one was made at its default."""
 
 RunOutcome = Literal["finished", "stopped early", "diverged", "cancelled"]
 Steps = Annotated[int, (0, 10**9)]
@@ -43,10 +46,11 @@ class Results:
         check_fields(self, ConfigError)
 
 
-def write(recipe: Recipe, config: ModelConfig, results: Results) -> dict[str, str]:
-    """The metadata of a file."""
+def write(recipe: Recipe, config: ModelConfig, results: Results, *, has_initial: bool = True) -> dict[str, str]:
+    """The metadata of a file; `has_initial` as of `TrainedNetwork`."""
     parts = {"recipe": asdict(recipe), "config": asdict(config), "results": asdict(results)}
-    return {"format": FORMAT, **{name: json.dumps(part, sort_keys=True) for name, part in parts.items()}}
+    written = FORMAT if has_initial else OTHER_WEIGHTS
+    return {"format": written, **{name: json.dumps(part, sort_keys=True) for name, part in parts.items()}}
 
 
 def read(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
@@ -60,7 +64,7 @@ def read(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
             "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
             "the sidebar to open it."
         )
-    if metadata["format"] != FORMAT:
+    if metadata["format"] not in (FORMAT, OTHER_WEIGHTS):
         raise WeightsError(
             f"This file says that it is {quote_text(metadata['format'])}; "
             f"this version of the playground reads {FORMAT}."

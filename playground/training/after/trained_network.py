@@ -42,6 +42,8 @@ class TrainedNetwork:
     results: Results
     key: str
     """`trained-` and a hash of recipe, architecture and weights: equal keys are equal networks."""
+    has_initial: bool = True
+    """Whether its seed gives the weights that it began with: not those of an older file."""
 
     @property
     def task(self) -> Task:
@@ -72,7 +74,7 @@ class TrainedNetwork:
         return 2 * sum(parameter.nbytes for parameter in self.network.parameters())
 
     def initial(self) -> Network:
-        """The network as it was before training, from its seed."""
+        """The network as it was before training, from its seed, if `has_initial`."""
         return build_network(self.config, self.task, len(self.labels), self.recipe.seed).requires_grad_(False)
 
 
@@ -96,7 +98,7 @@ def from_trainer(trainer: Trainer) -> TrainedNetwork:
 
 def save(trained: TrainedNetwork) -> bytes:
     """A safetensors file of the network's own names, whose metadata says the rest."""
-    metadata = file_metadata.write(trained.recipe, trained.config, trained.results)
+    metadata = file_metadata.write(trained.recipe, trained.config, trained.results, has_initial=trained.has_initial)
     return safetensors.torch.save(dict(trained.network.state_dict()), metadata)
 
 
@@ -113,7 +115,8 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
         TooLargeError: it has more parameters.
     """
     tensors = read_tensors(content)
-    recipe, config, results = file_metadata.read(read_metadata(content))
+    metadata = read_metadata(content)
+    recipe, config, results = file_metadata.read(metadata)
     if config.n_layers > len(tensors) or config.max_len > MAX_COMPUTED_POSITIONS:
         raise WeightsError(
             f"The file describes {config.n_layers:,} layers and {config.max_len:,} positions; it holds "
@@ -135,7 +138,8 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
         raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {n_in_file:,}.")
     network = build_network(config, data.task, n_classes, None)
     _fill(network, tensors)
-    return _trained_network(recipe, config, network, data, results)
+    trained = _trained_network(recipe, config, network, data, results)
+    return replace(trained, has_initial=metadata["format"] == file_metadata.FORMAT)
 
 
 def _fill(network: Network, tensors: Mapping[str, Tensor]) -> None:

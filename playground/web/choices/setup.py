@@ -124,7 +124,7 @@ def setup_of(values: Mapping[str, Any]) -> Setup:
     if isinstance(own, UploadedWeights):
         weights, own_tokenizer = own.sha256, uploaded_vocabulary.own_tokenizer_key()
     elif own is not None:
-        weights = own.initial_key if values["untrained"] else own.key
+        weights = own.initial_key if values["untrained"] and own.has_initial else own.key
     elif weights in ("mine", "trained here"):
         weights = "random"
     return Setup(values, weights, own_tokenizer)

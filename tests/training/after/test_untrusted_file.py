@@ -147,3 +147,11 @@ def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field
     old = forged(part, **without)
     assert field not in json.loads(read_metadata(old)[part])
     assert getattr(load(old), part) == getattr(trained(), part)
+
+
+def test_a_file_of_the_first_format_has_no_initial_weights_to_draw() -> None:
+    old = load(described(format=file_metadata.OTHER_WEIGHTS))
+    assert not old.has_initial
+    assert old.key == trained().key
+    assert load(trained_network.save(old)).has_initial is old.has_initial
+    assert load(trained_network.save(trained())).has_initial
