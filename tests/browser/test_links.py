@@ -192,7 +192,7 @@ def test_a_repeated_parameter_counts_once(visitor: Visitor) -> None:
 def test_a_layer_that_the_model_has_not_is_moved_and_other_notices_stay(visitor: Visitor) -> None:
     visitor.open("/attention?weights=random&n_layers=2&layer=50&d_ff=77&n_heads=3")
     expect(visitor.focus("layer")).to_have_value("1")
-    assert "the last layer is 1" in visitor.widget("focus_line").inner_text()
+    assert "the last layer is 1" in visitor.focus_note()
     assert "d_ff=“77”" in visitor.notices()
     assert visitor.query()["layer"] == ["50"], "a larger model shows it"
     assert visitor.query()["n_heads"] == ["3"]
@@ -201,8 +201,8 @@ def test_a_layer_that_the_model_has_not_is_moved_and_other_notices_stay(visitor:
 def test_a_layer_that_no_model_has_is_told_once(visitor: Visitor) -> None:
     visitor.open("/attention?layer=99")
     assert visitor.notices() == ""
-    assert "the last layer is 5" in visitor.widget("focus_line").inner_text()
-    assert "95" not in visitor.widget("focus_line").inner_text()  # the most that any model has: nobody asked for it
+    assert "the last layer is 5" in visitor.focus_note()
+    assert "95" not in visitor.focus_note()  # the most that any model has: nobody asked for it
 
 
 def test_a_path_below_a_page_opens_the_page_with_its_parameters(visitor: Visitor) -> None:

@@ -99,6 +99,10 @@ class Visitor:
         """Where the focus line stands."""
         return {place: int(self.focus(place).input_value()) for place in ("layer", "head", "query", "key")}
 
+    def focus_note(self) -> str:
+        """What the focus line says of a focus that is not all here."""
+        return self.widget("focus_line").locator(".note").inner_text()
+
     def framed(self, chart: str) -> tuple[float, float]:
         """The middle of the frame in a chart, in the window."""
         box = self.widget(chart).locator(".frame").bounding_box()

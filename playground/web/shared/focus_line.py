@@ -10,7 +10,7 @@ import streamlit as st
 from playground.figures.theme import shortened
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import Focus, current_focus, last_places, move_focus, moved_places
-from playground.web.components.cell_frame import draw_cell_frame
+from playground.web.components.cell_frame import clicked_cell, draw_cell_frame
 from playground.web.components.focus_line import KEY, draw_focus_line
 
 
@@ -78,8 +78,8 @@ def _find_cell(focus: Focus, cells: Cells | None) -> int | None:
 
 
 def _take_click(container: str, sides: tuple[Cells | None, Cells | None]) -> None:
-    for cells, at in zip(sides, st.session_state[f"{container}_frame"].clicked, strict=True):
-        if cells is not None and at in cells.numbers:
+    for cells, at in zip(sides, clicked_cell(container), strict=True):
+        if cells is not None and at is not None and at in cells.numbers:
             move_focus(**{cells.place: cells.numbers[at]})
 
 

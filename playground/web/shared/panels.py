@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -135,13 +136,32 @@ def chart(
         numbers(key, table)
 
 
-def numbers(key: str, table: Callable[[], pd.DataFrame], label: str = "The numbers") -> None:
-    """Show a table to read and copy in an expander; it is made when that is opened."""
+def numbers(
+    key: str,
+    table: Callable[[], pd.DataFrame],
+    label: str = "The numbers",
+    *,
+    on_row: Callable[[int], None] | None = None,
+) -> None:
+    """Show a table to read and copy in an expander; it is made when that is opened.
+
+    `on_row` takes the number of a row, from the table's first, when a cell of it is clicked.
+    """
     with st.container(key=f"{key}_numbers"):
         panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
         if panel.open:
             with panel:
-                st.dataframe(table(), key=f"{key}_table")
+                clicks: dict[str, Any] = {}
+                if on_row is not None:
+                    clicks = {"on_select": partial(_take_row, f"{key}_table", on_row), "selection_mode": "single-cell"}
+                st.dataframe(table(), key=f"{key}_table", **clicks)
+
+
+def _take_row(key: str, on_row: Callable[[int], None]) -> None:
+    """Hand over the row of the clicked cell; a second click on it only takes the mark from it."""
+    cells = st.session_state[key]["selection"]["cells"]
+    if cells:
+        on_row(int(cells[0][0]))
 
 
 def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[..., Any]) -> None:
