@@ -17,7 +17,7 @@ SMALLEST_SHARE = 1e-9
 
 def component_pairs(pinned: Count, now: Count, unit: str) -> go.Figure:
     """Two bars a component, the present one and below it, paler, the pinned one, with the change beside them."""
-    sums = [count.by(lambda term: term.component) for count in (now, pinned)]
+    sums = [count.by(lambda term: str(term.component)) for count in (now, pinned)]
     components = [name for name in palette.COMPONENTS if any(name in by_component for by_component in sums)]
     after, before = ([by_component.get(name, 0) for name in components] for by_component in sums)
     rows = [f"{LABELS[name]}<br>{signed(n - m)}" for name, n, m in zip(components, after, before, strict=True)]
