@@ -20,6 +20,7 @@ from playground.figures import (
     step_by_step,
     training,
     tutorials,
+    two_runs,
 )
 from tests.model.reference import small_config
 
@@ -49,7 +50,11 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (gradient_flow.by_layer(LINES, "norm", gradient_flow.DEPTH), "blocks passed (0 = embeddings)", "norm (log scale)"),
     (gradient_flow.by_depth(LINES, [1, 2, 4, 8], "norm"), "layers of the encoder (log scale)", "norm (log scale)"),
     (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
+    (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
+    (two_runs.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),
+    (two_runs.differences_on_the_way(WEIGHTS[0], list("abcd"), 1e-5), POINT, "largest difference (log scale)"),
     (parameters.breakdown_bar(COUNT, "FLOPs"), "FLOPs", None),
+    (parameters.breakdown_bar(COUNT, "FLOPs", COUNT), "FLOPs", None),
     (parameters.breakdown_layers(COUNT, "parameters"), "layer", "parameters"),
     (parameters.flops_by_length([1], {"attention": [1]}, 1, 1), "length of the sentence T, in tokens", "FLOPs a token"),
     (parameters.named_models({"this model": COUNT}, "this model"), "share of the parameters", None),
@@ -84,6 +89,7 @@ HEATMAPS = [
     Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL), KEY, QUERY, "weight", 0, 0.5),
     Map(attention.head_heatmap(SIGNED, TOKENS, ALL, signed=True, bar="apart"), KEY, QUERY, "apart", -0.5, 0.5),
     Map(attention.entropy_grid(WEIGHTS), "head", "layer", "bits", 0, None),
+    Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, 1),
     Map(encoder_decoder.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
     Map(norms.norms_by_token(WEIGHTS, TOKENS, first_depth=0), "token", "blocks passed", "L2 norm", None, None),
     Map(norms.cosines_between_layers(SIGNED), "blocks passed", "blocks passed", "cosine", -1, 1),

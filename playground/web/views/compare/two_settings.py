@@ -12,7 +12,6 @@ from playground.analysis.positions import ROUNDING
 from playground.analysis.run_differences import compare_points, describe_growth_change, describe_parting
 from playground.analysis.shared_weights import describe_shared
 from playground.figures import norms as norm_figures
-from playground.figures import parameters as parameter_figures
 from playground.figures import two_runs
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
@@ -98,7 +97,7 @@ def compare_costs() -> None:
 def _draw_costs(key: str, unit: str, before: Count, now: Count, side: PinnedSide) -> None:
     panels.chart(
         key,
-        parameter_figures.breakdown_bar(now, unit, before),
+        two_runs.component_pairs(before, now, unit),
         caption=f"{unit[0].upper()}{unit[1:]} by component: above, {escape_markdown(side.now)}; below and paler, "
         f"{escape_markdown(side.name)}.",
         alt=f"{unit} by component, of both models.",
