@@ -12,7 +12,7 @@ from playground.analysis.attribution.verdict import largest_pair
 from playground.analysis.tex import factor, number, sum_of_products
 from playground.analysis.walkthrough import Walk
 from playground.figures import attribution as figures
-from playground.figures.theme import token_labels, token_names
+from playground.figures.theme import token_names
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_place
 
@@ -39,17 +39,17 @@ def draw_sources(walk: Walk, split: ScoreSplit) -> None:
     table = pd.DataFrame(split.relative, names, names).rename_axis("query \\ key")
     left, right = st.columns(2, gap="medium")
     with left:
-        panels.chart(
+        panels.bars(
             "why_key_sources",
-            figures.contributions(names, kinds, split.by_key_source, title="part of the lead", source="at the key"),
+            figures.contributions(names, kinds, split.by_key_source, title="part of the lead"),
             caption=f"**By what wrote the key's vector**, that of {key}. {sums}",
             alt="Bars: parts of the score by source of the key's vector, relative to the mean key",
             table=lambda: table,
         )
     with right:
-        panels.chart(
+        panels.bars(
             "why_query_sources",
-            figures.contributions(names, kinds, split.by_query_source, title="part of the lead", source="at the query"),
+            figures.contributions(names, kinds, split.by_query_source, title="part of the lead"),
             caption=f"**By what wrote the query's vector**, that of {query}: the same {split.lead:+.2f}, split the "
             "other way. The numbers below the left chart have every pair.",
             alt="Bars: parts of the score by source of the query's vector, relative to the mean key",
@@ -74,13 +74,13 @@ def draw_competition(walk: Walk, found: Competition) -> None:
         st.markdown(f"All {len(found.keys)} weights of {query} add up to 1: a key gains only what others lose.")
     place = found.rank - 1
     shown = figures.strongest(found.weights, place)
-    labels = token_labels(tokens)
+    labels = token_names(tokens)
     texts = [
         f"{found.scores[i]:.2f}" if i == place else f"{found.scores[i]:.2f}, {_ratio(found.lead[i])}" for i in shown
     ]
     left_out = "" if len(shown) == len(found.keys) else f" The strongest of {len(found.keys)} keys are drawn."
     with right:
-        panels.chart(
+        panels.bars(
             "why_competition",
             figures.competition(
                 [labels[found.keys[i]] for i in shown],
@@ -146,9 +146,9 @@ def draw_moved(walk: Walk, found: Moved) -> None:
         st.markdown(_describe_stream(walk, found))
     shares = np.where(walk.allowed, found.head_shares, 0)
     shown = figures.strongest(np.abs(shares), walk.key)
-    labels = token_labels(tokens)
+    labels = token_names(tokens)
     with right:
-        panels.chart(
+        panels.bars(
             "why_moved",
             figures.head_shares([labels[i] for i in shown], shares[shown], int(np.flatnonzero(shown == walk.key)[0])),
             caption=f"**Whose values make up the head's output for {query}**, z = Σ w v? A key's share is its w v, "
