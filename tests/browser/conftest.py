@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ViewportSize, sync_playwright
 
 from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor
@@ -80,6 +80,25 @@ def newcomer(server: Server, browser: Browser) -> Iterator[Callable[..., Visitor
 
 
 @pytest.fixture
-def phone(newcomer: Callable[..., Visitor]) -> Visitor:
-    """A visitor with a phone: a small window, and a finger instead of a mouse."""
-    return newcomer(390, 844, has_touch=True, is_mobile=True, device_scale_factor=2)
+def classmate(server: Server, shared_context: BrowserContext) -> Iterator[Visitor]:
+    """A second visitor, who follows a link of the first."""
+    classmate = Visitor(server, shared_context)
+    yield classmate
+    classmate.assert_well()
+    classmate.page.close()
+
+
+@pytest.fixture(scope="session")
+def phone_context(browser: Browser) -> BrowserContext:
+    """A phone: a small window, and a finger instead of a mouse."""
+    size: ViewportSize = {"width": 390, "height": 844}
+    return browser.new_context(viewport=size, has_touch=True, is_mobile=True, device_scale_factor=2)
+
+
+@pytest.fixture
+def phone(server: Server, phone_context: BrowserContext) -> Iterator[Visitor]:
+    """A visitor with a phone."""
+    visitor = Visitor(server, phone_context)
+    yield visitor
+    visitor.assert_well()
+    visitor.page.close()

@@ -1,19 +1,20 @@
 """What axe-core, which reads a page as a screen reader does, finds on every page, in the light and in the dark."""
 
-from collections.abc import Iterator
 from importlib import resources
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import expect
 
-from tests.browser.server import Server
 from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor
 
 # Evaluated from outside, which the pages' own policy on scripts does not forbid.
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 GRAVE = {"serious", "critical"}
+
+BACKGROUNDS: dict[Literal["light", "dark"], str] = {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 22, 28)"}
+"""Of the app, by the colours that the visitor's system prefers."""
 
 _CONTRASTS = """() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true })
@@ -34,31 +35,30 @@ _CONTRASTS = """() => {
 }"""
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
-def reader(request: pytest.FixtureRequest, server: Server, browser: Browser) -> Iterator[Visitor]:
-    """A visitor who prefers the one or the other, and sees one page after another."""
-    scheme: Literal["light", "dark"] = request.param
-    visitor = Visitor.anew(server, browser, 1366, 900, color_scheme=scheme)
-    yield visitor
-    visitor.assert_well()
-    visitor.page.context.close()
-
-
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_can_be_read_and_heard(page: str, reader: Visitor) -> None:
-    reader.open(f"/{page}").page.evaluate(AXE)
-    found: list[dict[str, Any]] = reader.page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
-    grave = {
+def test_a_page_can_be_read_and_heard(page: str, visitor: Visitor) -> None:
+    visitor.open(f"/{page}")
+    assert visitor.page.title().startswith(visitor.page.locator("[aria-current=page]").first.inner_text())
+    labels = visitor.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
+    if page != "regularisers":  # whose charts are empty before a run
+        assert [label for label in labels if not any(letter.isdigit() for letter in label)] == []
+    visitor.page.evaluate(AXE)
+    for scheme, background in BACKGROUNDS.items():
+        visitor.page.emulate_media(color_scheme=scheme)
+        expect(visitor.page.locator(".stApp")).to_have_css("background-color", background)
+        visitor.settled()
+        assert (scheme, grave_violations(visitor)) == (scheme, set())
+        # axe-core judges no text inside a drawing.
+        contrasts = visitor.page.evaluate(_CONTRASTS)
+        assert (scheme, [(text, round(contrast, 2)) for text, contrast in contrasts if contrast < 4.5]) == (scheme, [])
+
+
+def grave_violations(visitor: Visitor) -> set[tuple[str, str, str]]:
+    """What axe-core finds of serious violations: the rule, the element and the reason of each."""
+    found: list[dict[str, Any]] = visitor.page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+    return {
         (each["id"], node["html"][:200], node["failureSummary"])
         for each in found
         if each["impact"] in GRAVE or each["id"] == "heading-order"
         for node in each["nodes"]
     }
-    assert grave == set()
-    assert reader.page.title().startswith(reader.page.locator("[aria-current=page]").first.inner_text())
-    labels = reader.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
-    if page != "regularisers":  # whose charts are empty before a run
-        assert [label for label in labels if not any(letter.isdigit() for letter in label)] == []
-    # axe-core judges no text inside a drawing.
-    faint = [(text, round(contrast, 2)) for text, contrast in reader.page.evaluate(_CONTRASTS) if contrast < 4.5]
-    assert faint == []

@@ -44,10 +44,16 @@ def test_text_and_menu_stand_on_the_page_and_nothing_runs_off_its_edge(page: str
     expect(links).to_have_count(len(PAGES))
     for link in links.all():
         expect(link).to_be_in_viewport(ratio=1)
-    wide = phone.page.evaluate(
-        """() => [document.scrollingElement, document.querySelector(".stMain")].map(each => each.scrollWidth)"""
+    width, edges = phone.page.evaluate(
+        """() => [
+          Math.max(...[document.scrollingElement, document.querySelector(".stMain")].map(each => each.scrollWidth)),
+          [...document.querySelectorAll(".js-plotly-plot, .stMain button, .stMain iframe")]
+            .map(element => element.getBoundingClientRect()).map(({ left, right }) => [left, right]),
+        ]"""
     )
-    assert max(wide) <= phone.page.evaluate("innerWidth")
+    assert width <= 390
+    assert len(edges) > 1
+    assert all(left >= 0 and right <= 390 for left, right in edges)
     cut = phone.page.evaluate(
         """() => [...document.querySelectorAll(".stMain .katex-display, .stMain .stHeading, .stMain .stCaption")]
           .filter(each => each.scrollWidth > each.clientWidth + 4).map(each => each.textContent)"""

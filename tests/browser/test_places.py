@@ -1,8 +1,7 @@
-"""On a phone, by keyboard alone, in the dark, and on a server without the trained weights."""
+"""The pages of the menu, and a server without the trained weights."""
 
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.server import Server
@@ -21,21 +20,6 @@ PAGES = (
     "tutorials",
     "parameters",
 )
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_phone_scrolls_down_only(page: str, newcomer: Callable[..., Visitor]) -> None:
-    visitor = newcomer(width=390, height=844).open(f"/{page}")
-    width, charts = visitor.page.evaluate(
-        """() => [
-          Math.max(document.documentElement.scrollWidth, document.querySelector(".stMain").scrollWidth),
-          [...document.querySelectorAll(".js-plotly-plot, .stMain button, .stMain iframe")]
-            .map(element => element.getBoundingClientRect()).map(({ left, right }) => [left, right]),
-        ]"""
-    )
-    assert width <= 390
-    assert len(charts) > 1
-    assert all(left >= 0 and right <= 390 for left, right in charts)
 
 
 def test_the_menu_of_a_laptop_has_room_for_every_page(newcomer: Callable[..., Visitor]) -> None:

@@ -1,13 +1,13 @@
 """A visitor who does not wait for the page: what is chosen during a run is neither lost nor left behind."""
 
+from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.visitor import Visitor
 
-PAUSES = (0, 100, 200, 400, 1000, 2000)
+PAUSES = (0, 200, 800, 2000)
 """Milliseconds between a text and the next choice: the run of the text is over after the longest alone."""
 
 SMALL_PAIR = "/encoder-decoder?encdec_source=your+text&weights=random&n_layers=8&n_heads=8&d_model=256&d_ff=512"
@@ -51,13 +51,31 @@ def test_a_view_chosen_after_an_edit_of_the_text_is_shown_and_linked(visitor: Vi
         assert (pause, copied) == (pause, visitor.query())
 
 
-@pytest.mark.parametrize("held", [0, 10, 20, 100])
-def test_a_menu_link_opens_its_page_and_takes_the_text_that_was_being_typed(held: int, visitor: Visitor) -> None:
-    """`held`: milliseconds for which the mouse button is down."""
+_SLOW = """const send = WebSocket.prototype.send
+WebSocket.prototype.send = function (...message) { setTimeout(() => send.apply(this, message), 700) }"""
+
+
+def test_a_link_copied_over_a_slow_connection_holds_the_last_choice(newcomer: Callable[..., Visitor]) -> None:
+    visitor = newcomer()
+    visitor.page.add_init_script(_SLOW)
+    visitor.open("/positions")
+    for view, pause in (("curves", 0), ("similarity", 300), ("curves", 600)):
+        text = f"after {pause}"
+        visitor.type_text(text)
+        visitor.page.wait_for_timeout(pause)
+        visitor.choose("positions_view", view)
+        copied = choices(visitor.copied_link())
+        assert (pause, copied) == (pause, copied | {"positions_view": [view], "text": [text]})
+
+
+def test_a_menu_link_opens_its_page_and_takes_the_text_that_was_being_typed(visitor: Visitor) -> None:
     visitor.open("/attention")
-    visitor.widget("text").locator("textarea").fill("Typed and left")
-    visitor.page.get_by_test_id("stTopNavLink").filter(has_text="Norms").click(delay=held)
-    expect(visitor.page.locator("[aria-current=page]")).to_contain_text("Norms")
-    expect(visitor.widget("text").locator("textarea")).to_have_value("Typed and left")
-    assert visitor.settled().query()["text"] == ["Typed and left"]
-    assert "/norms" in visitor.page.url
+    for title, held in (("Norms", 0), ("Attention", 10), ("Norms", 20), ("Attention", 100)):
+        text = f"Typed and left after {held} ms"
+        field = visitor.widget("text").locator("textarea")
+        field.fill(text)
+        visitor.page.get_by_test_id("stTopNavLink").filter(has_text=title).click(delay=held)
+        expect(visitor.page.locator("[aria-current=page]")).to_contain_text(title)
+        expect(field).to_have_value(text)
+        assert visitor.settled().query()["text"] == [text]
+        assert f"/{title.lower()}" in visitor.page.url

@@ -1,8 +1,10 @@
-"""What the tests of experiments share."""
+"""What the tests of pages share."""
 
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.caching import clear_session_resource_cache
 
 from playground.jobs import JobQueue
@@ -13,6 +15,14 @@ from playground.web.views.training import training_run
 from tests.waiting import job_threads, until
 from tests.web.app_test import SESSION
 from tests.web.experiment_pages import short_ablation
+
+
+@pytest.fixture(scope="session", autouse=True)
+def installed_components() -> Iterator[None]:
+    """Packages are searched for components once: every AppTest would read the metadata of all of them anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from playground.web.choices.link import VERSION
 from playground.web.choices.setup import Setup, current_setup, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
 from playground.web.shared.glossary import draw_glossary
+from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.sidebar import trained_panel, upload_panel
 
 
@@ -19,23 +20,7 @@ def draw() -> Callable[[], None]:
 
     The page comes in between, so that two dozen widgets don't keep the browser from its charts.
     """
-    widgets.text("text", height=110)
-    setup = current_setup()
-    if len(setup.text.sentences) > 1:
-        st.caption("Each line is a sentence of its own, in code too: no token sees another line.")
-        widgets.whole("sentence", high=len(setup.text.sentences))
-    widgets.choice("weights", on_change=shortcuts.save_or_restore_unlocked)
-    is_checkpoint = setup["weights"] == "minilm"
-    if is_checkpoint:
-        st.caption("**MiniLM-L6**, trained on pairs of sentences; its shape is fixed.")
-        label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
-        st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
-    elif setup["weights"] == "mine":
-        upload_panel.draw(setup)
-    elif setup["weights"] == "trained here":
-        trained_panel.draw(setup)
-    else:
-        st.caption(":orange-badge[random weights] Nothing here was learned.")
+    setup = draw_text_and_weights()
     st.selectbox(
         "Start from",
         PRESETS,
@@ -50,11 +35,12 @@ def draw() -> Callable[[], None]:
     st.caption(_nearest_preset(setup))
     recognised = recognised_weights(setup["weights"])
     decided: Collection[str] = recognised.settings if recognised else ()
+    is_checkpoint = setup["weights"] == "minilm"
     locked = params.LOCKED if is_checkpoint else decided
     architecture = st.expander("Architecture", expanded=not is_checkpoint and setup.trained_network is None)
     tokens = st.expander("Tokens and masks")
     widgets.number("seed", disabled="seed" in locked)
-    draw_copy_link(VERSION, recipe_link.parameters_to_copy(setup))
+    copy_link()
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
     draw_glossary()
 
@@ -73,6 +59,34 @@ def draw() -> Callable[[], None]:
                 widgets.draw(key, disabled=key in locked)
 
     return draw_expanders
+
+
+@as_one_element
+def draw_text_and_weights() -> Setup:
+    """Draw the text, the choice of weights and what belongs to that choice; returns the setup."""
+    widgets.text("text", height=110)
+    setup = current_setup()
+    if len(setup.text.sentences) > 1:
+        st.caption("Each line is a sentence of its own, in code too: no token sees another line.")
+        widgets.whole("sentence", high=len(setup.text.sentences))
+    widgets.choice("weights", on_change=shortcuts.save_or_restore_unlocked)
+    if setup["weights"] == "minilm":
+        st.caption("**MiniLM-L6**, trained on pairs of sentences; its shape is fixed.")
+        label, icon = "Unlock: same shape, random weights", ":material/lock_open:"
+        st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
+    elif setup["weights"] == "mine":
+        upload_panel.draw(setup)
+    elif setup["weights"] == "trained here":
+        trained_panel.draw(setup)
+    else:
+        st.caption(":orange-badge[random weights] Nothing here was learned.")
+    return setup
+
+
+@fragment
+def copy_link() -> None:
+    """The button that copies a link. Its click runs this fragment after all choices before the click."""
+    draw_copy_link(VERSION, recipe_link.parameters_to_copy(current_setup()))
 
 
 def _nearest_preset(setup: Setup) -> str:

@@ -2,14 +2,29 @@
 
 from collections.abc import Mapping
 
+import streamlit as st
+
 from playground.web.components.load_component import load_component
 
 _button = load_component("copy_link")
 
+_KEY = "copy_link"
+
+_ANSWERED = "_copy_link_answered"
+"""Session key of the number of the last click that a run has answered."""
+
 
 def draw_copy_link(version: str, more: Mapping[str, list[str]]) -> None:
-    """Draw the button; the link is read from the address bar when it is pressed.
+    """Draw the button, in a fragment of its own; the link is read from the address bar when it is pressed.
+
+    The address is right only once every choice before the click has had its run. So a click asks for a run of the
+    fragment, which comes after theirs, and the link is read when that has answered.
 
     The version of the link's format goes with it, and `more` parameters where the address bar does not have them.
     """
-    _button(key="copy_link", data={"version": version, "more": dict(more)})
+    data = {"version": version, "more": dict(more), "answered": st.session_state.get(_ANSWERED)}
+    _button(key=_KEY, data=data, on_asked_change=_answer)
+
+
+def _answer() -> None:
+    st.session_state[_ANSWERED] = st.session_state[_KEY].asked

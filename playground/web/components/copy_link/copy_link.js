@@ -2,38 +2,53 @@ const GLANCE = 300 // milliseconds between two looks at the address: no event te
 const CALM = 200 // milliseconds
 const LONGEST = 4000 // milliseconds; a browser lets a page write to the clipboard for five seconds after a click
 
-// The address, once no run is on its way any more: a run that began before the last choice still tells the old one.
-const calmAddress = async () => {
-  const begin = performance.now()
-  let address = "", since = begin
-  while (performance.now() < Math.min(since + CALM, begin + LONGEST)) {
+// What the last run said; the number of the last click, and what to do once a run has answered it.
+let latest = {}, asked = 0, answer = () => {}
+
+let nextLabel // the timer that gives the button its own words again
+
+const linkOf = address => {
+  for (const [key, texts] of Object.entries(latest.more)) {
+    if (address.searchParams.has(key)) continue
+    for (const text of texts) address.searchParams.append(key, text)
+  }
+  address.searchParams.set("v", latest.version)
+  return address.href
+}
+
+const pause = milliseconds => new Promise(next => setTimeout(next, milliseconds))
+
+// The address, once the server has answered the click and no run is on its way any more: a run that began before the
+// last choice still tells the old one.
+const calmAddress = async answered => {
+  const end = performance.now() + LONGEST
+  await Promise.race([answered, pause(LONGEST - CALM)])
+  let address = "", since = performance.now()
+  while (performance.now() < Math.min(since + CALM, end)) {
     const isRunning = document.querySelector("[data-test-script-state=running]") !== null
     if (isRunning || window.location.href !== address) since = performance.now()
     address = window.location.href
-    await new Promise(next => setTimeout(next, 20))
+    await pause(20)
   }
   return new URL(window.location.href)
 }
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
+  latest = data
   const button = parentElement.querySelector("button")
   const field = parentElement.querySelector("input")
-  const linkOf = address => {
-    for (const [key, texts] of Object.entries(data.more)) {
-      if (address.searchParams.has(key)) continue
-      for (const text of texts) address.searchParams.append(key, text)
-    }
-    address.searchParams.set("v", data.version)
-    return address.href
-  }
   const hideOutdated = () => {
     clearTimeout(field.nextGlance)
     field.hidden ||= field.value !== linkOf(new URL(window.location.href))
     if (!field.hidden && field.isConnected) field.nextGlance = setTimeout(hideOutdated, GLANCE)
   }
+  if (data.answered === asked) answer()
   button.onclick = async () => {
+    clearTimeout(nextLabel)
     button.textContent = "Copying …"
-    const link = calmAddress().then(linkOf)
+    const answered = new Promise(done => { answer = done })
+    setTriggerValue("asked", asked = Date.now())
+    const link = calmAddress(answered).then(linkOf)
     // Handed over at once: some browsers let only the click itself write to the clipboard.
     const text = link.then(words => new Blob([words], { type: "text/plain" }))
     const write = async () => navigator.clipboard.write([new ClipboardItem({ "text/plain": text })])
@@ -43,7 +58,8 @@ export default function ({ data, parentElement }) {
     field.select()
     hideOutdated()
     button.textContent = await copied ? "Copied" : "Press Ctrl+C to copy"
-    setTimeout(() => { button.textContent = "Copy link to this view" }, 2500)
+    clearTimeout(nextLabel) // of a click before this one, which took longer
+    nextLabel = setTimeout(() => { button.textContent = "Copy link to this view" }, 2500)
   }
   hideOutdated()
 }
