@@ -144,3 +144,48 @@ def test_the_panel_follows_the_query() -> None:
     assert app.header[0].value.startswith("Why does `c`₂")
     choose(app, attention_query=4)
     assert app.header[0].value.startswith("Why does `e`₄")
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "reason"),
+    [(1, 3, "later in the sentence"), (1, 5, "This key is padding"), (5, 1, "This query is padding")],
+)
+def test_a_hidden_key_has_a_reason_and_no_charts(query: int, key: int, reason: str) -> None:
+    def script(query: int, key: int) -> None:
+        from dataclasses import replace
+
+        import numpy as np
+
+        from playground.web.shared import panels
+        from playground.web.views.attention.why_panel import draw_why
+
+        run = panels.shown_run()
+        padding = np.arange(len(run.tokens)) >= 5
+        allowed = np.tri(len(run.tokens), dtype=bool) & ~padding
+        draw_why(replace(run, padding=padding, allowed=allowed), 0, 0, query, key)
+
+    app = AppTest.from_function(script, default_timeout=60, args=(query, key)).run()
+    assert not app.exception
+    assert drawn(app) == set()
+    assert reason in prose(app)
+
+
+def test_a_weak_key_is_explained_as_one() -> None:
+    def script() -> None:
+        from playground.web.shared import panels
+        from playground.web.views.attention.why_panel import draw_why
+
+        draw_why(panels.shown_run(), 3, 1, 10, 9)
+
+    app = AppTest.from_function(script, default_timeout=60).run()
+    assert not app.exception
+    scores = trained_trace()["layers.3.attn.scores"][0, 1, 10].numpy()
+    rank = 1 + int((scores > scores[9]).sum())
+    assert f"number {rank} of its 16 keys" in prose(app)
+    assert f"{scores.max() - scores[9]:.2f} below the strongest, `animal`₂" in prose(app)
+    assert f"is {scores[9] - scores.mean():+.2f}:" in prose(app)
+
+
+def test_the_code_behind_the_panel_opens() -> None:
+    app = open_panels(open_page("attention", **SMALL), "attention_code")
+    assert any("def split_score" in code.value for code in app.code)

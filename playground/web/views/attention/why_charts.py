@@ -76,7 +76,8 @@ def draw_competition(walk: Walk, found: Competition) -> None:
     shown = figures.strongest(found.weights, place)
     labels = token_names(tokens)
     texts = [
-        f"{found.scores[i]:.2f}" if i == place else f"{found.scores[i]:.2f}, {_ratio(found.lead[i])}" for i in shown
+        f"{found.weights[i]:.2f} (score {found.scores[i]:.2f}{'' if i == place else f', {_ratio(found.lead[i])}'})"
+        for i in shown
     ]
     left_out = "" if len(shown) == len(found.keys) else f" The strongest of {len(found.keys)} keys are drawn."
     with right:
@@ -88,8 +89,8 @@ def draw_competition(walk: Walk, found: Competition) -> None:
                 texts,
                 int(np.flatnonzero(shown == place)[0]),
             ),
-            caption=f"**What {query} may look at.** Bars are weights; beside each stands its score, and how many times "
-            f"the weight of {key} it has. The amber bar is {key}.{left_out}",
+            caption=f"**What {query} may look at.** Bars are weights. In brackets: the score, and how many times the "
+            f"weight of {key} that is. The amber bar is {key}.{left_out}",
             alt="Bars: attention weights of one query's keys",
             table=lambda: pd.DataFrame(
                 {
