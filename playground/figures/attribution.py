@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures.theme import Array, draw_figure, line
+from playground.text.wording import write_amount
 
 MOST_BARS = 18
 """Bars of one chart; what is smaller becomes one bar more, or is left to the table."""
@@ -94,7 +95,7 @@ def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
 
 
 def _write(values: Array, sign: str) -> list[str]:
-    return [f"{value:{sign}.2f}" if np.isfinite(value) else "–" for value in values]
+    return [write_amount(value, sign) if np.isfinite(value) else "–" for value in values.tolist()]
 
 
 def _highlight(n: int, chosen: int) -> list[str]:

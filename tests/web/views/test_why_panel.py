@@ -128,6 +128,15 @@ def test_numbers_out_of_range_are_said_to_be() -> None:
     assert "range of 32-bit floats" in prose(app)
 
 
+@pytest.mark.parametrize("depth", [20, 35, 50])
+@pytest.mark.parametrize("step", STEPS)
+def test_huge_scores_are_written_shortly_and_never_overflow(depth: int, step: str) -> None:
+    deep = {"norm": "none", "n_layers": depth, "d_model": 64, "attention_layer": depth - 1, "attention_query": 2}
+    app = without_error(open_page("attention", **SMALL | deep, text="abcdef", attention_why=step))
+    assert drawn(app) == STEPS[step] or (step == "sources" and "round away" in prose(app))
+    assert max(map(len, re.findall(r"[\d.]+", words(app)))) < 12
+
+
 def test_an_average_of_heads_has_no_cell_to_explain() -> None:
     app = open_page("attention", **SMALL, attention_show="average of heads")
     assert drawn(without_error(app)) == set()
