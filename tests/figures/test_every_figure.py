@@ -42,10 +42,7 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (ablation.curves([], "accuracy", steps=5, top=1.0, level=(0.2, "rule")), "step", "right answers"),
     (ablation.curves([], "loss", steps=5, top=1.0, level=(0.2, "rule")), "step", "loss, nats"),
     (attention.query_ranking(WEIGHTS[0], TOKENS, ALL[0]), "attention weight", "key"),
-    (attribution.contributions(["token"], ["token"], W[:1], title="part", source="at the key"), "part", "at the key"),
     (attribution.running_sum(W.astype(int), W, W), "products, the largest size first", "part of the score"),
-    (attribution.competition(LABELS, WEIGHTS[0], ["0.5"] * 4, 0), "attention weight", "key"),
-    (attribution.head_shares(LABELS, SIGNED[0], 0), "share of the head's output", "key"),
     (gradient_flow.by_layer(LINES, "norm", gradient_flow.LAYER), "layer (0 = first)", "norm (log scale)"),
     (gradient_flow.by_layer(LINES, "norm", gradient_flow.DEPTH), "blocks passed (0 = embeddings)", "norm (log scale)"),
     (gradient_flow.by_depth(LINES, [1, 2, 4, 8], "norm"), "layers of the encoder (log scale)", "norm (log scale)"),
@@ -130,4 +127,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         ]
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
-    assert named == 12
+    assert named == 10

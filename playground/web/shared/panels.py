@@ -12,10 +12,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from playground.errors import PlaygroundError
+from playground.figures.attribution import Bars
 from playground.runs.encoder_run import Run
 from playground.text.scripts import foreign_script
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.components.chart_label import chart_label
+from playground.web.components.labelled_bars import draw_bars
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
@@ -132,6 +134,13 @@ def chart(
         st.caption(f"{caption} {figure.layout.meta}" if figure.layout.meta else caption)
         if overlay is not None:
             overlay()
+    if table is not None:
+        numbers(key, table)
+
+
+def bars(key: str, drawn: Bars, *, caption: str, alt: str, table: Callable[[], pd.DataFrame] | None = None) -> None:
+    """Show bars in a container of their name; arguments as of `chart`."""
+    draw_bars(key, drawn, caption=caption, alt=alt)
     if table is not None:
         numbers(key, table)
 
