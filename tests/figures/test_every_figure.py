@@ -12,6 +12,7 @@ from playground.figures import (
     ablation,
     attention,
     attribution,
+    differences,
     encoder_decoder,
     gradient_flow,
     norms,
@@ -19,8 +20,6 @@ from playground.figures import (
     positions,
     step_by_step,
     training,
-    tutorials,
-    two_runs,
 )
 from tests.model.reference import small_config
 
@@ -48,8 +47,8 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (gradient_flow.by_depth(LINES, [1, 2, 4, 8], "norm"), "layers of the encoder (log scale)", "norm (log scale)"),
     (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
-    (two_runs.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),
-    (two_runs.differences_on_the_way(WEIGHTS[0], list("abcd"), 1e-5), POINT, "largest difference (log scale)"),
+    (differences.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),
+    (differences.differences_on_the_way(WEIGHTS[0], list("abcd"), 1e-5), POINT, "largest difference (log scale)"),
     (parameters.breakdown_bar(COUNT, "FLOPs"), "FLOPs", None),
     (parameters.breakdown_bar(COUNT, "FLOPs", COUNT), "FLOPs", None),
     (parameters.breakdown_layers(COUNT, "parameters"), "layer", "parameters"),
@@ -97,8 +96,8 @@ HEATMAPS = [
     Map(step_by_step.vectors({"x": SIGNED[0]}), "number in the vector, first 4", None, "value", -0.5, 0.5),
     Map(step_by_step.projections({"Q": SIGNED}, TOKENS, 0, 0), "<b>Q</b>, first 4", "token", "value", -0.5, 0.5),
     Map(step_by_step.drops({"weights": (WEIGHTS[0], WEIGHTS[1])}), "number in the vector, first 4", None, None, 0, 1),
-    Map(tutorials.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
-    Map(tutorials.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
+    Map(differences.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
+    Map(differences.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
 ]  # fmt: skip
 FIGURES = CURVES + [(each.figure, each.x, each.y) for each in HEATMAPS]
 
