@@ -2,12 +2,13 @@
 
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
-from playground.web.shared import panels
+from playground.web.shared import panels, tour_line
 from playground.web.shared.comparison import pin_line
 from playground.web.views import overview
 
 panels.heading("What happens to a sentence in an encoder?")
 pin_line.draw_pin_line()
+tour_line.offer_tour()
 panels.current_run()
 pin_line.explain_pinned_run()
 overview.explore()

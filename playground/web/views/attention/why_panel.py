@@ -1,5 +1,7 @@
 """Why one query looks at one key: a measured answer, and the computation behind it in four steps."""
 
+from functools import partial
+
 import streamlit as st
 
 from playground.analysis.attribution.cell import Competition, compete, move, multiply
@@ -10,6 +12,7 @@ from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
+from playground.web.session.actions import record_action
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_place
 from playground.web.views.attention import attribution_cache, why_charts
@@ -38,7 +41,8 @@ def draw_why(run: Run, layer: int, head: int, query: int, key: int) -> None:
             st.markdown(describe(verdict, split.lead, len(rivals.keys)))
             return
         st.markdown(f"{_describe_place(walk, rivals)} {describe(verdict, split.lead, len(rivals.keys))}")
-        step = widgets.choice("attention_why", "How it comes about", help_text=HELP)
+        opened = partial(record_action, "computation opened")
+        step = widgets.choice("attention_why", "How it comes about", help_text=HELP, on_change=opened)
         if step == "sources":
             if verdict.kind == "only key":
                 st.caption("With one key alone there is nothing to compare: the other steps show its computation.")
