@@ -4,13 +4,15 @@ It lies in the session as a plain value, as the focus does: `open_page` reads it
 `correct_address` writes it there.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 
 import streamlit as st
 
+from playground.errors import PlaygroundError
 from playground.web.choices.params import SHARED
 from playground.web.choices.pinned import pinned_values
-from playground.web.choices.setup import OPEN_PAGE, current_value
+from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value
 from playground.web.session.actions import clear_actions, recorded_actions
 from playground.web.shared.tour.tour_steps import STEPS, Step, TourState
 
@@ -45,9 +47,12 @@ def current_state() -> TourState:
     return TourState(
         page=st.session_state[OPEN_PAGE],
         text=current_value("text"),
+        tokens=_shown_tokens(),
         actions=recorded_actions(),
         is_pinned=pinned is not None,
         is_changed=pinned is not None and any(pinned[key] != current_value(key) for key in SHARED),
+        computation=current_value("attention_why"),
+        shows_one_head=current_value("attention_show") == "one head",
     )
 
 
@@ -75,6 +80,13 @@ def go_back() -> None:
 def leave() -> None:
     """End the tour where it is."""
     st.session_state.update({KEY: 0, _FINISHED: False})
+
+
+def _shown_tokens() -> tuple[str, ...]:
+    setup = current_setup()
+    with suppress(PlaygroundError):
+        return tuple(setup.batch.tokens[setup.sentence]) if setup.text.sentences else ()
+    return ()
 
 
 def _is_done(step: Step) -> bool:

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from playground.web.choices.params import DEFAULT_TEXT
 from playground.web.session.actions import Action
 
+PRONOUNS = frozenset({
+    "he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "this", "that", "who", "which",
+})  # fmt: skip
+"""Words that stand for another word, whose attention is worth a look."""
+
 
 @dataclass(frozen=True)
 class TourState:
@@ -15,12 +20,18 @@ class TourState:
     """The open page, by its path."""
     text: str
     """What is typed into the sidebar."""
+    tokens: tuple[str, ...] = ()
+    """Those of the shown sentence."""
     actions: frozenset[Action] = frozenset()
     """What the visitor did by hand since the step began."""
     is_pinned: bool = False
     """Whether settings are pinned."""
     is_changed: bool = False
     """Whether the present settings differ from the pinned ones."""
+    computation: str = "sources"
+    """Which step of the computation behind a cell is open."""
+    shows_one_head: bool = True
+    """Whether the page Attention shows a single head, and so the computation behind a cell."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +39,17 @@ class Step:
     """One thing to do."""
 
     name: str
-    sentence: str
+    sentence: Callable[[TourState], str]
     is_done: Callable[[TourState], bool]
     page: str | None = None
     """Where it is done, by the page's path; None: on every page."""
+    target: str | None = None
+    """The container there that the visitor needs; None: what is needed is in the sidebar."""
     in_sidebar: bool = False
     """Whether it is done in the sidebar, which a phone hides."""
     skip_label: str = "Skip"
+    hint: Callable[[TourState], str | None] = lambda _: None
+    """What has to be done before, if anything."""
 
 
 def has_own_text(state: TourState) -> bool:
@@ -67,42 +82,69 @@ def has_copied_link(state: TourState) -> bool:
     return "link copied" in state.actions
 
 
+def _always(sentence: str) -> Callable[[TourState], str]:
+    return lambda _: sentence
+
+
+def _ask_for_row(state: TourState) -> str:
+    word = next((token for token in state.tokens if token.lower() in PRONOUNS), None)
+    row = f"the row of *{word}*" if word else "the row of any word"
+    return f"In the large map, find {row}, and click the strongest cell of that row."
+
+
+def _ask_for_computation(state: TourState) -> str:
+    other = "**products**" if state.computation == "competition" else "**competition**"
+    return f"Below the map, read why this cell is strong or weak. Then press {other} to see more of the answer."
+
+
+def _ask_for_one_head(state: TourState) -> str | None:
+    return None if state.shows_one_head else "Set **Show** to *one head* first: the answer is about one head."
+
+
 STEPS = (
     Step(
         "text",
-        "Type a sentence of your own, with a word such as *it* that stands for another word.",
+        _always("Type a sentence of your own, with a word such as *it* that stands for another word."),
         has_own_text,
         skip_label="Keep this sentence",
     ),
     Step(
         "cell",
-        "In the large map, find the row of *it*, and click the strongest cell of that row.",
+        _ask_for_row,
         has_chosen_cell,
         page="attention",
+        target="attention_pattern",
     ),
     Step(
         "why",
-        "Below the map, read why it looks there. Then press **competition** to see which words it beats.",
+        _ask_for_computation,
         has_opened_computation,
         page="attention",
+        target="why",
+        hint=_ask_for_one_head,
     ),
     Step(
         "pin",
-        "Press **Pin this, to compare**, below the page's title: it keeps all settings as they are now.",
+        _always("Press **Pin this, to compare**, below the page's title: it keeps all settings as they are now."),
         has_pinned,
         page="attention",
+        target="pin_line",
     ),
     Step(
         "change",
-        "Change one setting in the sidebar, such as **causal mask** under **Tokens and masks**.",
+        _always("Change one setting in the sidebar, such as **causal mask** under **Tokens and masks**."),
         has_changed_setting,
         page="attention",
         in_sidebar=True,
     ),
     Step(
         "link",
-        "Compare before and after in the charts. Then press **Copy link to this view** in the sidebar, and send it.",
+        _always(
+            "Compare before and now in the charts. Then press **Copy link to this view** in the sidebar, and send it."
+        ),
         has_copied_link,
+        page="attention",
+        target="head_pinned",
         in_sidebar=True,
     ),
 )

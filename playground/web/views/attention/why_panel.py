@@ -10,7 +10,8 @@ from playground.analysis.attribution.verdict import describe, judge
 from playground.analysis.walkthrough import Walk
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_setup
+from playground.web.choices.setup import current_setup, current_value
+from playground.web.components.scroll_to import scroll_to
 from playground.web.session import caches
 from playground.web.session.actions import record_action
 from playground.web.shared import panels
@@ -23,9 +24,22 @@ HELP = (
 )
 
 
+_ARRIVING = "_why_arriving"
+"""Session key that is there until the panel is drawn, for a visitor who comes from another page to see it."""
+
+
+def show_on_arrival() -> None:
+    """Have the page Attention open at this panel; for callbacks on other pages."""
+    st.session_state[_ARRIVING] = True
+    if current_value("attention_show") != "one head":
+        st.session_state["attention_show"] = "one head"
+
+
 def draw_why(run: Run, layer: int, head: int, query: int, key: int) -> None:
     """The answer in words, and below it the chosen step of the computation."""
     with st.container(key="why"):
+        if st.session_state.pop(_ARRIVING, False):
+            scroll_to("why")
         st.header(f"Why does {quote_place(run.tokens, query)} look at {quote_place(run.tokens, key)}?")
         if run.padding[query] or not run.allowed[query, key]:
             st.markdown(_describe_hidden(run, query, key))
