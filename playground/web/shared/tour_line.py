@@ -18,7 +18,6 @@ _SHOWN = "_tour_shown"
 """Session key that is there in the run after a press on the button that scrolls to what the step needs."""
 
 
-@as_one_element
 def offer_tour() -> None:
     """The button that starts the tour, for whoever is not on it."""
     if tour_progress.current_step() is None and not tour_progress.is_finished():
@@ -65,7 +64,7 @@ def _draw_step(step: Step) -> None:
         if step.page not in (None, st.session_state[OPEN_PAGE]):
             page = pages()[step.page]
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
-        elif step.target:
+        elif step.target and step.has_target(state):
             st.button("Show me", key="tour_show", icon=":material/my_location:", type="tertiary", on_click=_show)
         buttons = (
             ("Back", "tour_back", ":material/arrow_back:", tour_progress.go_back, number == 1),

@@ -12,7 +12,7 @@ import streamlit as st
 from playground.errors import PlaygroundError
 from playground.web.choices.params import SHARED
 from playground.web.choices.pinned import pinned_values
-from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value
+from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value, recognised_weights
 from playground.web.session.actions import clear_actions, recorded_actions
 from playground.web.shared.tour.tour_steps import STEPS, Step, TourState
 
@@ -43,7 +43,7 @@ def is_finished() -> bool:
 
 def current_state() -> TourState:
     """What the steps ask of this session, as it is now."""
-    pinned = pinned_values()
+    pinned, recognised = pinned_values(), recognised_weights(current_value("weights"))
     return TourState(
         page=st.session_state[OPEN_PAGE],
         text=current_value("text"),
@@ -51,6 +51,7 @@ def current_state() -> TourState:
         actions=recorded_actions(),
         is_pinned=pinned is not None,
         is_changed=pinned is not None and any(pinned[key] != current_value(key) for key in SHARED),
+        is_mask_free=recognised is None or "causal" not in recognised.settings,
         computation=current_value("attention_why"),
         shows_one_head=current_value("attention_show") == "one head",
     )

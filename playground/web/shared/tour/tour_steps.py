@@ -30,6 +30,8 @@ class TourState:
     """Whether the present settings differ from the pinned ones."""
     computation: str = "sources"
     """Which step of the computation behind a cell is open."""
+    is_mask_free: bool = True
+    """Whether the visitor can switch the causal mask."""
     shows_one_head: bool = True
     """Whether the page Attention shows a single head, and so the computation behind a cell."""
 
@@ -44,7 +46,9 @@ class Step:
     page: str | None = None
     """Where it is done, by the page's path; None: on every page."""
     target: str | None = None
-    """The container there that the visitor needs; None: what is needed is in the sidebar."""
+    """The container there that the visitor needs, by its key; None: what is needed is in the sidebar."""
+    has_target: Callable[[TourState], bool] = lambda _: True
+    """Whether the page has that container."""
     in_sidebar: bool = False
     """Whether it is done in the sidebar, which a phone hides."""
     skip_label: str = "Skip"
@@ -101,6 +105,24 @@ def _ask_for_one_head(state: TourState) -> str | None:
     return None if state.shows_one_head else "Set **Show** to *one head* first: the answer is about one head."
 
 
+def _ask_for_setting(state: TourState) -> str:
+    example = "**causal mask** under **Tokens and masks**" if state.is_mask_free else "your text"
+    return f"Change one setting in the sidebar, such as {example}."
+
+
+def _ask_to_pin(state: TourState) -> str | None:
+    return (
+        None
+        if state.is_pinned
+        else "Nothing is pinned yet: press **Pin this, to compare** first, below the page's title."
+    )
+
+
+def _ask_for_link(state: TourState) -> str:
+    copy = "**Copy link to this view** in the sidebar, and send it."
+    return f"Compare before and now in the charts. Then press {copy}" if has_changed_setting(state) else f"Press {copy}"
+
+
 STEPS = (
     Step(
         "text",
@@ -121,6 +143,7 @@ STEPS = (
         has_opened_computation,
         page="attention",
         target="why",
+        has_target=lambda state: state.shows_one_head,
         hint=_ask_for_one_head,
     ),
     Step(
@@ -132,19 +155,19 @@ STEPS = (
     ),
     Step(
         "change",
-        _always("Change one setting in the sidebar, such as **causal mask** under **Tokens and masks**."),
+        _ask_for_setting,
         has_changed_setting,
         page="attention",
         in_sidebar=True,
+        hint=_ask_to_pin,
     ),
     Step(
         "link",
-        _always(
-            "Compare before and now in the charts. Then press **Copy link to this view** in the sidebar, and send it."
-        ),
+        _ask_for_link,
         has_copied_link,
         page="attention",
         target="head_pinned",
+        has_target=has_pinned,
         in_sidebar=True,
     ),
 )
