@@ -93,7 +93,7 @@ def _always(sentence: str) -> Callable[[TourState], str]:
 def _ask_for_row(state: TourState) -> str:
     word = next((token for token in state.tokens if token.lower() in PRONOUNS), None)
     row = f"the row of *{word}*" if word else "the row of any word"
-    return f"In the large map, find {row}, and click the strongest cell of that row."
+    return f"In the large map, find {row}, and click the cell of the word that it looks at most."
 
 
 def _ask_for_computation(state: TourState) -> str:
