@@ -129,21 +129,35 @@ def describe_growth_change(pinned: Mapping[str, Array], now: Mapping[str, Array]
     return f"After the last {where}, the residual stream's mean length goes {before:.4g} → {after:.4g}{ratio}."
 
 
+def moved_weight(pinned: Run, now: Run) -> Array:
+    """The share of a query's weight that has moved to other keys, averaged over real queries: (L, H).
+
+    Half the sum of all changes of a row, which is the total variation distance of two distributions (Levin, Peres &
+    Wilmer 2009, section 4.1): 0 is the same row, 1 looks at other keys altogether. Of layers and heads that both have.
+    Both have to read the same tokens.
+    """
+    n_layers = min(pinned.config.n_layers, now.config.n_layers)
+    n_heads = min(pinned.config.n_heads, now.config.n_heads)
+    apart = [np.abs(now.pattern(i)[:n_heads] - pinned.pattern(i)[:n_heads]).sum(axis=-1) for i in range(n_layers)]
+    shares: Array = np.stack(apart)[..., ~now.padding].mean(axis=-1) / 2
+    return shares
+
+
 def describe_head_change(pinned: tuple[Run, Array], now: tuple[Run, Array]) -> str:
-    """What became of one head's weights (Tq, Tk), in one sentence; each with the run that it is of."""
+    """What became of one head's weights (Tq, Tk), in one or two sentences; each with the run that it is of."""
     bits = [float(mean_entropy(pattern[None, None], ~run.padding)[0, 0]) for run, pattern in (pinned, now)]
-    spread = f"its mean entropy goes {bits[0]:.2f} → {bits[1]:.2f} bits"
+    spread = f"the mean entropy goes {bits[0]:.2f} → {bits[1]:.2f} bits"
     if not have_same_tokens(pinned[0], now[0]):
         return f"The two read different tokens, so weights cannot be subtracted; {spread}."
-    apart = np.abs(now[1] - pinned[1])
-    if np.isnan(apart).any():
+    change = now[1] - pinned[1]
+    if np.isnan(change).any():
         return "Some of these weights are lost: the numbers are too large for 32-bit floats."
-    if apart.max() <= ROUNDING:
-        return "Not one of this head's weights has changed."
-    query, key = np.unravel_index(int(apart.argmax()), apart.shape)
+    if np.abs(change).max() <= ROUNDING:
+        return "Not one of these weights has changed."
+    query, key = np.unravel_index(int(np.abs(change).argmax()), change.shape)
     before, after = (float(pattern[query, key]) for _, pattern in (pinned, now))
-    tokens = now[0].tokens
+    tokens, moved = now[0].tokens, float(np.abs(change)[~now[0].padding].sum(axis=-1).mean() / 2)
     return (
-        f"The largest change: what {tokens[query]} (position {query}) gives {tokens[key]} (position {key}) goes "
-        f"{before:.3f} → {after:.3f}; {spread}."
+        f"On average, {moved:.0%} of a query's weight has moved to other keys, and {spread}. The largest change: what "
+        f"{tokens[query]} (position {query}) gives {tokens[key]} (position {key}) goes {before:.3f} → {after:.3f}."
     )

@@ -172,16 +172,26 @@ def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_])
 
 def entropy_grid(bits: Array) -> go.Figure:
     """Every head's mean entropy, (L, H) in bits."""
+    return _number_by_head(bits, "%{z:.2f} bits", "bits")
+
+
+def moved_weight_grid(shares: Array) -> go.Figure:
+    """The share of its weight that every head has moved between two runs, (L, H) in 0 … 1."""
+    return _number_by_head(shares, "%{z:.1%} moved", "share", zmax=1)
+
+
+def _number_by_head(numbers: Array, hover: str, bar: str, **colours: float) -> go.Figure:
     return heatmap(
-        bits.astype(np.float32),
-        "layer %{y}, head %{x}: %{z:.2f} bits",
-        height=110 + 34 * bits.shape[0],
+        numbers.astype(np.float32),
+        f"layer %{{y}}, head %{{x}}: {hover}",
+        height=110 + 34 * len(numbers),
         margin={"l": 38, "r": 54, "b": 48},
         magnitude=1.0,
         zmin=0,
         xgap=2,
         ygap=2,
-        bar=colour_bar("bits"),
+        bar=colour_bar(bar),
+        **colours,
         x_axis={"title": "head", "dtick": 1},
         y_axis={"title": "layer", "dtick": 1},
     )

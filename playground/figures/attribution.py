@@ -1,14 +1,15 @@
 """Why a token attends to another, as bars. Legend: S sources, n keys."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.heatmap import largest
-from playground.figures.theme import Array, draw_figure, line, ranked_bars, text_width
+from playground.figures.theme import Array, draw_figure, line
+from playground.text.wording import write_amount
 
 MOST_BARS = 18
 """Bars of one chart; what is smaller becomes one bar more, or is left to the table."""
@@ -24,10 +25,22 @@ KIND_COLOURS = {
 """By the kind of a source."""
 
 
+@dataclass(frozen=True)
+class Bars:
+    """Horizontal bars, the first on top: a name, a value, a colour and a text at the end of each."""
+
+    labels: Sequence[str]
+    values: Sequence[float]
+    colours: Sequence[str]
+    texts: Sequence[str]
+    title: str
+    """What the values are."""
+
+
 def contributions(
-    names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str, source: str, signed: bool = True
-) -> go.Figure:
-    """Amounts (S,) as bars in the order of the sources, a colour a kind; the smallest are added up in one.
+    names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str, signed: bool = True
+) -> Bars:
+    """Amounts (S,) in the order of the sources, a colour a kind; the smallest are added up in one.
 
     `signed` writes their signs; lengths have none.
     """
@@ -38,7 +51,18 @@ def contributions(
     if others.size:
         labels, colours = [*labels, f"{others.size} others"], [*colours, palette.RESIDUAL]
         drawn = np.append(drawn, amounts[others].sum())
-    return _labelled_bars(labels, drawn, colours, title=title, y_title=source, sign="+" if signed else "")
+    return Bars(labels, drawn.tolist(), colours, _write(drawn, "+" if signed else ""), title)
+
+
+def competition(labels: Sequence[str], weights: Array, texts: Sequence[str], chosen: int) -> Bars:
+    """Weights (n,) of a query's keys, the strongest first; the chosen one, by its place, stands out."""
+    return Bars(labels, weights.tolist(), _highlight(len(labels), chosen), texts, "attention weight")
+
+
+def head_shares(labels: Sequence[str], shares: Array, chosen: int) -> Bars:
+    """Shares (n,) of a head's output, the largest size first; the chosen one, by its place, stands out."""
+    colours = _highlight(len(labels), chosen)
+    return Bars(labels, shares.tolist(), colours, _write(shares, "+"), "share of the head's output")
 
 
 def running_sum(numbers: NDArray[np.intp], products: Array, running: Array) -> go.Figure:
@@ -63,34 +87,6 @@ def running_sum(numbers: NDArray[np.intp], products: Array, running: Array) -> g
     )
 
 
-def competition(labels: Sequence[str], weights: Array, texts: Sequence[str], chosen: int) -> go.Figure:
-    """Weights (n,) of a query's keys, the strongest first; the chosen one, by its place, stands out."""
-    top = largest(weights)
-    ticks = [f"{weight:.2g}" for weight in (0, top / 2, top)]  # beyond the bars there are texts, and no weights
-    return ranked_bars(
-        labels,
-        weights,
-        _highlight(len(labels), chosen),
-        ".4f",
-        x_axis={
-            "title": "attention weight",
-            "range": [0, 1.6 * top],
-            "tickvals": list(map(float, ticks)),
-            "ticktext": ticks,
-            "fixedrange": True,
-        },
-        y_title="key",
-        margin={"l": text_width(labels) + 24, "b": 40},
-        texts=texts,
-    )
-
-
-def head_shares(labels: Sequence[str], shares: Array, chosen: int) -> go.Figure:
-    """Shares (n,) of a head's output, the largest size first; the chosen one, by its place, stands out."""
-    colours = _highlight(len(labels), chosen)
-    return _labelled_bars(labels, shares, colours, title="share of the head's output", y_title="key", sign="+")
-
-
 def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
     """The places of at most MOST_BARS numbers, the largest first; the chosen one is always among them."""
     order = np.argsort(-np.nan_to_num(sizes), kind="stable")
@@ -98,24 +94,8 @@ def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
     return drawn if chosen in drawn else np.append(drawn[:-1], chosen)
 
 
-def _labelled_bars(
-    labels: Sequence[str], values: Array, colours: Sequence[str], *, title: str, y_title: str, sign: str
-) -> go.Figure:
-    figure = ranked_bars(
-        labels,
-        values.astype(np.float32),
-        colours,
-        f"{sign}.4g",
-        x_axis={"title": title, "fixedrange": True, "zeroline": True},
-        y_title=y_title,
-        margin={"l": text_width(labels) + 24, "b": 40},
-        texts=[f"{value:{sign}.2f}" for value in values],
-    )
-    low, high = float(np.min(values, initial=0)), float(np.max(values, initial=0))
-    room = 0.22 * (high - low)  # for the numbers at the ends
-    if 0 < room < np.inf:
-        figure.layout.xaxis.range = [low - room if low < 0 else 0, high + room if high > 0 else 0]
-    return figure
+def _write(values: Array, sign: str) -> list[str]:
+    return [write_amount(value, sign) if np.isfinite(value) else "–" for value in values.tolist()]
 
 
 def _highlight(n: int, chosen: int) -> list[str]:

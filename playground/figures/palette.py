@@ -30,7 +30,7 @@ REGULARISERS = {
 }
 """By their number among the ten; all dropout has one colour, and its places are told apart by dashes."""
 ALL_REGULARISERS = "#c93756"
-FOCUS = "#e0127d"
+FOCUS = "#e5174b"
 """What the visitor has chosen to look at: its frame, its bar, its line, its chip, on every page."""
 MUTED = "rgba(138, 135, 148, 0.45)"
 """Padding, masked cells and grid lines."""

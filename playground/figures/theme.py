@@ -151,23 +151,17 @@ def line_in_band(
 def ranked_bars(
     labels: Sequence[str],
     values: Array,
-    colour: str | Sequence[str],
+    colour: str,
     number: str,
     *,
     x_axis: Mapping[str, Any],
     y_title: str,
     margin: dict[str, int] | None = None,
-    texts: Sequence[str] | None = None,
 ) -> go.Figure:
-    """Horizontal bars, the first on top, in one colour or one each; `texts` stand at their ends.
-
-    `number` is the format of a value where the pointer is.
-    """
+    """Horizontal bars, the first on top; `number` is the format of a value where the pointer is."""
     hover = f"%{{y}}: %{{x:{number}}}<extra></extra>"
     bars = go.Bar(x=values, y=labels, orientation="h", marker={"color": colour}, hovertemplate=hover)
-    if texts is not None:
-        bars.update(text=texts, textposition="outside", cliponaxis=False)
-    y_axis = {"title": y_title, "type": "category", "autorange": "reversed", "ticksuffix": " "}
+    y_axis = {"title": y_title, "type": "category", "autorange": "reversed"}
     return draw_figure(bars, height=110 + 22 * len(labels), x_axis=x_axis, y_axis=y_axis, margin=margin)
 
 

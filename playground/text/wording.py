@@ -8,6 +8,11 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
+def write_amount(x: float, sign: str = "") -> str:
+    """A number with two decimals, a large one with three digits: `1.50`, `2.07e+08`; `sign="+"` writes a plus too."""
+    return f"{x:{sign}.2f}" if abs(x) < 100_000 else f"{x:{sign}.3g}"
+
+
 def quote_text(text: str, longest: int = 60) -> str:
     """A stranger's text in quotation marks, cut to `longest` characters, without what markdown would act on."""
     plain = "".join(character for character in text[:longest] if character.isalnum() or character in " .-+_/")

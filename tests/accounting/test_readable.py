@@ -1,6 +1,7 @@
 """Counts as people read them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -8,11 +9,13 @@ from playground import ModelConfig, count_parameters
 from playground.accounting import count_flops, count_memory
 from playground.accounting.readable import (
     breakdown_table,
+    comparison_table,
     in_millions,
     in_units,
     listed,
     memory_table,
     share,
+    signed,
     substitute,
     times,
 )
@@ -92,3 +95,19 @@ def test_memory_table_says_what_memory_counts() -> None:
     assert list(table["size"]) == [in_units(row.n_bytes, "B") for row in count_memory(CONFIG, 19)]
     assert table["with these numbers"][0] == f"4 · {n:,}"
     assert table["with these numbers"].iloc[-1] == "4 · 3 · 1 · 12 · 19²"
+
+
+def test_differences_of_counts_keep_their_sign() -> None:
+    assert [signed(n) for n in (3_548_160, -920, 0)] == ["+3.55 M", "−920", "±0"]
+
+
+def test_two_counts_stand_beside_each_other_with_a_sum() -> None:
+    before, after = count_parameters(CONFIG), count_parameters(replace(CONFIG, n_layers=CONFIG.n_layers + 2))
+    table = comparison_table(before, after).set_index("component")
+    assert list(table.loc["all"]) == [before.total, after.total, after.total - before.total]
+    parts = table.drop("all")
+    assert parts.sum().tolist() == list(table.loc["all"])
+    assert (parts["now"] - parts["pinned"]).tolist() == parts["now − pinned"].tolist()
+    work = comparison_table(count_flops(CONFIG, 5), count_flops(CONFIG, 5))
+    assert work["component"].tolist() == ["attention", "feed-forward", "all"]
+    assert not work["now − pinned"].any()

@@ -1,5 +1,6 @@
 """Layer, head, query and key are one selection of every page: by mouse, keyboard and finger, and in the link."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,9 @@ from playground.web.choices.link import VERSION
 from playground.web.choices.params import DEFAULT_TEXT
 from playground.weights.checkpoint import load
 from tests.browser.visitor import Visitor
+
+ROW = 35
+"""Pixels of a table's row."""
 
 DEFAULT = {"layer": 3, "head": 1, "query": 10, "key": 2}
 
@@ -25,6 +29,11 @@ def trained() -> Run:
 def weight(visitor: Visitor) -> str:
     """What the focus line says that the query gives the key."""
     return visitor.widget("focus_line").locator(".weight").inner_text()
+
+
+def position(label: str) -> int:
+    """Where a token is, by its name in a chart."""
+    return int(re.search(r"[₀-₉]+$", label)[0].translate({0x2080 + digit: str(digit) for digit in range(10)}))  # type: ignore[index]
 
 
 def assert_frame_over(visitor: Visitor, chart: str, row: int | None, column: int | None) -> None:
@@ -109,9 +118,15 @@ def test_the_line_moves_all_four_by_keyboard_and_a_chip_a_bar_and_a_line_move_th
     assert lines.locator(".chosen").all_inner_texts() == ["animal₂", "street₈"]
     visitor.settled().choose("attention_view", "ranking")
     expect(visitor.widget("attention_ranking_chart")).to_be_visible()
-    heaviest = str(visitor.settled().charts()["attention_ranking"][0]["y"][0])
+    first, second = map(position, visitor.settled().charts()["attention_ranking"][0]["y"][:2])
     visitor.click_cell("attention_ranking", 0, None)
-    visitor.eventually(lambda: heaviest.endswith("₀₁₂₃₄₅₆₇₈₉"[visitor.focused()["key"] % 10]), "the heaviest key")
+    expect(visitor.focus("key")).to_have_value(str(first))
+    visitor.settled().widget("attention_ranking_numbers").locator("summary").click()
+    table = visitor.settled().widget("attention_ranking_table").locator(".stDataFrameGlideDataEditor").first
+    table.scroll_into_view_if_needed()
+    table.click(position={"x": 150, "y": 2.5 * ROW})  # below the header and the first row
+    expect(visitor.focus("key")).to_have_value(str(second))
+    visitor.settled()
     visitor.focus("head").select_option("11")
     visitor.eventually(lambda: visitor.query().get("head") == ["11"], "the head in the link")
     assert visitor.settled().focused()["head"] == 11

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from playground.limits import MAX_CHARACTERS
 from playground.web.choices.link import VERSION
 from playground.web.choices.params import FOCUS, OWN, PARAMS, SHARED
+from playground.web.choices.pinned import MARKER, PINNED_KEYS
 from tests.browser.visitor import Visitor
 
 TRAVELLING = "A student who travels light has nothing to lose on the way."
@@ -33,6 +34,7 @@ VIEWS = {
     "attention": {"layer": "2", "head": "3", "query": "4", "attention_view": "rollout"},
     "norms": {"norms_view": "cosines", "norms_layer": "2", "query": "7"},
     "parameters": {"parameters_view": "layers"},
+    "compare": {"b_norm_placement": "post", "b_n_layers": "5", "layer": "1", "head": "3", "query": "9"},
     "step-by-step": {"layer": "1", "head": "2", "query": "6", "key": "0", "step_stage": "softmax"},
     "positions": {"positions_view": "curves", "positions_curve_2": "7", "positions_curve_3": "12"},
     "encoder-decoder": {
@@ -129,7 +131,7 @@ JUNK = ["<script>alert(1)</script>", "NaN", "-1", "9" * 40, "--5", "", "12.0"]
 @pytest.mark.parametrize("first", range(3))
 def test_junk_for_every_parameter_opens_with_a_plain_notice(first: int, visitor: Visitor) -> None:
     """Every parameter at once, each with the next kind of junk; `test_choices` tries each kind on all of them."""
-    keys = [key for key in PARAMS if key != "text"]
+    keys = [key for key in (*PARAMS, MARKER, *PINNED_KEYS) if key not in ("text", "b_text")]
     visitor.open(link("attention", {key: JUNK[(first + i) % len(JUNK)] for i, key in enumerate(keys)}))
     visitor.assert_well()
     assert "is used instead" in visitor.notices()
@@ -230,4 +232,4 @@ def test_a_model_over_the_budget_is_counted_but_not_built(visitor: Visitor) -> N
 
 def test_every_parameter_of_the_link_is_tried_here() -> None:
     assert set(SETUP) <= set(SHARED)
-    assert {key for view in VIEWS.values() for key in view} <= {*OWN, *FOCUS}
+    assert {key for view in VIEWS.values() for key in view} <= {*OWN, *FOCUS, *PINNED_KEYS}

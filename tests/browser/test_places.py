@@ -11,6 +11,7 @@ PAGES = (
     "",
     "attention",
     "norms",
+    "compare",
     "step-by-step",
     "positions",
     "encoder-decoder",

@@ -9,7 +9,7 @@ from tests.browser.visitor import Visitor
 
 def test_a_step_is_painted_and_in_the_link(visitor: Visitor) -> None:
     visitor.open("/attention")
-    expect(visitor.widget("why_key_sources").locator(".bars path").first).to_be_visible()
+    expect(visitor.widget("why_key_sources").locator(".bar").first).to_be_visible()
     visitor.choose("attention_why", "products")
     expect(visitor.widget("why_products").locator(".bars path").first).to_be_visible()
     expect(visitor.widget("why_key_sources")).to_have_count(0)

@@ -12,6 +12,7 @@ from playground.figures import (
     ablation,
     attention,
     attribution,
+    differences,
     encoder_decoder,
     gradient_flow,
     norms,
@@ -19,7 +20,6 @@ from playground.figures import (
     positions,
     step_by_step,
     training,
-    tutorials,
 )
 from tests.model.reference import small_config
 
@@ -41,15 +41,16 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (ablation.curves([], "accuracy", steps=5, top=1.0, level=(0.2, "rule")), "step", "right answers"),
     (ablation.curves([], "loss", steps=5, top=1.0, level=(0.2, "rule")), "step", "loss, nats"),
     (attention.query_ranking(WEIGHTS[0], TOKENS, ALL[0]), "attention weight", "key"),
-    (attribution.contributions(["token"], ["token"], W[:1], title="part", source="at the key"), "part", "at the key"),
     (attribution.running_sum(W.astype(int), W, W), "products, the largest size first", "part of the score"),
-    (attribution.competition(LABELS, WEIGHTS[0], ["0.5"] * 4, 0), "attention weight", "key"),
-    (attribution.head_shares(LABELS, SIGNED[0], 0), "share of the head's output", "key"),
     (gradient_flow.by_layer(LINES, "norm", gradient_flow.LAYER), "layer (0 = first)", "norm (log scale)"),
     (gradient_flow.by_layer(LINES, "norm", gradient_flow.DEPTH), "blocks passed (0 = embeddings)", "norm (log scale)"),
     (gradient_flow.by_depth(LINES, [1, 2, 4, 8], "norm"), "layers of the encoder (log scale)", "norm (log scale)"),
     (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
+    (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
+    (differences.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),
+    (differences.differences_on_the_way(WEIGHTS[0], list("abcd"), 1e-5), POINT, "largest difference (log scale)"),
     (parameters.breakdown_bar(COUNT, "FLOPs"), "FLOPs", None),
+    (parameters.breakdown_bar(COUNT, "FLOPs", COUNT), "FLOPs", None),
     (parameters.breakdown_layers(COUNT, "parameters"), "layer", "parameters"),
     (parameters.flops_by_length([1], {"attention": [1]}, 1, 1), "length of the sentence T, in tokens", "FLOPs a token"),
     (parameters.named_models({"this model": COUNT}, "this model"), "share of the parameters", None),
@@ -84,6 +85,7 @@ HEATMAPS = [
     Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL), KEY, QUERY, "weight", 0, 0.5),
     Map(attention.head_heatmap(SIGNED, TOKENS, ALL, signed=True, bar="apart"), KEY, QUERY, "apart", -0.5, 0.5),
     Map(attention.entropy_grid(WEIGHTS), "head", "layer", "bits", 0, None),
+    Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, 1),
     Map(encoder_decoder.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
     Map(norms.norms_by_token(WEIGHTS, TOKENS, first_depth=0), "token", "blocks passed", "L2 norm", None, None),
     Map(norms.cosines_between_layers(SIGNED), "blocks passed", "blocks passed", "cosine", -1, 1),
@@ -94,8 +96,8 @@ HEATMAPS = [
     Map(step_by_step.vectors({"x": SIGNED[0]}), "number in the vector, first 4", None, "value", -0.5, 0.5),
     Map(step_by_step.projections({"Q": SIGNED}, TOKENS, 0, 0), "<b>Q</b>, first 4", "token", "value", -0.5, 0.5),
     Map(step_by_step.drops({"weights": (WEIGHTS[0], WEIGHTS[1])}), "number in the vector, first 4", None, None, 0, 1),
-    Map(tutorials.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
-    Map(tutorials.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
+    Map(differences.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
+    Map(differences.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
 ]  # fmt: skip
 FIGURES = CURVES + [(each.figure, each.x, each.y) for each in HEATMAPS]
 
@@ -124,4 +126,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         ]
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
-    assert named == 12
+    assert named == 10

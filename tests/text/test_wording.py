@@ -2,7 +2,7 @@
 
 import pytest
 
-from playground.text.wording import join_words, quote_text, quote_word
+from playground.text.wording import join_words, quote_text, quote_word, write_amount
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,11 @@ def test_a_quoted_text_is_short_and_plain() -> None:
 )
 def test_a_word_is_quoted_with_all_that_can_be_seen(word: str, quoted: str) -> None:
     assert quote_word(word) == quoted
+
+
+@pytest.mark.parametrize(
+    ("x", "sign", "written"),
+    [(1.5, "", "1.50"), (1.5, "+", "+1.50"), (-0.004, "+", "-0.00"), (2.067e8, "+", "+2.07e+08"), (-1e5, "", "-1e+05")],
+)
+def test_an_amount_is_as_short_as_it_can_be_read(x: float, sign: str, written: str) -> None:
+    assert write_amount(x, sign) == written

@@ -130,6 +130,12 @@ def component_data(app: AppTest, name: str) -> dict[str, Any]:
     return dict(json.loads(drawings[0].json)) if drawings else {}
 
 
+def drawn_bars(app: AppTest) -> dict[str, dict[str, Any]]:
+    """What the browser draws bars of ours from, by the name of their container."""
+    drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("labelled_bars")]
+    return {one.id.rsplit("-", 1)[-1].removesuffix("_drawing"): dict(json.loads(one.json)) for one in drawings}
+
+
 def drawn_lines(app: AppTest) -> dict[str, Any]:
     """What the browser draws a head's lines from; nothing where there are none."""
     return component_data(app, "head_lines")

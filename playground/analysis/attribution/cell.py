@@ -43,6 +43,12 @@ class Competition:
     """The chosen key's place, from 1."""
 
     @property
+    def ratios(self) -> Floats:
+        """(n,): each key's weight over the chosen one's, e^−lead; infinite where that is beyond the range of floats."""
+        with np.errstate(over="ignore"):
+            return np.exp(-self.lead)
+
+    @property
     def best_other(self) -> int | None:
         """The place in these arrays of the strongest key but the chosen one; None where there is no other."""
         return None if len(self.keys) == 1 else 1 if self.rank == 1 else 0

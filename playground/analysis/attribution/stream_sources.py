@@ -1,8 +1,9 @@
 """The vectors that a layer's attention reads, or that leave the encoder, as a sum over what wrote them.
 
-Each norm's mean and scale are held at their values of this run. A norm is then an affine map, so that what every source
-wrote is carried through it alone, and its bias becomes a source of its own. The sum stays exact (Elhage et al. 2021, "A
-Mathematical Framework for Transformer Circuits", "Handling Layer Normalization"; Kobayashi et al. 2021, section 3).
+A norm subtracts a mean, which is linear, and divides by a scale, which is held at its value of this run. It is then an
+affine map: what every source wrote is carried through it alone, its bias becomes a source of its own, and the sum stays
+exact (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", "Handling Layer Normalization";
+Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers into Analysis of Masked Language Models").
 
 Legend: S sources, T tokens, padding included, D = d_model.
 """

@@ -10,16 +10,19 @@ import numpy as np
 from playground.analysis.attribution.score_sources import ScoreSplit
 from playground.analysis.attribution.stream_sources import Source
 from playground.analysis.tex import Floats
-from playground.text.wording import join_words
+from playground.text.wording import join_words, write_amount
 
 Group = Literal["token", "position", "attention", "feed-forward", "others"]
-Kind = Literal["mostly", "mixed", "even", "only key", "not finite"]
+Kind = Literal["mostly", "mixed", "even", "only key", "rounding", "not finite"]
 
 MOST = 0.5
 """Share of all pushes and pulls from which on one group is called the most."""
 
 EVEN = 0.05
 """A lead up to this changes a weight by 5 % against the mean key: too little to have a reason."""
+
+MOST_ROUNDING = 0.1
+"""Share of the lead that the split may leave out, as very large scores lose it to the rounding of 32-bit floats."""
 
 NAMES: dict[Group, str] = {
     "token": "the token",
@@ -46,7 +49,7 @@ class Verdict:
 
     kind: Kind
     """`mostly`: one group has at least half of all pushes and pulls. `mixed`: none has. `even`: the score is the mean
-    key's, within `EVEN`. `only key`: there is no other."""
+    key's, within `EVEN`. `only key`: there is no other. `rounding`: the sources don't add up to the lead."""
     amounts: dict[Group, float]
     """What each group adds to the lead, the largest size first; groups that there are none of are left out."""
 
@@ -71,6 +74,8 @@ def judge(split: ScoreSplit, n_keys: int) -> Verdict:
         return Verdict("only key", amounts)
     if abs(split.lead) <= EVEN:
         return Verdict("even", amounts)
+    if abs(split.relative_remainder) > MOST_ROUNDING * abs(split.lead):
+        return Verdict("rounding", amounts)
     found = Verdict("mostly", amounts)
     pulls_along = amounts[found.largest] * split.lead > 0
     return found if found.share >= MOST and pulls_along else Verdict("mixed", amounts)
@@ -98,14 +103,22 @@ def describe(verdict: Verdict, lead: float, n_keys: int) -> str:
         return "These numbers have left the range of 32-bit floats, so no source can be told from another."
     if verdict.kind == "only key":
         return "It is the only key that the query may attend to, so its weight is 1 whatever the score."
+    lead_text = write_amount(lead, "+")
     if verdict.kind == "even":
         return (
-            f"The score differs from the mean over all {n_keys} keys by {lead:+.2f} only: there is little to explain."
+            f"The score differs from the mean over all {n_keys} keys by {lead_text} only: there is little to explain."
         )
+    if verdict.kind == "rounding":
+        return "The scores are so large that 32-bit floats round away where its lead comes from."
     opening = OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single source explains it."
     total = sum(map(abs, verdict.amounts.values()))
-    told = [f"{NAMES[group]} {amount:+.2f}" for group, amount in verdict.amounts.items() if abs(amount) >= total / 10]
-    return f"{opening} Its lead, the score minus the mean over all {n_keys} keys, is {lead:+.2f}: {join_words(told)}."
+    told = [
+        f"{NAMES[group]} {write_amount(amount, '+')}"
+        for group, amount in verdict.amounts.items()
+        if abs(amount) >= total / 10
+    ]
+    listed = join_words(told)
+    return f"{opening} Its lead, the score minus the mean over all {n_keys} keys, is {lead_text}: {listed}."
 
 
 def _by_size(amounts: dict[Group, float]) -> dict[Group, float]:

@@ -34,13 +34,13 @@ def cache_by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
     """Decorator for a function of `weights`, or of a `key` that names them.
 
     Results of the checkpoint, of the shipped translator and of random weights are cached for everybody; of uploads
-    and trained networks, one result in the session alone.
+    and trained networks, two in the session alone: of the present settings and of the pinned ones.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
         shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
-        private = cache_in_session(max_entries=1)(function)
+        private = cache_in_session(max_entries=min(max_entries, 2))(function)
 
         @functools.wraps(function)
         def cached(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Self
 
+import numpy as np
 import streamlit as st
 
 from playground.figures.theme import shortened
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import Focus, current_focus, last_places, move_focus, moved_places
-from playground.web.components.cell_frame import draw_cell_frame
+from playground.web.components.cell_frame import clicked_cell, draw_cell_frame
 from playground.web.components.focus_line import KEY, draw_focus_line
 
 
@@ -36,11 +37,12 @@ def show_focus(run: Run) -> Focus:
     moved = [f"the last {place} is {last[place]}" for place in moved_places(run)]
     note = f"Not all that was chosen is here: {', '.join(moved)}." if moved else ""
     masked = "" if run.allowed[focus.query, focus.key] else " (masked)"
+    amount = f"weight {weight:.2f}{masked}" if np.isfinite(weight) else "no finite weight"
     draw_focus_line(
         asdict(focus),
         {place: number + 1 for place, number in last.items()},
         [shortened(token) for token in run.tokens],
-        f"weight {weight:.2f}{masked}",
+        amount,
         note,
         _take_move,
     )
@@ -65,8 +67,9 @@ def frame_cell(
         range(min(cells.numbers), max(cells.numbers) + 1) if cells and cells.numbers else None
         for cells in (rows, columns)
     )
+    chosen = ", ".join(f"{cells.place} {getattr(focus, cells.place)}" for cells in (rows, columns) if cells)
     on_click = partial(_take_click, container, (rows, columns))
-    return partial(draw_cell_frame, container, selected, height, width, on_click, label=label)
+    return partial(draw_cell_frame, container, selected, height, width, on_click, label=f"{label} Now: {chosen}.")
 
 
 def _find_cell(focus: Focus, cells: Cells | None) -> int | None:
@@ -78,8 +81,8 @@ def _find_cell(focus: Focus, cells: Cells | None) -> int | None:
 
 
 def _take_click(container: str, sides: tuple[Cells | None, Cells | None]) -> None:
-    for cells, at in zip(sides, st.session_state[f"{container}_frame"].clicked, strict=True):
-        if cells is not None and at in cells.numbers:
+    for cells, at in zip(sides, clicked_cell(container), strict=True):
+        if cells is not None and at is not None and at in cells.numbers:
             move_focus(**{cells.place: cells.numbers[at]})
 
 

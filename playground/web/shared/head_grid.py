@@ -5,7 +5,7 @@ from functools import partial
 import plotly.graph_objects as go
 import streamlit as st
 
-from playground.web.components.cell_frame import draw_cell_frame
+from playground.web.components.cell_frame import clicked_cell, draw_cell_frame
 from playground.web.shared import panels
 
 
@@ -36,13 +36,15 @@ def head_picker(
             selected,
             range(n_layers),
             range(n_heads),
-            partial(_open_clicked, key, places),
+            partial(_open_clicked, key, places, shape),
             label=f"Layer {selected[0]}, head {selected[1]} is open. Arrow keys open its neighbours.",
             is_mosaic=True,
         ),
     )
 
 
-def _open_clicked(key: str, places: tuple[str, str]) -> None:
+def _open_clicked(key: str, places: tuple[str, str], shape: tuple[int, int]) -> None:
     """Set layer and head to those of the clicked thumbnail."""
-    st.session_state.update(zip(places, st.session_state[f"{key}_frame"].clicked, strict=True))
+    for place, number, count in zip(places, clicked_cell(key), shape, strict=True):
+        if number is not None and 0 <= number < count:
+            st.session_state[place] = number

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -11,10 +12,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from playground.errors import PlaygroundError
+from playground.figures.attribution import Bars
 from playground.runs.encoder_run import Run
 from playground.text.scripts import foreign_script
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.components.chart_label import chart_label
+from playground.web.components.labelled_bars import draw_bars
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
@@ -135,13 +138,39 @@ def chart(
         numbers(key, table)
 
 
-def numbers(key: str, table: Callable[[], pd.DataFrame], label: str = "The numbers") -> None:
-    """Show a table to read and copy in an expander; it is made when that is opened."""
+def bars(key: str, drawn: Bars, *, caption: str, alt: str, table: Callable[[], pd.DataFrame] | None = None) -> None:
+    """Show bars in a container of their name; arguments as of `chart`."""
+    draw_bars(key, drawn, caption=caption, alt=alt)
+    if table is not None:
+        numbers(key, table)
+
+
+def numbers(
+    key: str,
+    table: Callable[[], pd.DataFrame],
+    label: str = "The numbers",
+    *,
+    on_row: Callable[[int], None] | None = None,
+) -> None:
+    """Show a table to read and copy in an expander; it is made when that is opened.
+
+    `on_row` takes the number of a row, from the table's first, when a cell of it is clicked.
+    """
     with st.container(key=f"{key}_numbers"):
         panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
         if panel.open:
             with panel:
-                st.dataframe(table(), key=f"{key}_table")
+                clicks: dict[str, Any] = {}
+                if on_row is not None:
+                    clicks = {"on_select": partial(_take_row, f"{key}_table", on_row), "selection_mode": "single-cell"}
+                st.dataframe(table(), key=f"{key}_table", **clicks)
+
+
+def _take_row(key: str, on_row: Callable[[int], None]) -> None:
+    """Hand over the row of the clicked cell; a second click on it only takes the mark from it."""
+    cells = st.session_state[key]["selection"]["cells"]
+    if cells:
+        on_row(int(cells[0][0]))
 
 
 def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[..., Any]) -> None:

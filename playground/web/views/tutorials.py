@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.accounting.stages import list_stages
 from playground.config import Initialisation, ModelConfig
-from playground.figures import tutorials as figures
+from playground.figures import differences as figures
 from playground.model import Trace
 from playground.presets import PRESETS
 from playground.tutorials import comparison

@@ -64,3 +64,10 @@ def test_a_sentence_names_the_amounts_that_count() -> None:
     assert "+3.00" in said
     assert "+0.50" in said
     assert "+0.01" not in said
+
+
+def test_sources_that_do_not_add_up_are_no_reason() -> None:
+    relative = np.zeros((5, 5))
+    relative[0, 0] = 3.0
+    for score, kind in ((4.2, "mostly"), (5.0, "rounding")):
+        assert judge(ScoreSplit(SOURCES, relative, relative, score, 1.0), 4).kind == kind

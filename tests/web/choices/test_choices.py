@@ -8,6 +8,7 @@ from playground.accounting import count_parameters
 from playground.presets import PRESETS
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.params import DEFAULT_TEXT, LOCKED, PARAMS, write
+from playground.web.choices.pinned import MARKER, PINNED_KEYS
 from playground.web.session import caches
 from tests.web.app_test import captions, choose, locked, open_page, press, sentences, table, values, working
 
@@ -59,7 +60,8 @@ def test_widget_and_page_agree_on_a_value_that_is_oddly_written(
 
 @pytest.mark.parametrize("junk", ["NaN", "--5", "", "9" * 3000, "<script>alert(1)</script>", "-inf", "🙂"])
 def test_junk_for_every_parameter_leaves_a_page_that_works(junk: str) -> None:
-    app = open_page("attention", **{key: junk for key in PARAMS if key != "text"})
+    keys = {*PARAMS, MARKER, *PINNED_KEYS} - {"text", "b_text"}
+    app = open_page("attention", **dict.fromkeys(keys, junk))
     assert not app.error
     assert sentences(app)
     assert "16 tokens" in captions(app)

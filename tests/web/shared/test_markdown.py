@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.web.shared.markdown import quote_token
+from playground.web.shared.markdown import quote_place, quote_token
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,8 @@ def test_nothing_gets_out_of_the_quotation(token: str) -> None:
     shown = quote_token(token)
     assert re.fullmatch("`[^`\n\r]{1,18}`", shown)
     assert len(shown.splitlines()) == 1
+
+
+def test_a_place_is_its_token_with_its_position() -> None:
+    assert quote_place(["it", "`it`"], 1) == "`ˋitˋ`₁"
+    assert quote_place(["x" * 30] * 13, 12) == f"`{'x' * 17}…`₁₂"

@@ -23,7 +23,20 @@ from playground.web.server.settings import Settings
 from playground.web.session import memory_budget, trained_slot
 from playground.web.session.trained_slot import TrainedSlot
 from tests.training.after.trained import CONFIG, trained, trainer
-from tests.web.app_test import PAGES, SESSION, array, captions, charts, choose, prose, sentences, table, without_error
+from tests.web.app_test import (
+    PAGES,
+    SESSION,
+    array,
+    captions,
+    charts,
+    choose,
+    component_data,
+    press,
+    prose,
+    sentences,
+    table,
+    without_error,
+)  # fmt: skip
 from tests.web.sidebar.test_trained_panel import KINDS, opened, put, switch
 
 
@@ -176,6 +189,29 @@ def test_a_newer_network_takes_the_place_of_the_first_everywhere() -> None:
     assert seen() is None
     assert "before training (random)" in captions(app)
     assert "trained here: Reverse, 4 steps" in captions(switch(app))
+
+
+def test_before_training_is_pinned_beside_after_it_and_neither_is_computed_twice(
+    passes: list[tuple[Encoder, Run]],
+) -> None:
+    one = trained()
+    app = press(switch(opened(one, "attention", layer="1", head="1")), "pin")
+    switch(app)
+    before, after = (patterns(encoder, one)[1, 1] for encoder in (Encoder(one.config, one.recipe.seed), one.encoder))
+    np.testing.assert_allclose(array(charts(app)["head_difference"]), after - before, atol=1e-6)
+    assert "before training on → off" in prose(app)
+    n_passes = len(passes)
+    choose(app, attention_view="entropy")
+    assert len(passes) == n_passes
+    assert component_data(app, "copy_link")["more"], "a classmate can train the same"
+
+
+def test_a_network_that_replaces_a_pinned_one_of_another_shape_is_pinned_instead() -> None:
+    app = press(opened(trained(), "norms"), "pin")
+    choose(app, weights="random")
+    put(app, trained("characters")).run()
+    without_error(app.run())
+    assert "norms_by_layer" in charts(app)
 
 
 def test_nothing_of_it_is_computed_for_other_sessions(passes: list[tuple[Encoder, Run]]) -> None:

@@ -110,15 +110,15 @@ def test_a_selected_row_opens_its_head_and_leaves_the_average() -> None:
         from playground.web.views.attention.open_head import _open_selected
 
         st.session_state.setdefault("attention_show", "average of heads")
-        for rows in ([], [1]):
-            chosen = st.session_state.setdefault(f"rows{len(rows)}", {"selection": {"rows": rows}})
-            key = f"rows{len(rows)}"
-            st.button(f"{chosen}", key=f"click{len(rows)}", on_click=_open_selected, args=(key, [(0, 0), (1, 3)]))
+        for name, rows in (("none", []), ("second", [1]), ("beyond", [2])):
+            st.session_state.setdefault(name, {"selection": {"rows": rows}})
+            st.button(name, key=f"click {name}", on_click=_open_selected, args=(name, [(0, 0), (1, 3)]))
 
     app = AppTest.from_function(script).run()
-    app.button(key="click0").click().run()
-    assert "layer" not in app.session_state, "a selection that is taken back opens nothing"
-    app.button(key="click1").click().run()
+    for name in ("none", "beyond"):
+        assert not app.button(key=f"click {name}").click().run().exception
+        assert "layer" not in app.session_state, "a selection that is taken back opens nothing"
+    app.button(key="click second").click().run()
     state = {key: app.session_state[key] for key in ("layer", "head", "attention_show")}
     assert state == {"layer": 1, "head": 3, "attention_show": "one head"}
 

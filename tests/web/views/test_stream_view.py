@@ -13,9 +13,8 @@ from tests.training.after.trained import trained
 from tests.web.app_test import (
     SESSION,
     SMALL,
-    array,
     captions,
-    charts,
+    drawn_bars,
     open_page,
     open_panels,
     prose,
@@ -38,8 +37,8 @@ def _new_visitor() -> Iterator[None]:
 
 def test_shares_of_the_trained_models_vector_add_up_to_one() -> None:
     app = without_error(open_page("attention", attention_view=VIEW))
-    (shares,), (written,) = charts(app)["stream_shares"], charts(app)["stream_written"]
-    assert array([shares], name="x").sum() == pytest.approx(1, abs=1e-5)
+    shares, written = drawn_bars(app)["stream_shares"], drawn_bars(app)["stream_written"]
+    assert sum(shares["values"]) == pytest.approx(1, abs=1e-3)
     open_panels(app, "stream_written_open")
     lengths = table(app, "length as written").set_index("source")["length as written"]
     trace = trained_trace()
@@ -47,7 +46,7 @@ def test_shares_of_the_trained_models_vector_add_up_to_one() -> None:
         for point, name in (("attn", "attention"), ("ffn", "feed-forward")):
             expected = float(trace[f"layers.{i}.{point}.out"][0, 10].norm())
             assert lengths[f"layer {i} {name}"] == pytest.approx(expected, rel=1e-4)
-    assert "biases" not in written["y"]
+    assert "biases" not in written["labels"]
     assert "no output head" in prose(app)
     assert all("choice 1" not in frame.value for frame in app.dataframe)
 
@@ -65,14 +64,14 @@ def test_shares_of_the_trained_models_vector_add_up_to_one() -> None:
 )
 def test_the_view_opens_in_every_architecture(changes: dict[str, Any]) -> None:
     app = without_error(open_page("attention", **SMALL | {"text": "abc"} | changes, attention_view=VIEW))
-    assert array(charts(app)["stream_shares"], name="x").sum() == pytest.approx(1, abs=1e-4)
+    assert sum(drawn_bars(app)["stream_shares"]["values"]) == pytest.approx(1, abs=1e-3)
     assert "random weights have learnt no words" in prose(app)
     assert "nan" not in words(app).split()
 
 
 def test_numbers_out_of_range_have_no_shares() -> None:
     app = open_page("attention", **SMALL | {"norm": "none", "n_layers": 96, "d_model": 64}, attention_view=VIEW)
-    assert "stream_shares" not in charts(without_error(app))
+    assert "stream_shares" not in drawn_bars(without_error(app))
     assert "it has no shares" in prose(app)
 
 

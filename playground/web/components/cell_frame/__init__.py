@@ -7,6 +7,8 @@ cells it cannot select at all.
 
 from collections.abc import Callable
 
+import streamlit as st
+
 from playground.figures import palette
 from playground.web.components.load_component import load_component
 
@@ -25,8 +27,7 @@ def draw_cell_frame(
 ) -> None:
     """Frame the selected (row, column) of the chart in this container; called inside it.
 
-    `on_click` runs when a cell is clicked, or the frame is moved, with its [row, column] in the session state as
-    `<container>_frame.clicked`.
+    `on_click` runs when a cell is clicked, or the frame is moved; it finds the cell by `clicked_cell`.
 
     Args:
         container: key of the chart's container.
@@ -47,3 +48,11 @@ def draw_cell_frame(
         "colour": palette.FOCUS,
     }
     _frame(key=f"{container}_frame", data=data, on_clicked_change=on_click)
+
+
+def clicked_cell(container: str) -> tuple[int | None, int | None]:
+    """The row and the column that were clicked; None where the browser sent anything else."""
+    match st.session_state[f"{container}_frame"].clicked:
+        case [int(row), int(column)]:
+            return row, column
+    return None, None

@@ -97,7 +97,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   state.watch = new MutationObserver(placeSoon)
   state.sizes = new ResizeObserver(placeSoon)
   state.sizes.observe(chart)
-  state.watch.observe(chart, { subtree: true, childList: true, attributes: true, attributeFilter: ["width", "height", "d"] })
+  const shapes = ["width", "height", "d"] // of what Plotly draws
+  state.watch.observe(chart, { subtree: true, childList: true, attributes: true, attributeFilter: shapes })
   place()
   chart.onpointerdown = press // one for all drawings: a new one takes the place of the one before
   return () => {

@@ -1,3 +1,5 @@
+const LABEL = "What every page looks at. Arrow keys move the query and the key, with Shift the layer and the head."
+
 const NAMES = { layer: "layer", head: "head", query: "query, the token that asks", key: "key, the token that is asked" }
 
 const ARROWS = {
@@ -7,6 +9,21 @@ const ARROWS = {
 
 const lines = new WeakMap()
 
+// A list of all that there is, between a button to the one before and a button to the next.
+const controls = place => {
+  const button = (sign, by, name) => {
+    const element = htmlElement("button", "", sign)
+    element.type = "button"
+    element.setAttribute("aria-label", `${name} ${place}`)
+    Object.assign(element.dataset, { place, by })
+    return element
+  }
+  const list = htmlElement("select")
+  list.setAttribute("aria-label", NAMES[place])
+  list.dataset.place = place
+  return [button("‹", -1, "previous"), list, button("›", 1, "next")]
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const line = parentElement.querySelector(".line")
   const state = lines.get(parentElement) ?? moves()
@@ -14,21 +31,22 @@ export default function ({ data, parentElement, setTriggerValue }) {
   state.take(data.places)
   if (state.isAnswered() || !state.touched) state.touched = new Set()
 
-  const word = (place, number) => place === "layer" || place === "head" ? `${place} ${number}` : `${data.tokens[number]} (${number})`
+  line.setAttribute("aria-label", LABEL)
+  for (const field of line.querySelectorAll(".field:empty")) field.append(...controls(field.dataset.holds))
+  const isToken = { query: true, key: true }
+  const word = (place, number) => isToken[place] ? `${data.tokens[number]} (${number})` : `${place} ${number}`
   const show = () => {
     for (const control of line.querySelectorAll("[data-place]")) {
       const { place, by } = control.dataset, at = state.place[place], last = data.counts[place] - 1
       if (by) {
         const isEnd = at + Number(by) < 0 || at + Number(by) > last
-        control.setAttribute("aria-label", Number(by) < 0 ? `previous ${place}` : `next ${place}`)
         control.setAttribute("aria-disabled", isEnd)
         continue
       }
-      const words = Array.from({ length: last + 1 }, (_, number) => word(place, number))
-      if (control.options.length !== words.length || words.some((text, number) => control.options[number].text !== text)) {
+      const words = Array.from({ length: last + 1 }, (_, number) => word(place, number)), options = control.options
+      if (options.length !== words.length || words.some((text, number) => options[number].textContent !== text)) {
         control.replaceChildren(...words.map((text, number) => new Option(text, number)))
       }
-      control.setAttribute("aria-label", NAMES[place])
       control.value = at
     }
     line.querySelector(".weight").textContent = state.isAnswered() ? data.weight : "…"

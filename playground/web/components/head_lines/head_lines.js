@@ -15,13 +15,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   frame.style.setProperty("--row-height", `${data.row_height}px`)
   frame.style.setProperty("--colour", data.colour)
   const chosen = data.strokes.find(({ colour }) => colour === data.colour)?.edges[0] ?? []
-  const choose = (query, key) => setTriggerValue("clicked", {
-    ...(query === undefined ? {} : { query: data.positions[query] }), ...(key === undefined ? {} : { key: data.positions[key] }),
-  })
+  const choose = rows => setTriggerValue("clicked", Object.fromEntries(
+    Object.entries(rows).map(([name, row]) => [name, data.positions[row]])))
   for (const [side, column] of parentElement.querySelectorAll(".names").entries()) {
     column.replaceChildren(...data.names.map((name, row) => {
       const token = htmlElement("div", row === chosen[side] ? "chosen" : "", name)
-      token.onclick = () => side ? choose(undefined, row) : choose(row)
+      token.onclick = () => choose(side ? { key: row } : { query: row })
       return token
     }))
   }
@@ -34,7 +33,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       return { query, key, distance: Math.abs(event.clientY - top - there) * width / Math.hypot(width, rise) }
     })
     const nearest = distances.reduce((best, line) => line.distance < best.distance ? line : best, { distance: NEAR })
-    if (nearest.distance < NEAR) choose(nearest.query, nearest.key)
+    if (nearest.distance < NEAR) choose({ query: nearest.query, key: nearest.key })
   }
   frame.setAttribute("aria-label", data.alt)
 }

@@ -1,10 +1,11 @@
 """One head in two runs: the pinned map, the present one, and their difference where both read the same tokens."""
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from playground.analysis.run_differences import describe_head_change, have_same_tokens
+from playground.analysis.run_differences import describe_head_change, have_same_tokens, moved_weight
 from playground.figures import attention as figures
 from playground.figures.theme import token_table
 from playground.runs.arrays import Array
@@ -38,8 +39,13 @@ def draw_both_heads(run: Run, pinned: Run, side: PinnedSide, focus: Focus) -> No
     with right:
         name = f"**{escape_markdown(side.now)}.** Layer {focus.layer}, head {focus.head}."
         _draw_map("head_now", run, after, visible, focus, name, scale)
-    if have_same_tokens(run, pinned):
-        _draw_difference(run, after - before, visible, focus, side)
+    if not have_same_tokens(run, pinned):
+        return
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _draw_difference(run, after - before, visible, focus)
+    with right:
+        _draw_moved_weight(run, pinned, focus)
 
 
 def draw_pinned_head(
@@ -68,7 +74,7 @@ def draw_pinned_head(
         _draw_pinned(pinned, side, focus, before, visible, scale, has_same=has_same, average=average)
     if has_same:
         with right:
-            _draw_difference(run, pattern - before, visible, focus, side)
+            _draw_difference(run, pattern - before, visible, focus)
 
 
 def nearest_head(run: Run, focus: Focus) -> tuple[int, int]:
@@ -82,19 +88,40 @@ def _draw_pinned(
 ) -> None:  # fmt: skip
     layer, head = nearest_head(pinned, focus)
     name = f"**{escape_markdown(side.name)}.** Layer {layer}, {'average of heads' if average else f'head {head}'}."
-    if (layer, head) != (focus.layer, focus.head):
-        name += f" It has no layer {focus.layer}, head {focus.head}: this is the nearest."
+    places = {"layer": (focus.layer, layer), "head": (focus.head, head)}
+    missing = [f"{place} {asked}" for place, (asked, shown) in places.items() if shown != asked]
+    if missing:
+        name += f" The nearest: it has no {' and no '.join(missing)}."
     if not has_same:
         name += " There is no map of the difference, as the two read different tokens."
     _draw_map("head_pinned", pinned, pattern, visible, focus if has_same else None, name, scale)
 
 
-def _draw_difference(run: Run, difference: Array, visible: Mask, focus: Focus, side: PinnedSide) -> None:
-    caption = (
-        f"**Now − pinned.** Violet: more weight now ({escape_markdown(side.now)}). Orange: more weight before "
-        f"({escape_markdown(side.name)})."
-    )
+def _draw_difference(run: Run, difference: Array, visible: Mask, focus: Focus) -> None:
+    caption = "**Now − pinned.** Violet: more weight now. Orange: more weight in the pinned run."
     _draw_map("head_difference", run, difference, visible, focus, caption, None)
+
+
+def _draw_moved_weight(run: Run, pinned: Run, focus: Focus) -> None:
+    """How much every head that both have has changed."""
+    shares = moved_weight(pinned, run)
+    n_layers, n_heads = shares.shape
+    panels.chart(
+        "moved_weight",
+        figures.moved_weight_grid(shares),
+        caption="**How much has each head changed?** A cell is the share of a query's weight that has moved to other "
+        "keys, averaged over queries: 0 is the same attention, 1 looks at other keys altogether. Click a cell to open "
+        "its head.",
+        alt="Share of its weight that each head has moved to other keys.",
+        overlay=frame_cell(
+            "moved_weight",
+            focus,
+            rows=Cells.of("layer", range(n_layers)),
+            columns=Cells.of("head", range(n_heads)),
+            label="The open layer, in its row, and head, in its column. Arrow keys open their neighbours.",
+        ),
+        table=lambda: pd.DataFrame(shares).rename_axis("layer").rename_axis("head", axis=1),
+    )
 
 
 def _draw_map(

@@ -1,5 +1,8 @@
 """Four views of one attention pattern: its lines, one query's ranking, every head's entropy, and rollout."""
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -47,7 +50,7 @@ def draw_lines(run: Run, focus: Focus, pattern: Array, name: str, visible: Mask)
         alt=f"Lines from each query to the keys it attends to most, query {query} in colour.",
         on_click=_take_click,
     )
-    panels.numbers("attention_lines", lambda: _query_weights(run, pattern[query], visible))
+    _draw_query_weights("attention_lines", run, pattern[query], visible)
 
 
 def draw_ranking(run: Run, focus: Focus, pattern: Array, name: str, visible: Mask) -> None:
@@ -70,8 +73,8 @@ def draw_ranking(run: Run, focus: Focus, pattern: Array, name: str, visible: Mas
             rows=Cells.of("key", ranked),
             label="The chosen key. Arrow keys choose its neighbours.",
         ),
-        table=lambda: _query_weights(run, pattern[query], visible),
     )
+    _draw_query_weights("attention_ranking", run, pattern[query], visible)
 
 
 def draw_entropies(run: Run, focus: Focus) -> None:
@@ -130,10 +133,20 @@ def _take_click() -> None:
     move_focus(**clicked)
 
 
-def _query_weights(run: Run, row: Array, visible: Mask) -> pd.DataFrame:
-    """One query's weights (T,) on visible keys, the largest first."""
-    table = pd.DataFrame({"key": token_names(run.tokens), "weight": row})[visible]
-    return table.sort_values("weight", ascending=False, ignore_index=True)
+def _draw_query_weights(key: str, run: Run, row: Array, visible: Mask) -> None:
+    """One query's weights (T,) on visible keys as a table, the largest first; a click on a row chooses its key."""
+    order = [int(position) for position in np.argsort(-row, kind="stable") if visible[position]]
+    names = np.array(token_names(run.tokens))
+    panels.numbers(
+        key,
+        lambda: pd.DataFrame({"key": names[order], "weight": row[order]}),
+        "The numbers: click a row to choose its key",
+        on_row=partial(_choose_key, order),
+    )
+
+
+def _choose_key(order: Sequence[int], row: int) -> None:
+    move_focus(key=order[row])
 
 
 def _name_query(run: Run, focus: Focus) -> str:

@@ -1,5 +1,7 @@
 """The attention page: every head as a thumbnail, one pattern large, and the chosen view of it."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -10,7 +12,7 @@ from playground.figures.theme import token_names, token_table
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus
+from playground.web.choices.focus import Focus, move_focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
@@ -151,7 +153,18 @@ def _draw_grid(run: Run, selected: tuple[int, int], visible: Mask, scale: figure
         f"{_describe_scale(scale)}{hidden} Click a head to open it.",
         alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",
     )
-    panels.numbers("attention_grid", lambda: _largest_weights(run, visible))
+    panels.numbers(
+        "attention_grid",
+        lambda: _largest_weights(run, visible),
+        "The numbers: click a row to open its head",
+        on_row=partial(_open_row, n_heads),
+    )
+
+
+def _open_row(n_heads: int, row: int) -> None:
+    """Open the head of a row of the table, which has layer after layer."""
+    layer, head = divmod(row, n_heads)
+    move_focus(layer=layer, head=head)
 
 
 def _describe_scale(scale: figures.WeightScale) -> str:

@@ -36,5 +36,5 @@ def draw_head_table(key: str, table: pd.DataFrame, columns: dict[str, Any]) -> N
 
 def _open_selected(key: str, heads: Sequence[tuple[int, int]]) -> None:
     rows = st.session_state[key]["selection"]["rows"]
-    if rows:
+    if rows and 0 <= rows[0] < len(heads):
         open_head(*heads[rows[0]])

@@ -51,14 +51,13 @@ def _draw_shares(found: TokenStream, name: str, run: Run) -> None:
     written = np.flatnonzero(np.isfinite(found.written))
     left, right = st.columns(2, gap="medium")
     with left:
-        panels.chart(
+        panels.bars(
             "stream_written",
             figures.contributions(
                 [names[i] for i in written],
                 [kinds[i] for i in written],
                 found.written[written],
                 title="length as written",
-                source="source",
                 signed=False,
             ),
             caption=f"**What is written to {name}**, from the embeddings on: the L2 norm of each part, as it is added. "
@@ -67,9 +66,9 @@ def _draw_shares(found: TokenStream, name: str, run: Run) -> None:
             table=lambda: table,
         )
     with right:
-        panels.chart(
+        panels.bars(
             "stream_shares",
-            figures.contributions(names, kinds, found.shares, title="share of the final vector", source="source"),
+            figures.contributions(names, kinds, found.shares, title="share of the final vector"),
             caption="**What is left of it at the end.** A part's share is its projection on the final vector x: part · "
             "x / ‖x‖², each norm at the scale of this run. Shares add up to 1; a part below 0 points away from x.",
             alt="Bars: share of each source in the final vector of one token",

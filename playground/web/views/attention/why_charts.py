@@ -12,7 +12,8 @@ from playground.analysis.attribution.verdict import largest_pair
 from playground.analysis.tex import factor, number, sum_of_products
 from playground.analysis.walkthrough import Walk
 from playground.figures import attribution as figures
-from playground.figures.theme import token_labels, token_names
+from playground.figures.theme import token_names
+from playground.text.wording import write_amount
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_place
 
@@ -30,27 +31,25 @@ def draw_sources(walk: Walk, split: ScoreSplit) -> None:
     st.markdown(
         f"A vector is the sum of what its sources wrote, so the score is a sum over pairs of sources. The softmax "
         f"ignores what all {n_keys} keys share; so each part is shown minus its mean over them. The "
-        f"largest pair is {from_query.name} at {query} with {from_key.name} at {key}: {amount:+.2f}."
+        f"largest pair is {from_query.name} at {query} with {from_key.name} at {key}: {write_amount(amount, '+')}."
     )
-    sums = (
-        f"The bars add up to {split.lead:+.2f}. {_describe_exactness(walk)} (remainder "
-        f"{abs(split.relative_remainder):.0e})."
-    )
+    lead = write_amount(float(split.relative.sum()), "+")
+    sums = f"The bars add up to {lead}. {_describe_exactness(walk)} (remainder {abs(split.relative_remainder):.0e})."
     table = pd.DataFrame(split.relative, names, names).rename_axis("query \\ key")
     left, right = st.columns(2, gap="medium")
     with left:
-        panels.chart(
+        panels.bars(
             "why_key_sources",
-            figures.contributions(names, kinds, split.by_key_source, title="part of the lead", source="at the key"),
+            figures.contributions(names, kinds, split.by_key_source, title="part of the lead"),
             caption=f"**By what wrote the key's vector**, that of {key}. {sums}",
             alt="Bars: parts of the score by source of the key's vector, relative to the mean key",
             table=lambda: table,
         )
     with right:
-        panels.chart(
+        panels.bars(
             "why_query_sources",
-            figures.contributions(names, kinds, split.by_query_source, title="part of the lead", source="at the query"),
-            caption=f"**By what wrote the query's vector**, that of {query}: the same {split.lead:+.2f}, split the "
+            figures.contributions(names, kinds, split.by_query_source, title="part of the lead"),
+            caption=f"**By what wrote the query's vector**, that of {query}: the same {lead}, split the "
             "other way. The numbers below the left chart have every pair.",
             alt="Bars: parts of the score by source of the query's vector, relative to the mean key",
         )
@@ -64,23 +63,29 @@ def draw_competition(walk: Walk, found: Competition) -> None:
     with left:
         st.latex(r"w_j = \frac{e^{s_j}}{\sum_i e^{s_i}} \qquad \frac{w_j}{w_i} = e^{s_j - s_i}")
         if found.best_other is not None:
-            lead, other = found.lead[found.best_other], quote_place(tokens, int(found.keys[found.best_other]))
-            ratio = number(float(found.weights[found.rank - 1] / found.weights[found.best_other]))
-            st.latex(rf"e^{{{number(float(lead))}}} = {number(math.exp(lead))}, \quad \text{{weights: }} {ratio}")
+            lead = float(found.lead[found.best_other])
+            mine, others = (float(found.weights[i]) for i in (found.rank - 1, found.best_other))
+            ratio = rf" \approx \frac{{{number(mine)}}}{{{number(others)}}}" if others else ""
+            st.latex(rf"e^{{{number(lead)}}} = {number(_exp(lead))}{ratio}")
+            other = quote_place(tokens, int(found.keys[found.best_other]))
             st.markdown(
-                f"Every point of score more is a factor of e = 2.72 in weight. Against {other}, {key} is "
-                f"{_ahead(float(lead))}."
+                f"Every point of score more is a factor of e = 2.72 in weight. {key} is {write_amount(abs(lead))} "
+                f"{'ahead of' if lead >= 0 else 'behind'} {other}: it has {_times(lead)} the weight."
             )
         st.markdown(f"All {len(found.keys)} weights of {query} add up to 1: a key gains only what others lose.")
     place = found.rank - 1
     shown = figures.strongest(found.weights, place)
-    labels = token_labels(tokens)
+    labels = token_names(tokens)
+    scores = [f"score {write_amount(float(score))}" for score in found.scores]
     texts = [
-        f"{found.scores[i]:.2f}" if i == place else f"{found.scores[i]:.2f}, {_ratio(found.lead[i])}" for i in shown
+        f"{found.weights[i]:.2f} ({scores[i]})"
+        if i == place
+        else f"{found.weights[i]:.2f} ({scores[i]}, × {found.ratios[i]:.2g})"
+        for i in shown
     ]
     left_out = "" if len(shown) == len(found.keys) else f" The strongest of {len(found.keys)} keys are drawn."
     with right:
-        panels.chart(
+        panels.bars(
             "why_competition",
             figures.competition(
                 [labels[found.keys[i]] for i in shown],
@@ -88,8 +93,8 @@ def draw_competition(walk: Walk, found: Competition) -> None:
                 texts,
                 int(np.flatnonzero(shown == place)[0]),
             ),
-            caption=f"**What {query} may look at.** Bars are weights; beside each stands its score, and how many times "
-            f"the weight of {key} it has. The amber bar is {key}.{left_out}",
+            caption=f"**What {query} may look at.** Bars are weights. In brackets: the score, and how many times the "
+            f"weight of {key} that is. The amber bar is {key}.{left_out}",
             alt="Bars: attention weights of one query's keys",
             table=lambda: pd.DataFrame(
                 {
@@ -97,7 +102,7 @@ def draw_competition(walk: Walk, found: Competition) -> None:
                     "score": found.scores,
                     "weight": found.weights,
                     "chosen key ahead by": found.lead,
-                    "its weight / this weight": np.exp(found.lead),
+                    "its weight over the chosen key's": found.ratios,
                 }
             ),
         )
@@ -146,9 +151,9 @@ def draw_moved(walk: Walk, found: Moved) -> None:
         st.markdown(_describe_stream(walk, found))
     shares = np.where(walk.allowed, found.head_shares, 0)
     shown = figures.strongest(np.abs(shares), walk.key)
-    labels = token_labels(tokens)
+    labels = token_names(tokens)
     with right:
-        panels.chart(
+        panels.bars(
             "why_moved",
             figures.head_shares([labels[i] for i in shown], shares[shown], int(np.flatnonzero(shown == walk.key)[0])),
             caption=f"**Whose values make up the head's output for {query}**, z = Σ w v? A key's share is its w v, "
@@ -173,9 +178,11 @@ def _describe_exactness(walk: Walk) -> str:
 def _describe_stream(walk: Walk, found: Moved) -> str:
     """What the head's output with this key alone is in attention's output, and in the stream."""
     tokens, query = walk.layer.run.tokens, quote_place(walk.layer.run.tokens, walk.query)
-    told = f"Behind $W_O$ this is {found.output_share:.1%} of attention's output, all heads together (by projection)."
+    told = (
+        f"Behind $W_O$ this is {_share(found.output_share)} of attention's output, all heads together (by projection)."
+    )
     if walk.config.residual:
-        told += f" Its length is {found.stream_share:.1%} of that of the stream which it is added to."
+        told += f" Its length is {_share(found.stream_share)} of that of the stream which it is added to."
     else:
         told += " There is no residual stream that it would be added to."
     if found.token != walk.query:
@@ -188,10 +195,13 @@ def _quote(walk: Walk) -> tuple[str, str]:
     return quote_place(tokens, walk.query), quote_place(tokens, walk.key)
 
 
-def _ahead(lead: float) -> str:
-    return f"{abs(lead):.2f} {'ahead' if lead >= 0 else 'behind'}: {_ratio(-lead)} the weight"
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf
 
 
-def _ratio(lead: float) -> str:
-    """How many times the chosen key's weight a key has that it is so far ahead of."""
-    return f"× {math.exp(-lead):.2g}" if -lead < 700 else "× ∞"
+def _times(lead: float) -> str:
+    return f"{_exp(lead):.2g} times" if _exp(lead) < math.inf else "∞ times"
+
+
+def _share(x: float) -> str:
+    return f"{x:.1%}" if math.isfinite(x) else "no measurable share"

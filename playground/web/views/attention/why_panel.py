@@ -9,6 +9,7 @@ from playground.analysis.attribution.score_sources import split_score
 from playground.analysis.attribution.verdict import describe, judge
 from playground.analysis.walkthrough import Walk
 from playground.runs.encoder_run import Run
+from playground.text.wording import write_amount
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.scroll_to import scroll_to
@@ -58,8 +59,8 @@ def draw_why(run: Run, layer: int, head: int, query: int, key: int) -> None:
         opened = partial(record_action, "computation opened")
         step = widgets.choice("attention_why", "How it comes about", help_text=HELP, on_change=opened)
         if step == "sources":
-            if verdict.kind == "only key":
-                st.caption("With one key alone there is nothing to compare: the other steps show its computation.")
+            if verdict.kind in ("only key", "rounding"):
+                st.caption("There is nothing to compare here: the other steps show the computation.")
             else:
                 why_charts.draw_sources(walk, split)
         elif step == "competition":
@@ -82,7 +83,7 @@ def _describe_hidden(run: Run, query: int, key: int) -> str:
 def _describe_place(walk: Walk, rivals: Competition) -> str:
     """The weight, and the score beside the strongest other key's."""
     tokens = walk.layer.run.tokens
-    n, weight, score = len(rivals.keys), rivals.weights[rivals.rank - 1], rivals.scores[rivals.rank - 1]
+    n, weight, score = len(rivals.keys), rivals.weights[rivals.rank - 1], float(rivals.scores[rivals.rank - 1])
     subject = f"{quote_place(tokens, walk.query)} looks at {quote_place(tokens, walk.key)} with weight **{weight:.2f}**"
     if rivals.best_other is None:
         return f"{subject}, its only key."
@@ -90,4 +91,6 @@ def _describe_place(walk: Walk, rivals: Competition) -> str:
     place = f"the strongest of its {n} keys" if rivals.rank == 1 else f"number {rivals.rank} of its {n} keys"
     against = "the next" if rivals.rank == 1 else "the strongest"
     side = "above" if lead >= 0 else "below"
-    return f"{subject}, {place}. Its score is {score:.2f}: {abs(lead):.2f} {side} {against}, {other}."
+    return (
+        f"{subject}, {place}. Its score is {write_amount(score)}: {write_amount(abs(lead))} {side} {against}, {other}."
+    )

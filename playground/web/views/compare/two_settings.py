@@ -11,9 +11,8 @@ from playground.analysis import streams
 from playground.analysis.positions import ROUNDING
 from playground.analysis.run_differences import compare_points, describe_growth_change, describe_parting
 from playground.analysis.shared_weights import describe_shared
+from playground.figures import differences as figures
 from playground.figures import norms as norm_figures
-from playground.figures import parameters as parameter_figures
-from playground.figures import two_runs
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
@@ -49,10 +48,10 @@ def _draw_parting(run: Run, pinned: Run) -> None:
     shares = [each.largest / each.size if each.size else 0.0 for each in differences]
     panels.chart(
         "compare_points",
-        two_runs.differences_on_the_way(np.array(shares, np.float32), [each.name for each in differences], ROUNDING),
+        figures.differences_on_the_way(np.array(shares, np.float32), [each.name for each in differences], ROUNDING),
         caption="A bar is a point of the forward pass, in the order of computation: the largest difference of two "
         "numbers there, as a share of the largest number. Grey bars, below the dotted line, are rounding. "
-        f"Differences under {two_runs.SMALLEST_SHARE:.0e}, and none, have no height.",
+        f"Differences under {figures.SMALLEST_SHARE:.0e}, and none, have no height.",
         alt="The largest difference of the two runs at each point of the forward pass.",
         table=lambda: pd.DataFrame([asdict(each) for each in differences]).rename(
             columns={"name": "point", "largest": "largest difference", "size": "largest number"}
@@ -98,7 +97,7 @@ def compare_costs() -> None:
 def _draw_costs(key: str, unit: str, before: Count, now: Count, side: PinnedSide) -> None:
     panels.chart(
         key,
-        parameter_figures.breakdown_bar(now, unit, before),
+        figures.component_pairs(before, now, unit),
         caption=f"{unit[0].upper()}{unit[1:]} by component: above, {escape_markdown(side.now)}; below and paler, "
         f"{escape_markdown(side.name)}.",
         alt=f"{unit} by component, of both models.",

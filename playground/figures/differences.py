@@ -1,0 +1,115 @@
+"""How far encoders lie apart, as pictures: two settings, or the five tutorials."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from playground.accounting import LABELS, Count
+from playground.accounting.readable import in_millions, signed
+from playground.figures import palette
+from playground.figures.heatmap import colour_bar, heatmap
+from playground.figures.theme import Array, draw_figure
+
+SMALLEST_SHARE = 1e-9
+"""Where the logarithmic axis of differences begins: it has no 0."""
+
+
+def component_pairs(pinned: Count, now: Count, unit: str) -> go.Figure:
+    """Two bars a component, the present one and below it, paler, the pinned one, with the change beside them."""
+    sums = [count.by(lambda term: str(term.component)) for count in (now, pinned)]
+    components = [name for name in palette.COMPONENTS if any(name in by_component for by_component in sums)]
+    after, before = ([by_component.get(name, 0) for name in components] for by_component in sums)
+    rows = [f"{LABELS[name]}<br>{signed(n - m)}" for name, n, m in zip(components, after, before, strict=True)]
+    colours = [palette.COMPONENTS[name] for name in components]
+    bars = [
+        go.Bar(
+            x=np.array(values, np.float64),
+            y=rows,
+            orientation="h",
+            name=side,
+            text=[in_millions(n) for n in values],
+            textposition="auto",
+            opacity=opacity,
+            marker={"color": colours},
+            hovertemplate=f"%{{y}}<br>{side}: %{{x:,}} {unit}<extra></extra>",
+        )
+        for side, values, opacity in (("now", after, 1.0), ("pinned", before, 0.5))
+    ]
+    return draw_figure(
+        bars,
+        height=90 + 52 * len(rows),
+        x_axis={"title": unit, "exponentformat": "B" if unit == "parameters" else "SI", "nticks": 6},
+        y_axis={"autorange": "reversed", "showgrid": False, "type": "category"},
+        barmode="group",
+        bargap=0.3,
+    )
+
+
+def differences_on_the_way(shares: Array, points: Sequence[str], rounding: float) -> go.Figure:
+    """Differences of two runs at each point of the forward pass, as shares of the largest number there: (points,).
+
+    Bars up to `rounding`, a dotted line, are grey: there the two are the same.
+    """
+    bars = go.Bar(
+        x=list(points),
+        y=np.maximum(shares, np.float32(SMALLEST_SHARE)),
+        marker={"color": np.where(shares <= rounding, palette.MUTED, palette.ATTENTION)},
+        customdata=shares,
+        hovertemplate="%{x}<br>largest difference: %{customdata:.3g} of the largest number<extra></extra>",
+    )
+    ticks = {"tickvals": list(points), "ticktext": [point.removeprefix("layers.") for point in points]}
+    top = math.log10(max(1.0, float(np.nanmax(shares, initial=0))))
+    threshold = {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": rounding,
+        "y1": rounding,
+        "line": {"color": palette.RESIDUAL, "width": 1.5, "dash": "dot"},
+    }
+    return draw_figure(
+        bars,
+        height=320,
+        x_axis={"title": "point of the forward pass", "type": "category", "tickangle": -55, **ticks},
+        y_axis={
+            "title": "largest difference (log scale)",
+            "type": "log",
+            "exponentformat": "power",
+            "range": [math.log10(SMALLEST_SHARE), top + 0.2],
+        },
+        shapes=[threshold],
+    )
+
+
+def difference_matrix(differences: Array, letters: Sequence[str]) -> go.Figure:
+    """Differences (n, n) of each tutorial from each other, written into the cells."""
+    return _differences(differences, letters, letters, {"title": "tutorial"}, texttemplate="%{z:.2f}")
+
+
+def differences_by_point(differences: Mapping[str, Array], points: Sequence[str]) -> go.Figure:
+    """A row of differences (points,) a tutorial, a column a point of the forward pass, in the order of computation."""
+    names = [point.removeprefix("layers.") for point in points]
+    x_axis = {"title": "point of the forward pass", "tickvals": list(points), "ticktext": names, "tickangle": -55}
+    return _differences(np.stack(list(differences.values())), points, list(differences), x_axis)
+
+
+def _differences(
+    values: Array, x: Sequence[str], y: Sequence[str], x_axis: Mapping[str, object], texttemplate: str = ""
+) -> go.Figure:
+    return heatmap(
+        values,
+        "%{y}, %{x}<br>largest difference %{z:.3g}",
+        height=300,
+        x=list(x),
+        y=list(y),
+        zmin=0,
+        texttemplate=texttemplate,
+        xgap=1,
+        ygap=1,
+        bar=colour_bar("largest"),
+        x_axis={**x_axis, "type": "category", "side": "bottom"},
+        y_axis={"title": "tutorial", "type": "category"},
+    )

@@ -1,0 +1,130 @@
+"""Two runs beside each other: where they part, and what changed in between, against numbers worked out here."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from playground import Encoder, ModelConfig
+from playground.analysis import streams
+from playground.analysis.run_differences import (
+    COMPARED_POINTS,
+    compare_points,
+    describe_growth_change,
+    describe_head_change,
+    describe_parting,
+    moved_weight,
+)
+from playground.runs.encoder_run import Run, run
+from playground.text import characters
+
+CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=32, max_len=32)
+
+
+def run_text(text: str = "abcab", *, seed: int = 0, causal: bool = False, **changes: Any) -> Run:
+    """One small run; a second, longer line of the text pads the first."""
+    batch = characters().encode_batch(text.split("\n"))
+    return run(Encoder(replace(CONFIG, **changes), seed), batch, causal=causal)
+
+
+def first_apart(pinned: Run, now: Run) -> str | None:
+    return next((each.name for each in compare_points(pinned, now) if each.is_apart), None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [
+        ({}, None),
+        ({"seed": 1}, "embed.out"),
+        ({"scale_embeddings": False}, "embed.out"),
+        ({"causal": True}, "layers.0.attn.pattern"),
+        ({"head_merge": "reshape"}, "layers.0.attn.out"),
+        ({"n_heads": 2}, "layers.0.attn.out"),
+        ({"residual": False}, "layers.0.resid_mid"),
+        ({"activation": "silu"}, "layers.0.ffn.out"),
+        ({"n_layers": 3}, "final"),
+        ({"final_norm": True}, "final"),
+        ({"d_model": 32}, "layers.0.attn.pattern"),
+    ],
+    ids=str,
+)
+def test_runs_part_where_the_changed_choice_first_acts(changes: dict[str, Any], first: str | None) -> None:
+    pinned, now = run_text(norm_placement="pre"), run_text(**{"norm_placement": "pre"} | changes)
+    if "norm" in changes:
+        pinned, now = run_text(), run_text(**changes)
+    found = first_apart(pinned, now)
+    if changes.get("norm") == "none" or changes.get("norm") == "rms":  # whose post-norm ends the first sublayer
+        assert found in {"layers.0.ffn.out", "layers.0.out", "layers.0.resid_mid"}
+    else:
+        assert found == first
+    told = describe_parting(pinned, now, compare_points(pinned, now))
+    assert found is None or f"`{found}`" in told or "widths (16 → 32)" in told
+
+
+def test_points_are_those_that_both_have_in_the_same_shape() -> None:
+    names = [each.name for each in compare_points(run_text(), run_text(n_layers=5))]
+    assert len(names) == 2 + 2 * len(COMPARED_POINTS)
+    assert not [each for each in compare_points(run_text(), run_text(d_model=32)) if "pattern" not in each.name]
+    assert not [each for each in compare_points(run_text(), run_text(n_heads=2)) if "pattern" in each.name]
+
+
+def test_padding_takes_no_part_and_other_tokens_are_not_subtracted() -> None:
+    alone, padded = run_text("abc"), run_text("abc\na longer line")
+    assert compare_points(alone, padded) == []
+    assert "different tokens" in describe_parting(alone, padded, [])
+    changed = replace(padded, arrays={**padded.arrays, "final": padded.arrays["final"].copy()})
+    changed.arrays["final"][-1] += 1e6
+    assert first_apart(padded, changed) is None
+    changed.arrays["final"][0] += 1
+    assert first_apart(padded, changed) == "final"
+
+
+def test_numbers_that_are_lost_count_as_apart() -> None:
+    run_ = run_text()
+    lost = replace(run_, arrays={**run_.arrays, "layers.1.out": run_.arrays["layers.1.out"] * np.float32(np.nan)})
+    assert first_apart(run_, lost) == "layers.1.out"
+
+
+def test_moved_weight_is_half_of_what_the_rows_differ_by() -> None:
+    pinned, now = run_text("abcd\na longer line"), run_text("abcd\na longer line", seed=3, n_layers=3)
+    shares = moved_weight(pinned, now)
+    assert shares.shape == (2, 4)
+    rows = [np.abs(now.pattern(1)[2, q] - pinned.pattern(1)[2, q]).sum() / 2 for q in range(4)]
+    assert shares[1, 2] == pytest.approx(np.mean(rows), rel=1e-5)
+    assert not moved_weight(pinned, pinned).any()
+    eye = np.eye(4, dtype=np.float32)[None]
+    rows_apart = [
+        replace(
+            run_text("abcd"),
+            config=replace(CONFIG, n_layers=1, n_heads=1),
+            arrays={"layers.0.attn.pattern": pattern},
+        )
+        for pattern in (eye, np.roll(eye, 1, axis=2))
+    ]
+    assert moved_weight(*rows_apart).tolist() == [[1]]
+
+
+def test_a_heads_change_is_told_with_its_largest_cell() -> None:
+    pinned, now = run_text("abcd"), run_text("abcd", causal=True)
+    before, after = pinned.pattern(0)[1], now.pattern(0)[1]
+    query, key = np.unravel_index(np.abs(after - before).argmax(), before.shape)
+    told = describe_head_change((pinned, before), (now, after))
+    assert f"(position {query})" in told
+    assert f"{before[query, key]:.3f} → {after[query, key]:.3f}" in told
+    assert f"{moved_weight(pinned, now)[0, 1]:.0%}" in told
+    assert "Not one" in describe_head_change((pinned, before), (pinned, before))
+    assert "different tokens" in describe_head_change((run_text("x"), before[:1, :1]), (now, after))
+    assert "lost" in describe_head_change((pinned, before), (now, after * np.float32(np.nan)))
+
+
+def test_growth_is_compared_after_the_last_block() -> None:
+    lengths = [streams.lengths(run_text(norm_placement="pre", n_layers=n)) for n in (2, 6)]
+    before, after = (float(each["residual"][-1].mean()) for each in lengths)
+    told = describe_growth_change(lengths[0], lengths[1], ("one", "other"))
+    assert f"{before:.4g} → {after:.4g}" in told
+    assert f"{after / before:.3g} times" in told
+    assert "2 → 6 blocks" in told
+    assert "in both" in describe_growth_change(lengths[0], lengths[0], ("one", "other"))
+    lost = {**lengths[0], "residual": lengths[0]["residual"] * np.float32(np.nan)}
+    assert "(other)" in describe_growth_change(lengths[0], lost, ("one", "other"))

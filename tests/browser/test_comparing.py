@@ -1,0 +1,56 @@
+"""Before against after in a browser: pin, change, read both, and send the comparison to a classmate."""
+
+from collections.abc import Callable
+
+import numpy as np
+from playwright.sync_api import expect
+
+from playground.web.choices.link import VERSION
+from tests.browser.visitor import Visitor
+
+
+def test_what_is_pinned_stays_while_a_slider_moves_and_a_classmate_sees_both(
+    visitor: Visitor, newcomer: Callable[..., Visitor]
+) -> None:
+    visitor.open("/norms?weights=random&seed=3")
+    before = visitor.array("norms_by_layer", 1, "y")
+    visitor.widget("pin").get_by_role("button").click()
+    expect(visitor.widget("unpin")).to_be_visible()
+    assert visitor.settled().query()["pinned"] == ["true"]
+
+    visitor.press("n_layers", "ArrowRight", "ArrowRight")
+    visitor.eventually(lambda: visitor.query().get("b_n_layers") == ["6"], "the pinned layers in the link")
+    visitor.settled()
+    assert visitor.query() == {"weights": ["random"], "seed": ["3"], "n_layers": ["8"], "b_n_layers": ["6"]}
+    assert len(visitor.array("norms_by_layer", 1, "y")) == 9
+    traces = visitor.charts()["norms_by_layer"]
+    ghost = next(i for i, trace in enumerate(traces) if trace["line"].get("dash") == "dot")
+    np.testing.assert_array_equal(visitor.array("norms_by_layer", ghost, "y"), before)
+    expect(visitor.widget("pin_line")).to_contain_text("n_layers 6 → 8")
+    charts, copied = visitor.charts(), visitor.copied_link()
+
+    theirs = newcomer().open(copied)
+    assert theirs.charts() == charts
+    assert theirs.notices() == ""
+    assert theirs.query() == visitor.query() | {"v": [VERSION]}
+    theirs.go_to("Compare")
+    assert theirs.query() == visitor.query()
+    assert {"head_pinned", "head_now", "head_difference", "compare_points"} <= theirs.charts().keys()
+    theirs.click_cell("moved_weight", 5, 7)
+    expect(theirs.focus("head")).to_have_value("7")
+    theirs.settled().widget("pin_swap").get_by_role("button").click()
+    theirs.eventually(lambda: theirs.query().get("b_n_layers") == ["8"], "the sides change places")
+    expect(theirs.settled().slider("n_layers")).to_have_attribute("aria-valuetext", "6")
+    theirs.widget("unpin").get_by_role("button").click()
+    expect(theirs.widget("compare_start")).to_be_visible()
+    assert "b_n_layers" not in theirs.settled().query()
+
+
+def test_a_phone_pins_and_compares_with_a_finger(phone: Visitor) -> None:
+    phone.open("/compare?text=a+cat+sat")
+    phone.widget("compare_start").get_by_role("button").tap()
+    expect(phone.widget("pin_line")).to_contain_text("norm placement post → pre")
+    phone.settled()
+    assert phone.query()["b_norm_placement"] == ["post"]
+    edge = phone.page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
+    assert edge <= 390

@@ -1,0 +1,81 @@
+"""Charts of two runs lie on the same axes; those of the tutorials name their cells."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from playground import count_parameters
+from playground.accounting.readable import signed
+from playground.figures import norms, palette, parameters
+from playground.figures.differences import (
+    SMALLEST_SHARE,
+    component_pairs,
+    difference_matrix,
+    differences_by_point,
+    differences_on_the_way,
+)
+from tests.model.reference import small_config
+
+
+def test_the_other_runs_lines_are_dotted_and_on_the_same_axis() -> None:
+    now, pinned = ({part: np.full((n, 4), 2.0 * n, np.float32) for part in norms.PARTS} for n in (7, 3))
+    now["residual"], pinned["residual"] = (np.full((n, 4), 2.0 * n, np.float32) for n in (8, 4))
+    figure = norms.norms_by_layer(now, pinned, "pinned: n_layers 3")
+    dotted = [trace for trace in figure.data if trace.line.dash == "dot" and not np.isnan(trace.y).all()]
+    assert [trace.name for trace in dotted] == [f"{title}, pinned: n_layers 3" for title, _ in norms.PARTS.values()]
+    np.testing.assert_array_equal(dotted[0].x, range(4))
+    np.testing.assert_array_equal(dotted[1].x, range(1, 4))
+    assert {trace.xaxis for trace in figure.data} == {None}
+    (entry,) = (trace.name for trace in figure.data if trace.line.dash == "dot" and trace.showlegend is not False)
+    assert entry == "dotted: pinned: n_layers 3"
+
+
+def test_an_axis_is_logarithmic_for_what_both_runs_need() -> None:
+    short, long = ({part: np.full((2, 4), size, np.float32) for part in norms.PARTS} for size in (1, 1e6))
+    assert norms.norms_by_layer(short).layout.yaxis.type is None
+    assert norms.norms_by_layer(short, long, "long").layout.yaxis.type == "log"
+
+
+def test_bars_are_paired_and_each_half_adds_up_to_its_model() -> None:
+    now, pinned = count_parameters(small_config()), count_parameters(replace(small_config(), n_layers=1))
+    bars = parameters.breakdown_bar(now, "parameters", pinned).data
+    pale = [bar for bar in bars if bar.opacity == 0.5]
+    assert sum(bar.x[0] for bar in pale) == pinned.total
+    assert sum(bar.x[0] for bar in bars) == now.total + pinned.total
+    assert {bar.y[0] for bar in pale}.isdisjoint({bar.y[0] for bar in bars if bar.opacity is None})
+
+
+def test_a_component_of_one_model_alone_has_both_rows() -> None:
+    bare = count_parameters(replace(small_config(), norm="none", embedding_norm=False))
+    figure = parameters.breakdown_bar(bare, "parameters", count_parameters(small_config()))
+    rows = [row for row in figure.layout.yaxis.categoryarray if row.startswith("norms")]
+    assert len(rows) == 2
+    assert "< 0.01 %" in rows[0] or "−" in rows[0]
+
+
+def test_pairs_of_components_have_both_models_sums_and_the_change() -> None:
+    now, pinned = count_parameters(small_config()), count_parameters(replace(small_config(), n_layers=1))
+    after, before = component_pairs(pinned, now, "parameters").data
+    assert (after.x.sum(), before.x.sum()) == (now.total, pinned.total)
+    assert before.opacity < after.opacity
+    assert all(row.endswith(signed(int(n - m))) for row, n, m in zip(after.y, after.x, before.x, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("share", "height", "colour"),
+    [(0, SMALLEST_SHARE, palette.MUTED), (1e-6, 1e-6, palette.MUTED), (0.5, 0.5, palette.ATTENTION)],
+)
+def test_what_is_rounding_is_grey(share: float, height: float, colour: str) -> None:
+    (bars,) = differences_on_the_way(np.array([share], np.float32), ["embed.out"], 1e-5).data
+    assert bars.y[0] == pytest.approx(height)
+    assert list(bars.marker.color) == [colour]
+
+
+def test_cells_stand_under_letters_and_short_names_of_points() -> None:
+    (matrix,) = difference_matrix(np.eye(2, dtype=np.float32), ["A", "B"]).data
+    assert (list(matrix.x), list(matrix.y), matrix.texttemplate) == (["A", "B"], ["A", "B"], "%{z:.2f}")
+    points = ["embed.out", "layers.0.attn.out", "final"]
+    figure = differences_by_point({"D": np.array([0, 0, 3], dtype=np.float32)}, points)
+    assert (list(figure.data[0].x), list(figure.data[0].y)) == (points, ["D"])
+    assert list(figure.layout.xaxis.ticktext) == ["embed.out", "0.attn.out", "final"]
