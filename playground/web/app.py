@@ -9,6 +9,7 @@ from playground.web.components.page_style import apply_page_style
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
+from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls, phone_controls
 
 page = st.navigation(list(pages().values()), position="top")
@@ -18,6 +19,7 @@ open_page(page.url_path)  # after the navigation, so that a corrected link stays
 with st.sidebar:
     draw_expanders = controls.draw()
 phone_controls.draw(pages().values())
+draw_tour_line()
 try:
     page.run()
 except PageEndError:

@@ -1,9 +1,9 @@
 """Keeps the address bar true to the widgets.
 
-Streamlit writes every bound widget into the address. Three things it misses: the focus and the pinned settings, which
-are bound to none; while a slider is moved fast, an older run's correction can reach the browser after a newer value;
-and a widget whose bounds changed leaves the address although its value stays. So every run ends by telling the browser
-what the link's parameters are by now.
+Streamlit writes every bound widget into the address. Three things it misses: the focus, the pinned settings and the
+tour, which are bound to none; while a slider is moved fast, an older run's correction can reach the browser after a
+newer value; and a widget whose bounds changed leaves the address although its value stays. So every run ends by telling
+the browser what the link's parameters are by now.
 
 A run of a fragment alone does so too. It may follow a run of the page that began before the visitor's last choice: what
 that one told the browser is out of date by then.
@@ -12,7 +12,7 @@ that one told the browser is out of date by then.
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.web.choices.params import FOCUS, SHARED, page_parameters, write_changed
+from playground.web.choices.params import SHARED, UNBOUND, page_parameters, write_changed
 from playground.web.choices.pinned import write_pinned
 from playground.web.choices.setup import OPEN_PAGE, current_value
 from playground.web.components.address_guard import write_address
@@ -23,7 +23,7 @@ def correct_address(guard: str = "address") -> None:
 
     Called at the end of a run; `guard` names the place where that is.
     """
-    keys = [*SHARED, *FOCUS, *page_parameters(st.session_state[OPEN_PAGE])]
+    keys = [*SHARED, *UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
     values = {key: st.session_state[key] for key in keys if key in st.session_state}
     texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
     write_address(guard, texts | write_pinned({key: current_value(key) for key in SHARED}))

@@ -11,7 +11,6 @@ Pages that look at another model than the sidebar's keep a selection of their ow
 Regularisers. The Norms page has a depth of its own for its cosines, `norms_layer`: it counts the embeddings as 0.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import streamlit as st
@@ -19,6 +18,7 @@ import streamlit as st
 from playground.runs.encoder_run import Run
 from playground.web.choices import link
 from playground.web.choices.params import FOCUS
+from playground.web.session.actions import record_action
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,7 @@ def move_focus(**places: object) -> None:
     For callbacks: what the browser sends is as little to be trusted as a link.
     """
     known = {place: link.read(place, [str(value)]) for place, value in places.items() if place in FOCUS}
-    st.session_state.update({place: value for place, (value, complaint) in known.items() if complaint is None})
-
-
-def read_focus(texts: Mapping[str, list[str]]) -> None:
-    """Take the focus from a link's texts, all of which are its; what the link leaves out stays."""
-    st.session_state.update({place: link.read(place, texts[place])[0] for place in texts})
+    asked = {place: value for place, (value, complaint) in known.items() if complaint is None}
+    st.session_state.update(asked)
+    if asked.keys() & {"query", "key"}:
+        record_action("cell chosen")

@@ -1,8 +1,8 @@
 """What happens to the visitor's choices before a page is drawn: they are read, made to go together, and written back.
 
 A choice comes from its widget once there is one, and from the link before. What has to change is written back to
-whichever it came from, so that widgets, link and charts agree. The focus and the pinned settings come from the session
-instead of widgets.
+whichever it came from, so that widgets, link and charts agree. The focus, the pinned settings and the tour come from
+the session instead of widgets.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,7 +12,6 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.web.choices import link, old_links, params
-from playground.web.choices.focus import read_focus
 from playground.web.choices.pinned import settle_pinned
 from playground.web.choices.setup import (
     OPEN_PAGE,
@@ -48,7 +47,7 @@ def open_page(page: str) -> None:
     reading = read_link(texts, [key for key in params.PARAMS if key in st.session_state])
     if texts != address:
         reading = reading._replace(is_exact=False)
-    read_focus({key: texts[key] for key in params.FOCUS if key in reading.values})
+    st.session_state.update({key: reading.values[key] for key in params.UNBOUND if key in reading.values})
     values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, value in reading.values.items() if key in values})
     settled, reasons = settle_choices(values, reading.values)

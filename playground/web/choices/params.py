@@ -79,6 +79,12 @@ FOCUS: dict[str, Whole] = {
 }
 """What every page looks at; no widget of Streamlit has these keys, see `focus`. The default: *it* looks at *animal*."""
 
+TOUR = {"tour": Whole(0, 0, 6)}
+"""The step of the tour that the visitor is at, from 1; see `playground.web.shared.tour`. 0: on no tour."""
+
+UNBOUND = {**FOCUS, **TOUR}
+"""What lies in the session as a plain value, on every page, bound to no widget."""
+
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
 OWN: dict[str, Param] = {
@@ -145,7 +151,7 @@ OWN: dict[str, Param] = {
 }
 """The pages' own parameters; each starts with its page."""
 
-PARAMS = {**SHARED, **FOCUS, **OWN}
+PARAMS = {**SHARED, **UNBOUND, **OWN}
 
 LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""

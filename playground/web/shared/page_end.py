@@ -11,6 +11,7 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 
 from playground.web.choices.address import correct_address, is_fragment_run
+from playground.web.shared.tour import tour_progress
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,7 +24,8 @@ class PageEndError(Exception):
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
     """`st.fragment`, for a view that may end early: that ends nothing but itself.
 
-    A run of it alone corrects the address, as the page's own run does.
+    A run of it alone corrects the address, as the page's own run does. If it has done a step of the tour, the page
+    runs too, which says what comes next.
     """
 
     @wraps(view)
@@ -31,7 +33,10 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
         with suppress(PageEndError):
             view(*args, **kwargs)
         if is_fragment_run():
+            has_advanced = tour_progress.advance()
             correct_address(f"address_{view.__qualname__}")
+            if has_advanced:
+                st.rerun()
 
     return st.fragment(draw, run_every=run_every)
 

@@ -11,6 +11,7 @@ from playground.web.choices.link import VERSION
 from playground.web.choices.pinned import unpin
 from playground.web.choices.setup import Setup, current_setup, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
+from playground.web.session.actions import record_action
 from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.glossary import draw_glossary
 from playground.web.shared.page_end import as_one_element, fragment
@@ -91,7 +92,8 @@ def copy_link() -> None:
     setup, side = current_setup(), pinned_side()
     if side and setup["weights"] != "trained here":
         setup = side.setup
-    draw_copy_link(VERSION, recipe_link.parameters_to_copy(setup))
+    if draw_copy_link(VERSION, recipe_link.parameters_to_copy(setup)):
+        record_action("link copied")
 
 
 def _nearest_preset(setup: Setup) -> str:

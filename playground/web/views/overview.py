@@ -24,9 +24,10 @@ from playground.web.shared.comparison.model_costs import describe_costs, model_c
 from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_grid import head_picker
-from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import fragment
+from playground.web.views.attention import why_panel
 
 TUTORIAL_C_BATCH = (30, 200)
 """Sentences and tokens of the batch whose shapes tutorial C prints."""
@@ -46,6 +47,14 @@ def explore() -> None:
     pinned = run_pinned(side)
     focus = show_focus(run)
     _draw_tokens(run, focus)
+    st.button(
+        f"Why does {quote_place(run.tokens, focus.query)} look at {quote_place(run.tokens, focus.key)}?",
+        key="overview_why",
+        icon=":material/arrow_forward:",
+        type="tertiary",
+        on_click=_open_why,
+        help="Opens the page Attention, where this weight is split by what caused it.",
+    )
     _draw_stages(run)
     before = pinned_costs(side)
     if before:
@@ -168,6 +177,11 @@ def _chips(run: Run) -> list[tuple[str, str, str, str]]:
 
 def _take_query() -> None:
     move_focus(query=st.session_state[token_chips.KEY].clicked)
+
+
+def _open_why() -> None:
+    st.session_state[NEXT_PAGE] = "attention"
+    why_panel.show_on_arrival()
 
 
 def _remember_opened_page() -> None:

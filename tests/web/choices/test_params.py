@@ -42,6 +42,7 @@ DEFAULTS = {
     "head": 1,
     "query": 10,
     "key": 2,
+    "tour": 0,
     "overview_shapes": False,
     "overview_batch": "this text",
     "attention_show": "one head",

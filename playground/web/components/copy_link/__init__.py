@@ -14,8 +14,10 @@ _ANSWERED = "_copy_link_answered"
 """Session key of the number of the last click that a run has answered."""
 
 
-def draw_copy_link(version: str, more: Mapping[str, list[str]]) -> None:
-    """Draw the button, in a fragment of its own; the link is read from the address bar when it is pressed.
+def draw_copy_link(version: str, more: Mapping[str, list[str]]) -> bool:
+    """Draw the button, in a fragment of its own; returns whether it was pressed just now.
+
+    The link is read from the address bar when it is pressed.
 
     The address is right only once every choice before the click has had its run. So a click asks for a run of the
     fragment, which comes after theirs, and the link is read when that has answered.
@@ -23,7 +25,7 @@ def draw_copy_link(version: str, more: Mapping[str, list[str]]) -> None:
     The version of the link's format goes with it, and `more` parameters where the address bar does not have them.
     """
     data = {"version": version, "more": dict(more), "answered": st.session_state.get(_ANSWERED)}
-    _button(key=_KEY, data=data, on_asked_change=_answer)
+    return _button(key=_KEY, data=data, on_asked_change=_answer).asked is not None
 
 
 def _answer() -> None:

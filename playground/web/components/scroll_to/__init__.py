@@ -7,6 +7,11 @@ from playground.web.components.load_component import load_component
 _scroll = load_component("scroll_to")
 
 
-def scroll_to(key: str) -> None:
-    """Scroll once to the container with this key; drawn in the run that follows the visitor's press alone."""
-    _scroll(key="scroll_to", data={"target": key, "time": time.time()})
+def scroll_to(key: str, clear: str = "5rem") -> None:
+    """Scroll once to the container with this key; drawn in the run that follows the visitor's press alone.
+
+    Args:
+        key: the container's. It comes to the middle of the window, or with its top to the window's where it is tall.
+        clear: how far below the window's top that is, as CSS writes lengths: what stays there covers the page.
+    """
+    _scroll(key="scroll_to", data={"target": key, "clear": clear, "time": time.time()})

@@ -3,5 +3,9 @@ let latest = 0 // the front end may call this again with what an older run said
 export default function ({ data }) {
   if (data.time <= latest) return
   latest = data.time
-  document.querySelector(`.st-key-${data.target}`)?.scrollIntoView({ block: "center" })
+  const target = document.querySelector(`.st-key-${data.target}`)
+  if (!target) return
+  const isTall = target.offsetHeight > window.innerHeight / 2
+  target.style.scrollMarginTop = data.clear
+  target.scrollIntoView({ block: isTall ? "start" : "center" })
 }

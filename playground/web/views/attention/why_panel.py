@@ -1,5 +1,7 @@
 """Why one query looks at one key: a measured answer, and the computation behind it in four steps."""
 
+from functools import partial
+
 import streamlit as st
 
 from playground.analysis.attribution.cell import Competition, compete, move, multiply
@@ -9,8 +11,10 @@ from playground.analysis.walkthrough import Walk
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_amount
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_setup
+from playground.web.choices.setup import current_setup, current_value
+from playground.web.components.scroll_to import scroll_to
 from playground.web.session import caches
+from playground.web.session.actions import record_action
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_place
 from playground.web.views.attention import attribution_cache, why_charts
@@ -21,9 +25,22 @@ HELP = (
 )
 
 
+_ARRIVING = "_why_arriving"
+"""Session key that is there until the panel is drawn, for a visitor who comes from another page to see it."""
+
+
+def show_on_arrival() -> None:
+    """Have the page Attention open at this panel; for callbacks on other pages."""
+    st.session_state[_ARRIVING] = True
+    if current_value("attention_show") != "one head":
+        st.session_state["attention_show"] = "one head"
+
+
 def draw_why(run: Run, layer: int, head: int, query: int, key: int) -> None:
     """The answer in words, and below it the chosen step of the computation."""
     with st.container(key="why"):
+        if st.session_state.pop(_ARRIVING, False):
+            scroll_to("why")
         st.header(f"Why does {quote_place(run.tokens, query)} look at {quote_place(run.tokens, key)}?")
         if run.padding[query] or not run.allowed[query, key]:
             st.markdown(_describe_hidden(run, query, key))
@@ -39,7 +56,8 @@ def draw_why(run: Run, layer: int, head: int, query: int, key: int) -> None:
             st.markdown(describe(verdict, split.lead, len(rivals.keys)))
             return
         st.markdown(f"{_describe_place(walk, rivals)} {describe(verdict, split.lead, len(rivals.keys))}")
-        step = widgets.choice("attention_why", "How it comes about", help_text=HELP)
+        opened = partial(record_action, "computation opened")
+        step = widgets.choice("attention_why", "How it comes about", help_text=HELP, on_change=opened)
         if step == "sources":
             if verdict.kind in ("only key", "rounding"):
                 st.caption("There is nothing to compare here: the other steps show the computation.")

@@ -1,0 +1,95 @@
+"""Where the visitor is on the tour. The link has the step's number, `tour`, from 1; 0 stands for no tour.
+
+It lies in the session as a plain value, as the focus does: `open_page` reads it from the link once, and
+`correct_address` writes it there.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+
+import streamlit as st
+
+from playground.errors import PlaygroundError
+from playground.web.choices.params import SHARED
+from playground.web.choices.pinned import pinned_values
+from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value, recognised_weights
+from playground.web.session.actions import clear_actions, recorded_actions
+from playground.web.shared.tour.tour_steps import STEPS, Step, TourState
+
+KEY = "tour"
+
+_HELD = "_tour_held"
+"""Session key of the state in which the visitor went back to a step: until it changes, the step waits."""
+
+_FINISHED = "_tour_finished"
+"""Session key of whether the last step was done and the tour's last words are still on the page."""
+
+
+def step_number() -> int:
+    """The step's number from 1; 0 where the visitor is on no tour."""
+    return int(st.session_state.get(KEY, 0))
+
+
+def current_step() -> Step | None:
+    """The step that the visitor is at; None where on no tour."""
+    number = step_number()
+    return STEPS[number - 1] if number else None
+
+
+def is_finished() -> bool:
+    """Whether the tour was taken to its end just now."""
+    return bool(st.session_state.get(_FINISHED, False))
+
+
+def current_state() -> TourState:
+    """What the steps ask of this session, as it is now."""
+    pinned, recognised = pinned_values(), recognised_weights(current_value("weights"))
+    return TourState(
+        page=st.session_state[OPEN_PAGE],
+        text=current_value("text"),
+        tokens=_shown_tokens(),
+        actions=recorded_actions(),
+        is_pinned=pinned is not None,
+        is_changed=pinned is not None and any(pinned[key] != current_value(key) for key in SHARED),
+        is_mask_free=recognised is None or "causal" not in recognised.settings,
+        computation=current_value("attention_why"),
+        shows_one_head=current_value("attention_show") == "one head",
+    )
+
+
+def advance() -> bool:
+    """Move on from the steps that are done; returns whether there was one."""
+    before = step_number()
+    while (step := current_step()) is not None and _is_done(step):
+        go_to(step_number() + 1)
+    return step_number() != before
+
+
+def go_to(number: int) -> None:
+    """Begin a step, by its number; after the last, the tour is finished."""
+    clear_actions()
+    is_step = number <= len(STEPS)
+    st.session_state.update({KEY: number if is_step else 0, _FINISHED: not is_step, _HELD: None})
+
+
+def go_back() -> None:
+    """Begin the step before, which stays until the visitor does something: it may be done already."""
+    go_to(max(step_number() - 1, 1))
+    st.session_state[_HELD] = current_state()
+
+
+def leave() -> None:
+    """End the tour where it is."""
+    st.session_state.update({KEY: 0, _FINISHED: False})
+
+
+def _shown_tokens() -> tuple[str, ...]:
+    setup = current_setup()
+    with suppress(PlaygroundError):
+        return tuple(setup.batch.tokens[setup.sentence]) if setup.text.sentences else ()
+    return ()
+
+
+def _is_done(step: Step) -> bool:
+    state, held = current_state(), st.session_state.get(_HELD)
+    return step.is_done(state) and (held is None or replace(state, page=held.page) != held)

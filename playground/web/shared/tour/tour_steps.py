@@ -1,0 +1,173 @@
+"""The tour's steps: what each asks for, where that is done, and how a session shows that it is done; no Streamlit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playground.web.choices.params import DEFAULT_TEXT
+from playground.web.session.actions import Action
+
+PRONOUNS = frozenset({
+    "he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "this", "that", "who", "which",
+})  # fmt: skip
+"""Words that stand for another word, whose attention is worth a look."""
+
+
+@dataclass(frozen=True)
+class TourState:
+    """What the steps ask of a session."""
+
+    page: str
+    """The open page, by its path."""
+    text: str
+    """What is typed into the sidebar."""
+    tokens: tuple[str, ...] = ()
+    """Those of the shown sentence."""
+    actions: frozenset[Action] = frozenset()
+    """What the visitor did by hand since the step began."""
+    is_pinned: bool = False
+    """Whether settings are pinned."""
+    is_changed: bool = False
+    """Whether the present settings differ from the pinned ones."""
+    computation: str = "sources"
+    """Which step of the computation behind a cell is open."""
+    is_mask_free: bool = True
+    """Whether the visitor can switch the causal mask."""
+    shows_one_head: bool = True
+    """Whether the page Attention shows a single head, and so the computation behind a cell."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do."""
+
+    name: str
+    sentence: Callable[[TourState], str]
+    is_done: Callable[[TourState], bool]
+    page: str | None = None
+    """Where it is done, by the page's path; None: on every page."""
+    target: str | None = None
+    """The container there that the visitor needs, by its key; None: what is needed is in the sidebar."""
+    has_target: Callable[[TourState], bool] = lambda _: True
+    """Whether the page has that container."""
+    in_sidebar: bool = False
+    """Whether it is done in the sidebar, which a phone hides."""
+    skip_label: str = "Skip"
+    hint: Callable[[TourState], str | None] = lambda _: None
+    """What has to be done before, if anything."""
+
+
+def has_own_text(state: TourState) -> bool:
+    """Whether the visitor typed something else than the default."""
+    return state.text.strip() not in ("", DEFAULT_TEXT)
+
+
+def has_chosen_cell(state: TourState) -> bool:
+    """Whether a query or a key was chosen where its weights are to be seen."""
+    return state.page == "attention" and "cell chosen" in state.actions
+
+
+def has_opened_computation(state: TourState) -> bool:
+    """Whether another step of the computation behind the cell was opened."""
+    return "computation opened" in state.actions
+
+
+def has_pinned(state: TourState) -> bool:
+    """Whether settings are pinned."""
+    return state.is_pinned
+
+
+def has_changed_setting(state: TourState) -> bool:
+    """Whether there is a before and an after."""
+    return state.is_pinned and state.is_changed
+
+
+def has_copied_link(state: TourState) -> bool:
+    """Whether the link to the view was copied."""
+    return "link copied" in state.actions
+
+
+def _always(sentence: str) -> Callable[[TourState], str]:
+    return lambda _: sentence
+
+
+def _ask_for_row(state: TourState) -> str:
+    word = next((token for token in state.tokens if token.lower() in PRONOUNS), None)
+    row = f"the row of *{word}*" if word else "the row of any word"
+    return f"In the large map, find {row}, and click the cell of the word that it looks at most."
+
+
+def _ask_for_computation(state: TourState) -> str:
+    other = "**products**" if state.computation == "competition" else "**competition**"
+    return f"Below the map, read why this cell is strong or weak. Then press {other} to see more of the answer."
+
+
+def _ask_for_one_head(state: TourState) -> str | None:
+    return None if state.shows_one_head else "Set **Show** to *one head* first: the answer is about one head."
+
+
+def _ask_for_setting(state: TourState) -> str:
+    example = "**causal mask** under **Tokens and masks**" if state.is_mask_free else "your text"
+    return f"Change one setting in the sidebar, such as {example}."
+
+
+def _ask_to_pin(state: TourState) -> str | None:
+    return (
+        None
+        if state.is_pinned
+        else "Nothing is pinned yet: press **Pin this, to compare** first, below the page's title."
+    )
+
+
+def _ask_for_link(state: TourState) -> str:
+    copy = "**Copy link to this view** in the sidebar, and send it."
+    return f"Compare before and now in the charts. Then press {copy}" if has_changed_setting(state) else f"Press {copy}"
+
+
+STEPS = (
+    Step(
+        "text",
+        _always("Type a sentence of your own, with a word such as *it* that stands for another word."),
+        has_own_text,
+        skip_label="Keep this sentence",
+    ),
+    Step(
+        "cell",
+        _ask_for_row,
+        has_chosen_cell,
+        page="attention",
+        target="attention_pattern",
+    ),
+    Step(
+        "why",
+        _ask_for_computation,
+        has_opened_computation,
+        page="attention",
+        target="why",
+        has_target=lambda state: state.shows_one_head,
+        hint=_ask_for_one_head,
+    ),
+    Step(
+        "pin",
+        _always("Press **Pin this, to compare**, below the page's title: it keeps all settings as they are now."),
+        has_pinned,
+        page="attention",
+        target="pin_line",
+    ),
+    Step(
+        "change",
+        _ask_for_setting,
+        has_changed_setting,
+        page="attention",
+        in_sidebar=True,
+        hint=_ask_to_pin,
+    ),
+    Step(
+        "link",
+        _ask_for_link,
+        has_copied_link,
+        page="attention",
+        target="head_pinned",
+        has_target=has_pinned,
+        in_sidebar=True,
+    ),
+)
