@@ -177,10 +177,10 @@ def entropy_grid(bits: Array) -> go.Figure:
 
 def moved_weight_grid(shares: Array) -> go.Figure:
     """The share of its weight that every head has moved between two runs, (L, H) in 0 … 1."""
-    return _number_by_head(shares, "%{z:.1%} moved", "share", zmax=1)
+    return _number_by_head(shares, "%{z:.1%} moved", "share")
 
 
-def _number_by_head(numbers: Array, hover: str, bar: str, **colours: float) -> go.Figure:
+def _number_by_head(numbers: Array, hover: str, bar: str) -> go.Figure:
     return heatmap(
         numbers.astype(np.float32),
         f"layer %{{y}}, head %{{x}}: {hover}",
@@ -191,7 +191,6 @@ def _number_by_head(numbers: Array, hover: str, bar: str, **colours: float) -> g
         xgap=2,
         ygap=2,
         bar=colour_bar(bar),
-        **colours,
         x_axis={"title": "head", "dtick": 1},
         y_axis={"title": "layer", "dtick": 1},
     )

@@ -15,6 +15,9 @@ from playground.figures.theme import Array, draw_figure
 SMALLEST_SHARE = 1e-9
 """Where the logarithmic axis of differences begins: it has no 0."""
 
+_ROOM_FOR_NUMBERS = 1.2
+"""How long the axis is, in lengths of the longest bar: a number stands behind it."""
+
 
 def component_pairs(pinned: Count, now: Count, unit: str) -> go.Figure:
     """Two bars a component, the present one and below it, paler, the pinned one, with the change beside them."""
@@ -30,9 +33,9 @@ def component_pairs(pinned: Count, now: Count, unit: str) -> go.Figure:
             orientation="h",
             name=side,
             text=[in_millions(n) for n in values],
-            textposition="auto",
-            opacity=opacity,
-            marker={"color": colours},
+            textposition="outside",
+            cliponaxis=False,
+            marker={"color": colours, "opacity": opacity},
             hovertemplate=f"%{{y}}<br>{side}: %{{x:,}} {unit}<extra></extra>",
         )
         for side, values, opacity in (("now", after, 1.0), ("pinned", before, 0.5))
@@ -40,7 +43,12 @@ def component_pairs(pinned: Count, now: Count, unit: str) -> go.Figure:
     return draw_figure(
         bars,
         height=90 + 52 * len(rows),
-        x_axis={"title": unit, "exponentformat": "B" if unit == "parameters" else "SI", "nticks": 6},
+        x_axis={
+            "title": unit,
+            "exponentformat": "B" if unit == "parameters" else "SI",
+            "nticks": 6,
+            "range": [0, _ROOM_FOR_NUMBERS * max(*after, *before, 1)],
+        },
         y_axis={"autorange": "reversed", "showgrid": False, "type": "category"},
         barmode="group",
         bargap=0.3,

@@ -31,7 +31,7 @@ def breakdown_bar(count: Count, unit: str, pinned: Count | None = None) -> go.Fi
             ghosts[name] = f"{title}, pinned<br>{share(m, pinned.total)}"
     pieces = _pieces(count, unit, rows)
     if pinned is not None:
-        pieces += [piece.update(opacity=0.5) for piece in _pieces(pinned, unit, ghosts)]
+        pieces += [piece.update(opacity=0.5, text=None) for piece in _pieces(pinned, unit, ghosts)]
     order = [row for name in rows for row in (rows[name], *([ghosts[name]] if ghosts else []))]
     y_axis = {"categoryorder": "array", "categoryarray": order, **_ROWS}
     text = {"minsize": 10, "mode": "hide"}

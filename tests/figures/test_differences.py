@@ -70,7 +70,7 @@ def test_pairs_of_components_have_both_models_sums_and_the_change() -> None:
     now, pinned = count_parameters(small_config()), count_parameters(replace(small_config(), n_layers=1))
     after, before = component_pairs(pinned, now, "parameters").data
     assert (after.x.sum(), before.x.sum()) == (now.total, pinned.total)
-    assert before.opacity < after.opacity
+    assert before.marker.opacity < after.marker.opacity
     assert all(row.endswith(signed(int(n - m))) for row, n, m in zip(after.y, after.x, before.x, strict=True))
 
 

@@ -85,7 +85,7 @@ HEATMAPS = [
     Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL), KEY, QUERY, "weight", 0, 0.5),
     Map(attention.head_heatmap(SIGNED, TOKENS, ALL, signed=True, bar="apart"), KEY, QUERY, "apart", -0.5, 0.5),
     Map(attention.entropy_grid(WEIGHTS), "head", "layer", "bits", 0, None),
-    Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, 1),
+    Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, None),
     Map(encoder_decoder.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
     Map(norms.norms_by_token(WEIGHTS, TOKENS, first_depth=0), "token", "blocks passed", "L2 norm", None, None),
     Map(norms.cosines_between_layers(SIGNED), "blocks passed", "blocks passed", "cosine", -1, 1),

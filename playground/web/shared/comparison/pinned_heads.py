@@ -105,8 +105,8 @@ def _draw_moved_weight(run: Run, pinned: Run, focus: Focus) -> None:
         "moved_weight",
         figures.moved_weight_grid(shares),
         caption="**How much has each head changed?** A cell is the share of a query's weight that has moved to other "
-        "keys, averaged over queries: 0 is the same attention, 1 looks at other keys altogether. Click a cell to open "
-        "its head.",
+        "keys, averaged over queries: 0 is the same attention, 1 looks at other keys altogether. The strongest colour "
+        f"is the largest of these heads, {np.nanmax(shares, initial=0):.2g}. Click a cell to open its head.",
         alt="Share of its weight that each head has moved to other keys.",
         overlay=frame_cell(
             "moved_weight",
