@@ -3,16 +3,16 @@
 from playground import accounting
 from playground.web.shared import panels
 from playground.web.shared.comparison import pin_line
-from playground.web.views import parameters
+from playground.web.views.parameters import model_size, sentence_cost
 
 panels.heading("Where do the parameters sit?")
 pin_line.draw_pin_line()
-name, config = parameters.choose_model()
-parameters.draw_totals(config)
-parameters.draw_breakdown(config)
-parameters.explain_heads(config)
-parameters.draw_cost(config)
-parameters.compare_models(config, name)
+name, config = model_size.choose_model()
+model_size.draw_totals(config)
+model_size.draw_breakdown(config)
+model_size.explain_heads(config)
+sentence_cost.draw_cost(config)
+sentence_cost.compare_models(config, name)
 panels.code_behind(
     "parameters",
     accounting.count_parameters,

@@ -50,7 +50,7 @@ def component_pairs(pinned: Count, now: Count, unit: str) -> go.Figure:
 def differences_on_the_way(shares: Array, points: Sequence[str], rounding: float) -> go.Figure:
     """Differences of two runs at each point of the forward pass, as shares of the largest number there: (points,).
 
-    Bars up to `rounding`, a dotted line, are grey: there the two are the same.
+    Bars up to `rounding`, a dotted line, are grey: there the two are the same. NaN has no bar.
     """
     bars = go.Bar(
         x=list(points),
@@ -60,7 +60,7 @@ def differences_on_the_way(shares: Array, points: Sequence[str], rounding: float
         hovertemplate="%{x}<br>largest difference: %{customdata:.3g} of the largest number<extra></extra>",
     )
     ticks = {"tickvals": list(points), "ticktext": [point.removeprefix("layers.") for point in points]}
-    top = math.log10(max(1.0, float(np.nanmax(shares, initial=0))))
+    top = math.log10(float(np.max(shares, where=np.isfinite(shares), initial=1)))
     threshold = {
         "type": "line",
         "xref": "paper",

@@ -1,6 +1,6 @@
 """Where parameters sit and what a sentence costs: bars, treemap, layers, cost by length, named models."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,23 +86,43 @@ def breakdown_treemap(count: Count, unit: str) -> go.Figure:
     return theme.style(figure, height=380)
 
 
-def breakdown_layers(count: Count, unit: str) -> go.Figure:
-    """One bar a block, and one each for what stands before and after the blocks."""
+def breakdown_layers(count: Count, unit: str, pinned: Count | None = None) -> go.Figure:
+    """One bar a block, and one each for what stands before and after the blocks.
+
+    Beside another model's count, a ring stands at the height of each of that one's bars.
+    """
     by_row = count.by(lambda term: (term.component, _row(term)))
-    blocks = dict.fromkeys(str(term.layer) for term in count if term.layer is not None)
-    bars = []
+    blocks = dict.fromkeys(str(term.layer) for term in (*count, *(pinned or ())) if term.layer is not None)
+    bars: list[go.Bar | go.Scatter] = []
     for component, label in _labels(count).items():
         sums = {row: n for (owner, row), n in by_row.items() if owner == component}
         colour, hover = palette.COMPONENTS[component], f"%{{x}}<br>{label}: %{{y:,}} {unit}<extra></extra>"
         values = np.array(list(sums.values()), np.float64)
         bars.append(go.Bar(x=list(sums), y=values, name=label, marker={"color": colour}, hovertemplate=hover))
+    if pinned is not None:
+        heights = pinned.by(_row)
+        rings = theme.line(
+            np.array(list(heights)),
+            np.array(list(heights.values()), np.float64),
+            palette.RESIDUAL,
+            f"%{{x}}<br>pinned: %{{y:,}} {unit}<extra></extra>",
+            marker=9,
+            symbol="circle-open",
+            mode="markers",
+            name="pinned, whole bars",
+        )
+        bars.append(rings)
     rows = {"categoryorder": "array", "categoryarray": ["embed", *blocks, "final"]}
     x_axis = {"title": "layer", "type": "category", "tickangle": 0, "showgrid": False, **rows}
     return _stack(bars, x_axis, _count_axis(unit), height=340, legend=True)
 
 
 def flops_by_length(
-    lengths: list[int], flops: Mapping[Component, list[int]], n_tokens: int, overtakes: int
+    lengths: list[int],
+    flops: Mapping[Component, list[int]],
+    n_tokens: int,
+    overtakes: int,
+    pinned: Mapping[Component, list[int]] | None = None,
 ) -> go.Figure:
     """FLOPs a token by component against the sentence's length.
 
@@ -111,12 +131,17 @@ def flops_by_length(
         flops: of a whole sentence, by component, one for each length.
         n_tokens: this sentence's length, which is marked.
         overtakes: the first length at which attention costs more, marked too.
+        pinned: another model's FLOPs, as `flops`: dotted lines.
     """
     x, curves = np.array(lengths, np.float64), []
     for component, costs in flops.items():
         label = LABELS[component]
         hover = f"{label}<br>%{{x:,}} tokens: %{{y:.3s}}FLOPs a token<extra></extra>"
         curves.append(theme.line(x, costs / x, palette.COMPONENTS[component], hover, name=label, width=2.5))
+    for component, costs in (pinned or {}).items():
+        name = f"{LABELS[component]}, pinned"
+        hover = f"{name}<br>%{{x:,}} tokens: %{{y:.3s}}FLOPs a token<extra></extra>"
+        curves.append(theme.line(x, costs / x, palette.COMPONENTS[component], hover, dash="dot", width=1.5, name=name))
     x_axis = {"title": "length of the sentence T, in tokens", "type": "log", "exponentformat": "SI", "dtick": 1}
     y_axis = {"title": "FLOPs a token", "exponentformat": "SI", "nticks": 6, "rangemode": "tozero"}
     figure = theme.draw_figure(curves, height=340, x_axis=x_axis, y_axis=y_axis, legend=True)
@@ -160,7 +185,9 @@ def named_models(counts: Mapping[str, Count], this: str) -> go.Figure:
     return figure
 
 
-def _stack(bars: list[go.Bar], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any], **layout: Any) -> go.Figure:
+def _stack(
+    bars: Sequence[go.Bar | go.Scatter], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any], **layout: Any
+) -> go.Figure:
     return theme.draw_figure(bars, x_axis=x_axis, y_axis=y_axis, barmode="stack", bargap=0.25, **layout)
 
 

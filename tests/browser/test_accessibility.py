@@ -35,7 +35,7 @@ _CONTRASTS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "compare?weights=random&b_n_layers=2"])
 def test_a_page_can_be_read_and_heard(page: str, visitor: Visitor) -> None:
     visitor.open(f"/{page}")
     assert visitor.page.title().startswith(visitor.page.locator("[aria-current=page]").first.inner_text())

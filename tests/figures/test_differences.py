@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from playground import count_parameters
+from playground.accounting import flops_by_length
 from playground.accounting.readable import signed
 from playground.figures import norms, palette, parameters
 from playground.figures.differences import (
@@ -44,6 +45,17 @@ def test_bars_are_paired_and_each_half_adds_up_to_its_model() -> None:
     assert sum(bar.x[0] for bar in pale) == pinned.total
     assert sum(bar.x[0] for bar in bars) == now.total + pinned.total
     assert {bar.y[0] for bar in pale}.isdisjoint({bar.y[0] for bar in bars if bar.opacity is None})
+
+
+def test_rings_and_dotted_lines_have_the_other_models_numbers() -> None:
+    now, pinned = small_config(), replace(small_config(), n_layers=5, d_ff=64)
+    *_, rings = parameters.breakdown_layers(count_parameters(now), "parameters", count_parameters(pinned)).data
+    assert rings.y.sum() == count_parameters(pinned).total
+    figure = parameters.breakdown_layers(count_parameters(now), "parameters", count_parameters(pinned))
+    assert figure.layout.xaxis.categoryarray == ("embed", *"01234", "final")
+    costs = [flops_by_length(config, [4, 8]) for config in (now, pinned)]
+    dotted = [line for line in parameters.flops_by_length([4, 8], costs[0], 4, 1, costs[1]).data if line.line.dash]
+    assert [list(line.y * [4, 8]) for line in dotted] == list(costs[1].values())
 
 
 def test_a_component_of_one_model_alone_has_both_rows() -> None:

@@ -56,7 +56,10 @@ class Competition:
 
 @dataclass(frozen=True)
 class Moved:
-    """What a weight w moves from the key to the query, w v, and where it ends up."""
+    """What a weight w moves from the key to the query, w v, and where it ends up.
+
+    A heavy weight on a short value moves little (Kobayashi et al. 2020, "Attention is Not Only a Weight").
+    """
 
     value_norm: float
     """‖v‖ of the key, in this head."""

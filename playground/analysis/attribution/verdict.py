@@ -38,7 +38,7 @@ OPENINGS: dict[Group, str] = {
     "position": "Mostly the key's position.",
     "attention": "Mostly what attention of earlier layers wrote at the key.",
     "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the key.",
-    "others": "Mostly the segment and the norms' biases, after the key's own scale.",
+    "others": "Mostly the segment and the biases, which each key's norms scale in their own way.",
 }
 """The verdict where one group has the most."""
 

@@ -1,6 +1,6 @@
 """The line below a page's heading that pins the settings, says what was changed since, swaps the two and unpins."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -10,12 +10,14 @@ from playground.text.wording import join_words
 from playground.web.choices import pinned, shortcuts
 from playground.web.choices.setup import current_setup, replace_notices
 from playground.web.session import caches
-from playground.web.shared.comparison.pinned_side import PinnedSide, list_differences, pinned_side
+from playground.web.shared.comparison.pinned_side import Difference, PinnedSide, list_differences, pinned_side
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import as_one_element
 
 KEY = "pin_line"
+
+_HOW = "Keeps all settings of the sidebar as they are. Then change any of them: the charts show both, before and after."
 
 
 @as_one_element
@@ -24,33 +26,27 @@ def draw_pin_line(*, links_to_compare: bool = True) -> None:
     side = pinned_side()
     with st.container(key=KEY, horizontal=True, vertical_alignment="center", gap="small"):
         if side is None:
-            st.button(
-                "Pin this, to compare",
-                key="pin",
-                icon=":material/push_pin:",
-                type="tertiary",
-                on_click=_pin,
-                help="Keeps all settings of the sidebar as they are now. Then change any of them: the charts show "
-                "both, before and after.",
-            )
+            _draw_button("Pin this, to compare", "pin", ":material/push_pin:", _pin, _HOW)
             return
-        st.markdown(describe_change(), width="content")
-        buttons = (
-            ("Swap", "pin_swap", ":material/swap_horiz:", _swap, "The pinned settings go into the sidebar, and those "
-             "of the sidebar are pinned."),
-            ("Pin again", "pin", ":material/push_pin:", _pin, "Pins the present settings instead."),
-            ("Unpin", "unpin", ":material/close:", _unpin, "Pages show the present settings alone."),
-        )  # fmt: skip
-        for label, key, icon, on_click, help_text in buttons:
-            st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, help=help_text)
+        differences = list_differences(side.setup.values, current_setup().values)
+        st.markdown(describe_change(differences), width="content")
+        _draw_button("Swap", "pin_swap", ":material/swap_horiz:", _swap, "The pinned settings go into the sidebar, and "
+                     "those of the sidebar are pinned.", disabled=not differences)  # fmt: skip
+        _draw_button("Pin again", "pin", ":material/push_pin:", _pin, "Pins the present settings instead.",
+                     disabled=not differences)  # fmt: skip
+        _draw_button("Unpin", "unpin", ":material/close:", _unpin, "Pages show the present settings alone.")
         if links_to_compare:
             st.page_link(pages()["compare"], label="Compare in full", icon=":material/compare_arrows:")
 
 
-def describe_change() -> str:
+def _draw_button(
+    label: str, key: str, icon: str, on_click: Callable[[], None], help_text: str, *, disabled: bool = False
+) -> None:
+    st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, help=help_text, disabled=disabled)
+
+
+def describe_change(differences: Sequence[Difference]) -> str:
     """What was changed since the settings were pinned, in one sentence."""
-    values = pinned.pinned_values() or {}
-    differences = list_differences(values, current_setup().values)
     if not differences:
         return ":material/push_pin: **Pinned.** Now change any setting: the charts show both."
     listed = ", ".join(f"{each.name} {each.pinned} → {each.now}" for each in differences)
@@ -64,12 +60,12 @@ def explain_pinned_run() -> None:
     if side is None:
         return
     if not side.setup.text.sentences:
-        st.info("The pinned settings have no text, so the page shows the present ones alone.")
+        st.info("The pinned settings have no text, so there is no run of theirs to show.")
         return
     try:
         caches.run_sentence(side.setup.run_key)
     except PlaygroundError as error:
-        st.info(f"The page shows the present settings alone. Of the pinned ones: {escape_markdown(error)}")
+        st.info(f"The pinned settings cannot be run: {escape_markdown(error)}")
         return
     shared = shared_weights(side)
     if shared:

@@ -1,5 +1,7 @@
 """One head in two runs: the pinned map, the present one, and their difference where both read the same tokens."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -24,26 +26,18 @@ def draw_both_heads(run: Run, pinned: Run, side: PinnedSide, focus: Focus) -> No
     layer, head = nearest_head(pinned, focus)
     before, after = pinned.pattern(layer)[head], run.pattern(focus.layer)[focus.head]
     st.markdown(escape_markdown(describe_head_change((pinned, before), (run, after))))
-    scale, visible = figures.SQUARE_ROOT, np.full(len(run.tokens), True)
+    scale, visible, has_same = figures.SQUARE_ROOT, np.full(len(run.tokens), True), have_same_tokens(run, pinned)
     left, right = st.columns(2, gap="medium")
     with left:
-        _draw_pinned(
-            pinned,
-            side,
-            focus,
-            before,
-            np.full(len(pinned.tokens), True),
-            scale,
-            has_same=have_same_tokens(run, pinned),
-        )
+        _draw_pinned(pinned, side, focus, before, np.full(len(pinned.tokens), True), scale, has_same=has_same)
     with right:
         name = f"**{escape_markdown(side.now)}.** Layer {focus.layer}, head {focus.head}."
         _draw_map("head_now", run, after, visible, focus, name, scale)
-    if not have_same_tokens(run, pinned):
+    if not has_same:
         return
     left, right = st.columns(2, gap="medium")
     with left:
-        _draw_difference(run, after - before, visible, focus)
+        _draw_difference(run, pinned, after - before, visible, focus)
     with right:
         _draw_moved_weight(run, pinned, focus)
 
@@ -74,7 +68,7 @@ def draw_pinned_head(
         _draw_pinned(pinned, side, focus, before, visible, scale, has_same=has_same, average=average)
     if has_same:
         with right:
-            _draw_difference(run, pattern - before, visible, focus)
+            _draw_difference(run, pinned, pattern - before, visible, focus)
 
 
 def nearest_head(run: Run, focus: Focus) -> tuple[int, int]:
@@ -97,9 +91,10 @@ def _draw_pinned(
     _draw_map("head_pinned", pinned, pattern, visible, focus if has_same else None, name, scale)
 
 
-def _draw_difference(run: Run, difference: Array, visible: Mask, focus: Focus) -> None:
+def _draw_difference(run: Run, pinned: Run, difference: Array, visible: Mask, focus: Focus) -> None:
     caption = "**Now − pinned.** Violet: more weight now. Orange: more weight in the pinned run."
-    _draw_map("head_difference", run, difference, visible, focus, caption, None)
+    either = replace(run, allowed=run.allowed | pinned.allowed)
+    _draw_map("head_difference", either, difference, visible, focus, caption, None)
 
 
 def _draw_moved_weight(run: Run, pinned: Run, focus: Focus) -> None:
@@ -129,7 +124,9 @@ def _draw_map(
     scale: figures.WeightScale | None,
 ) -> None:  # fmt: skip
     """One map, with the focus framed in it; without a scale, one of differences."""
-    shown = np.flatnonzero(visible).tolist()
+    shown, allowed = np.flatnonzero(visible).tolist(), run.allowed & ~run.padding[:, None]
+    if not allowed[np.ix_(visible, visible)].all():
+        caption += " Grey cells are masked."
     overlay = None
     if focus is not None:
         overlay = frame_cell(
@@ -144,7 +141,7 @@ def _draw_map(
         figures.head_heatmap(
             pattern,
             run.tokens,
-            run.allowed & ~run.padding[:, None],
+            allowed,
             shown=visible,
             scale=scale,
             signed=scale is None,

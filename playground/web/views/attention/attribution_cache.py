@@ -15,7 +15,7 @@ from playground.web.session.caches import TURNS, RunKey
 from playground.web.session.weights_cache import cache_by_weights
 
 
-@cache_by_weights(max_entries=6)
+@cache_by_weights(max_entries=4)
 def split_stream(key: RunKey, layer: int) -> StreamSplit:
     """What each source adds to the vectors that a layer's attention reads; raises as `caches.run_sentence`."""
     run = caches.run_sentence(key)

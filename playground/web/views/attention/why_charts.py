@@ -124,7 +124,7 @@ def draw_products(walk: Walk, found: Products) -> None:
         )
         st.markdown(
             f"{query} asks with its query vector q, {key} answers with its key vector k: {d_head} numbers each. "
-            f"Half of the size of all products is in {half} of {d_head}."
+            f"Half of their products' total size is in {half} of {d_head}."
         )
     with right:
         panels.chart(
@@ -158,7 +158,7 @@ def draw_moved(walk: Walk, found: Moved) -> None:
             figures.head_shares([labels[i] for i in shown], shares[shown], int(np.flatnonzero(shown == walk.key)[0])),
             caption=f"**Whose values make up the head's output for {query}**, z = Σ w v? A key's share is its w v, "
             "projected on z: (w v) · z / ‖z‖². Shares add up to 1; one below 0 pulls against the others. A heavy "
-            f"weight on a short value moves little. The amber bar is {key}.",
+            f"weight on a short value moves little (Kobayashi et al. 2020). The amber bar is {key}.",
             alt="Bars: each key's share of the head's output",
             table=lambda: pd.DataFrame(
                 {"weight": walk.of_query("attn.pattern"), "share of the head's output": shares}, token_names(tokens)

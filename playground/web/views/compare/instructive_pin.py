@@ -18,8 +18,9 @@ def offer_pin() -> None:
     before, after = instructive_pair(current_setup().values)
     (key,) = (key for key in after if before[key] != after[key])
     name = key.replace("_", " ")
+    weights = "" if current_setup().weights == "random" else ", with random weights"
     st.button(
-        f"Compare {name} {before[key]} with {after[key]}",
+        f"Compare {name} {before[key]} with {after[key]}{weights}",
         key="compare_start",
         icon=":material/compare_arrows:",
         on_click=_pin_pair,

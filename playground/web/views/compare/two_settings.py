@@ -45,13 +45,14 @@ def _draw_parting(run: Run, pinned: Run) -> None:
     st.markdown(describe_parting(pinned, run, differences))
     if not differences:
         return
-    shares = [each.largest / each.size if each.size else 0.0 for each in differences]
+    shares = [each.largest / each.size if each.size else each.largest for each in differences]
+    lost = " Where a bar is missing, numbers are too large for 32-bit floats." * bool(np.isnan(shares).any())
     panels.chart(
         "compare_points",
         figures.differences_on_the_way(np.array(shares, np.float32), [each.name for each in differences], ROUNDING),
         caption="A bar is a point of the forward pass, in the order of computation: the largest difference of two "
         "numbers there, as a share of the largest number. Grey bars, below the dotted line, are rounding. "
-        f"Differences under {figures.SMALLEST_SHARE:.0e}, and none, have no height.",
+        f"The same numbers, bit by bit, have no height.{lost}",
         alt="The largest difference of the two runs at each point of the forward pass.",
         table=lambda: pd.DataFrame([asdict(each) for each in differences]).rename(
             columns={"name": "point", "largest": "largest difference", "size": "largest number"}

@@ -1,9 +1,7 @@
-"""The parameters page: a model's size, its parts, the work and memory of one sentence, and models to compare with."""
+"""How large a model is and what its parts are, beside the pinned one."""
 
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
 from playground import accounting
@@ -75,9 +73,9 @@ def draw_totals(config: ModelConfig) -> None:
     total = accounting.count_parameters(config).total
     bert = accounting.count_parameters(PRESETS["bert-base"].config).total
     built = count_built_parameters(config)
-    n_tokens, _ = _sentence_length(config)
+    n_tokens, _ = count_tokens(config)
     flops = accounting.count_flops(config, n_tokens).total
-    before = _pinned_costs()
+    before = counted_beside()
     with st.container(horizontal=True, gap="medium"):
         st.metric(
             "Parameters",
@@ -129,11 +127,14 @@ def draw_breakdown(config: ModelConfig) -> None:
     count = accounting.count_parameters(config)
     view = widgets.choice("parameters_view", "Show as")
     figure, reading = VIEWS[view]
-    before = _pinned_costs()
+    before = counted_beside()
     drawn = figure(count, "parameters")
     if before and view == "components":
         drawn = figures.breakdown_bar(count, "parameters", before.parameters)
-        reading += _read_pairs()
+        reading += read_pairs()
+    elif before and view == "layers":
+        drawn = figures.breakdown_layers(count, "parameters", before.parameters)
+        reading += " A ring stands where the pinned model's bar ends."
     sums = count.by(lambda term: term.component)
     largest = max(sums, key=sums.__getitem__)
     block = sum(term.count for term in count if term.layer == 0)
@@ -156,12 +157,13 @@ def draw_breakdown(config: ModelConfig) -> None:
         )
 
 
-def _pinned_costs() -> ModelCosts | None:
+def counted_beside() -> ModelCosts | None:
     """What the pinned model costs, where the page counts the sidebar's; None where it counts a named one."""
     return pinned_costs(pinned_side()) if current_value("parameters_model") == "sidebar" else None
 
 
-def _read_pairs() -> str:
+def read_pairs() -> str:
+    """What the caption of paired bars says of the second one, after a space."""
     side = pinned_side()
     return f" The paler bar below each: {escape_markdown(side.name)}." if side else ""
 
@@ -180,57 +182,7 @@ def explain_heads(config: ModelConfig) -> None:
     )
 
 
-def draw_cost(config: ModelConfig) -> None:
-    """The work for one sentence, how it grows with the sentence's length, and the memory."""
-    st.header("What does a sentence cost?")
-    n_tokens, origin = _sentence_length(config)
-    flops, overtakes = accounting.count_flops(config, n_tokens), accounting.attention_overtakes(config)
-    sums = flops.by(lambda term: term.component)
-    before = _pinned_costs()
-    panels.chart(
-        "flops_breakdown",
-        figures.breakdown_bar(flops, "FLOPs", before.flops if before else None),
-        caption=f"The work of one forward pass over T = {n_tokens} tokens ({origin}); a multiply-add is 2 FLOPs. "
-        "Scores and weighted sum grow with T², everything else with T. "
-        f"The feed-forward takes {times(sums['feed_forward'] / sums['attention'])} the work of attention."
-        + (_read_pairs() if before else ""),
-        alt=f"FLOPs by component: {listed(sums.items())}.",
-        table=lambda: readable.breakdown_table(flops, config, B=1, T=n_tokens),
-    )
-    lengths = np.unique(np.geomspace(1, max(256, 4 * overtakes), 64).round().astype(int)).tolist()
-    by_length = accounting.flops_by_length(config, lengths)
-    panels.chart(
-        "flops_by_length",
-        figures.flops_by_length(lengths, by_length, n_tokens, overtakes),
-        caption="How does the work for one token grow with the sentence? The feed-forward's stays the same. "
-        "Attention's rises, since each token meets all T tokens. Attention costs more above d_ff − 2 · d_model = "
-        f"{substitute('d_ff − 2 · d_model', config)} = {config.d_ff - 2 * config.d_model:,} tokens: "
-        f"from T = {overtakes:,} on.",
-        alt=f"FLOPs a token by length; attention costs more than the feed-forward from {overtakes:,} tokens.",
-        table=lambda: pd.DataFrame(by_length, index=pd.Index(lengths, name="T")),
-    )
-    st.dataframe(readable.memory_table(config, n_tokens), key="parameter_memory", hide_index=True, height="content")
-
-
-def compare_models(config: ModelConfig, name: str) -> None:
-    """The same count of every preset, beside the model `name`."""
-    st.header("How large are other models?")
-    models = {name: config, **{preset_name: preset.config for preset_name, preset in PRESETS.items()}}
-    counts = {model_name: accounting.count_parameters(model) for model_name, model in models.items()}
-    sizes = {model_name: count.total for model_name, count in counts.items()}
-    ratios = {model_name: sizes[name] / size for model_name, size in sizes.items()}
-    panels.chart(
-        "named_models",
-        figures.named_models(counts, name),
-        caption="Each bar is a whole model, the smallest on top. Beside it stand its size and how many times as large "
-        f"{name} is. BERT base: {times(ratios['bert-base'])}. GPT-3: {times(ratios['gpt-3'])}. "
-        "GPT-2's and GPT-3's blocks are counted as an encoder's; poolers are left out.",
-        alt=f"Parameters of named models: {listed(sizes.items())}.",
-        table=lambda: pd.DataFrame({"parameters": sizes, "this one over it": ratios}),
-    )
-
-
-def _sentence_length(config: ModelConfig) -> tuple[int, str]:
+def count_tokens(config: ModelConfig) -> tuple[int, str]:
     """The number of tokens to count with, and where it comes from."""
     with panels.explain_errors():
         return sentence_length(current_setup(), config)

@@ -1,0 +1,70 @@
+"""What a sentence costs, and how large other models are."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from playground import accounting
+from playground.accounting import readable
+from playground.accounting.readable import listed, substitute, times
+from playground.config import ModelConfig
+from playground.figures import parameters as figures
+from playground.presets import PRESETS
+from playground.web.shared import panels
+from playground.web.views.parameters.model_size import count_tokens, counted_beside, read_pairs
+
+
+def draw_cost(config: ModelConfig) -> None:
+    """The work for one sentence, how it grows with the sentence's length, and the memory."""
+    st.header("What does a sentence cost?")
+    n_tokens, origin = count_tokens(config)
+    flops, overtakes = accounting.count_flops(config, n_tokens), accounting.attention_overtakes(config)
+    sums = flops.by(lambda term: term.component)
+    before = counted_beside()
+    panels.chart(
+        "flops_breakdown",
+        figures.breakdown_bar(flops, "FLOPs", before.flops if before else None),
+        caption=f"The work of one forward pass over T = {n_tokens} tokens ({origin}); a multiply-add is 2 FLOPs. "
+        "Scores and weighted sum grow with T², everything else with T. "
+        f"The feed-forward takes {times(sums['feed_forward'] / sums['attention'])} the work of attention."
+        + (read_pairs() if before else ""),
+        alt=f"FLOPs by component: {listed(sums.items())}.",
+        table=lambda: readable.breakdown_table(flops, config, B=1, T=n_tokens),
+    )
+    lengths = np.unique(np.geomspace(1, max(256, 4 * overtakes), 64).round().astype(int)).tolist()
+    by_length = accounting.flops_by_length(config, lengths)
+    panels.chart(
+        "flops_by_length",
+        figures.flops_by_length(
+            lengths,
+            by_length,
+            n_tokens,
+            overtakes,
+            accounting.flops_by_length(before.config, lengths) if before else None,
+        ),
+        caption="How does the work for one token grow with the sentence? The feed-forward's stays the same. "
+        "Attention's rises, since each token meets all T tokens. Attention costs more above d_ff − 2 · d_model = "
+        f"{substitute('d_ff − 2 · d_model', config)} = {config.d_ff - 2 * config.d_model:,} tokens: "
+        f"from T = {overtakes:,} on.{' Dotted lines: the pinned model.' * bool(before)}",
+        alt=f"FLOPs a token by length; attention costs more than the feed-forward from {overtakes:,} tokens.",
+        table=lambda: pd.DataFrame(by_length, index=pd.Index(lengths, name="T")),
+    )
+    st.dataframe(readable.memory_table(config, n_tokens), key="parameter_memory", hide_index=True, height="content")
+
+
+def compare_models(config: ModelConfig, name: str) -> None:
+    """The same count of every preset, beside the model `name`."""
+    st.header("How large are other models?")
+    models = {name: config, **{preset_name: preset.config for preset_name, preset in PRESETS.items()}}
+    counts = {model_name: accounting.count_parameters(model) for model_name, model in models.items()}
+    sizes = {model_name: count.total for model_name, count in counts.items()}
+    ratios = {model_name: sizes[name] / size for model_name, size in sizes.items()}
+    panels.chart(
+        "named_models",
+        figures.named_models(counts, name),
+        caption="Each bar is a whole model, the smallest on top. Beside it stand its size and how many times as large "
+        f"{name} is. BERT base: {times(ratios['bert-base'])}. GPT-3: {times(ratios['gpt-3'])}. "
+        "GPT-2's and GPT-3's blocks are counted as an encoder's; poolers are left out.",
+        alt=f"Parameters of named models: {listed(sizes.items())}.",
+        table=lambda: pd.DataFrame({"parameters": sizes, "this one over it": ratios}),
+    )
