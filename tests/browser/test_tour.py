@@ -93,6 +93,14 @@ def test_on_a_phone_the_line_stays_in_sight_and_in_the_window(newcomer: Callable
     assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
 
 
+def test_what_a_step_needs_first_leaves_its_line_once_it_is_there(visitor: Visitor) -> None:
+    visitor.open("/attention?tour=3&attention_show=average+of+heads")
+    expect(line(visitor)).to_contain_text("one head")
+    visitor.choose("attention_show", "one head")
+    expect(line(visitor)).not_to_contain_text("one head")
+    expect_step(visitor, 3)
+
+
 @pytest.mark.parametrize("size", [(1366, 900), (390, 844)])
 def test_one_click_on_the_overview_shows_why_it_looks_at_animal(
     size: tuple[int, int], newcomer: Callable[..., Visitor]
@@ -101,4 +109,4 @@ def test_one_click_on_the_overview_shows_why_it_looks_at_animal(
     visitor.open("/")
     visitor.widget("overview_why").get_by_role("button").click()
     expect(visitor.widget("why")).to_contain_text("animal")
-    expect(visitor.widget("why_key_sources").locator(".bars path").first).to_be_in_viewport()
+    expect(visitor.widget("why_key_sources").locator(".bar").first).to_be_in_viewport()

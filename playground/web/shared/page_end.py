@@ -24,8 +24,8 @@ class PageEndError(Exception):
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
     """`st.fragment`, for a view that may end early: that ends nothing but itself.
 
-    A run of it alone corrects the address, as the page's own run does. If it has done a step of the tour, the page
-    runs too, which says what comes next.
+    A run of it alone corrects the address, as the page's own run does. If what the tour says is out of
+    date then, as its step is done, the page runs too.
     """
 
     @wraps(view)
@@ -33,9 +33,9 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
         with suppress(PageEndError):
             view(*args, **kwargs)
         if is_fragment_run():
-            has_advanced = tour_progress.advance()
+            is_outdated = tour_progress.update()
             correct_address(f"address_{view.__qualname__}")
-            if has_advanced:
+            if is_outdated:
                 st.rerun()
 
     return st.fragment(draw, run_every=run_every)

@@ -41,20 +41,17 @@ def draw_tour_line() -> None:
             _draw_step(step)
     elif tour_progress.is_finished():
         with st.container(key=KEY, border=True, gap="xsmall"):
-            st.markdown(
-                "**That was the tour.** Whoever opens your link sees what you see. Every page works with your sentence."
-            )
+            st.markdown("**That was the tour.** The page Steps computes one vector number by number.")
             with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-                st.page_link(pages()["step-by-step"], label="Every number of it", icon=":material/arrow_forward:")
+                st.page_link(pages()["step-by-step"], label="Open Steps", icon=":material/arrow_forward:")
                 st.button(
                     "Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=tour_progress.leave
                 )
 
 
 def _draw_step(step: Step) -> None:
-    number, state = tour_progress.step_number(), tour_progress.current_state()
-    st.markdown(f"**Step {number} of {len(STEPS)}.** {step.sentence(state)}")
-    hint = step.hint(state)
+    number, (sentence, hint, has_target) = tour_progress.step_number(), tour_progress.current_words(step)
+    st.markdown(f"**Step {number} of {len(STEPS)}.** {sentence}")
     if hint:
         st.caption(hint)
     if step.in_sidebar:
@@ -64,7 +61,7 @@ def _draw_step(step: Step) -> None:
         if step.page not in (None, st.session_state[OPEN_PAGE]):
             page = pages()[step.page]
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
-        elif step.target and step.has_target(state):
+        elif has_target:
             st.button("Show me", key="tour_show", icon=":material/my_location:", type="tertiary", on_click=_show)
         buttons = (
             ("Back", "tour_back", ":material/arrow_back:", tour_progress.go_back, number == 1),

@@ -21,6 +21,9 @@ KEY = "tour"
 _HELD = "_tour_held"
 """Session key of the state in which the visitor went back to a step: until it changes, the step waits."""
 
+_DRAWN = "_tour_words"
+"""Session key of the words that the line had when it was drawn last."""
+
 _FINISHED = "_tour_finished"
 """Session key of whether the last step was done and the tour's last words are still on the page."""
 
@@ -63,6 +66,21 @@ def advance() -> bool:
     while (step := current_step()) is not None and _is_done(step):
         go_to(step_number() + 1)
     return step_number() != before
+
+
+def update() -> bool:
+    """Move on, at the end of a fragment's run; returns whether the line above the page is out of date by now."""
+    if advance():
+        return True
+    step = current_step()
+    return step is not None and step.words(current_state()) != st.session_state.get(_DRAWN)
+
+
+def current_words(step: Step) -> tuple[str, str | None, bool]:
+    """The step's words as the line is to have them now."""
+    words = step.words(current_state())
+    st.session_state[_DRAWN] = words
+    return words
 
 
 def go_to(number: int) -> None:

@@ -55,6 +55,10 @@ class Step:
     hint: Callable[[TourState], str | None] = lambda _: None
     """What has to be done before, if anything."""
 
+    def words(self, state: TourState) -> tuple[str, str | None, bool]:
+        """What the line says in this state: its sentence, its hint, and whether it can show what is needed."""
+        return self.sentence(state), self.hint(state), self.target is not None and self.has_target(state)
+
 
 def has_own_text(state: TourState) -> bool:
     """Whether the visitor typed something else than the default."""
@@ -93,7 +97,7 @@ def _always(sentence: str) -> Callable[[TourState], str]:
 def _ask_for_row(state: TourState) -> str:
     word = next((token for token in state.tokens if token.lower() in PRONOUNS), None)
     row = f"the row of *{word}*" if word else "the row of any word"
-    return f"In the large map, find {row}, and click the cell of the word that it looks at most."
+    return f"In the large map, find {row}. Click the cell of the word that it looks at most."
 
 
 def _ask_for_computation(state: TourState) -> str:
@@ -111,11 +115,7 @@ def _ask_for_setting(state: TourState) -> str:
 
 
 def _ask_to_pin(state: TourState) -> str | None:
-    return (
-        None
-        if state.is_pinned
-        else "Nothing is pinned yet: press **Pin this, to compare** first, below the page's title."
-    )
+    return None if state.is_pinned else "Press **Pin this, to compare** first: nothing is kept from before yet."
 
 
 def _ask_for_link(state: TourState) -> str:

@@ -62,7 +62,7 @@ def test_what_is_changed_needs_something_to_compare_with() -> None:
     ],
 )
 def test_the_row_to_look_at_is_one_that_the_map_has(tokens: tuple[str, ...], named: str) -> None:
-    assert f"the row of {named}," in BY_NAME["cell"].sentence(replace(BEGIN, tokens=tokens))
+    assert f"the row of {named}." in BY_NAME["cell"].sentence(replace(BEGIN, tokens=tokens))
 
 
 def test_the_computation_to_open_is_another_than_the_open_one() -> None:
