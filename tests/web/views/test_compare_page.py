@@ -151,7 +151,8 @@ def test_the_pair_differs_in_one_choice_that_does_something(name: str, norm: str
         ({"text": ODD_TEXT, "sentence": 2, "b_sentence": 3, "b_norm": "rms"}, ALWAYS),
         ({"norm": "none", "n_layers": 96, "d_model": 64, "b_norm": "layer", "layer": 95}, ALWAYS | SAME_TOKENS),
     ],
-    ids=["the same", "fused", "smaller", "odd width", "causal", "one word", "one token", "vectors", "trained", "sentences", "overflow"],
+    ids=["the same", "fused", "smaller", "odd width", "causal", "one word", "one token", "vectors", "trained",
+         "sentences", "overflow"],
 )  # fmt: skip
 def test_any_two_settings_can_be_compared(changes: dict[str, Any], drawn: set[str]) -> None:
     app = without_error(open_page("compare", **SMALL | {"b_fused_qkv": True} | changes))
