@@ -115,6 +115,7 @@ def test_the_line_moves_all_four_by_keyboard_and_a_chip_a_bar_and_a_line_move_th
     visitor.settled()
     lines.locator(".names").last.get_by_text("street").click()
     expect(visitor.focus("key")).to_have_value("8")
+    visitor.settled()
     assert lines.locator(".chosen").all_inner_texts() == ["animal₂", "street₈"]
     visitor.settled().choose("attention_view", "ranking")
     expect(visitor.widget("attention_ranking_chart")).to_be_visible()

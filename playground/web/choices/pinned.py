@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from playground.web.choices import link
-from playground.web.choices.kinds import Switch
+from playground.web.choices.kinds import Switch, Text
 from playground.web.choices.params import SHARED, write_all
 
 MARKER = "pinned"
@@ -68,7 +68,7 @@ def settle_pinned(texts: Mapping[str, list[str]], now: Mapping[str, Any], settle
         return sentences
     settled, reasons = settle(values, from_link)
     pin(settled)
-    return sentences + [f"In the pinned settings: {reason}" for reason in reasons]
+    return sentences + [_of_pinned(reason) for reason in reasons]
 
 
 def read_pinned(
@@ -78,9 +78,16 @@ def read_pinned(
     linked = {name: key for name, key in PINNED_KEYS.items() if name in texts}
     readings = {key: link.read_param(SHARED[key], name, texts[name]) for name, key in linked.items()}
     is_marked, complaint = link.read_param(Switch(False), MARKER, texts[MARKER]) if MARKER in texts else (False, None)
-    sentences = [complaint, *(complaint for _, complaint in readings.values())]
+    sentences = [complaint] if complaint else []
+    for key, (_, complaint) in readings.items():
+        if complaint:  # one on a text does not name its key
+            sentences.append(_of_pinned(complaint) if isinstance(SHARED[key], Text) else complaint)
     values = {**now, **{key: value for key, (value, _) in readings.items()}} if linked or is_marked else None
-    return values, set(readings), [sentence for sentence in sentences if sentence]
+    return values, set(readings), sentences
+
+
+def _of_pinned(sentence: str) -> str:
+    return f"In the pinned settings: {sentence}"
 
 
 def write_pinned(now: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.limits import MAX_CHARACTERS
 from playground.web.choices import pinned
 from playground.web.choices.params import SHARED
 from playground.web.choices.pinned import MARKER, PINNED_KEYS, pinned_values, read_pinned, write_pinned
@@ -93,6 +94,13 @@ def test_junk_becomes_a_value_with_a_sentence_for_each_parameter(junk: str) -> N
     told = [complaint for complaint in complaints if complaint.startswith("The link's b_")]
     assert len(told) == len(SHARED) - 1, "every text is one"
     assert complaints[0].startswith(f"The link's {MARKER}=")
+
+
+def test_a_pinned_text_that_is_too_long_is_told_apart_from_the_present_one() -> None:
+    read, _, (complaint,) = read_pinned({"b_text": ["a" * 5000]}, NOW)
+    assert read is not None
+    assert len(read["text"]) == MAX_CHARACTERS
+    assert complaint.startswith("In the pinned settings: The text has 5,000 characters")
 
 
 def test_only_the_first_link_of_a_session_is_read(session: dict[str, Any]) -> None:
