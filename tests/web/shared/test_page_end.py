@@ -8,14 +8,18 @@ from playground.errors import BusyError
 from playground.web.session import caches
 from tests.web.app_test import PAGES, charts, choose, new_page, open_page, sentences, values, without_error
 
-RUN_A_SENTENCE = ("overview", "attention", "norms", "positions", "step_by_step", "encoder_decoder", "gradient_flow")
+RUN_A_SENTENCE = (
+    "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
+)  # fmt: skip
+NEEDED = {"encoder_decoder": {"encdec_source": "your text"}, "compare": {"pinned": "true"}}
+"""What a page's link has to say for the page to show a run of the text."""
 IN_THE_EXPANDERS = ("n_layers", "d_ff", "norm", "tokenizer", "max_len")
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_without_a_text_a_page_asks_for_one_and_its_sidebar_is_whole_and_keeps_its_values(page: str) -> None:
-    own_text = {"encdec_source": "your text"} if page == "encoder_decoder" else {}
-    app = open_page(page, weights="random", n_layers=3, norm="rms", max_len=64, tokenizer="char", **own_text)
+    needed = NEEDED.get(page, {})
+    app = open_page(page, weights="random", n_layers=3, norm="rms", max_len=64, tokenizer="char", **needed)
     before = values(app, *IN_THE_EXPANDERS)
     assert before == {"n_layers": 3, "d_ff": before["d_ff"], "norm": "rms", "tokenizer": "char", "max_len": 64}
     for text in ("", "  \n \n", "and back"):
