@@ -28,7 +28,7 @@ test: $(VENV)/test.stamp browser
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
-	$(PY) -m pytest -q -W error -n 2 --dist loadscope
+	$(PY) -m pytest -q -rR -W error -n 2 --dist loadscope
 
 bench: $(VENV)/bench.stamp browser
 	$(PY) -m benchmarks

@@ -14,6 +14,8 @@ settings.load_profile("playground")
 # The first optimiser imports it, and in a training thread that fails while Streamlit changes `sys.path`.
 importlib.import_module("torch._dynamo")
 
+pytest.register_assert_rewrite("tests.browser.visitor")  # so that what went wrong is shown
+
 torch.set_num_threads(1)  # the tests run side by side, and their models are small
 
 
