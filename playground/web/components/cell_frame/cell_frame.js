@@ -20,6 +20,7 @@ const divide = (cells, [from, to], isMosaic) => {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const host = parentElement.getRootNode().host, chart = host.closest(`.st-key-${data.container}`)
+  if (!chart) return // another view took the chart's place while this script was being loaded
   // From the chart's own corner, so that nothing below it moves the frame, and without room between it and what follows.
   chart.style.position = "relative"
   Object.assign(host.closest("[data-testid=stElementContainer]").style, { position: "absolute", top: 0, left: 0 })
