@@ -68,10 +68,7 @@ def shared_context(browser: Browser) -> BrowserContext:
 @pytest.fixture
 def visitor(server: Server, shared_context: BrowserContext) -> Iterator[Visitor]:
     """A visitor who must see nothing go wrong."""
-    visitor = Visitor(server, shared_context)
-    yield visitor
-    visitor.assert_well()
-    visitor.page.close()
+    yield from _visit(server, shared_context)
 
 
 @pytest.fixture
@@ -92,10 +89,7 @@ def newcomer(server: Server, browser: Browser) -> Iterator[Callable[..., Visitor
 @pytest.fixture
 def classmate(server: Server, shared_context: BrowserContext) -> Iterator[Visitor]:
     """A second visitor, who follows a link of the first."""
-    classmate = Visitor(server, shared_context)
-    yield classmate
-    classmate.assert_well()
-    classmate.page.close()
+    yield from _visit(server, shared_context)
 
 
 @pytest.fixture(scope="session")
@@ -108,7 +102,12 @@ def phone_context(browser: Browser) -> BrowserContext:
 @pytest.fixture
 def phone(server: Server, phone_context: BrowserContext) -> Iterator[Visitor]:
     """A visitor with a phone."""
-    visitor = Visitor(server, phone_context)
+    yield from _visit(server, phone_context)
+
+
+def _visit(server: Server, context: BrowserContext) -> Iterator[Visitor]:
+    """A page in a context that others share; nothing may have gone wrong on it when the test ends."""
+    visitor = Visitor(server, context)
     yield visitor
     visitor.assert_well()
     visitor.page.close()

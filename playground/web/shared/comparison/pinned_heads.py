@@ -5,20 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from playground.analysis.run_differences import describe_head_change, have_same_tokens, moved_weight
 from playground.figures import attention as figures
-from playground.figures.theme import token_table
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import Focus
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_side import PinnedSide
 from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
 from playground.web.shared.markdown import escape_markdown
-
-Mask = NDArray[np.bool_]
 
 
 def draw_both_heads(run: Run, pinned: Run, side: PinnedSide, focus: Focus) -> None:
@@ -124,32 +121,6 @@ def _draw_map(
     scale: figures.WeightScale | None,
 ) -> None:  # fmt: skip
     """One map, with the focus framed in it; without a scale, one of differences."""
-    shown, allowed = np.flatnonzero(visible).tolist(), run.allowed & ~run.padding[:, None]
-    if not allowed[np.ix_(visible, visible)].all():
-        caption += " Grey cells are masked."
-    overlay = None
-    if focus is not None:
-        overlay = frame_cell(
-            key,
-            focus,
-            rows=Cells.of("query", shown),
-            columns=Cells.of("key", shown),
-            label="The chosen query, in its row, and key, in its column. Arrow keys move them.",
-        )
-    panels.chart(
-        key,
-        figures.head_heatmap(
-            pattern,
-            run.tokens,
-            allowed,
-            shown=visible,
-            scale=scale,
-            signed=scale is None,
-            magnitude=1.0 if scale is None else None,
-            bar="weight" if scale else "difference",
-        ),
-        caption=caption,
-        alt="Attention: queries in rows, keys in columns.",
-        overlay=overlay,
-        table=lambda: token_table(pattern, run.tokens).loc[visible, visible],
-    )
+    grey = " Grey cells are masked." if has_grey_cells(run, visible) else ""
+    alt = "Attention: queries in rows, keys in columns."
+    draw_head_map(key, run, pattern, visible, focus, scale, caption=caption + grey, alt=alt)

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
 from playground.figures import attention as figures
@@ -23,9 +22,8 @@ from playground.web.components.head_lines import (
 )
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.head_map import Mask
 from playground.web.shared.markdown import quote_token
-
-Mask = NDArray[np.bool_]
 
 
 def draw_lines(run: Run, focus: Focus, pattern: Array, name: str, visible: Mask) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.figures import attention as figures
 from playground.figures.heatmap import largest
-from playground.figures.theme import token_names, token_table
+from playground.figures.theme import token_names
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
@@ -18,11 +18,11 @@ from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_heads import draw_pinned_head
 from playground.web.shared.comparison.pinned_side import pinned_side, run_pinned
-from playground.web.shared.focus_line import Cells, frame_cell, show_focus
+from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_grid import head_picker
+from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
 from playground.web.shared.page_end import fragment
 from playground.web.views.attention import attention_views, heads_view, stream_view, why_panel
-from playground.web.views.attention.attention_views import Mask
 
 HELP = {
     "show": "A head is one of the attention computations that run side by side in a layer.",
@@ -108,33 +108,17 @@ def _draw_pattern(
     scale: figures.WeightScale | None = None,
 ) -> None:
     """One head's weights, or their average; without a scale, a difference of two heads."""
-    is_difference = scale is None
-    allowed = run.allowed & ~run.padding[:, None]
-    if not allowed[np.ix_(visible, visible)].all():
+    if has_grey_cells(run, visible):
         reading += " Grey cells are masked: padding, or tokens that a causal mask hides."
-    shown = np.flatnonzero(visible).tolist()
-    panels.chart(
+    draw_head_map(
         "attention_pattern",
-        figures.head_heatmap(
-            pattern,
-            run.tokens,
-            allowed,
-            shown=visible,
-            scale=scale,
-            signed=is_difference,
-            magnitude=1.0 if is_difference else None,
-            bar="difference" if is_difference else "weight",
-        ),
+        run,
+        pattern,
+        visible,
+        focus,
+        scale,
         caption=f"**{name}.** {reading} Click a cell to choose its query and its key.",
         alt=f"Attention of {name}: queries in rows, keys in columns.",
-        overlay=frame_cell(
-            "attention_pattern",
-            focus,
-            rows=Cells.of("query", shown),
-            columns=Cells.of("key", shown),
-            label="The chosen query, in its row, and key, in its column. Arrow keys move them.",
-        ),
-        table=lambda: token_table(pattern, run.tokens).loc[visible, visible],
     )
 
 
