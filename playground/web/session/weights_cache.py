@@ -7,6 +7,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
+from playground.config import ModelConfig
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -14,6 +16,9 @@ TRANSLATOR = "translator"
 """What `Setup.weights` would call the shipped translator's weights, and `TextKey.tokenizer` its tokenizer."""
 
 _EVERYBODYS = frozenset({"minilm", "random", TRANSLATOR})
+
+_HASH_FUNCS: dict[str | type[Any], Callable[[Any], Any]] = {ModelConfig: repr}
+"""How a cache's key is made: field by field, Streamlit takes half a millisecond for each look into a cache."""
 
 _session_caches: list[Any] = []
 """Every cache for one session alone."""
@@ -23,7 +28,9 @@ def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
     """Decorator that caches results for the session that computed them."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        cached = st.cache_resource(max_entries=max_entries, show_spinner=False, scope="session")(function)
+        cached = st.cache_resource(
+            max_entries=max_entries, show_spinner=False, scope="session", hash_funcs=_HASH_FUNCS
+        )(function)
         _session_caches.append(cached)
         return cached
 
@@ -39,7 +46,7 @@ def cache_by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
-        shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
+        shared = st.cache_resource(max_entries=max_entries, show_spinner=False, hash_funcs=_HASH_FUNCS)(function)
         private = cache_in_session(max_entries=min(max_entries, 2))(function)
 
         @functools.wraps(function)
