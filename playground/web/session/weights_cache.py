@@ -7,7 +7,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
-from playground.config import ModelConfig
+from playground.web.server.settings import settings
+from playground.web.session.sized_cache import SizedCache
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -15,10 +16,10 @@ R = TypeVar("R")
 TRANSLATOR = "translator"
 """What `Setup.weights` would call the shipped translator's weights, and `TextKey.tokenizer` its tokenizer."""
 
-_EVERYBODYS = frozenset({"minilm", "random", TRANSLATOR})
+RESULTS = SizedCache(settings().max_cached_results)
+"""What was computed with weights that everybody may use."""
 
-_HASH_FUNCS: dict[str | type[Any], Callable[[Any], Any]] = {ModelConfig: repr}
-"""How a cache's key is made: field by field, Streamlit takes half a millisecond for each look into a cache."""
+_EVERYBODYS = frozenset({"minilm", "random", TRANSLATOR})
 
 _session_caches: list[Any] = []
 """Every cache for one session alone."""
@@ -28,36 +29,30 @@ def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
     """Decorator that caches results for the session that computed them."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        cached = st.cache_resource(
-            max_entries=max_entries, show_spinner=False, scope="session", hash_funcs=_HASH_FUNCS
-        )(function)
+        cached = st.cache_resource(max_entries=max_entries, show_spinner=False, scope="session")(function)
         _session_caches.append(cached)
         return cached
 
     return decorate
 
 
-def cache_by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def cache_by_weights(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator for a function of `weights`, or of a `key` that names them.
 
-    Results of the checkpoint, of the shipped translator and of random weights are cached for everybody; of uploads
-    and trained networks, two in the session alone: of the present settings and of the pinned ones.
+    Results of the checkpoint, of the shipped translator and of random weights are cached for everybody, in `RESULTS`;
+    of uploads and trained networks, two in the session alone: of the present settings and of the pinned ones.
     """
+    signature = inspect.signature(function)
+    shared = RESULTS(function)
+    private = cache_in_session(max_entries=2)(function)
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
-        shared = st.cache_resource(max_entries=max_entries, show_spinner=False, hash_funcs=_HASH_FUNCS)(function)
-        private = cache_in_session(max_entries=min(max_entries, 2))(function)
+    @functools.wraps(function)
+    def cached(*args: P.args, **kwargs: P.kwargs) -> R:
+        arguments = signature.bind(*args, **kwargs).arguments
+        weights = arguments["key"].weights if "key" in arguments else arguments["weights"]
+        return (shared if weights in _EVERYBODYS else private)(*args, **kwargs)
 
-        @functools.wraps(function)
-        def cached(*args: P.args, **kwargs: P.kwargs) -> R:
-            arguments = signature.bind(*args, **kwargs).arguments
-            weights = arguments["key"].weights if "key" in arguments else arguments["weights"]
-            return (shared if weights in _EVERYBODYS else private)(*args, **kwargs)
-
-        return cached
-
-    return decorate
+    return cached
 
 
 def clear_session_caches() -> None:
