@@ -22,6 +22,9 @@ THUMBNAIL = 22
 MOST_QUERIES, MOST_KEYS = 40, 20
 """Tokens named along an axis, at most; the others are named where the pointer is. Keys stand in half a page's width."""
 
+_SHADES = 256
+"""Shades of a colour scale, as many as a screen has: numbers rounded to them take a quarter of the room on the wire."""
+
 _SLANT = 55
 """Degrees by which the keys' names rise along a heatmap."""
 
@@ -133,7 +136,8 @@ def head_heatmap(
     colours: dict[str, Any] = signed_colours(top) if signed else {"zmin": 0, "zmax": top}
     colours |= {"z": values, "hover": f"{reading}<br>%{{z:.4f}}", "bar": colour_bar(bar)}
     if scale is not None and scale.square_root:
-        colours |= {"z": scale.places(values), "zmax": 1, "bar": colour_bar(bar, **scale.ticks(1))}
+        shades = np.round(scale.places(values) * _SHADES) / np.float32(_SHADES)
+        colours |= {"z": shades, "zmax": 1, "bar": colour_bar(bar, **scale.ticks(1))}
         colours |= {"customdata": values, "hover": f"{reading}<br>%{{customdata:.4f}}"}
     slanted = math.ceil(math.sin(math.radians(_SLANT)) * text_width(columns))
     figure = heatmap(

@@ -109,4 +109,4 @@ def test_one_click_on_the_overview_shows_why_it_looks_at_animal(
     visitor.open("/")
     visitor.widget("overview_why").get_by_role("button").click()
     expect(visitor.widget("why")).to_contain_text("animal")
-    expect(visitor.widget("why_key_sources").locator(".bar").first).to_be_in_viewport()
+    expect(visitor.widget("why_parts").locator(".bar").first).to_be_in_viewport()
