@@ -45,6 +45,11 @@ def current_focus(run: Run) -> Focus:
     return Focus(**{place: min(_asked_for(place), last[place]) for place in FOCUS})
 
 
+def current_layer(n_layers: int) -> int:
+    """The focus's layer in a model of so many that need not be run: what was asked for, or the nearest."""
+    return min(_asked_for("layer"), n_layers - 1)
+
+
 def moved_places(run: Run) -> list[str]:
     """The layer, head, query or key that somebody asked for and this run has not; defaults nobody asked for."""
     last = asdict(last_places(run))
