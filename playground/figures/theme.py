@@ -148,7 +148,7 @@ def ghost_line(x: NDArray[Any], y: NDArray[Any], colour: str, hover: str, name: 
 
 def ghost_entry(side: str) -> go.Scatter:
     """The one entry of the legend for all `ghost_line`s of a figure."""
-    nothing, name = np.array([np.nan]), f"dotted: {label(side, _LONGEST_SIDE)}"
+    nothing, name = np.array([None]), f"dotted: {label(side, _LONGEST_SIDE)}"  # NaN would be a category of its own
     return line(nothing, nothing, palette.RESIDUAL, None, name=name, **_GHOST)
 
 

@@ -73,7 +73,7 @@ def draw_entropies(run: Run, bits: Array, before: Array, top: float) -> None:
         (figures.entropy_change_grid(change), change),
         more="more spread out",
         table=lambda numbers: pd.DataFrame(numbers).rename_axis("layer").rename_axis("head", axis=1),
-        reading=f" It is {highest:.2f} if every query spreads evenly.{text}",
+        reading=f" If every query spread evenly, it would be {highest:.2f} bits.{text}",
         about=f" The mean over the heads that both have goes {means[0]:.2f} → {means[1]:.2f} bits.",
     )
 
