@@ -108,6 +108,12 @@ def test_heads_that_link_have_both_weights_where_both_have_the_head() -> None:
     np.testing.assert_allclose((shown["weight"] - shown["pinned"]), shown["now − pinned"], atol=1e-6)
 
 
+@pytest.mark.parametrize("view", ["what heads are known for", "the query's stream"])
+def test_a_view_of_the_present_alone_says_so(view: str) -> None:
+    assert "present settings alone" in captions(page("attention", attention_view=view, b_seed=5))
+    assert "present settings alone" not in captions(page("attention", attention_view=view))
+
+
 # --- norms
 
 

@@ -122,7 +122,7 @@ def _draw_moved_weight(side: PinnedSide, focus: Focus) -> None:
     )
 
 
-@cache_by_weights(max_entries=6)
+@cache_by_weights
 def _measure_moved_weight(weights: str, pinned: RunKey, now: RunKey) -> tuple[Array, go.Figure]:
     """`moved_weight` and its picture; the cache reads `weights`. Raises as `caches.run_sentence`."""
     shares = moved_weight(caches.run_sentence(pinned), caches.run_sentence(now))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
-import streamlit as st
 
 from playground import accounting
 from playground.analysis import streams
@@ -17,7 +16,7 @@ from playground.figures import norms as norm_figures
 from playground.runs.arrays import Array
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
-from playground.web.session.weights_cache import cache_by_weights, least_shared
+from playground.web.session.weights_cache import RESULTS, cache_by_weights, least_shared
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def find_parting(pinned: RunKey, now: RunKey) -> Parting:
     return _find_parting(least_shared(pinned.weights, now.weights), pinned, now)
 
 
-@cache_by_weights(max_entries=6)
+@cache_by_weights
 def _find_parting(weights: str, pinned: RunKey, now: RunKey) -> Parting:
     differences = compare_points(caches.run_sentence(pinned), caches.run_sentence(now))
     ratios = [each.largest / each.size if each.size else each.largest for each in differences]
@@ -58,13 +57,13 @@ def measure_lengths(pinned: RunKey, now: RunKey, name: str) -> BothLengths:
     return _measure_lengths(least_shared(pinned.weights, now.weights), pinned, now, name)
 
 
-@cache_by_weights(max_entries=6)
+@cache_by_weights
 def _measure_lengths(weights: str, pinned: RunKey, now: RunKey, name: str) -> BothLengths:
     before, after = (streams.lengths(caches.run_sentence(key)) for key in (pinned, now))
     return BothLengths(before, after, norm_figures.norms_by_layer(after, before, name))
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@RESULTS
 def draw_costs(pinned: tuple[ModelConfig, int], now: tuple[ModelConfig, int], unit: str) -> go.Figure:
     """Parameters or FLOPs, by `unit`, of two models with the numbers of their tokens, in pairs of bars."""
     if unit == "parameters":
