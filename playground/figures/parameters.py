@@ -179,7 +179,7 @@ def named_models(counts: Mapping[str, Count], this: str, pinned: str = "") -> go
     `this` and `pinned`, a name of the pinned settings that a stranger may have typed into, are bold.
     """
     by_size = sorted(counts, key=lambda name: counts[name].total)
-    rows = [f"<b>{theme.label(name, 40)}</b>" if name in (this, pinned) else name for name in by_size]
+    rows = [f"<b>{theme.label(name, 26)}</b>" if name in (this, pinned) else name for name in by_size]
     totals = np.array([counts[name].total for name in by_size], np.float64)
     sums = [counts[name].by(lambda term: str(term.component)) for name in by_size]
     bars = []

@@ -231,4 +231,5 @@ def _compare_one_norm(point: norms.NormPoint, token: int, pinned: PinnedRun) -> 
             rows[f"{measure} of {name}" if name == "x" else f"{measure} {name}"] = [*numbers, numbers[1] - numbers[0]]
     st.markdown(f"**Before and now.** {pinned.name}; the same norm and the same token.")
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["pinned", "now", "now − pinned"])
-    st.dataframe(table, key="norm_by_hand_pinned", height="content")
+    columns = dict.fromkeys(table, st.column_config.NumberColumn(format="%.4g"))
+    st.dataframe(table, key="norm_by_hand_pinned", height="content", column_config=columns)
