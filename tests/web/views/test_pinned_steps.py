@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig
 from playground.analysis.walkthrough import STAGES
 from playground.model.positions import sinusoids
+from playground.web.choices.shortcuts import preset_values
 from tests.web.app_test import (
     SMALL,
     SMALL_CONFIG,
@@ -78,6 +79,14 @@ def test_a_stage_says_where_the_two_cannot_be_subtracted() -> None:
     app = page("step_by_step", b_text="x")
     assert OTHER_TOKENS in captions(app)
     assert "step_pinned" not in charts(app)
+
+
+def test_the_tutorials_own_input_is_shown_for_the_present_settings_alone() -> None:
+    tutorial = {"weights": "random", **preset_values("tutorial-b"), "step_path": "as tutorial B"}
+    app = without_error(open_page("step_by_step", **tutorial, step_stage="softmax", b_seed=5))
+    assert "The tutorial's own input" in captions(app)
+    assert "step_pinned" not in charts(app)
+    assert "step_pinned" in charts(choose(app, step_input="my text"))
 
 
 # --- positions
