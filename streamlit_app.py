@@ -9,6 +9,7 @@ import streamlit as st
 import torch
 from starlette.middleware import Middleware
 
+from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap
 from playground.web.server.settings import settings
 
@@ -35,14 +36,19 @@ def explain_script_error(_error: Exception) -> bool:
     return True
 
 
+MIDDLEWARE = [
+    Middleware(CompressedFiles, base=st.get_option("server.baseUrlPath")),
+    Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
+    Middleware(LocalMetrics),
+    Middleware(EarlyCharts),
+    Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
+    Middleware(SessionCap, limit=settings().max_sessions),
+]
+"""The layers around Streamlit's server, the outermost first."""
+
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    middleware=[
-        Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
-        Middleware(LocalMetrics),
-        Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
-        Middleware(SessionCap, limit=settings().max_sessions),
-    ],
+    middleware=MIDDLEWARE,
     on_script_error=explain_script_error,
 )
