@@ -36,11 +36,15 @@ def explain_script_error(_error: Exception) -> bool:
     return True
 
 
-MIDDLEWARE = [
+FRONT_END = [
     Middleware(CompressedFiles, base=st.get_option("server.baseUrlPath")),
+    Middleware(EarlyCharts),
+]
+"""The layers that make a first visit short, the outermost first."""
+
+AROUND = [
     Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
     Middleware(LocalMetrics),
-    Middleware(EarlyCharts),
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
     Middleware(SessionCap, limit=settings().max_sessions),
 ]
@@ -49,6 +53,6 @@ MIDDLEWARE = [
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    middleware=MIDDLEWARE,
+    middleware=[*FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )

@@ -5,7 +5,7 @@ import json
 import ssl
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,8 @@ from deploy.balancer import Balancer
 from deploy.configuration import Front
 from deploy.copies import free_ports
 from tests.deploy.fake_copy import FakeCopy
+
+NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,9 @@ class Site:
     copies: list[FakeCopy]
     balancer: Balancer
 
-    def ask(self, path: str, cookie: str = "", method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
+    def ask(
+        self, path: str, cookie: str = "", *, method: str = "GET", body: bytes = b"", headers: Mapping[str, str] = NONE
+    ) -> Answer:
         """One request on a connection of its own, by HTTPS where the site has it."""
         tls = ssl._create_unverified_context()
         connection = (
@@ -55,10 +59,7 @@ class Site:
             if self.front.certificate
             else http.client.HTTPConnection("127.0.0.1", self.front.port, timeout=10)
         )
-        sent = {name.replace("_", "-"): value for name, value in headers.items()} | (
-            {"Cookie": cookie} if cookie else {}
-        )
-        connection.request(method, path, body or None, sent)
+        connection.request(method, path, body or None, {**headers, **({"Cookie": cookie} if cookie else {})})
         response = connection.getresponse()
         answer = Answer(
             response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()

@@ -37,9 +37,9 @@ def test_a_copy_that_is_gone_gives_its_visitors_to_another_and_the_cookie_goes_w
     assert health.status == 200
     assert health.seen["port"] != before.seen["port"]
     assert health.cookie != before.cookie
-    socket = running.ask("/_stcore/stream", health.cookie, **WEBSOCKET)
+    socket = running.ask("/_stcore/stream", health.cookie, headers=WEBSOCKET)
     assert (socket.status, "set-cookie" in socket.headers) == (101, False)
-    moved = running.ask("/_stcore/stream", before.cookie, **WEBSOCKET)
+    moved = running.ask("/_stcore/stream", before.cookie, headers=WEBSOCKET)
     assert moved.status == 101
     assert moved.cookie not in {"", before.cookie}
 
@@ -74,7 +74,7 @@ def test_what_reaches_a_copy(site: MakeSite) -> None:
     assert seen["headers"]["X-Forwarded-For"] == "127.0.0.1"
     assert seen["headers"]["X-Forwarded-Proto"] == "http"
     assert running.ask("/_stcore/upload_file/a/b", method="PUT", body=bytes(106_000_000)).status == 204
-    assert running.ask("/_stcore/upload_file/a/b", method="PUT", Content_Length="230000000").status == 413
+    assert running.ask("/_stcore/upload_file/a/b", method="PUT", headers={"Content-Length": "230000000"}).status == 413
 
 
 def test_a_file_of_the_front_end_is_asked_for_once_by_encoding(site: MakeSite) -> None:
@@ -88,7 +88,7 @@ def test_a_file_of_the_front_end_is_asked_for_once_by_encoding(site: MakeSite) -
     }
     for accepted, coding in codings.items():
         for _ in range(3):
-            answer = running.ask("/static/js/one.js", Accept_Encoding=accepted)
+            answer = running.ask("/static/js/one.js", headers={"Accept-Encoding": accepted})
             assert answer.seen["headers"].get("Accept-Encoding") == coding
             assert answer.headers["vary"] == "Accept-Encoding"
             assert "set-cookie" not in answer.headers
@@ -133,7 +133,7 @@ def test_with_a_certificate_visitors_come_by_https(site: MakeSite, certificate: 
 @pytest.mark.parametrize("address", ["127.0.0.1:8601", "[::1]:8601"])
 def test_nginx_accepts_the_configuration(folder: Path, address: str, certificate: dict[str, Path]) -> None:
     for options in ({}, {"base": "/play/"}, {"tls_in_front": True}, {**certificate, "tls_port": 443}):
-        front = Front(folder, **options)  # type: ignore[arg-type]
+        front = Front(folder, **options)
         balancer = Balancer.__new__(Balancer)
         balancer.front, balancer.file = front, folder / "nginx.conf"
         balancer._write([Copy(address), Copy("192.0.2.7:8501")])

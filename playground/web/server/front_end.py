@@ -68,7 +68,9 @@ class CompressedFiles:
         if coding is None or "range" in headers:
             await self.app(scope, receive, _with_vary(send))
             return
-        file = self.kept.get((name, coding)) or await run_in_threadpool(self._compress, name, coding)
+        file = self.kept.get((name, coding))
+        if file is None:
+            file = await run_in_threadpool(self._compress, name, coding)
         if _names_etag(headers.get("if-none-match", ""), file.headers["ETag"]):
             kept_headers = {key: file.headers[key] for key in ("ETag", "Vary", "Cache-Control")}
             response = Response(status_code=304, headers=kept_headers)
