@@ -10,10 +10,14 @@ import torch
 from starlette.middleware import Middleware
 
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
-from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap
+from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
+from playground.web.server.operators import Readiness
 from playground.web.server.settings import settings
 
 logger = logging.getLogger(__name__)
+
+visitors = Visitors(settings().max_sessions)
+readiness = Readiness(visitors)
 
 
 @asynccontextmanager
@@ -25,6 +29,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         from playground.web.start import prepare
 
         prepare()
+        readiness.loaded = True
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
     yield
@@ -46,13 +51,14 @@ AROUND = [
     Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
     Middleware(LocalMetrics),
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
-    Middleware(SessionCap, limit=settings().max_sessions),
+    Middleware(SessionCap, visitors=visitors),
 ]
 """The layers around Streamlit's server, the outermost first."""
 
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
+    routes=readiness.routes(),
     middleware=[*FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )

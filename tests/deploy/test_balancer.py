@@ -99,9 +99,16 @@ def test_a_file_of_the_front_end_is_asked_for_once_by_encoding(site: MakeSite) -
 def test_what_is_for_whoever_runs_the_app_is_not_for_visitors(site: MakeSite, base: str) -> None:
     running = site(n=1, base=base)
     root = f"/{base}" if base else ""
-    for path in ("/_stcore/metrics", "/_stcore/metrics/", "//_stcore/metrics", "/_stcore/%6detrics", "/operators"):
+    for path in (
+        "/_stcore/metrics",
+        "/_stcore/metrics/",
+        "//_stcore/metrics",
+        "/_stcore/%6detrics",
+        "/operators/metrics",
+    ):
         answer = running.ask(f"{root}{path}")
         assert (path, answer.status) == (path, 404)
+    assert running.ask("/operators/metrics").status == 404
     assert [path for path in running.copies[0].requests if "metrics" in path or "operators" in path] == []
     assert running.ask(f"{root}/_stcore/health").status == 200
 

@@ -72,7 +72,9 @@ def test_a_large_file_passes(served: Served, browser: Browser, tmp_path: Path) -
 
 def test_what_is_not_for_visitors_and_not_for_other_names(served: Served) -> None:
     assert ask(served, "GET", "/_stcore/health") == 200
-    assert ask(served, "GET", "/_stcore/metrics") == 404
+    assert ask(served, "GET", "/ready") == 200
+    for private in ("/_stcore/metrics", "/operators/metrics"):
+        assert ask(served, "GET", private) == 404
     socket = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
               "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}  # fmt: skip
     assert ask(served, "GET", "/_stcore/stream", **socket) == 101
