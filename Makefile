@@ -78,5 +78,6 @@ browser:
 	@command -v $(CHROMIUM) >/dev/null || { $(APT) chromium; } \
 		|| { echo 'The tests need Chromium: install it, or name yours with CHROMIUM=<command>.' >&2; exit 1; }
 
+# In front of the copies; its tests make a certificate for themselves.
 nginx:
-	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { $(APT) nginx-light; }
+	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { $(APT) nginx-light openssl; }

@@ -52,7 +52,7 @@ def test_a_page_whose_copy_is_killed_comes_back_on_the_other_as_it_was(served: S
     expect(visitor.widget("text").locator("textarea")).to_have_value("a sentence that must come back")
     expect(visitor.slider("n_layers")).to_have_attribute("aria-valuetext", "3")
     visitor.type_text("and it answers")
-    visitor.eventually(lambda: "answers₂" in visitor.labels(), "the new sentence")
+    visitor.eventually(lambda: "answers₃" in visitor.labels(), "the new sentence")
     visitor.settled().assert_well()
     visitor.page.context.close()
 
