@@ -36,7 +36,14 @@ class LocalCopy:
 
     def start(self) -> None:
         """Start the process, anew where it has ended."""
-        options = ("--server.port", str(self.port), "--server.address", "127.0.0.1")
+        options = (
+            "--server.port",
+            str(self.port),
+            "--server.address",
+            "127.0.0.1",
+            "--logger.hideWelcomeMessage",
+            "true",
+        )
         command = (sys.executable, "-m", "streamlit", "run", "streamlit_app.py", *options)
         self.started = time.monotonic()
         self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **self.environ})  # noqa: S603 - our own words
