@@ -15,7 +15,7 @@ export MALLOC_ARENA_MAX ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 
-.PHONY: run dev serve test bench load format clean browser nginx
+.PHONY: run dev serve test soak bench load format clean browser nginx
 
 run: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py
@@ -33,6 +33,10 @@ test: $(VENV)/test.stamp browser nginx
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(PY) -m pytest -q -rR -W error -n 2 --dist loadscope
+
+# Ten thousand links of junk instead of two hundred: about half an hour.
+soak: $(VENV)/test.stamp browser
+	SOAK_LINKS=10000 SOAK_SECONDS=3 $(PY) -m pytest -q tests/browser/test_hostile_links.py
 
 bench: $(VENV)/bench.stamp $(VENV)/front_end.stamp browser
 	$(PY) -m benchmarks
