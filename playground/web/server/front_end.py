@@ -45,7 +45,7 @@ class CompressedFiles:
     """Serves the front end's scripts and styles (`/static/…`) compressed, each made once, to browsers that accept it.
 
     Streamlit leaves them as they are: 8 MB for a first visit of a page with charts. The kept bodies take at most what
-    the whole folder takes in each coding, 12 MB. Names are looked up in a list, so that no path of a request reaches
+    the whole folder takes in both codings, 13 MB. Names are looked up in a list, so that no path of a request reaches
     the file system. Scripts and styles need no policy of their own: this layer stands before the one that adds it.
     """
 
