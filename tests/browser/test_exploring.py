@@ -214,8 +214,8 @@ def test_a_topic_opens_its_page_with_a_link_to_it(visitor: Visitor) -> None:
 
 def test_the_frame_lies_over_the_open_head(visitor: Visitor) -> None:
     visitor.open("/attention?layer=5&head=2")
-    picture = visitor.widget("attention_grid").locator(".nsewdrag").bounding_box()
     for layer, head in ((5, 2), (0, 11)):
+        picture = visitor.widget("attention_grid").locator(".nsewdrag").bounding_box()
         x, y = visitor.framed("attention_grid")
         assert picture is not None
         across, down = (x - picture["x"]) / picture["width"] * 12, (y - picture["y"]) / picture["height"] * 6
