@@ -3,7 +3,7 @@
 A network gets so little to learn from that it learns by heart, or plenty. All of it may be run with several seeds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 
 from playground.config import ModelConfig
+from playground.jobs import JobStatus
 from playground.training.evaluation import evaluate_unbatched
 from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
@@ -52,6 +53,28 @@ class AblationResult:
     """Of the weights that it ended with; while it trains, the last one."""
     unbatched: Measure | None = None
     """The validation set by `evaluate_unbatched`; None while it trains."""
+
+
+@dataclass(frozen=True, eq=False)
+class AblationState:
+    """What is to be seen of an ablation."""
+
+    runs: tuple[AblationRun, ...]
+    """All that were asked for."""
+    results: tuple[AblationResult, ...]
+    """Of every run that has begun, in the order of `runs`."""
+    n_answers: int
+    """How many answers the validation set asks for, of the first seed."""
+
+    @property
+    def n_ended(self) -> int:
+        """How many runs are done."""
+        return sum(result.unbatched is not None for result in self.results)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the curves take, in bytes: three floats of Python's a step, and the lists' pointers to them."""
+        return 3 * 32 * sum(len(result.history.loss) for result in self.results)
 
 
 def ablation_recipe(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
@@ -149,7 +172,8 @@ class Ablation:
         self.runs = tuple(runs)
         self._config, self._device = config, device or torch.device("cpu")
         first = self.runs[0].recipe
-        self._data = {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)} if data is None else data
+        data = {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)} if data is None else data
+        self._data: Mapping[int, Data] = data
         self.n_answers = self._data[first.seed].validation.n_answers
         self._done: list[AblationResult] = []
         self._running: tuple[int, Trainer] | None = None
@@ -162,7 +186,25 @@ class Ablation:
         share = running[1].progress if running is not None and running[0] == done else 0.0
         return (done + share) / len(self.runs)
 
-    def run(self) -> Iterator[int]:
+    @property
+    def state(self) -> AblationState:
+        """What is to be seen of it as of now."""
+        return AblationState(self.runs, tuple(self.results()), self.n_answers)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the state takes, in bytes."""
+        return self.state.n_bytes
+
+    def freeze(self, _status: JobStatus) -> AblationState:
+        """What it has reached; nobody keeps a network of it."""
+        return self.state
+
+    def close(self, _status: JobStatus) -> None:
+        """Free the data."""
+        self._data = {}
+
+    def run(self) -> Generator[int]:
         """Train all; yields after every step, with the number of the run."""
         try:
             for number, run in enumerate(self.runs):

@@ -37,6 +37,10 @@ class Settings:
     """Networks that train at once; further visitors wait in a queue."""
     max_training_seconds: float = 300.0
     """Longest training, by the estimate before its start."""
+    max_shared_runs: int = 32
+    """Finished runs that are kept for whoever starts the same one again; the one used longest ago goes first."""
+    max_shared_bytes: int = 200_000_000
+    """Bytes that these may take together."""
 
 
 @cache

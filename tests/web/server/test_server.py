@@ -158,12 +158,14 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         "weights_folder": str(tmp_path),
         "max_trainings": "4",
         "max_training_seconds": "60",
+        "max_shared_runs": "5",
+        "max_shared_bytes": "6",
     }
     assert list(texts) == [field.name for field in fields(Settings)]
     assert read_settings({}) == Settings(threads=1)
     environ = {f"PLAYGROUND_{name.upper()}": text for name, text in texts.items()}
     sources = "'self' https://*.school.example:8443"
-    assert read_settings(environ) == Settings(5_000_000, 3, "cuda:1", 2, sources, 1.5, 7, tmp_path, 4, 60.0)
+    assert read_settings(environ) == Settings(5_000_000, 3, "cuda:1", 2, sources, 1.5, 7, tmp_path, 4, 60.0, 5, 6)
 
 
 @pytest.mark.parametrize(

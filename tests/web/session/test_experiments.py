@@ -2,7 +2,7 @@
 
 import gc
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -27,11 +27,28 @@ class Count:
         self.gate = threading.Semaphore(10**6 if free else 0)
         self.thread: threading.Thread | None = None
 
+    def build(self) -> "Count":
+        return self
+
+    @property
+    def state(self) -> "Count":
+        return self
+
     @property
     def progress(self) -> float:
         return self.done / self.n
 
-    def run(self) -> Iterator[int]:
+    @property
+    def n_bytes(self) -> int:
+        return 0
+
+    def freeze(self, _status: JobStatus) -> "Count":
+        return self
+
+    def close(self, _status: JobStatus) -> None:
+        pass
+
+    def run(self) -> Generator[int]:
         self.thread = threading.current_thread()
         while self.done < self.n:
             self.done += self.gate.acquire(timeout=0.02)
@@ -42,8 +59,13 @@ class Count:
 
 def creator(count: Count, n_bytes: int = 0, ends: list[Any] | None = None) -> Callable[[], Experiment[Count]]:
     """Makes an experiment, which adds what it computed and its status to `ends`."""
-    on_end = None if ends is None else lambda *end: ends.append(end)
-    return lambda: Experiment(("inputs", count.n), lambda: count, on_end, MemoryReservation(n_bytes))
+
+    def on_end(state: Count, status: JobStatus) -> str:
+        if ends is not None:
+            ends.append((state, status))
+        return ""
+
+    return lambda: Experiment(("inputs", count.n), count, on_end, MemoryReservation(n_bytes))
 
 
 def start(experiments: SessionExperiments, count: Count, page: str = "training", **options: Any) -> Experiment[Count]:
@@ -60,7 +82,7 @@ def test_a_computation_is_built_and_run_in_a_thread_of_its_own() -> None:
     count = Count(3)
     experiment = creator(count, ends=ends)()
     until(lambda: not experiment.active)
-    assert (experiment.computation, experiment.inputs) == (count, ("inputs", 3))
+    assert (experiment.state, experiment.inputs) == (count, ("inputs", 3))
     assert (count.done, experiment.progress, experiment.in_progress) == (3, 1, False)
     assert ends == [(count, "finished")]
     assert count.thread is not threading.main_thread()
@@ -87,7 +109,7 @@ def test_a_cancelled_experiment_is_in_progress_until_its_last_step_is_done() -> 
     begun, allowed = threading.Event(), threading.Event()
 
     class Slow(Count):
-        def run(self) -> Iterator[int]:
+        def run(self) -> Generator[int]:
             begun.set()
             allowed.wait()
             yield 1
@@ -134,7 +156,7 @@ def test_an_experiment_releases_its_memory_however_it_ends(
     end: str, paused: bool, used_memory: Callable[[], int]
 ) -> None:
     experiments, count = SessionExperiments(), Count(9, free=False)
-    job = start(experiments, count, n_bytes=60).job
+    job = start(experiments, count, n_bytes=60).job.run.job  # whoever held the visitor's own would keep it alive
     if paused:
         job.pause()
     assert (job.status, used_memory()) == ("paused" if paused else "running", 60)
@@ -159,7 +181,7 @@ def test_an_experiment_without_memory_is_refused_and_lets_others_run(used_memory
     refused = start(sessions[1], Count(9, free=False), n_bytes=41)
     until(lambda: refused.job.status == "failed")
     assert refused.job.error.startswith("This server holds as many visitors' weights as it can right now; ")
-    assert (refused.computation, used_memory()) == (None, 60)
+    assert (refused.state, used_memory()) == (None, 60)
     start(sessions[2], Count(9, free=False), n_bytes=40)
     assert used_memory() == 100
     for session in sessions:
