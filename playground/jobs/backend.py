@@ -15,6 +15,9 @@ Work = Callable[[], Generator[object]]
 OnEnd = Callable[[JobStatus], None]
 """Called once where the job ran, with its final status, before it counts as ended and makes room for others."""
 
+OnPause = Callable[[], None]
+"""Called where the job runs, once it has paused; another one may run in its place by then."""
+
 Remaining = Callable[[], float]
 """Seconds that a job still has to run, as far as that is known; called in any thread, and waits for nothing."""
 
@@ -36,6 +39,9 @@ class Computation(Protocol[S_co]):
 
     def run(self) -> Generator[object]:
         """Compute it; yields after every step."""
+
+    def suspend(self) -> None:
+        """Free what it can do without while it is paused; between two steps, any number of times."""
 
     def freeze(self, status: JobStatus) -> S_co:
         """What it has reached, which does not grow: as a picture while it is `paused` for one of several visitors.
@@ -106,5 +112,6 @@ class JobBackend(Protocol):
         on_end: OnEnd | None = None,
         owner: object | None = None,
         remaining: Remaining | None = None,
+        on_pause: OnPause | None = None,
     ) -> JobHandle:
         """Queue a job; it is cancelled once `owner` is garbage, so no other argument may refer to that."""

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterator
 
 from playground.errors import PlaygroundError, explain
-from playground.jobs.backend import Computation, JobStatus, OnEnd, Remaining, Request, S, Work
+from playground.jobs.backend import Computation, JobStatus, OnEnd, OnPause, Remaining, Request, S, Work
 from playground.jobs.waiting_time import waiting_time
 
 NICENESS = 10
@@ -46,9 +46,10 @@ class JobQueue:
         on_end: OnEnd | None = None,
         owner: object | None = None,
         remaining: Remaining | None = None,
+        on_pause: OnPause | None = None,
     ) -> "_Job":
         """Queue a job, and start its thread; see `JobBackend.submit`."""
-        job = _Job(self, work, on_end, remaining)
+        job = _Job(self, work, on_end, remaining or _unknown, on_pause or _do_nothing)
         if owner is not None:
             weakref.finalize(owner, job.abandon)
         job.resume()
@@ -63,9 +64,11 @@ class JobQueue:
 class _Job:
     """A job and its thread; see `JobHandle`. Once it has ended, nothing holds what was handed to `submit`."""
 
-    def __init__(self, queue: JobQueue, work: Work, on_end: OnEnd | None, remaining: Remaining | None) -> None:
+    def __init__(
+        self, queue: JobQueue, work: Work, on_end: OnEnd | None, remaining: Remaining, on_pause: OnPause
+    ) -> None:
         self.error, self.seconds = "", 0.0
-        self.remaining: Remaining = remaining or _unknown
+        self.remaining, self._on_pause = remaining, on_pause
         self._queue, self._condition = queue, queue.condition
         self._outcome: JobStatus | None = None
         self._pausing = self._cancelled = self._ending = False
@@ -144,7 +147,8 @@ class _Job:
             logger.exception("The end of a job failed")
             outcome, error = "failed", explain(problem)
         with self._condition:
-            self._outcome, self.error, self.remaining = outcome, error, _unknown
+            self._outcome, self.error = outcome, error
+            self.remaining, self._on_pause = _unknown, _do_nothing
             self._leave_queue()
 
     def _run(self, work: Work, on_end: OnEnd | None) -> None:
@@ -173,8 +177,12 @@ class _Job:
     def _may_continue(self) -> bool:
         """Between two steps: pauses where that is wanted, waits for its place among the running; False if cancelled."""
         with self._condition:
-            if self._pausing:
+            pauses = self._pausing
+            if pauses:
                 self._leave_queue()
+        if pauses:
+            self._on_pause()
+        with self._condition:
             while not (self._cancelled or self._may_run()):
                 self._condition.wait(OWNER_CHECK)
             return not self._cancelled
@@ -190,6 +198,10 @@ class _Job:
 
 def _unknown() -> float:
     return 0.0
+
+
+def _do_nothing() -> None:
+    pass
 
 
 _JOBS: weakref.WeakSet[_Job] = weakref.WeakSet()

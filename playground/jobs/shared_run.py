@@ -68,6 +68,12 @@ class RunSteps(Generic[S]):
             while self._take_step(steps):
                 yield None
 
+    def suspend(self) -> None:
+        """The job pauses: free what it can do without."""
+        with self.step_lock:
+            if self.computation is not None:
+                self.computation.suspend()
+
     def end(self, status: JobStatus) -> None:
         """Make the last state, and give it to all who still take part."""
         with self.step_lock:
@@ -138,7 +144,7 @@ class SharedRun(Generic[S]):
 
         self.steps = RunSteps[S](lock, build, seconds)
         self.job = self.steps.job = backend.submit(
-            self.steps.work, self.steps.end, owner=self, remaining=self.steps.remaining
+            self.steps.work, self.steps.end, owner=self, remaining=self.steps.remaining, on_pause=self.steps.suspend
         )
 
     def members_active(self, *, besides: Participant | None = None) -> int:

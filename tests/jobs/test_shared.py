@@ -47,6 +47,9 @@ class Counting:
         self.frozen_in.append(f"{status} in {threading.current_thread().name}")
         return self.state
 
+    def suspend(self) -> None:
+        pass
+
     def close(self, _status: JobStatus) -> None:
         pass
 

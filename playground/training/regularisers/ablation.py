@@ -4,7 +4,7 @@ A network gets so little to learn from that it learns by heart, or plenty. All o
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any, Literal
 
@@ -13,11 +13,11 @@ import torch
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.training.evaluation import evaluate_unbatched
-from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
+from playground.training.regularisers.ablation_state import AblationResult, AblationRun, AblationState
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, without_regularisers
 from playground.training.tasks import TASKS, Data, make_data
-from playground.training.trainer import Outcome, Trainer
+from playground.training.trainer import Trainer
 
 Amount = Literal["small", "plenty"]
 
@@ -26,55 +26,6 @@ SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128
 
 PLENTY = 4096
 """Sequences to learn from, where they are not to be few."""
-
-
-@dataclass(frozen=True)
-class AblationRun:
-    """One run of an ablation."""
-
-    name: str
-    """The regulariser's field, or `none` for the baseline, or `all` for the run with all of them."""
-    title: str
-    """What it has that the baseline has not, or lacks."""
-    recipe: Recipe
-    """All of it."""
-
-
-@dataclass(frozen=True, eq=False)
-class AblationResult:
-    """How a run went: its history so far, how it ended, and what it measures at the end."""
-
-    run: AblationRun
-    history: History
-    """As of now or of its end, without attention."""
-    outcome: Outcome
-    """Empty while it trains."""
-    evaluation: Evaluation | None
-    """Of the weights that it ended with; while it trains, the last one."""
-    unbatched: Measure | None = None
-    """The validation set by `evaluate_unbatched`; None while it trains."""
-
-
-@dataclass(frozen=True, eq=False)
-class AblationState:
-    """What is to be seen of an ablation."""
-
-    runs: tuple[AblationRun, ...]
-    """All that were asked for."""
-    results: tuple[AblationResult, ...]
-    """Of every run that has begun, in the order of `runs`."""
-    n_answers: int
-    """How many answers the validation set asks for, of the first seed."""
-
-    @property
-    def n_ended(self) -> int:
-        """How many runs are done."""
-        return sum(result.unbatched is not None for result in self.results)
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that the curves take, in bytes: three floats of Python's a step, and the lists' pointers to them."""
-        return 3 * 32 * sum(len(result.history.loss) for result in self.results)
 
 
 def ablation_recipe(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
@@ -177,6 +128,7 @@ class Ablation:
         self.n_answers = self._data[first.seed].validation.n_answers
         self._done: list[AblationResult] = []
         self._running: tuple[int, Trainer] | None = None
+        self._resumed: dict[str, Any] | None = None
 
     @property
     def progress(self) -> float:
@@ -189,7 +141,7 @@ class Ablation:
     @property
     def state(self) -> AblationState:
         """What is to be seen of it as of now."""
-        return AblationState(self.runs, tuple(self.results()), self.n_answers)
+        return AblationState(self.runs, tuple(self.results()), self.n_answers, self.progress)
 
     @property
     def n_bytes(self) -> int:
@@ -200,6 +152,21 @@ class Ablation:
         """What it has reached; nobody keeps a network of it."""
         return self.state
 
+    def update(self, _last: AblationState | None) -> AblationState:
+        """What is to be seen by somebody elsewhere."""
+        return self.state
+
+    def checkpoint(self) -> dict[str, Any]:
+        """All that an ablation needs to go on elsewhere, between two steps."""
+        return {"done": list(self._done), "running": None if self._running is None else self._running[1].checkpoint()}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Go on from a checkpoint instead of from the start."""
+        self._done, self._resumed = list(checkpoint["done"]), checkpoint["running"]
+
+    def suspend(self) -> None:
+        """Nothing: a paused ablation keeps its memory here."""
+
     def close(self, _status: JobStatus) -> None:
         """Free the data."""
         self._data = {}
@@ -207,9 +174,12 @@ class Ablation:
     def run(self) -> Generator[int]:
         """Train all; yields after every step, with the number of the run."""
         try:
-            for number, run in enumerate(self.runs):
+            for number, run in list(enumerate(self.runs))[len(self._done) :]:
                 data = self._data[run.recipe.seed]
                 trainer = Trainer(self._config, run.recipe, self._device, data=data)
+                if self._resumed is not None:
+                    trainer.restore(self._resumed)
+                    self._resumed = None
                 self._running = number, trainer
                 for _ in trainer.run():
                     yield number

@@ -7,14 +7,23 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 
 from playground.jobs import JobBackend, JobQueue, JobStatus, Member, Request, SharedRuns
-from playground.web.server.settings import settings
+from playground.jobs.cluster import ClusterQueue
+from playground.web.server.settings import Settings, settings
 from playground.web.session import memory_budget
 from playground.web.session.memory_budget import MemoryReservation, MemoryUser
 
 EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
 
-BACKEND: JobBackend = JobQueue(settings().max_trainings)
+
+def choose_backend(chosen: Settings) -> JobBackend:
+    """Threads of this process, or the cluster that the settings name."""
+    if not chosen.ray:
+        return JobQueue(chosen.max_trainings)
+    return ClusterQueue(chosen.ray, cpus=chosen.ray_cpus, gpus=chosen.ray_gpus, max_running=chosen.max_trainings)
+
+
+BACKEND = choose_backend(settings())
 """Runs the experiments of all visitors."""
 
 RUNS = SharedRuns(BACKEND, settings().max_shared_runs, settings().max_shared_bytes)

@@ -45,6 +45,9 @@ class Count:
     def freeze(self, _status: JobStatus) -> "Count":
         return self
 
+    def suspend(self) -> None:
+        pass
+
     def close(self, _status: JobStatus) -> None:
         pass
 

@@ -6,16 +6,9 @@ from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.training.recipe import architecture
-from playground.training.regularisers.ablation import (
-    SIZES,
-    AblationRun,
-    AblationState,
-    ablation_recipe,
-    ablation_runs,
-    runs_of_one_seed,
-    seeds_of,
-)
+from playground.training.regularisers.ablation import SIZES, ablation_recipe, ablation_runs, runs_of_one_seed, seeds_of
 from playground.training.regularisers.ablation_request import AblationRequest
+from playground.training.regularisers.ablation_state import AblationRun, AblationState
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import COMPARED, FIELDS, TITLES
@@ -94,7 +87,7 @@ def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
     n_bytes = max(training_bytes(plan.config, run.recipe, *data.values()) for run in plan.runs)
     return Experiment(
         plan.inputs,
-        AblationRequest(plan.config, plan.runs, str(caches.device()), data),
+        AblationRequest(plan.config, plan.runs, str(caches.device()), settings().threads, data),
         reservation=MemoryReservation(n_bytes),
         key=(PAGE, plan.config, plan.runs),
         seconds=plan.seconds,

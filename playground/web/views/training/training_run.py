@@ -78,7 +78,7 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
     data = training_data(plan.recipe)
     return Experiment(
         plan.inputs,
-        TrainingRequest(plan.config, plan.recipe, str(caches.device()), data),
+        TrainingRequest(plan.config, plan.recipe, str(caches.device()), settings().threads, data),
         partial(keep_network, slot),
         MemoryReservation(training_bytes(plan.config, plan.recipe, data)),
         key=(PAGE, plan.config, plan.recipe),
