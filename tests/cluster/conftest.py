@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,16 @@ from tests.waiting import job_threads, until
 OBJECT_STORE = 80 << 20
 """Bytes of each node."""
 
+STRANGER = """
+import sys
+from playground.errors import ClusterError
+from playground.jobs.cluster import ClusterQueue
+try:
+    ClusterQueue(sys.argv[1], cpus=1, gpus=0, max_running=1).connect()
+except ClusterError as error:
+    print(error)
+"""
+
 
 @dataclass
 class TwoNodes:
@@ -22,6 +34,8 @@ class TwoNodes:
     cluster: Any
     queue: ClusterQueue
     nodes: list[Any]
+    stranger: subprocess.Popen[str]
+    """Somebody with another token, who tries to connect, and says what comes of it."""
 
     def kill(self, node_id: str) -> None:
         """End all of a node at once, as a machine that loses its power."""
@@ -49,7 +63,11 @@ def two_nodes() -> Iterator[TwoNodes]:
         before = signal.getsignal(signal.SIGTERM)
         queue.connect()
         assert signal.getsignal(signal.SIGTERM) is before, "the server ends in its own way"
-        yield TwoNodes(cluster, queue, added)
+        environment = os.environ | {"RAY_AUTH_TOKEN": "another-token-of-32-characters-x"}
+        command = [sys.executable, "-c", STRANGER, cluster.address]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as stranger:
+            yield TwoNodes(cluster, queue, added, stranger)
+            stranger.kill()
         until(lambda: not job_threads())
         queue.disconnect()
         cluster.shutdown()
