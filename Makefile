@@ -15,7 +15,7 @@ export MALLOC_ARENA_MAX ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 
-.PHONY: run dev test bench format clean browser
+.PHONY: run dev test bench load format clean browser
 
 run: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py
@@ -32,6 +32,10 @@ test: $(VENV)/test.stamp browser
 
 bench: $(VENV)/bench.stamp browser
 	$(PY) -m benchmarks
+
+# A class of sixty at one server: five minutes.
+load: $(VENV)/bench.stamp
+	$(PY) -m benchmarks.load
 
 format: $(VENV)/test.stamp
 	$(PY) -m ruff format .

@@ -15,10 +15,10 @@ SERVER = {
 every large tensor back to the kernel and paying for each of its pages again."""
 
 
-def enter() -> None:
-    """Start this process anew with the app's environment, where it lacks any of it: it is read at the start."""
+def enter(module: str = "benchmarks") -> None:
+    """Start this process, `python -m <module>`, anew with the environment of the app, where it lacks any of it."""
     if not SERVER.keys() <= os.environ.keys():
-        arguments = [sys.executable, "-m", "benchmarks", *sys.argv[1:]]
+        arguments = [sys.executable, "-m", module, *sys.argv[1:]]
         os.execve(sys.executable, arguments, {**SERVER, **os.environ})
 
 

@@ -51,6 +51,18 @@ def serve(script: str) -> Iterator[Server]:
         process.wait()
 
 
+def resident_bytes(process_id: int) -> int:
+    """A process's resident set (Linux)."""
+    pages = int(Path(f"/proc/{process_id}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def processor_seconds(process_id: int) -> float:
+    """Processor time that a process has taken so far (Linux)."""
+    fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _healthy(port: int) -> bool:
     with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5):
         return True

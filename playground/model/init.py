@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -90,15 +90,52 @@ def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier", p
         prefix: what the parameters' names start with, where the model is a part of another.
     """
     for tensor, place in initial_tensors(model, scheme, prefix):
-        if tensor.distribution == "constant":
-            place.fill_(tensor.size)
+        if place.is_contiguous():
+            _fill(place.view(tensor.shape), tensor, seed)
+        else:  # rows of one part of a fused projection, between those of the others
+            place.copy_(draw(tensor, seed).view(place.shape))
+
+
+def draw(tensor: InitialTensor, seed: int) -> Tensor:
+    """A tensor's first numbers, as `initialise` gives them, in memory of its own: float32, of the tensor's shape."""
+    drawn = torch.empty(tensor.shape)
+    _fill(drawn, tensor, seed)
+    return drawn
+
+
+def shared_parameters(
+    model: nn.Module, scheme: Initialisation, find: Callable[[InitialTensor], Tensor]
+) -> dict[str, Tensor]:
+    """A model's parameters by name, made of what `find` has of them; for `load_state_dict` with `assign=True`.
+
+    Two models then share the memory of every tensor that both have: nobody may write to it. The parts of a fused
+    projection are copied together, into memory of its own.
+    """
+    found = {}
+    for name, parameter in model.named_parameters():
+        path, _, kind = name.rpartition(".")
+        module = model.get_submodule(path)
+        distribution, size = _numbers_of(module, kind, scheme)
+        parts = {
+            part: find(InitialTensor(part, _part_shape(place, parameter), distribution, size)).view(place.shape)
+            for part, place in _parts_of(module, path, kind, parameter.detach())
+        }
+        if name in parts:
+            found[name] = parts[name]
             continue
-        fill = fill_uniform if tensor.distribution == "uniform" else fill_normal
-        array = place.numpy()
-        values = array if array.flags.c_contiguous else np.empty(tensor.shape, array.dtype)
-        fill(np.atleast_2d(values.reshape(tensor.shape)), seed, tensor.name, tensor.size)
-        if values is not array:  # rows of one part of a fused projection, between those of the others
-            array[...] = values.reshape(array.shape)
+        found[name] = torch.empty(parameter.shape, device=next(iter(parts.values())).device)
+        for part, place in _parts_of(module, path, kind, found[name]):
+            place.copy_(parts[part])
+    return found
+
+
+def _fill(place: Tensor, tensor: InitialTensor, seed: int) -> None:
+    """Fill contiguous memory of a tensor's shape with its first numbers."""
+    if tensor.distribution == "constant":
+        place.fill_(tensor.size)
+        return
+    fill = fill_uniform if tensor.distribution == "uniform" else fill_normal
+    fill(np.atleast_2d(place.numpy()), seed, tensor.name, tensor.size)
 
 
 def initial_tensors(
@@ -109,8 +146,12 @@ def initial_tensors(
         for kind, parameter in module.named_parameters(recurse=False):
             distribution, size = _numbers_of(module, kind, scheme)
             for name, place in _parts_of(module, path, kind, parameter.detach()):
-                shape = (place.numel() // math.prod(parameter.shape[1:]), *parameter.shape[1:])
-                yield InitialTensor(prefix + name, shape, distribution, size), place
+                yield InitialTensor(prefix + name, _part_shape(place, parameter), distribution, size), place
+
+
+def _part_shape(part: Tensor, parameter: Tensor) -> tuple[int, ...]:
+    """The shape of a parameter's part: its rows one after the other."""
+    return (part.numel() // math.prod(parameter.shape[1:]), *parameter.shape[1:])
 
 
 def _numbers_of(module: nn.Module, kind: str, scheme: Initialisation) -> tuple[Distribution, float]:

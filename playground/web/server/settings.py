@@ -31,6 +31,10 @@ class Settings:
     """Seconds that a visitor waits for a turn to compute before the page says that the server is busy."""
     max_own_weights: int = 2_000_000_000
     """Bytes that the weights visitors have opened, train or have trained, and the models made of them, may take."""
+    max_cached_results: int = 200_000_000
+    """Bytes of computed results that all visitors share; the least lately used go first."""
+    max_cached_weights: int = 500_000_000
+    """Bytes of random weights that all visitors share; at least 4 for each of `max_parameters` are used."""
     weights_folder: Path | None = None
     """Folder whose safetensors files every visitor may open; None: visitors bring their own."""
     max_trainings: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import plotly.graph_objects as go
@@ -16,6 +17,7 @@ from playground.errors import InputError, PretrainedError
 from playground.figures import attention
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
+from playground.model.init import InitialTensor, draw, shared_parameters
 from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_kept
 from playground.runs.device import choose_device
@@ -26,14 +28,20 @@ from playground.runs.layer_run import trace_layer as trace
 from playground.text import Batch, Tokenizer, bpe, characters, words
 from playground.web.server.settings import settings
 from playground.web.session import shipped_translator, trained_slot, uploaded_vocabulary, uploaded_weights
+from playground.web.session.sized_cache import SizedCache
 from playground.web.session.turns import Turns
-from playground.web.session.weights_cache import TRANSLATOR, cache_by_weights
+from playground.web.session.weights_cache import RESULTS, TRANSLATOR, cache_by_weights
 from playground.weights import checkpoint
 
 logger = logging.getLogger(__name__)
 
 TURNS = Turns(n=1, timeout=settings().busy_timeout)
 """One heavy computation at a time: torch uses as many threads as the settings give it."""
+
+RANDOM_WEIGHTS = SizedCache(max(settings().max_cached_weights, 4 * settings().max_parameters))
+"""Encoders with random weights, and their tensors, of which those that differ in a slider share most.
+
+The largest encoder has room here. What both an encoder and its tensors hold counts twice."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ def tokenizer(key: TextKey) -> Tokenizer:
     return bpe(key.vocab_size) if key.tokenizer == "bpe" else characters()
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@RESULTS
 def tokenize(key: TextKey) -> Batch:
     """The text as a batch of token ids.
 
@@ -125,7 +133,7 @@ def _turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
         yield encoder(key.weights, key.config, key.seed), batch
 
 
-@cache_by_weights(max_entries=6)
+@cache_by_weights
 def run_sentence(key: RunKey) -> Run:
     """Run one sentence of a text.
 
@@ -143,7 +151,7 @@ def compute_run(key: RunKey) -> Run:
         return run(model, batch, key.sentence, seed=key.seed, causal=key.causal)
 
 
-@cache_by_weights(max_entries=6)
+@cache_by_weights
 def head_grid(key: RunKey, scale: attention.WeightScale, *, hide_special: bool) -> go.Figure:
     """Every head of a run as thumbnails, with or without special tokens, drawn once; raises as `run_sentence`."""
     computed = run_sentence(key)
@@ -153,7 +161,7 @@ def head_grid(key: RunKey, scale: attention.WeightScale, *, hide_special: bool) 
     return attention.head_grid(patterns, scale=scale)
 
 
-@cache_by_weights(max_entries=6)
+@cache_by_weights
 def position_rows(weights: str, config: ModelConfig, seed: int) -> Array:
     """The position table's first rows, for the longest sentence there may be, as `positions.first_rows` gives them."""
     check_budget(config, settings().max_parameters)
@@ -161,21 +169,21 @@ def position_rows(weights: str, config: ModelConfig, seed: int) -> Array:
         return positions.first_rows(encoder(weights, config, seed), MAX_TOKENS)
 
 
-@cache_by_weights(max_entries=32)
+@cache_by_weights
 def swap_words(key: RunKey, first: int, second: int) -> positions.Swap:
     """Exchange the tokens at two positions of a sentence; raises as `run_sentence`."""
     with _turn_on_text(key) as (model, batch):
         return positions.swap_words(model, batch, key.sentence, first, second, seed=key.seed, causal=key.causal)
 
 
-@cache_by_weights(max_entries=4)
+@cache_by_weights
 def trace_layer(key: RunKey, layer: int) -> LayerRun:
     """Run one sentence and keep all of one layer; raises as `run_sentence`."""
     with _turn_on_text(key) as (model, batch):
         return trace(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
 
 
-@cache_by_weights(max_entries=4)
+@cache_by_weights
 def drop_layer(key: RunKey, layer: int) -> DroppedRun:
     """Run one sentence in train mode, in a model of its own, and keep one layer; raises as `run_sentence`."""
     with _turn_on_text(key) as (model, batch):
@@ -197,9 +205,18 @@ def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
     return uploaded_weights.uploaded_encoder(weights, config, seed)
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
+@RANDOM_WEIGHTS
 def _random_encoder(config: ModelConfig, seed: int) -> Encoder:
-    return Encoder(config, seed).requires_grad_(False).to(device())
+    """An encoder with random weights, of tensors that it shares with all others that have them."""
+    encoder = Encoder(config, seed=None).requires_grad_(False)
+    weights = shared_parameters(encoder, config.initialisation, partial(_first_weights, seed=seed))
+    encoder.load_state_dict(weights, assign=True)
+    return encoder.to(device())
+
+
+@RANDOM_WEIGHTS
+def _first_weights(tensor: InitialTensor, seed: int) -> torch.Tensor:
+    return draw(tensor, seed).to(device())
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

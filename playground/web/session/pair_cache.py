@@ -16,7 +16,7 @@ from playground.web.session.shipped_translator import translator_on_device
 from playground.web.session.weights_cache import TRANSLATOR, cache_by_weights
 
 
-@cache_by_weights(max_entries=3)
+@cache_by_weights
 def run(
     source: TextKey, sentence: int, target: TextKey, line: int, weights: str, config: ModelConfig, seed: int
 ) -> PairRun:
@@ -39,7 +39,7 @@ def run(
         return run_pair(model, sources, targets, sentence, line)
 
 
-@cache_by_weights(max_entries=3)
+@cache_by_weights
 def generate_lines(source: TextKey, weights: str, max_len: int) -> tuple[str, ...]:
     """A trained encoder–decoder's answer to each sentence: the likeliest token at every step.
 

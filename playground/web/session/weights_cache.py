@@ -7,11 +7,17 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
+from playground.web.server.settings import settings
+from playground.web.session.sized_cache import SizedCache
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 TRANSLATOR = "translator"
 """What `Setup.weights` would call the shipped translator's weights, and `TextKey.tokenizer` its tokenizer."""
+
+RESULTS = SizedCache(settings().max_cached_results)
+"""What was computed with weights that everybody may use."""
 
 _EVERYBODYS = frozenset({"minilm", "random", TRANSLATOR})
 
@@ -30,27 +36,23 @@ def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
     return decorate
 
 
-def cache_by_weights(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def cache_by_weights(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator for a function of `weights`, or of a `key` that names them.
 
-    Results of the checkpoint, of the shipped translator and of random weights are cached for everybody; of uploads
-    and trained networks, two in the session alone: of the present settings and of the pinned ones.
+    Results of the checkpoint, of the shipped translator and of random weights are cached for everybody, in `RESULTS`;
+    of uploads and trained networks, two in the session alone: of the present settings and of the pinned ones.
     """
+    signature = inspect.signature(function)
+    shared = RESULTS(function)
+    private = cache_in_session(max_entries=2)(function)
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
-        shared = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
-        private = cache_in_session(max_entries=min(max_entries, 2))(function)
+    @functools.wraps(function)
+    def cached(*args: P.args, **kwargs: P.kwargs) -> R:
+        arguments = signature.bind(*args, **kwargs).arguments
+        weights = arguments["key"].weights if "key" in arguments else arguments["weights"]
+        return (shared if weights in _EVERYBODYS else private)(*args, **kwargs)
 
-        @functools.wraps(function)
-        def cached(*args: P.args, **kwargs: P.kwargs) -> R:
-            arguments = signature.bind(*args, **kwargs).arguments
-            weights = arguments["key"].weights if "key" in arguments else arguments["weights"]
-            return (shared if weights in _EVERYBODYS else private)(*args, **kwargs)
-
-        return cached
-
-    return decorate
+    return cached
 
 
 def clear_session_caches() -> None:

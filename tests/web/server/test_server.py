@@ -155,6 +155,8 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         "frame_ancestors": " 'self' https://*.school.example:8443 ",
         "busy_timeout": "1.5",
         "max_own_weights": "7",
+        "max_cached_results": "8",
+        "max_cached_weights": "9",
         "weights_folder": str(tmp_path),
         "max_trainings": "4",
         "max_training_seconds": "60",
@@ -168,8 +170,10 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
     assert read_settings({}) == Settings(threads=1)
     environ = {f"PLAYGROUND_{name.upper()}": text for name, text in texts.items()}
     sources = "'self' https://*.school.example:8443"
-    numbers = (5, 6, "head.school.example:6379", 0.5, 0.25)
-    assert read_settings(environ) == Settings(5_000_000, 3, "cuda:1", 2, sources, 1.5, 7, tmp_path, 4, 60.0, *numbers)
+    asked = Settings(
+        5_000_000, 3, "cuda:1", 2, sources, 1.5, 7, 8, 9, tmp_path, 4, 60.0, 5, 6, "head.school.example:6379", 0.5, 0.25
+    )
+    assert read_settings(environ) == asked
 
 
 @pytest.mark.parametrize(

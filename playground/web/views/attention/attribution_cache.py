@@ -15,7 +15,7 @@ from playground.web.session.caches import TURNS, RunKey
 from playground.web.session.weights_cache import cache_by_weights
 
 
-@cache_by_weights(max_entries=4)
+@cache_by_weights
 def split_stream(key: RunKey, layer: int) -> StreamSplit:
     """What each source adds to the vectors that a layer's attention reads; raises as `caches.run_sentence`."""
     run = caches.run_sentence(key)
@@ -29,13 +29,13 @@ def find_maps(key: RunKey, walk: Walk) -> HeadMaps:
     return _cut_maps(key.weights, key.config, key.seed, walk.layer.layer, walk.head, piece)
 
 
-@cache_by_weights(max_entries=12)
+@cache_by_weights
 def habits_in_text(key: RunKey) -> Habits:
     """What heads do in one sentence; raises as `caches.run_sentence`."""
     return measure_habits([caches.run_sentence(key)])
 
 
-@cache_by_weights(max_entries=6)
+@cache_by_weights
 def habits_in_probes(key: RunKey) -> Habits:
     """What heads do in the fixed sentences, read as the key's text is.
 
@@ -52,7 +52,7 @@ def habits_in_probes(key: RunKey) -> Habits:
     return measure_habits([caches.compute_run(probes._replace(sentence=i)) for i in range(len(PROBES))])
 
 
-@cache_by_weights(max_entries=48)
+@cache_by_weights
 def _cut_maps(weights: str, config: ModelConfig, seed: int, layer: int, head: int, piece: int) -> HeadMaps:
     with TURNS.take():
         return head_maps.head_maps(caches.encoder(weights, config, seed), layer, head, piece)

@@ -81,7 +81,7 @@ def make_plan() -> AblationPlan:
 
 
 def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
-    """Take part in the runs, one after the other; start them in the background if nobody has yet."""
+    """Take part in the runs; start them in the background if nobody has yet."""
     first = plan.runs[0].recipe
     data = {seed: training_data(replace(first, seed=seed)) for seed in seeds_of(plan.runs)}
     n_bytes = max(training_bytes(plan.config, run.recipe, *data.values()) for run in plan.runs)
@@ -108,6 +108,10 @@ def status_sentence(experiment: Experiment[AblationState]) -> str:
         n = len(ablation.runs)
         at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"
         return f"{cancelled_clause(experiment)}{at}."
+    growing = sum(not result.outcome for result in results)
+    if growing > 1:
+        done = f"{n_ended} of {len(ablation.runs)} runs are done, {growing} go side by side"
+        return continuing_sentence(experiment, done)
     result = results[-1] if results else None
     step = len(result.history.loss) if result else 0
     at = f"run {max(len(results), 1)} of {len(ablation.runs)}"
