@@ -12,9 +12,9 @@ from playground.jobs.cluster import ClusterQueue
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.recipe import Recipe
 
-RECIPE = Recipe(steps=600, lr=1e-3)
+RECIPE = Recipe(steps=300, lr=1e-3)
 
-ROUNDS = 3
+ROUNDS = 2
 
 
 def measure() -> Iterable[Result]:

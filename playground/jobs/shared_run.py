@@ -87,7 +87,8 @@ class RunSteps(Generic[S]):
                 with self.lock:
                     self.over, self.status = True, status
                     receiving = [member for member in self.members if not member.aside and not member.left]
-                    for call in self.on_over:
+                    calls, self.on_over = self.on_over, []  # what is kept must not refer to itself
+                    for call in calls:
                         call(status)
                 self._serve()
                 for member in receiving:

@@ -68,7 +68,7 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
             "network that was trained to its end stays until another takes its place.",
         )
         if not idle:
-            st.caption("A reload ends the run.", width="content")
+            st.caption("A reload ends the run for you.", width="content")
     if active_page not in (None, page):
         other = experiments.get(active_page)
         status = "is paused" if other is not None and other.job.status == "paused" else "goes on"

@@ -62,7 +62,10 @@ def count_people(n: int) -> str:
 
 def cancelled_clause(experiment: Experiment[Any]) -> str:
     """How a sentence on a cancelled experiment begins."""
-    return "The connection to your browser broke, and the run was cancelled" if experiment.disconnected else "Cancelled"
+    if not experiment.disconnected:
+        return "Cancelled"
+    consequence = "you left the run" if experiment.job.left else "the run was cancelled"
+    return f"The connection to your browser broke, and {consequence}"
 
 
 def ordinal(position: int) -> str:

@@ -3,14 +3,15 @@
 import gc
 import threading
 from collections.abc import Callable, Generator
-from typing import Any
+from operator import attrgetter
+from typing import Any, Self
 
 import pytest
 
 from playground.errors import WeightsError
 from playground.jobs import JobStatus
 from playground.web.server.settings import Settings
-from playground.web.session import memory_budget
+from playground.web.session import experiments, memory_budget
 from playground.web.session.experiments import Experiment, SessionExperiments
 from playground.web.session.memory_budget import MemoryReservation
 from playground.web.shared.experiment_status import pending_sentence
@@ -27,11 +28,11 @@ class Count:
         self.gate = threading.Semaphore(10**6 if free else 0)
         self.thread: threading.Thread | None = None
 
-    def build(self) -> "Count":
+    def build(self) -> Self:
         return self
 
     @property
-    def state(self) -> "Count":
+    def state(self) -> Self:
         return self
 
     @property
@@ -42,7 +43,7 @@ class Count:
     def n_bytes(self) -> int:
         return 0
 
-    def freeze(self, _status: JobStatus) -> "Count":
+    def freeze(self, _status: JobStatus) -> Self:
         return self
 
     def suspend(self) -> None:
@@ -190,6 +191,37 @@ def test_an_experiment_without_memory_is_refused_and_lets_others_run(used_memory
     for session in sessions:
         session.disconnect()
     until(lambda: used_memory() == 0)
+
+
+def test_a_shared_result_counts_once_and_gives_way_where_nobody_holds_it(
+    used_memory: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_budget, "free_caches", [experiments.RUNS.forget_results])
+
+    class Network(Count):
+        def close(self, _status: JobStatus) -> None:
+            self.result = MemoryReservation(50)
+
+    def train() -> Experiment[Network]:
+        kept: Callable[[Network], MemoryReservation] = attrgetter("result")
+        return Experiment("inputs", Network(1), reservation=MemoryReservation(60), key="one", kept=kept)
+
+    needed = MemoryReservation(60)
+    for held in (False, True):
+        visitors = [train(), train()]
+        until(lambda found=visitors: all(each.job.ended for each in found))  # type: ignore[misc]
+        assert visitors[0].state is visitors[1].state
+        assert used_memory() == 50
+        if held:
+            with pytest.raises(WeightsError):
+                memory_budget.reserve(needed)
+            assert used_memory() == 50
+        else:
+            visitors.clear()
+            assert used_memory() == 50
+            memory_budget.reserve(needed)
+            assert used_memory() == 60
+            memory_budget.release(needed)
 
 
 def test_a_reservation_is_replaced_by_the_result(used_memory: Callable[[], int]) -> None:

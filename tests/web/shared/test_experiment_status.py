@@ -29,7 +29,7 @@ from playground.web.shared.experiment_status import ordinal, pending_sentence
 def test_what_is_said_while_there_is_nothing_to_show(
     status: str, state: object | None, ended: bool, wait: float, sentence: str
 ) -> None:
-    job = SimpleNamespace(status=status, position=2, ended=ended, expected_wait=wait)
+    job = SimpleNamespace(status=status, position=2, ended=ended, expected_wait=wait, left=False)
     experiment: Any = SimpleNamespace(job=job, state=state, cancelling=False, disconnected=False)
     assert pending_sentence(experiment) == sentence
 
