@@ -15,7 +15,7 @@ export MALLOC_ARENA_MAX ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 
-.PHONY: run dev test bench load format clean browser
+.PHONY: run dev test soak bench load format clean browser
 
 run: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py
@@ -29,6 +29,10 @@ test: $(VENV)/test.stamp browser
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(PY) -m pytest -q -rR -W error -n 2 --dist loadscope
+
+# Ten thousand links of junk instead of two hundred: about half an hour.
+soak: $(VENV)/test.stamp browser
+	SOAK_LINKS=10000 SOAK_SECONDS=3 $(PY) -m pytest -q tests/browser/test_hostile_links.py
 
 bench: $(VENV)/bench.stamp browser
 	$(PY) -m benchmarks

@@ -9,10 +9,14 @@ import streamlit as st
 import torch
 from starlette.middleware import Middleware
 
-from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap
+from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
+from playground.web.server.operators import Readiness
 from playground.web.server.settings import settings
 
 logger = logging.getLogger(__name__)
+
+visitors = Visitors(settings().max_sessions)
+readiness = Readiness(visitors)
 
 
 @asynccontextmanager
@@ -24,6 +28,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         from playground.web.start import prepare
 
         prepare()
+        readiness.loaded = True
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
     yield
@@ -38,11 +43,12 @@ def explain_script_error(_error: Exception) -> bool:
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
+    routes=readiness.routes(),
     middleware=[
         Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
         Middleware(LocalMetrics),
         Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
-        Middleware(SessionCap, limit=settings().max_sessions),
+        Middleware(SessionCap, visitors=visitors),
     ],
     on_script_error=explain_script_error,
 )

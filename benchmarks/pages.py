@@ -23,6 +23,9 @@ LARGE = ".st-key-attention_pattern .heatmaplayer image"
 SMALL = ".st-key-attention_grid .heatmaplayer image"
 """The two heatmaps, which Plotly draws as images."""
 
+PARTS = ".st-key-why_parts [data-testid=stCaptionContainer]"
+"""What stands below the answer on a cell, and names the cell's key."""
+
 DRAWN = """async selectors => {
   const drawn = () => selectors.every(selector => document.querySelector(selector)?.href.baseVal)
   const frame = () => new Promise(requestAnimationFrame)
@@ -82,7 +85,8 @@ def measure() -> Iterator[Result]:
         slider = new_page(browser)
         slider.goto(f"http://127.0.0.1:{empty.port}/")
         for n_tokens in (16, 128):
-            yield head_over_slider(visitor, slider, n_tokens)
+            yield move_over_slider(visitor, slider, n_tokens, "another head", visitor.next_head)
+            yield move_over_slider(visitor, slider, n_tokens, "another cell's computation", visitor.next_cell)
         yield preset_over_slider(visitor, slider, drawn=True)
         yield preset_over_slider(visitor, slider, drawn=False)
         browser.close()
@@ -129,6 +133,10 @@ class Visitor:
     def next_head(self) -> float:
         """Choose the next head by keyboard; returns milliseconds until its heatmap is painted."""
         return press(self.page, ".st-key-focus_line button[aria-label='next head']", "Enter", LARGE)
+
+    def next_cell(self) -> float:
+        """Choose the cell to the right by keyboard; returns milliseconds until its answer and its bars are painted."""
+        return press(self.page, ".st-key-attention_pattern .frame", "ArrowRight", PARTS)
 
     def choose_preset(self, title: str) -> float:
         """Choose a preset; returns milliseconds until its heatmap is painted."""
@@ -186,29 +194,29 @@ def first_view(visitor: Visitor, *, n_tokens: int, megabytes: float, seconds: fl
 
 
 def other_head(visitor: Visitor, *, kilobytes: float) -> Iterator[Result]:
-    """Bytes of one more head."""
+    """Bytes of one more head, on the wire."""
     message, wire = visitor.bytes_of(visitor.next_head)
-    yield Result("  another head", message / 1e3, kilobytes, "kB", f"{wire / 1e3:.1f} kB on the wire")
+    yield Result("  another head", wire / 1e3, kilobytes, "kB", f"{message / 1e3:.1f} kB before compression")
 
 
-def head_over_slider(visitor: Visitor, slider: Page, n_tokens: int) -> Result:
-    """Another head chosen to painted, over an empty app's slider moved to its number shown; both by keyboard."""
-    heads, numbers = [], []
+def move_over_slider(visitor: Visitor, slider: Page, n_tokens: int, what: str, move: Callable[[], float]) -> Result:
+    """A move of the focus to painted, over an empty app's slider moved to its number shown; both by keyboard."""
+    moves, numbers = [], []
     for layer in (1, 4):
         visitor.open(n_tokens, layer=layer, head=0)
         slider.reload()
         slider.locator("[data-testid=stText]").wait_for()
         for step in range(11):
             actions: list[Callable[[], None]] = [
-                lambda: heads.append(visitor.next_head()),
+                lambda: moves.append(move()),
                 lambda: numbers.append(press_right(slider, "input[type=range]", "[data-testid=stText]")),
             ]
             for action in actions if step % 2 else reversed(actions):
                 action()
             visitor.rest()
-    note = f"{statistics.median(heads):.0f} ms / {statistics.median(numbers):.0f} ms"
-    what = f"another head, {n_tokens} tokens / an empty app's slider"
-    return Result(what, paired_ratio(heads, numbers), 2.0, note=note)
+    note = f"{statistics.median(moves):.0f} ms / {statistics.median(numbers):.0f} ms"
+    what = f"{what}, {n_tokens} tokens / an empty app's slider"
+    return Result(what, paired_ratio(moves, numbers), 2.0, note=note)
 
 
 def preset_over_slider(visitor: Visitor, slider: Page, *, drawn: bool, rounds: int = 8) -> Result:

@@ -4,10 +4,13 @@ from playground.analysis import positions
 from playground.model import positions as model_positions
 from playground.model.embedding import Embeddings
 from playground.web.shared import panels
+from playground.web.shared.comparison import pin_line
 from playground.web.views.positions import position_effects, position_table
 
 panels.heading("How does the encoder know the order of the words?")
+pin_line.draw_pin_line()
 run = panels.current_run()
+pin_line.explain_pinned_run()
 position_table.show_table(run)
 position_effects.show_chosen_view()
 panels.code_behind("positions", model_positions.sinusoids, Embeddings.place, positions.swap_words)

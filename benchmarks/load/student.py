@@ -52,6 +52,8 @@ class Student:
         self.query = query
         self.page = page
         self.widgets: dict[str, _Widget] = {}
+        self.alerts: list[str] = []
+        """What the page says in boxes since it was drawn anew."""
         self._socket = socket
         self._pages: dict[str, str] = {}
         self._page_hash = ""
@@ -158,6 +160,7 @@ class Student:
             self.query = message.page_info_changed.query_string
         elif kind == "new_session" and not message.metadata.run.fragment_ids:
             self.widgets.clear()
+            self.alerts.clear()
             self._stop_clocks()
         elif kind == "auto_rerun":
             self._start_clock(message.auto_rerun.fragment_id, message.auto_rerun.interval)
@@ -180,6 +183,8 @@ class Student:
             self._fail(LoadError(f"{element.exception.type}: {element.exception.message}"))
         if kind is None:
             return
+        if kind == "alert":
+            self.alerts.append(element.alert.body)
         drawn = getattr(element, kind)
         if key := _KEY.fullmatch(getattr(drawn, "id", "")):
             self.widgets[key[1]] = _Widget(drawn.id, kind, message.delta.fragment_id, getattr(drawn, "disabled", False))

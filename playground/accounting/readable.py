@@ -61,13 +61,16 @@ def listed(counts: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{LABELS.get(name, name)} {count:,}" for name, count in counts)
 
 
-def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataFrame:
-    """One row a part: its formula, the same with the config's numbers, and what it comes to in all layers."""
+def breakdown_table(count: Count, config: ModelConfig, *, pinned: Count | None = None, **sizes: int) -> pd.DataFrame:
+    """One row a part: its formula, the same with the config's numbers, and what it comes to in all layers.
+
+    With another count, also what its part comes to and the difference. Parts that it alone has follow.
+    """
     parts: dict[str, list[Term]] = {}
     for term in count:
         parts.setdefault(term.part, []).append(term)
     totals = [sum(term.count for term in terms) for terms in parts.values()]
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "part": list(parts),
             "formula": [terms[0].formula for terms in parts.values()],
@@ -79,6 +82,22 @@ def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataF
             "component": [LABELS[terms[0].component] for terms in parts.values()],
         }
     )
+    return table if pinned is None else _beside(table, pinned)
+
+
+def _beside(table: pd.DataFrame, pinned: Count) -> pd.DataFrame:
+    """A breakdown with another model's totals and the differences from them."""
+    before = pinned.by(lambda term: (term.part, LABELS[term.component]))
+    known = set(zip(table["part"], table["component"], strict=True))
+    rows = [
+        {"part": part, "formula": "–", "with these numbers": "–", "each": 0, "times": 0, "total": 0, "share, %": 0.0,
+         "component": component}
+        for part, component in before
+        if (part, component) not in known
+    ]  # fmt: skip
+    table = pd.concat([table, pd.DataFrame(rows, columns=table.columns)], ignore_index=True) if rows else table
+    totals = [before.get(place, 0) for place in zip(table["part"], table["component"], strict=True)]
+    return table.assign(pinned=totals, **{"now − pinned": table["total"] - totals})
 
 
 def comparison_table(pinned: Count, now: Count) -> pd.DataFrame:
@@ -90,10 +109,13 @@ def comparison_table(pinned: Count, now: Count) -> pd.DataFrame:
     return pd.DataFrame({"component": rows, "pinned": before, "now": after, "now − pinned": differences})
 
 
-def memory_table(config: ModelConfig, n_tokens: int) -> pd.DataFrame:
-    """One row a purpose, for one sentence: what it takes, its formula, and the same with numbers."""
+def memory_table(config: ModelConfig, n_tokens: int, pinned: tuple[ModelConfig, int] | None = None) -> pd.DataFrame:
+    """One row a purpose, for one sentence: what it takes, its formula, and the same with numbers.
+
+    Beside another model and its number of tokens, also what that one takes, and the difference.
+    """
     rows, n = count_memory(config, n_tokens), count_parameters(config).total
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "memory for": [row.purpose for row in rows],
             "size": [in_units(row.n_bytes, "B") for row in rows],
@@ -101,6 +123,17 @@ def memory_table(config: ModelConfig, n_tokens: int) -> pd.DataFrame:
             "with these numbers": [substitute(row.formula, config, N=n, B=1, T=n_tokens) for row in rows],
         }
     )
+    if pinned is None:
+        return table
+    before = [row.n_bytes for row in count_memory(*pinned)]
+    changes = [row.n_bytes - n_bytes for row, n_bytes in zip(rows, before, strict=True)]
+    table.insert(2, "pinned", [in_units(n_bytes, "B") for n_bytes in before])
+    table.insert(3, "now − pinned", [_signed_bytes(change) for change in changes])
+    return table
+
+
+def _signed_bytes(change: int) -> str:
+    return f"{'+' if change > 0 else '−'}{in_units(abs(change), 'B')}" if change else "±0"
 
 
 def _rounded(number: float, prefixes: tuple[str, ...]) -> str:

@@ -4,7 +4,7 @@ Legend: L layers, T real tokens, Tq/Tk queries/keys. Both runs are called by nam
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,6 +127,25 @@ def describe_growth_change(pinned: Mapping[str, Array], now: Mapping[str, Array]
         return f"After the last {where}, the residual stream's mean length is {after:.4g} in both."
     ratio = f", which is {after / before:.3g} times as long" if before > 0 else ""
     return f"After the last {where}, the residual stream's mean length goes {before:.4g} → {after:.4g}{ratio}."
+
+
+def describe_vector_change(pinned: Array, now: Array, names: Sequence[str] | None = None) -> str:
+    """What became of a vector's numbers (D,), in a sentence; `names` are the numbers', which else are counted from 0.
+
+    Numbers that are masked in both, −∞, are the same.
+    """
+    if pinned.shape != now.shape:
+        return f"There were {pinned.size:,} numbers and now there are {now.size:,}, so they cannot be subtracted."
+    if np.isnan([pinned, now]).any():
+        return "Some of these numbers are too large for 32-bit floats, so they cannot be subtracted."
+    wide = [numbers.astype(np.float64) for numbers in (pinned, now)]
+    change = np.abs(np.subtract(wide[1], wide[0], where=pinned != now, out=np.zeros(now.shape)))
+    size = float(np.max(np.abs(wide), initial=0, where=np.isfinite(wide)))
+    at = int(change.argmax())
+    if change[at] <= ROUNDING * size:
+        return "These numbers are the same in both but for rounding."
+    where = f"number {at}" if names is None else names[at]
+    return f"The largest change is that of {where}: {pinned[at]:.4g} → {now[at]:.4g}."
 
 
 def moved_weight(pinned: Run, now: Run) -> Array:

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures.heatmap import colour_bar, heatmap, largest, signed_colours
-from playground.figures.theme import Array, ranked_bars, style, text_width, token_labels
+from playground.figures.theme import PALE, Array, ranked_bars, style, text_width, token_labels
 
 THUMBNAIL = 22
 """Dots along a thumbnail's side, at most: more would be smaller than a pixel is wide."""
 
 MOST_QUERIES, MOST_KEYS = 40, 20
 """Tokens named along an axis, at most; the others are named where the pointer is. Keys stand in half a page's width."""
+
+_SHADES = 256
+"""Shades of a colour scale, as many as a screen has: numbers rounded to them take a quarter of the room on the wire."""
 
 _SLANT = 55
 """Degrees by which the keys' names rise along a heatmap."""
@@ -133,7 +136,8 @@ def head_heatmap(
     colours: dict[str, Any] = signed_colours(top) if signed else {"zmin": 0, "zmax": top}
     colours |= {"z": values, "hover": f"{reading}<br>%{{z:.4f}}", "bar": colour_bar(bar)}
     if scale is not None and scale.square_root:
-        colours |= {"z": scale.places(values), "zmax": 1, "bar": colour_bar(bar, **scale.ticks(1))}
+        shades = np.round(scale.places(values) * _SHADES) / np.float32(_SHADES)
+        colours |= {"z": shades, "zmax": 1, "bar": colour_bar(bar, **scale.ticks(1))}
         colours |= {"customdata": values, "hover": f"{reading}<br>%{{customdata:.4f}}"}
     slanted = math.ceil(math.sin(math.radians(_SLANT)) * text_width(columns))
     figure = heatmap(
@@ -150,17 +154,24 @@ def head_heatmap(
     return figure
 
 
-def ranked_keys(row: Array, allowed: NDArray[np.bool_], *, most: int = 20) -> list[int]:
-    """The keys that a query may attend to, from the heaviest weight in its row (T,) down; at most `most`."""
-    return [int(key) for key in np.argsort(row)[::-1] if allowed[key]][:most]
+def ranked_keys(row: Array, allowed: NDArray[np.bool_], pinned: Array | None = None, *, most: int = 20) -> list[int]:
+    """The keys that a query may attend to, from the heaviest weight in its row (T,) down; at most `most`.
+
+    Beside the same row of another run, the heavier of a key's two weights counts.
+    """
+    weights = row if pinned is None else np.maximum(row, pinned)
+    return [int(key) for key in np.argsort(weights)[::-1] if allowed[key]][:most]
 
 
-def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_]) -> go.Figure:
-    """What one token attends to, of the keys it may, as `ranked_keys` has them."""
-    order = np.array(ranked_keys(row, allowed), np.intp)
+def query_ranking(
+    row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], pinned: Array | None = None
+) -> go.Figure:
+    """What one token attends to, of the keys it may, as `ranked_keys` has them; paler below each, its pinned weight."""
+    order = np.array(ranked_keys(row, allowed, pinned), np.intp)
     labels = token_labels(tokens)
-    return ranked_bars(
-        [labels[key] for key in order],
+    names = [labels[key] for key in order]
+    figure = ranked_bars(
+        names,
         row[order],
         palette.ATTENTION,
         ".4f",
@@ -168,11 +179,22 @@ def query_ranking(row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_])
         y_title="key",
         margin={"l": text_width(labels) + 24, "b": 40},
     )
+    if pinned is not None:
+        look = {"marker": {"color": palette.ATTENTION}, "opacity": PALE}
+        hover = "%{y}, pinned: %{x:.4f}<extra></extra>"
+        figure.add_bar(x=pinned[order], y=names, orientation="h", hovertemplate=hover, **look)
+        figure.update_layout(height=110 + 32 * len(names))
+    return figure
 
 
-def entropy_grid(bits: Array) -> go.Figure:
-    """Every head's mean entropy, (L, H) in bits."""
-    return _number_by_head(bits, "%{z:.2f} bits", "bits")
+def entropy_grid(bits: Array, *, top: float | None = None) -> go.Figure:
+    """Every head's mean entropy, (L, H) in bits; colours end at `top`, or at the largest."""
+    return _number_by_head(bits, "%{z:.2f} bits", "bits", **({} if top is None else {"zmax": top}))
+
+
+def entropy_change_grid(changes: Array) -> go.Figure:
+    """What became of every head's mean entropy from one run to another, (L, H) in bits."""
+    return _number_by_head(changes, "%{z:+.2f} bits", "change", **signed_colours(largest(np.abs(changes))))
 
 
 def moved_weight_grid(shares: Array) -> go.Figure:
@@ -180,17 +202,17 @@ def moved_weight_grid(shares: Array) -> go.Figure:
     return _number_by_head(shares, "%{z:.1%} moved", "share")
 
 
-def _number_by_head(numbers: Array, hover: str, bar: str) -> go.Figure:
+def _number_by_head(numbers: Array, hover: str, bar: str, **colours: Any) -> go.Figure:
     return heatmap(
         numbers.astype(np.float32),
         f"layer %{{y}}, head %{{x}}: {hover}",
         height=110 + 34 * len(numbers),
         margin={"l": 38, "r": 54, "b": 48},
         magnitude=1.0,
-        zmin=0,
         xgap=2,
         ygap=2,
         bar=colour_bar(bar),
         x_axis={"title": "head", "dtick": 1},
         y_axis={"title": "layer", "dtick": 1},
+        **{"zmin": 0} | colours,
     )

@@ -10,7 +10,7 @@ from playground.accounting import LABELS, Count
 from playground.accounting.readable import in_millions, signed
 from playground.figures import palette
 from playground.figures.heatmap import colour_bar, heatmap
-from playground.figures.theme import Array, draw_figure
+from playground.figures.theme import PALE, Array, draw_figure
 
 SMALLEST_SHARE = 1e-9
 """Where the logarithmic axis of differences begins: it has no 0."""
@@ -38,7 +38,7 @@ def component_pairs(pinned: Count, now: Count, unit: str) -> go.Figure:
             marker={"color": colours, "opacity": opacity},
             hovertemplate=f"%{{y}}<br>{side}: %{{x:,}} {unit}<extra></extra>",
         )
-        for side, values, opacity in (("now", after, 1.0), ("pinned", before, 0.5))
+        for side, values, opacity in (("now", after, 1.0), ("pinned", before, PALE))
     ]
     return draw_figure(
         bars,

@@ -31,7 +31,7 @@ def breakdown_bar(count: Count, unit: str, pinned: Count | None = None) -> go.Fi
             ghosts[name] = f"{title}, pinned<br>{share(m, pinned.total)}"
     pieces = _pieces(count, unit, rows)
     if pinned is not None:
-        pieces += [piece.update(opacity=0.5, text=None) for piece in _pieces(pinned, unit, ghosts)]
+        pieces += [piece.update(opacity=theme.PALE, text=None) for piece in _pieces(pinned, unit, ghosts)]
     order = [row for name in rows for row in (rows[name], *([ghosts[name]] if ghosts else []))]
     y_axis = {"categoryorder": "array", "categoryarray": order, **_ROWS}
     text = {"minsize": 10, "mode": "hide"}
@@ -57,8 +57,11 @@ def _pieces(count: Count, unit: str, rows: Mapping[Component, str]) -> list[go.B
     ]
 
 
-def breakdown_treemap(count: Count, unit: str) -> go.Figure:
-    """Areas: the model, its components, their parts, and each part's layers."""
+def breakdown_treemap(count: Count, unit: str, pinned: Count | None = None) -> go.Figure:
+    """Areas: the model, its components, their parts, and each part's layers.
+
+    Beside another model's count, each area names the change of its share, in percentage points.
+    """
     nodes = {"model": ("model", "", count.total, palette.MUTED)}  # by id: label, the parent's id, count, colour
     for name, n in count.by(lambda term: term.component).items():
         nodes[name] = (LABELS[name], "model", n, palette.COMPONENTS[name])
@@ -69,6 +72,13 @@ def breakdown_treemap(count: Count, unit: str) -> go.Figure:
             parent = f"{term.component}/{term.part}"
             nodes[term.name] = (f"layer {term.layer}", parent, term.count, nodes[parent][3])
     labels, parents, sizes, colours = zip(*nodes.values(), strict=True)
+    changes: dict[str, Any] = {}
+    if pinned is not None:
+        before = {"model": pinned.total, **pinned.by(lambda term: term.name)}
+        before |= pinned.by(lambda term: "/".join(_part(term))) | pinned.by(lambda term: str(term.component))
+        points = [n / count.total - before.get(node, 0) / pinned.total for node, (_, _, n, _) in nodes.items()]
+        texts = [f"{100 * point:+.1f} points" for point in points]
+        changes = {"text": texts, "textinfo": "label+percent root+text"}
     figure = go.Figure(
         go.Treemap(
             ids=list(nodes),
@@ -78,9 +88,9 @@ def breakdown_treemap(count: Count, unit: str) -> go.Figure:
             branchvalues="total",
             maxdepth=3,
             marker={"colors": colours},
-            textinfo="label+percent root",
             tiling={"pad": 2},
             hovertemplate=f"%{{label}}<br>%{{value:,}} {unit}, %{{percentRoot:.2%}} of the model<extra></extra>",
+            **{"textinfo": "label+percent root"} | changes,
         )
     )
     return theme.style(figure, height=380)
@@ -163,10 +173,13 @@ def flops_by_length(
     return figure
 
 
-def named_models(counts: Mapping[str, Count], this: str) -> go.Figure:
-    """Each model's shares, the smallest model on top; beside each its size, and the model `this` over it."""
+def named_models(counts: Mapping[str, Count], this: str, pinned: str = "") -> go.Figure:
+    """Each model's shares, the smallest model on top; beside each its size, and the model `this` over it.
+
+    `this` and `pinned`, a name of the pinned settings that a stranger may have typed into, are bold.
+    """
     by_size = sorted(counts, key=lambda name: counts[name].total)
-    rows = [f"<b>{name}</b>" if name == this else name for name in by_size]
+    rows = [f"<b>{theme.label(name, 26)}</b>" if name in (this, pinned) else name for name in by_size]
     totals = np.array([counts[name].total for name in by_size], np.float64)
     sums = [counts[name].by(lambda term: str(term.component)) for name in by_size]
     bars = []

@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 
 from playground.figures import palette
 from playground.figures.heatmap import add_frame, colour_bar, heatmap, largest, signed_colours
-from playground.figures.theme import Array, draw_figure, style, token_labels
+from playground.figures.theme import PALE, Array, draw_figure, style, token_labels
 
 SHOWN = 8
 """Numbers of a vector that are drawn; the tables have all of them."""
@@ -65,13 +65,28 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
     return style(figure, height=int(np.clip(130 + 20 * len(tokens), 240, 560)))
 
 
-def keys(values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, title: str) -> go.Figure:
-    """One number a key, (T,), as bars; a key that is not allowed has none."""
-    heights = np.where(allowed, values, np.nan).astype(np.float32)
-    hover = "%{x}: %{y:.4g}<extra></extra>"
+def keys(
+    values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, title: str, pinned: Array | None = None
+) -> go.Figure:
+    """One number a key, (T,), as bars; a key that is not allowed has none.
+
+    Paler beside each stands the same number of other settings, `pinned`.
+    """
+    sides = [("", values, 1.0)] + ([] if pinned is None else [(", pinned", pinned, PALE)])
+    bars = [
+        go.Bar(
+            x=token_labels(tokens),
+            y=np.where(allowed & np.isfinite(numbers), numbers, np.nan).astype(np.float32),
+            marker={"color": palette.ATTENTION},
+            opacity=opacity,
+            hovertemplate=f"%{{x}}{side}: %{{y:.4g}}<extra></extra>",
+            showlegend=False,
+        )
+        for side, numbers, opacity in sides
+    ]
     x_axis = {"title": "key", "type": "category", "tickangle": -55, "range": [-0.5, len(tokens) - 0.5]}
     figure = draw_figure(
-        go.Bar(x=token_labels(tokens), y=heights, marker={"color": palette.ATTENTION}, hovertemplate=hover),
+        bars,
         height=320,
         x_axis={**x_axis, "fixedrange": True},
         y_axis={"title": title, "fixedrange": True},

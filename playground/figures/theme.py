@@ -14,6 +14,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from playground.figures import palette
+
 Array = NDArray[np.floating[Any]]
 """What figures draw, in any precision."""
 
@@ -23,8 +25,12 @@ ROUNDING = 8 * float(np.finfo(np.float32).eps)
 SAME_HEIGHT = "Some of these numbers differ by no more than the rounding of 32-bit floats: their axis includes 0."
 """The note of a figure of lines on whose axis nothing but rounding would be seen."""
 
+PALE = 0.5
+"""Opacity of a bar of the pinned settings, beside the present one in full colour."""
+
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LONGEST_LABEL = 18
+_LONGEST_SIDE = 48
 
 
 def shortened(text: str, longest: int = _LONGEST_LABEL) -> str:
@@ -129,6 +135,21 @@ def line(
         options["marker"] = {"size": marker, "symbol": symbol}
     look = {"mode": "lines+markers" if marker else "lines", "line": {"color": colour, "width": width, "dash": dash}}
     return go.Scatter(x=x, y=y, hovertemplate=hover, **look | options)
+
+
+_GHOST: dict[str, Any] = {"width": 1.5, "dash": "dot", "marker": 5, "symbol": "circle-open"}
+
+
+def ghost_line(x: NDArray[Any], y: NDArray[Any], colour: str, hover: str, name: str, side: str) -> go.Scatter:
+    """The pinned settings' curve beside the present one of this name and colour: dotted; `side` is what they are."""
+    name = f"{name}, {label(side, _LONGEST_SIDE)}"
+    return line(x, y, colour, hover, name=name, showlegend=False, **_GHOST)
+
+
+def ghost_entry(side: str) -> go.Scatter:
+    """The one entry of the legend for all `ghost_line`s of a figure."""
+    nothing, name = np.array([None]), f"dotted: {label(side, _LONGEST_SIDE)}"  # NaN would be a category of its own
+    return line(nothing, nothing, palette.RESIDUAL, None, name=name, **_GHOST)
 
 
 def line_in_band(

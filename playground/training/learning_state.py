@@ -1,6 +1,5 @@
 """What a network learns with, copied between two steps, so that a run can go on on another machine."""
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +22,8 @@ def copy_learning(
 ) -> LearningState:
     """A copy of what a network learns with; `generators` are those beside the network's own."""
     return LearningState(
-        {name: tensor.detach().cpu().clone() for name, tensor in network.state_dict().items()},
-        copy.deepcopy(optimizer.state_dict()),
+        copy_to_cpu(dict(network.state_dict())),
+        copy_to_cpu(optimizer.state_dict()),
         [each.get_state() for each in (*generators, *_own_generators(network))],
     )
 
@@ -40,6 +39,17 @@ def restore_learning(
     optimizer.load_state_dict(learning.optimizer)
     for each, state in zip((*generators, *_own_generators(network)), learning.random, strict=True):
         each.set_state(state)
+
+
+def copy_to_cpu(nested: Any) -> Any:
+    """A copy of tensors inside dictionaries, lists and tuples, on the CPU; all else in there as it is."""
+    if isinstance(nested, Tensor):
+        return nested.detach().to("cpu", copy=True)
+    if isinstance(nested, dict):
+        return {key: copy_to_cpu(value) for key, value in nested.items()}
+    if isinstance(nested, list | tuple):
+        return type(nested)(map(copy_to_cpu, nested))
+    return nested
 
 
 def _own_generators(network: nn.Module) -> list[torch.Generator]:

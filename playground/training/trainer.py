@@ -1,6 +1,5 @@
 """One training run, step by step: whoever iterates decides when the next step is taken."""
 
-import copy
 import math
 import time
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from playground.training.evaluation import (
     take_snapshot,
 )
 from playground.training.history import Evaluation, History
-from playground.training.learning_state import copy_learning, restore_learning
+from playground.training.learning_state import copy_learning, copy_to_cpu, restore_learning
 from playground.training.losses import cross_entropy, distillation
 from playground.training.network import build_network
 from playground.training.optimiser import build_optimizer, clip_gradient, learning_rate
@@ -158,14 +157,14 @@ class Trainer:
             "numbers": {name: getattr(self, name) for name in _NUMBERS},
             "history": self.history.copy(),
             "learning": copy_learning(self.network, self.optimizer, (self._augmenting, self._shuffling)),
-            "best weights": copy.deepcopy(vars(self._best_weights)),
+            "best weights": copy_to_cpu(vars(self._best_weights)),
             "teacher": None if self.teacher is None else self.teacher.checkpoint(),
         }
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Go on from a checkpoint instead of from the start: every later number is as if nothing had happened."""
         vars(self).update(checkpoint["numbers"])
-        vars(self.history).update(vars(checkpoint["history"]))
+        vars(self.history).update(vars(checkpoint["history"].copy()))
         restore_learning(checkpoint["learning"], self.network, self.optimizer, (self._augmenting, self._shuffling))
         vars(self._best_weights).update(checkpoint["best weights"])
         if self.teacher is not None:

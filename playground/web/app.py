@@ -1,11 +1,14 @@
 """The main script: it settles the visitor's choices, draws the sidebar, and runs the page."""
 
+from contextlib import suppress
+
 import streamlit as st
 
 from playground.web.choices.address import correct_address
 from playground.web.choices.open_page import open_page
 from playground.web.components.menu_order import send_text_before_page
 from playground.web.components.page_style import apply_page_style
+from playground.web.server.monitoring import watch_run
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
@@ -21,9 +24,8 @@ with st.sidebar:
 phone_controls.draw(pages().values())
 draw_tour_line()
 try:
-    page.run()
-except PageEndError:
-    pass
+    with watch_run(page.url_path), suppress(PageEndError):
+        page.run()
 finally:
     draw_expanders()
 warn_before_reload()

@@ -14,6 +14,7 @@ from playground.analysis.run_differences import (
     describe_growth_change,
     describe_head_change,
     describe_parting,
+    describe_vector_change,
     moved_weight,
 )
 from playground.runs.encoder_run import Run, run
@@ -128,3 +129,23 @@ def test_growth_is_compared_after_the_last_block() -> None:
     assert "in both" in describe_growth_change(lengths[0], lengths[0], ("one", "other"))
     lost = {**lengths[0], "residual": lengths[0]["residual"] * np.float32(np.nan)}
     assert "(other)" in describe_growth_change(lengths[0], lost, ("one", "other"))
+
+
+@pytest.mark.parametrize(
+    ("pinned", "now", "told"),
+    [
+        ([1, 2, 3], [1, 2.5, 3], "number 1: 2 → 2.5"),
+        ([1, -np.inf, 3], [1, -np.inf, 3], "the same in both"),
+        ([1, 2, 3], [1, 2, 3 + 1e-6], "the same in both"),
+        ([0, 0], [0, 0], "the same in both"),
+        ([1, -np.inf], [1, 2], "number 1: -inf → 2"),
+        ([1, np.nan], [1, 2], "cannot be subtracted"),
+        ([1, 2, 3], [1, 2], "3 numbers and now there are 2"),
+    ],
+)
+def test_a_vectors_change_is_told_with_its_largest_number(pinned: list[float], now: list[float], told: str) -> None:
+    assert told in describe_vector_change(np.array(pinned, np.float32), np.array(now, np.float32))
+
+
+def test_a_vectors_numbers_may_have_names() -> None:
+    assert "of b₁: 2 → 9." in describe_vector_change(np.array([1.0, 2]), np.array([1.0, 9]), ["a₀", "b₁"])

@@ -34,6 +34,7 @@ def test_a_newcomer_takes_the_tour_and_a_classmate_opens_its_link(visitor: Visit
     expect_step(visitor, 1)
     visitor.type_text(TEXT)
     expect_step(visitor, 2)
+    expect(visitor.page.get_by_role("status").filter(has_text="Step 2 of 6")).to_have_count(1)
     line(visitor).get_by_role("link", name="Open Attention").click()
     expect(visitor.page.locator("h1")).to_contain_text("Who attends")
     expect(line(visitor)).to_contain_text("the row of he")
@@ -109,4 +110,4 @@ def test_one_click_on_the_overview_shows_why_it_looks_at_animal(
     visitor.open("/")
     visitor.widget("overview_why").get_by_role("button").click()
     expect(visitor.widget("why")).to_contain_text("animal")
-    expect(visitor.widget("why_key_sources").locator(".bar").first).to_be_in_viewport()
+    expect(visitor.widget("why_parts").locator(".bar").first).to_be_in_viewport()

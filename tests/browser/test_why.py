@@ -1,8 +1,9 @@
 """Why a token looks there, in a browser: a click on a cell's step, and on a head's row."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
-from playwright.sync_api import expect
+from playwright.sync_api import FloatRect, expect
 
 from tests.browser.visitor import Visitor
 
@@ -28,11 +29,34 @@ def test_a_click_on_a_row_opens_its_head(visitor: Visitor) -> None:
     expect(visitor.widget("why")).to_contain_text("looks at")
 
 
-def test_on_a_phone_the_panel_stacks(newcomer: Callable[..., Visitor]) -> None:
+def test_on_a_laptop_the_answer_is_beside_the_map_and_moves_nothing(visitor: Visitor) -> None:
+    visitor.open("/attention?query=10&key=2")
+    cell, answer = visitor.place_of_cell("attention_pattern", 10, 2), box(visitor, "why")
+    assert answer["x"] > cell[0]
+    for key in ("why", "why_parts"):
+        expect(visitor.widget(key)).to_be_in_viewport(ratio=1)
+    thumbnails, length = box(visitor, "attention_grid"), len(visitor.widget("why").inner_text())
+    visitor.click_cell("attention_pattern", 1, 8)
+    visitor.eventually(lambda: visitor.query().get("key") == ["8"], "the clicked cell in the link")
+    visitor.settled()
+    assert len(visitor.widget("why").inner_text()) != length
+    assert box(visitor, "attention_grid") == thumbnails
+
+
+def test_on_a_phone_the_answer_is_below_the_map(newcomer: Callable[..., Visitor]) -> None:
     phone = newcomer(390, 844, has_touch=True, is_mobile=True)
     phone.open("/attention")
-    boxes = [phone.widget(name).bounding_box() for name in ("why_key_sources", "why_query_sources")]
-    assert boxes[0]
-    assert boxes[1]
-    assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"]
-    assert boxes[1]["x"] + boxes[1]["width"] <= 390
+    boxes = [
+        box(phone, name)
+        for name in ("attention_pattern", "why", "attention_grid", "why_key_sources", "why_query_sources")
+    ]
+    for above, below in pairwise(boxes):
+        assert below["y"] >= above["y"] + above["height"]
+    assert max(each["x"] + each["width"] for each in boxes) <= 390
+
+
+def box(visitor: Visitor, name: str) -> FloatRect:
+    """Where a container is in the window, and how large."""
+    found = visitor.widget(name).bounding_box()
+    assert found
+    return found

@@ -7,8 +7,10 @@ page opens at the present focus, and Streamlit empties the addresses of pages th
 The session keeps what the visitor asked for. A run that has not so many layers, heads or tokens shows the nearest; a
 larger one shows again what was asked for.
 
-Pages that look at another model than the sidebar's keep a selection of their own: Decoder, Gradient flow, Training,
-Regularisers. The Norms page has a depth of its own for its cosines, `norms_layer`: it counts the embeddings as 0.
+Pages that look at another model than the sidebar's keep a selection of their own: Decoder, Gradient flow (whose six
+encoders have their own number of layers, without heads or tokens to look at), Training, Regularisers. Parameters counts
+without running anything, so it frames the layer alone. The Norms page has a depth of its own for its cosines,
+`norms_layer`: it counts the embeddings as 0.
 """
 
 from dataclasses import asdict, dataclass
@@ -43,6 +45,11 @@ def current_focus(run: Run) -> Focus:
     """The focus as this run has it: what was asked for, or the nearest."""
     last = asdict(last_places(run))
     return Focus(**{place: min(_asked_for(place), last[place]) for place in FOCUS})
+
+
+def current_layer(n_layers: int) -> int:
+    """The focus's layer in a model of so many that need not be run: what was asked for, or the nearest."""
+    return min(_asked_for("layer"), n_layers - 1)
 
 
 def moved_places(run: Run) -> list[str]:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import ipaddress
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +14,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 STREAM_PATH = "/_stcore/stream"
-METRICS_PATH = "/_stcore/metrics"
+PRIVATE_PATHS = ("/_stcore/metrics/", "/operators/")
+"""Streamlit's metrics and the playground's; neither needs a login."""
 
 _FULL_PAGE = """<!doctype html>
 <html lang="en">
@@ -61,14 +63,15 @@ class SecurityHeaders:
 
 
 class LocalMetrics:
-    """Answers 404 to whoever asks for Streamlit's metrics, which need no login, from another machine."""
+    """Answers 404 to whoever asks for metrics, which need no login, from another machine."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 404 on the metrics' path to clients that are not on a loopback address; pass on the rest."""
-        if scope["type"] == "http" and scope["path"].rstrip("/").endswith(METRICS_PATH) and not _is_local(scope):
+        """Answer 404 on the metrics' paths to clients that are not on a loopback address; pass on the rest."""
+        path = f"{scope.get('path', '').rstrip('/')}/"
+        if scope["type"] == "http" and any(private in path for private in PRIVATE_PATHS) and not _is_local(scope):
             await PlainTextResponse("Not Found", status_code=404)(scope, receive, send)
         else:
             await self.app(scope, receive, send)
@@ -88,7 +91,9 @@ class PagePath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Redirect page loads whose path has more than one part; pass on the rest."""
         page, *below = scope.get("path", "").removeprefix(self.base).strip("/").split("/")
-        if not below or page == "_stcore" or "." in below[-1] or not _is_page_load(scope):  # a dot: it is a file
+        if (
+            not below or page in ("_stcore", "operators") or "." in below[-1] or not _is_page_load(scope)
+        ):  # a dot: it is a file
             await self.app(scope, receive, send)
             return
         query = scope["query_string"].decode("latin-1")
@@ -96,24 +101,36 @@ class PagePath:
         await RedirectResponse(location)(scope, receive, send)
 
 
+@dataclass
+class Visitors:
+    """How many pages are open, and how many may be."""
+
+    limit: int
+    open: int = 0
+
+    @property
+    def are_all(self) -> bool:
+        """Whether nobody else may come in."""
+        return self.open >= self.limit
+
+
 class SessionCap:
-    """Lets at most `limit` visitors in: each holds one websocket, and its state, for as long as the page is open.
+    """Lets no more than all `visitors` in: each holds one websocket, and its state, for as long as the page is open.
 
     At the cap a page load gets a short page with status 503 that tries again by itself after `retry_after` seconds, and
     a new websocket is refused with close code 1013 (try again later, RFC 6455's registry).
     """
 
-    def __init__(self, app: ASGIApp, limit: int, retry_after: int = 10) -> None:
+    def __init__(self, app: ASGIApp, visitors: Visitors, retry_after: int = 10) -> None:
         self.app = app
-        self.limit = limit
+        self.visitors = visitors
         self.retry_after = retry_after
-        self.open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count websockets on Streamlit's stream; pass on everything but new visitors at the cap."""
         if scope["type"] == "websocket" and scope["path"].endswith(STREAM_PATH):
             await self._stream(scope, receive, send)
-        elif self.open >= self.limit and _is_page_load(scope):
+        elif self.visitors.are_all and _is_page_load(scope):
             headers = {"Retry-After": str(self.retry_after), "Cache-Control": "no-store"}
             page = _FULL_PAGE.format(seconds=self.retry_after)
             await HTMLResponse(page, status_code=503, headers=headers)(scope, receive, send)
@@ -121,15 +138,15 @@ class SessionCap:
             await self.app(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.open >= self.limit:
+        if self.visitors.are_all:
             await receive()  # the connect message, which ASGI has us read before answering
             await send({"type": "websocket.close", "code": 1013, "reason": "The playground is full."})
             return
-        self.open += 1
+        self.visitors.open += 1
         try:
             await self.app(scope, receive, send)
         finally:
-            self.open -= 1
+            self.visitors.open -= 1
 
 
 def content_security_policy(frame_ancestors: str) -> str:

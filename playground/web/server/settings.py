@@ -29,6 +29,8 @@ class Settings:
     """Who may show the app in a frame, as in the Content-Security-Policy directive of this name."""
     busy_timeout: float = 20.0
     """Seconds that a visitor waits for a turn to compute before the page says that the server is busy."""
+    slow_seconds: float = 5.0
+    """Seconds from which the run of a page is named in the log."""
     max_own_weights: int = 2_000_000_000
     """Bytes that the weights visitors have opened, train or have trained, and the models made of them, may take."""
     max_cached_results: int = 200_000_000

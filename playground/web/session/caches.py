@@ -28,6 +28,7 @@ from playground.runs.layer_run import trace_layer as trace
 from playground.text import Batch, Tokenizer, bpe, characters, words
 from playground.web.server.settings import settings
 from playground.web.session import shipped_translator, trained_slot, uploaded_vocabulary, uploaded_weights
+from playground.web.session.cache_metrics import publish_cache_metrics
 from playground.web.session.sized_cache import SizedCache
 from playground.web.session.turns import Turns
 from playground.web.session.weights_cache import RESULTS, TRANSLATOR, cache_by_weights
@@ -42,6 +43,8 @@ RANDOM_WEIGHTS = SizedCache(max(settings().max_cached_weights, 4 * settings().ma
 """Encoders with random weights, and their tensors, of which those that differ in a slider share most.
 
 The largest encoder has room here. What both an encoder and its tensors hold counts twice."""
+
+publish_cache_metrics(results=RESULTS, weights=RANDOM_WEIGHTS)
 
 
 @dataclass(frozen=True)

@@ -30,16 +30,29 @@ class SizedCache:
     def __init__(self, max_bytes: int) -> None:
         self._cache = LRUCache[Any, Any](max_bytes, getsizeof=size_in_bytes)
         self._condition = threading.Condition()
+        self._functions: list[Any] = []
 
     @property
     def size(self) -> int:
         """Bytes that are in use."""
         return int(self._cache.currsize)
 
+    @property
+    def hits(self) -> int:
+        """How often a result was there."""
+        return sum(function.cache_info().hits for function in self._functions)
+
+    @property
+    def misses(self) -> int:
+        """How often one had to be computed."""
+        return sum(function.cache_info().misses for function in self._functions)
+
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Cache the function's results by its name and its arguments."""
         key = partial(hashkey, function.__module__, function.__qualname__)
-        return cached(self._cache, key=key, condition=self._condition)(function)
+        decorated = cached(self._cache, key=key, condition=self._condition, info=True)(function)
+        self._functions.append(decorated)
+        return decorated
 
     def clear(self) -> None:
         """Forget every result."""

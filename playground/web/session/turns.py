@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from playground.errors import BusyError
+from playground.web.server.monitoring import WAIT_SECONDS
 
 
 class Turns:
@@ -22,7 +23,9 @@ class Turns:
         Raises:
             BusyError: none came free in time.
         """
-        if not self._free.acquire(timeout=self._timeout):
+        with WAIT_SECONDS.time():
+            is_free = self._free.acquire(timeout=self._timeout)
+        if not is_free:
             raise BusyError("Many people are computing right now. Change anything to try again in a few seconds.")
         try:
             yield

@@ -25,6 +25,11 @@ _session_caches: list[Any] = []
 """Every cache for one session alone."""
 
 
+def least_shared(*weights: str) -> str:
+    """Of several weights, one that is a session's own, if any: what depends on all of them is that session's too."""
+    return next((each for each in weights if each not in _EVERYBODYS), weights[0])
+
+
 def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorator that caches results for the session that computed them."""
 

@@ -4,13 +4,15 @@
 """
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
 from playground.web.choices.address import correct_address, is_fragment_run
+from playground.web.choices.setup import OPEN_PAGE
+from playground.web.server.monitoring import watch_run
 from playground.web.shared.tour import tour_progress
 
 P = ParamSpec("P")
@@ -30,9 +32,11 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> None:
-        with suppress(PageEndError):
+        alone = is_fragment_run()
+        page = st.session_state[OPEN_PAGE]
+        with watch_run(page, view.__qualname__) if alone else nullcontext(), suppress(PageEndError):
             view(*args, **kwargs)
-        if is_fragment_run():
+        if alone:
             is_outdated = tour_progress.update()
             correct_address(f"address_{view.__qualname__}")
             if is_outdated:

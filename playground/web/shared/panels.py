@@ -18,6 +18,7 @@ from playground.text.scripts import foreign_script
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.components.chart_label import chart_label
 from playground.web.components.labelled_bars import draw_bars
+from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
@@ -48,6 +49,7 @@ def explain_errors() -> Iterator[None]:
     try:
         yield
     except PlaygroundError as error:
+        count_refusal(error)
         st.error(escape_markdown(error))
         raise PageEndError from None
 

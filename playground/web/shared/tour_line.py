@@ -3,6 +3,7 @@
 import streamlit as st
 
 from playground.web.choices.setup import OPEN_PAGE
+from playground.web.components.announcement import announce
 from playground.web.components.scroll_to import scroll_to
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import as_one_element
@@ -41,7 +42,7 @@ def draw_tour_line() -> None:
             _draw_step(step)
     elif tour_progress.is_finished():
         with st.container(key=KEY, border=True, gap="xsmall"):
-            st.markdown("**That was the tour.** The page Steps computes one vector number by number.")
+            _say("**That was the tour.** The page Steps computes one vector number by number.")
             with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
                 st.page_link(pages()["step-by-step"], label="Open Steps", icon=":material/arrow_forward:")
                 st.button(
@@ -51,9 +52,7 @@ def draw_tour_line() -> None:
 
 def _draw_step(step: Step) -> None:
     number, (sentence, hint, has_target) = tour_progress.step_number(), tour_progress.current_words(step)
-    st.markdown(f"**Step {number} of {len(STEPS)}.** {sentence}")
-    if hint:
-        st.caption(hint)
+    _say(f"**Step {number} of {len(STEPS)}.** {sentence}", hint)
     if step.in_sidebar:
         with st.container(key="tour_phone"):
             st.caption("The button » at the top left opens the sidebar.")
@@ -72,6 +71,14 @@ def _draw_step(step: Step) -> None:
             st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, disabled=disabled)
     if st.session_state.pop(_SHOWN, False) and step.target:
         scroll_to(step.target, clear=_HEIGHT)
+
+
+def _say(sentence: str, hint: str | None = None) -> None:
+    """The sentence and its hint, both in markdown, for the eye and for a screen reader."""
+    st.markdown(sentence)
+    if hint:
+        st.caption(hint)
+    announce("tour_announcement", " ".join([sentence, *filter(None, [hint])]).replace("*", ""))
 
 
 def _show() -> None:

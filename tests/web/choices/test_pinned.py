@@ -24,7 +24,7 @@ from tests.web.app_test import (
 from tests.web.choices.test_link import JUNK, inside
 
 NOW: dict[str, Any] = {key: param.default for key, param in SHARED.items()}
-COMPARING = ("overview", "attention", "norms", "parameters", "compare")
+COMPARING = ("overview", "attention", "norms", "positions", "step_by_step", "parameters", "compare")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 import streamlit_app
-from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap
+from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
 from playground.web.server.settings import Settings, read_settings
 
 STREAM = "/_stcore/stream"
@@ -70,7 +70,7 @@ def test_every_answer_carries_the_security_headers_but_a_websocket_none(
 )
 def test_metrics_are_for_this_machine_only(host: str, status: int) -> None:
     with TestClient(LocalMetrics(INSIDE), client=(host, 50000)) as client:
-        for path in ("/_stcore/metrics", "/_stcore/metrics/", "/base/_stcore/metrics"):
+        for path in ("/_stcore/metrics", "/_stcore/metrics/", "/base/_stcore/metrics", "/operators/metrics/x"):
             assert client.get(path).status_code == status
         assert client.get("/_stcore/health").status_code == 200
 
@@ -101,7 +101,7 @@ def test_a_path_below_a_page_leads_to_the_page(base: str, path: str, location: s
 
 
 def test_at_the_cap_a_page_load_is_asked_to_wait_and_a_websocket_refused() -> None:
-    cap = SessionCap(INSIDE, limit=1, retry_after=7)
+    cap = SessionCap(INSIDE, Visitors(1), retry_after=7)
     with TestClient(cap) as client:
         with client.websocket_connect("/another/socket") as websocket:  # the stream alone counts
             assert client.get("/", headers=BROWSER).text == "inside"
@@ -124,7 +124,7 @@ def test_the_count_falls_when_the_application_fails_or_the_server_cancels_a_visi
     counts: list[int] = []
 
     async def inside(scope: Scope, receive: Receive, send: Send) -> None:
-        counts.append(cap.open)
+        counts.append(visitors.open)
         if fails:
             raise RuntimeError("the application inside failed")
         await asyncio.Event().wait()
@@ -138,9 +138,10 @@ def test_the_count_falls_when_the_application_fails_or_the_server_cancels_a_visi
         await asyncio.wait([task])
         return None if task.cancelled() else task.exception()
 
-    cap = SessionCap(inside, limit=3)
+    visitors = Visitors(3)
+    cap = SessionCap(inside, visitors)
     assert isinstance(asyncio.run(visit()), RuntimeError) == fails
-    assert (counts, cap.open) == ([1], 0)
+    assert (counts, visitors.open) == ([1], 0)
 
 
 # --- settings
@@ -154,6 +155,7 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         "threads": "2",
         "frame_ancestors": " 'self' https://*.school.example:8443 ",
         "busy_timeout": "1.5",
+        "slow_seconds": "2.5",
         "max_own_weights": "7",
         "max_cached_results": "8",
         "max_cached_weights": "9",
@@ -171,7 +173,24 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
     environ = {f"PLAYGROUND_{name.upper()}": text for name, text in texts.items()}
     sources = "'self' https://*.school.example:8443"
     asked = Settings(
-        5_000_000, 3, "cuda:1", 2, sources, 1.5, 7, 8, 9, tmp_path, 4, 60.0, 5, 6, "head.school.example:6379", 0.5, 0.25
+        5_000_000,
+        3,
+        "cuda:1",
+        2,
+        sources,
+        1.5,
+        2.5,
+        7,
+        8,
+        9,
+        tmp_path,
+        4,
+        60.0,
+        5,
+        6,
+        "head.school.example:6379",
+        0.5,
+        0.25,
     )
     assert read_settings(environ) == asked
 

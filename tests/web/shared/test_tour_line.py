@@ -89,6 +89,20 @@ def test_steps_can_be_skipped_to_the_end_and_the_tour_be_left_at_any() -> None:
     assert tour_buttons(left) == {"tour_start"}
 
 
+def test_a_new_step_is_announced_to_whoever_cannot_see_it() -> None:
+    app = press(open_page("overview", **SMALL), "tour_start")
+    assert component_data(app, "announcement")["sentence"].startswith("Step 1 of 6. Type a sentence")
+    choose(app, text="he saw it")
+    told = component_data(app, "announcement")["sentence"]
+    assert told.startswith("Step 2 of 6. ")
+    assert "the row of any word" in told, "without the marks of markdown"
+    app = open_page("attention", **SMALL, tour=3, attention_show="average of heads")
+    assert "Set Show to one head first" in component_data(app, "announcement")["sentence"]
+    app = press(open_page("attention", **SMALL, tour=6), "tour_skip")
+    assert component_data(app, "announcement")["sentence"].startswith("That was the tour.")
+    assert component_data(press(app, "tour_end"), "announcement") == {}
+
+
 def test_what_a_link_has_done_already_is_passed() -> None:
     assert shown_step(open_page("attention", **SMALL, tour=4, b_d_ff=64)) == "link"
     assert shown_step(open_page("attention", **SMALL, tour=4, pinned=True)) == "change"

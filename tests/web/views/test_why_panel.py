@@ -1,4 +1,4 @@
-"""The panel below the map says and draws what the analysis computes for the cell, in every state of the model."""
+"""The panel beside the map says and draws what the analysis computes for the cell, in every state of the model."""
 
 import re
 from typing import Any
@@ -34,7 +34,8 @@ EIGHT = "\n".join("x" * length for length in range(1, 9))
 
 
 def drawn(app: AppTest) -> set[str]:
-    return {name for name in {*charts(app), *drawn_bars(app)} if name.startswith("why_")}
+    """The charts of the chosen step."""
+    return {name for name in {*charts(app), *drawn_bars(app)} if name.startswith("why_")} - {"why_parts"}
 
 
 def told(app: AppTest, pattern: str) -> float:
@@ -60,6 +61,12 @@ def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
         assert bars["labels"][0] == "token"
         assert len(bars["labels"]) == 4 + 2 * 3
     assert f"add up to {lead:+.2f}" in captions(app)
+    parts = drawn_bars(app)["why_parts"]
+    assert sum(parts["values"]) == pytest.approx(lead, abs=1e-3)
+    split = drawn_bars(app)["why_key_sources"]
+    by_source = dict(zip(split["labels"], split["values"], strict=True))
+    earlier = [by_source[f"layer {layer} attention"] for layer in range(3)]
+    assert parts["values"][parts["labels"].index("earlier attention")] == pytest.approx(sum(earlier), abs=1e-3)
     open_panels(app, "why_key_sources_open")
     assert table(app, "layer 2 feed-forward").to_numpy().sum() == pytest.approx(lead, abs=1e-4)
 
@@ -108,15 +115,19 @@ def test_every_step_opens_in_every_architecture(changes: dict[str, Any], step: s
     assert not {"nan", "inf", "-inf"} & set(re.findall(r"[-\w]+", words(app)))
     open_panels(app, f"{min(STEPS[step])}_open")
     assert not app.dataframe[0].value.isna().any(axis=None)
+    parts = drawn_bars(app)["why_parts"]
+    assert len(parts["labels"]) == 5, "the same for every cell and layer"
     if step == "sources":
         left, right = (sum(drawn_bars(app)[name]["values"]) for name in sorted(STEPS[step]))
         assert left == pytest.approx(right, abs=1e-3)
+        assert sum(parts["values"]) == pytest.approx(left, abs=1e-3)
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_an_only_key_has_a_weight_of_one_and_nothing_to_compare(step: str) -> None:
     app = open_page("attention", **SMALL, text="a", attention_why=step)
     assert drawn(without_error(app)) == (set() if step == "sources" else STEPS[step])
+    assert "why_parts" not in drawn_bars(app)
     assert "only key" in prose(app)
     assert told(app, r"weight \*\*([\d.]+)\*\*") == 1
 
@@ -166,25 +177,25 @@ def test_a_hidden_key_has_a_reason_and_no_charts(query: int, key: int, reason: s
         import numpy as np
 
         from playground.web.shared import panels
-        from playground.web.views.attention.why_panel import draw_why
+        from playground.web.views.attention.why_panel import draw_answer
 
         run = panels.shown_run()
         padding = np.arange(len(run.tokens)) >= 5
         allowed = np.tri(len(run.tokens), dtype=bool) & ~padding
-        draw_why(replace(run, padding=padding, allowed=allowed), 0, 0, query, key)
+        draw_answer(replace(run, padding=padding, allowed=allowed), 0, 0, query, key)
 
     app = AppTest.from_function(script, default_timeout=60, args=(query, key)).run()
     assert not app.exception
-    assert drawn(app) == set()
+    assert not drawn_bars(app)
     assert reason in prose(app)
 
 
 def test_a_weak_key_is_explained_as_one() -> None:
     def script() -> None:
         from playground.web.shared import panels
-        from playground.web.views.attention.why_panel import draw_why
+        from playground.web.views.attention.why_panel import draw_answer
 
-        draw_why(panels.shown_run(), 3, 1, 10, 9)
+        draw_answer(panels.shown_run(), 3, 1, 10, 9)
 
     app = AppTest.from_function(script, default_timeout=60).run()
     assert not app.exception

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from playground.analysis.run_differences import describe_head_change, have_same_tokens, moved_weight
@@ -11,6 +12,10 @@ from playground.figures import attention as figures
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import Focus
+from playground.web.choices.setup import current_setup
+from playground.web.session import caches
+from playground.web.session.caches import RunKey
+from playground.web.session.weights_cache import cache_by_weights, least_shared
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_side import PinnedSide
 from playground.web.shared.focus_line import Cells, frame_cell
@@ -36,7 +41,7 @@ def draw_both_heads(run: Run, pinned: Run, side: PinnedSide, focus: Focus) -> No
     with left:
         _draw_difference(run, pinned, after - before, visible, focus)
     with right:
-        _draw_moved_weight(run, pinned, focus)
+        _draw_moved_weight(side, focus)
 
 
 def draw_pinned_head(
@@ -94,13 +99,14 @@ def _draw_difference(run: Run, pinned: Run, difference: Array, visible: Mask, fo
     _draw_map("head_difference", either, difference, visible, focus, caption, None)
 
 
-def _draw_moved_weight(run: Run, pinned: Run, focus: Focus) -> None:
+def _draw_moved_weight(side: PinnedSide, focus: Focus) -> None:
     """How much every head that both have has changed."""
-    shares = moved_weight(pinned, run)
+    before, now = side.setup.run_key, current_setup().run_key
+    shares, figure = _measure_moved_weight(least_shared(before.weights, now.weights), before, now)
     n_layers, n_heads = shares.shape
     panels.chart(
         "moved_weight",
-        figures.moved_weight_grid(shares),
+        figure,
         caption="**How much has each head changed?** A cell is the share of a query's weight that has moved to other "
         "keys, averaged over queries: 0 is the same attention, 1 looks at other keys altogether. The strongest colour "
         f"is the largest of these heads, {np.nanmax(shares, initial=0):.2g}. Click a cell to open its head.",
@@ -114,6 +120,13 @@ def _draw_moved_weight(run: Run, pinned: Run, focus: Focus) -> None:
         ),
         table=lambda: pd.DataFrame(shares).rename_axis("layer").rename_axis("head", axis=1),
     )
+
+
+@cache_by_weights
+def _measure_moved_weight(weights: str, pinned: RunKey, now: RunKey) -> tuple[Array, go.Figure]:
+    """`moved_weight` and its picture; the cache reads `weights`. Raises as `caches.run_sentence`."""
+    shares = moved_weight(caches.run_sentence(pinned), caches.run_sentence(now))
+    return shares, figures.moved_weight_grid(shares)
 
 
 def _draw_map(

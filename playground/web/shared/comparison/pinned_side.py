@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from playground.analysis.run_differences import have_same_tokens
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
 from playground.text.wording import quote_word
@@ -14,6 +15,7 @@ from playground.web.choices.params import SHARED, write
 from playground.web.choices.pinned import pinned_values
 from playground.web.choices.setup import Setup, current_setup, setup_of
 from playground.web.session import caches
+from playground.web.shared.markdown import escape_markdown
 
 _SETUP = "_pinned_setup"
 """Session key of the `Setup` of what is pinned."""
@@ -39,6 +41,21 @@ class PinnedSide:
     name: str
     now: str
     """The present side's name."""
+
+
+@dataclass(frozen=True)
+class PinnedRun:
+    """The run of the pinned settings, for charts that show it beside the present one."""
+
+    side: PinnedSide
+    run: Run
+    has_same_tokens: bool
+    """Whether it read the tokens that the present run read: what belongs to a token has no counterpart else."""
+
+    @property
+    def name(self) -> str:
+        """What captions call it, in markdown."""
+        return escape_markdown(self.side.name)
 
 
 def pinned_side() -> PinnedSide | None:
@@ -70,6 +87,24 @@ def run_pinned(side: PinnedSide | None) -> Run | None:
         return caches.run_sentence(side.setup.run_key)
     except PlaygroundError:
         return None
+
+
+def beside(run: Run) -> PinnedRun | None:
+    """The pinned run beside this one, the present; None as of `run_pinned`."""
+    side = pinned_side()
+    pinned = run_pinned(side)
+    return PinnedRun(side, pinned, have_same_tokens(run, pinned)) if side and pinned else None
+
+
+def say_other_tokens(what: str) -> None:
+    """One sentence on why `what`, a plural, is not shown of the pinned settings."""
+    st.caption(f"The pinned settings read other tokens, so {what} are shown for the present settings alone.")
+
+
+def say_present_alone(what: str) -> None:
+    """One sentence, where anything is pinned, on what a view shows of the present settings only: a plural."""
+    if pinned_values() is not None:
+        st.caption(f"This view shows {what} of the present settings alone. **Swap** shows the pinned ones instead.")
 
 
 def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:

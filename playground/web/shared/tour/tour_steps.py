@@ -102,7 +102,7 @@ def _ask_for_row(state: TourState) -> str:
 
 def _ask_for_computation(state: TourState) -> str:
     other = "**products**" if state.computation == "competition" else "**competition**"
-    return f"Below the map, read why this cell is strong or weak. Then press {other} to see more of the answer."
+    return f"Read why this cell is strong or weak. Then press {other} to see more of the answer."
 
 
 def _ask_for_one_head(state: TourState) -> str | None:
@@ -142,7 +142,7 @@ STEPS = (
         _ask_for_computation,
         has_opened_computation,
         page="attention",
-        target="why",
+        target="why_steps",
         has_target=lambda state: state.shows_one_head,
         hint=_ask_for_one_head,
     ),

@@ -45,13 +45,13 @@ def explore_heads() -> None:
     run = panels.shown_run()
     focus = show_focus(run)
     layer, head = focus.layer, focus.head
-    show = widgets.choice("attention_show", "Show", help_text=HELP["show"])
-    average, difference = show == "average of heads", show == "difference of two heads"
-    other = widgets.whole("attention_other", "minus head", high=run.config.n_heads - 1) if difference else None
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        show = widgets.choice("attention_show", "Show", help_text=HELP["show"])
         colours = widgets.choice("attention_colours", "Colours", help_text=HELP["colours"])
         hide = widgets.switch("attention_hide", "hide special tokens", help_text=HELP["hide"])
         stretch = widgets.switch("attention_stretch", "stretch colours", help_text=HELP["stretch"])
+    average, difference = show == "average of heads", show == "difference of two heads"
+    other = widgets.whole("attention_other", "minus head", high=run.config.n_heads - 1) if difference else None
 
     visible = ~run.special if hide else np.full(len(run.tokens), True)
     heads = run.pattern(layer)
@@ -59,7 +59,13 @@ def explore_heads() -> None:
     top = largest(pattern[np.ix_(visible, visible)]) if stretch and not difference else 1.0
     scale = figures.WeightScale(square_root=colours == "square root", top=top)
     name = f"layer {layer}, {'average of heads' if average else f'head {head}'}"
-    grid, large = st.columns(2, gap="medium")
+    # What a click on a cell changes is drawn first, for the browser paints what it has: the answer, and the thumbnails
+    # below it last.
+    large, beside = st.columns(2, gap="medium")
+    explanation = None
+    if show == "one head":
+        with beside:
+            explanation = why_panel.draw_answer(run, layer, head, focus.query, focus.key)
     with large:
         if other is None:
             sums = "add up to 1" if visible.all() else "add up to 1 or less, as tokens are hidden"
@@ -71,15 +77,15 @@ def explore_heads() -> None:
         else:
             reading = f"Violet: head {head} gives more weight. Orange: head {other} gives more."
             _draw_pattern(run, focus, pattern - heads[other], visible, f"{name} minus head {other}", reading)
-    with grid:
-        _draw_grid(run, (layer, head), visible, scale, hide=hide)
     side = pinned_side()
     pinned = run_pinned(side)
     if side and pinned:
         draw_pinned_head(run, pinned, side, focus, pattern, scale, average=average, hide=hide)
 
-    if show == "one head":
-        why_panel.draw_why(run, layer, head, focus.query, focus.key)
+    if explanation:
+        why_panel.draw_steps(explanation)
+    with beside:
+        _draw_grid(run, (layer, head), visible, scale, hide=hide)
 
     view = widgets.choice("attention_view", "Look closer", help_text=HELP["view"])
     if view == "lines":

@@ -14,6 +14,7 @@ from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
+from playground.web.shared.comparison.pinned_side import beside, say_other_tokens, say_present_alone
 from playground.web.shared.markdown import quote_place
 from playground.web.views.attention import attribution_cache
 from playground.web.views.attention.open_head import draw_head_table
@@ -37,12 +38,29 @@ def draw_linking_heads(run: Run, query: int, key: int) -> None:
     columns = {
         "weight": ProgressColumn(format="%.3f", min_value=0, max_value=1),
         "z": NumberColumn(format="%+.1f"),
+        "pinned": NumberColumn(format="%.3f"),
+        "now − pinned": NumberColumn(format="%+.3f"),
     }
-    draw_head_table("heads_that_link", found.table, columns)
+    draw_head_table("heads_that_link", _join_pinned(found.table, run, query, key), columns)
     st.caption(
         f"**Every head's weight from {names[0]} to {names[1]}.** rank: its place among the {found.n_keys} keys of "
         f"{names[0]}, 1 the strongest. {_describe_z(found)} Click at the left of a row to open its head."
     )
+
+
+def _join_pinned(table: pd.DataFrame, run: Run, query: int, key: int) -> pd.DataFrame:
+    """The table with each head's weight in the pinned run and the difference, where it has the head and the tokens."""
+    pinned = beside(run)
+    if pinned is None:
+        return table
+    if not pinned.has_same_tokens:
+        say_other_tokens("these weights")
+        return table
+    shape = pinned.run.config.n_layers, pinned.run.config.n_heads
+    patterns = [pinned.run.pattern(layer)[:, query, key] for layer in range(shape[0])]
+    places = zip(table["layer"], table["head"], strict=True)
+    weights = np.array([patterns[i][j] if i < shape[0] and j < shape[1] else np.nan for i, j in places], np.float32)
+    return table.assign(pinned=weights, **{"now − pinned": table["weight"] - weights})
 
 
 def draw_known_for(run: Run, layer: int, head: int) -> None:
@@ -53,6 +71,7 @@ def draw_known_for(run: Run, layer: int, head: int) -> None:
         fixed = source == "fixed sentences"
         habits = attribution_cache.habits_in_probes(key) if fixed else attribution_cache.habits_in_text(key)
     st.markdown(_describe_habits(habits, run, layer, head))
+    say_present_alone("the habits")
     table = _habit_table(habits)
     draw_head_table("known_for", table, dict.fromkeys(habits.scores, NumberColumn(format="%.2f")))
     even = ", ".join(f"{name} {share:.2f}" for name, share in habits.even.items() if share > 0)

@@ -13,6 +13,7 @@ from playground.training.network import Tagger
 from playground.web.choices.setup import Setup, current_setup, is_random
 from playground.web.session import caches, trained_slot
 from playground.web.shared import panels
+from playground.web.shared.comparison.pinned_side import say_present_alone
 from playground.web.shared.markdown import escape_markdown, quote_place, quote_token
 from playground.web.views.attention import attribution_cache
 
@@ -25,6 +26,7 @@ def draw_stream(run: Run, token: int) -> None:
     name = quote_place(run.tokens, token)
     with panels.explain_errors():
         found = follow_token(attribution_cache.split_stream(current_setup().run_key, run.config.n_layers), token)
+    say_present_alone("the stream")
     if not np.isfinite(found.shares).all():
         st.markdown(f"The vector of {name} is 0, or has left the range of 32-bit floats: it has no shares.")
     else:

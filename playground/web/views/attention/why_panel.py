@@ -1,13 +1,18 @@
 """Why one query looks at one key: a measured answer, and the computation behind it in four steps."""
 
+from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from playground.analysis.attribution.cell import Competition, compete, move, multiply
-from playground.analysis.attribution.score_sources import split_score
-from playground.analysis.attribution.verdict import describe, judge
+from playground.analysis.attribution.head_maps import HeadMaps
+from playground.analysis.attribution.score_sources import ScoreSplit, split_score
+from playground.analysis.attribution.verdict import NAMES, Verdict, describe, judge
 from playground.analysis.walkthrough import Walk
+from playground.errors import PlaygroundError
+from playground.figures import attribution as figures
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_amount
 from playground.web.choices import widgets
@@ -16,7 +21,7 @@ from playground.web.components.scroll_to import scroll_to
 from playground.web.session import caches
 from playground.web.session.actions import record_action
 from playground.web.shared import panels
-from playground.web.shared.markdown import quote_place
+from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.views.attention import attribution_cache, why_charts
 
 HELP = (
@@ -36,39 +41,85 @@ def show_on_arrival() -> None:
         st.session_state["attention_show"] = "one head"
 
 
-def draw_why(run: Run, layer: int, head: int, query: int, key: int) -> None:
-    """The answer in words, and below it the chosen step of the computation."""
+@dataclass(frozen=True)
+class Explanation:
+    """What explains one cell of a head's map."""
+
+    walk: Walk
+    maps: HeadMaps
+    split: ScoreSplit
+    rivals: Competition
+    verdict: Verdict
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the score's parts say something: there are other keys, and the parts add up to the lead over them."""
+        return self.verdict.kind not in ("only key", "rounding")
+
+
+def draw_answer(run: Run, layer: int, head: int, query: int, key: int) -> Explanation | None:
+    """The answer in words and in bars; returns what `draw_steps` shows, or None where there is nothing to compute."""
     with st.container(key="why"):
         if st.session_state.pop(_ARRIVING, False):
             scroll_to("why")
         st.header(f"Why does {quote_place(run.tokens, query)} look at {quote_place(run.tokens, key)}?")
         if run.padding[query] or not run.allowed[query, key]:
             st.markdown(_describe_hidden(run, query, key))
-            return
-        run_key = current_setup().run_key
-        with panels.explain_errors():
-            walk = Walk(caches.trace_layer(run_key, layer), head, query, key)
-            stream = attribution_cache.split_stream(run_key, layer)
-            maps = attribution_cache.find_maps(run_key, walk)
-        split, rivals = split_score(walk, stream, maps), compete(walk)
-        verdict = judge(split, len(rivals.keys))
-        if verdict.kind == "not finite":
-            st.markdown(describe(verdict, split.lead, len(rivals.keys)))
-            return
-        st.markdown(f"{_describe_place(walk, rivals)} {describe(verdict, split.lead, len(rivals.keys))}")
+            return None
+        try:
+            found = _explain(layer, head, query, key)
+        except PlaygroundError as error:
+            st.error(escape_markdown(error))
+            return None
+        answer = describe(found.verdict, found.split.lead, len(found.rivals.keys))
+        if found.verdict.kind == "not finite":
+            st.markdown(answer)
+            return None
+        st.markdown(f"{_describe_place(found.walk, found.rivals)} {answer}")
+        if found.has_parts:
+            _draw_parts(found)
+        return found
+
+
+def draw_steps(found: Explanation) -> None:
+    """The chosen step of the computation."""
+    with st.container(key="why_steps"):
         opened = partial(record_action, "computation opened")
         step = widgets.choice("attention_why", "How it comes about", help_text=HELP, on_change=opened)
         if step == "sources":
-            if verdict.kind in ("only key", "rounding"):
-                st.caption("There is nothing to compare here: the other steps show the computation.")
+            if found.has_parts:
+                why_charts.draw_sources(found.walk, found.split)
             else:
-                why_charts.draw_sources(walk, split)
+                st.caption("There is nothing to compare here: the other steps show the computation.")
         elif step == "competition":
-            why_charts.draw_competition(walk, rivals)
+            why_charts.draw_competition(found.walk, found.rivals)
         elif step == "products":
-            why_charts.draw_products(walk, multiply(walk))
+            why_charts.draw_products(found.walk, multiply(found.walk))
         else:
-            why_charts.draw_moved(walk, move(walk, maps))
+            why_charts.draw_moved(found.walk, move(found.walk, found.maps))
+
+
+def _explain(layer: int, head: int, query: int, key: int) -> Explanation:
+    """What explains a cell; raises as `caches.run_sentence`."""
+    run_key = current_setup().run_key
+    walk = Walk(caches.trace_layer(run_key, layer), head, query, key)
+    stream = attribution_cache.split_stream(run_key, layer)
+    maps = attribution_cache.find_maps(run_key, walk)
+    split, rivals = split_score(walk, stream, maps), compete(walk)
+    return Explanation(walk, maps, split, rivals, judge(split, len(rivals.keys)))
+
+
+def _draw_parts(found: Explanation) -> None:
+    """The lead over the mean key by kinds of sources, the same for every cell, so that nothing below them moves."""
+    amounts = [found.verdict.amounts.get(group, 0.0) for group in NAMES]
+    kinds = ["bias" if group == "others" else group for group in NAMES]
+    key = quote_place(found.walk.layer.run.tokens, found.walk.key)
+    panels.bars(
+        "why_parts",
+        figures.contributions(list(NAMES.values()), kinds, np.array(amounts), title="part of the lead"),
+        caption=f"**By what wrote the vector of {key}.** The bars add up to the lead.",
+        alt="Bars: parts of the score's lead over the mean key, by kind of source",
+    )
 
 
 def _describe_hidden(run: Run, query: int, key: int) -> str:

@@ -6,23 +6,22 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.accounting import Count, readable
+from playground.accounting import readable
 from playground.analysis import streams
-from playground.analysis.positions import ROUNDING
-from playground.analysis.run_differences import compare_points, describe_growth_change, describe_parting
+from playground.analysis.run_differences import describe_growth_change, describe_parting
 from playground.analysis.shared_weights import describe_shared
-from playground.figures import differences as figures
-from playground.figures import norms as norm_figures
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
-from playground.web.shared.comparison.model_costs import describe_costs, model_costs, pinned_costs
+from playground.web.shared.comparison.model_costs import ModelCosts, describe_costs, model_costs, pinned_costs
 from playground.web.shared.comparison.pin_line import shared_weights
 from playground.web.shared.comparison.pinned_heads import draw_both_heads
 from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import fragment
+from playground.web.views.compare import compare_cache
+from playground.web.views.compare.compare_cache import BothLengths, Parting
 
 
 @fragment
@@ -34,22 +33,24 @@ def compare_runs() -> None:
         return
     st.header("One head, in both")
     draw_both_heads(run, pinned, side, show_focus(run))
+    keys = side.setup.run_key, current_setup().run_key
+    with panels.explain_errors():
+        parting, lengths = compare_cache.find_parting(*keys), compare_cache.measure_lengths(*keys, side.name)
     st.header("Where do the two part?")
-    _draw_parting(run, pinned)
+    _draw_parting(run, pinned, parting)
     st.header("How long are the vectors?")
-    _draw_lengths(run, pinned, side)
+    _draw_lengths(lengths, side)
 
 
-def _draw_parting(run: Run, pinned: Run) -> None:
-    differences = compare_points(pinned, run)
+def _draw_parting(run: Run, pinned: Run, parting: Parting) -> None:
+    differences = parting.differences
     st.markdown(describe_parting(pinned, run, differences))
     if not differences:
         return
-    shares = [each.largest / each.size if each.size else each.largest for each in differences]
-    lost = " Where a bar is missing, numbers are too large for 32-bit floats." * bool(np.isnan(shares).any())
+    lost = " Where a bar is missing, numbers are too large for 32-bit floats." * bool(np.isnan(parting.shares).any())
     panels.chart(
         "compare_points",
-        figures.differences_on_the_way(np.array(shares, np.float32), [each.name for each in differences], ROUNDING),
+        parting.figure,
         caption="A bar is a point of the forward pass, in the order of computation: the largest difference of two "
         "numbers there, as a share of the largest number. Grey bars, below the dotted line, are rounding. "
         f"The same numbers, bit by bit, have no height.{lost}",
@@ -60,12 +61,12 @@ def _draw_parting(run: Run, pinned: Run) -> None:
     )
 
 
-def _draw_lengths(run: Run, pinned: Run, side: PinnedSide) -> None:
-    before, after = streams.lengths(pinned), streams.lengths(run)
+def _draw_lengths(lengths: BothLengths, side: PinnedSide) -> None:
+    before, after = lengths.pinned, lengths.now
     st.markdown(escape_markdown(describe_growth_change(before, after, (side.name, side.now))))
     panels.chart(
         "compare_norms",
-        norm_figures.norms_by_layer(after, before, side.name),
+        lengths.figure,
         caption=f"Mean L2 norm by depth. Lines with bands: {escape_markdown(side.now)}. Dotted lines: "
         f"{escape_markdown(side.name)}.",
         alt="Mean L2 norm by depth, of both runs",
@@ -84,9 +85,9 @@ def compare_costs() -> None:
     st.markdown(escape_markdown(describe_costs(before, now)))
     left, right = st.columns(2, gap="medium")
     with left:
-        _draw_costs("compare_parameters", "parameters", before.parameters, now.parameters, side)
+        _draw_costs("parameters", before, now, side)
     with right:
-        _draw_costs("compare_flops", "FLOPs", before.flops, now.flops, side)
+        _draw_costs("FLOPs", before, now, side)
     shared = shared_weights(side)
     if shared:
         st.header("Which initial weights do they share?")
@@ -95,12 +96,13 @@ def compare_costs() -> None:
         )
 
 
-def _draw_costs(key: str, unit: str, before: Count, now: Count, side: PinnedSide) -> None:
+def _draw_costs(unit: str, before: ModelCosts, now: ModelCosts, side: PinnedSide) -> None:
+    counts = [(costs.parameters if unit == "parameters" else costs.flops) for costs in (before, now)]
     panels.chart(
-        key,
-        figures.component_pairs(before, now, unit),
+        f"compare_{unit.lower()}",
+        compare_cache.draw_costs((before.config, before.n_tokens), (now.config, now.n_tokens), unit),
         caption=f"{unit[0].upper()}{unit[1:]} by component: above, {escape_markdown(side.now)}; below and paler, "
         f"{escape_markdown(side.name)}.",
         alt=f"{unit} by component, of both models.",
-        table=lambda: readable.comparison_table(before, now),
+        table=lambda: readable.comparison_table(*counts),
     )

@@ -1,5 +1,6 @@
 """How large a model is and what its parts are, beside the pinned one."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -12,6 +13,7 @@ from playground.figures import parameters as figures
 from playground.presets import PRESETS
 from playground.training.network import count_head
 from playground.web.choices import widgets
+from playground.web.choices.focus import Focus, current_layer
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.shared import panels
 from playground.web.shared.built_parameters import count_built_parameters
@@ -23,6 +25,7 @@ from playground.web.shared.comparison.model_costs import (
     sentence_length,
 )
 from playground.web.shared.comparison.pinned_side import pinned_side
+from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import as_one_element, fragment
 
@@ -132,9 +135,13 @@ def draw_breakdown(config: ModelConfig) -> None:
     if before and view == "components":
         drawn = figures.breakdown_bar(count, "parameters", before.parameters)
         reading += read_pairs()
+    elif before and view == "treemap":
+        drawn = figures.breakdown_treemap(count, "parameters", before.parameters)
+        reading += " Points are percentage points: how much larger a share is than the pinned model's."
     elif before and view == "layers":
         drawn = figures.breakdown_layers(count, "parameters", before.parameters)
         reading += " A ring stands where the pinned model's bar ends."
+    overlay, framed = _frame_layer(config) if view == "layers" else (None, "")
     sums = count.by(lambda term: term.component)
     largest = max(sums, key=sums.__getitem__)
     block = sum(term.count for term in count if term.layer == 0)
@@ -142,9 +149,12 @@ def draw_breakdown(config: ModelConfig) -> None:
         "parameter_breakdown",
         drawn,
         caption=f"{reading} The largest share: {accounting.LABELS[largest]}, {share(sums[largest], count.total)}. "
-        f"Blocks: {config.n_layers} × {block:,} parameters.",
+        f"Blocks: {config.n_layers} × {block:,} parameters.{framed}",
         alt=f"Parameters by component: {listed(sums.items())}.",
+        overlay=overlay,
     )
+    if before and view == "treemap":
+        _draw_pinned_treemap(before.parameters, count)
     table = readable.breakdown_table(count, config)
     st.dataframe(table, key="parameter_formulas", hide_index=True, column_config=COLUMNS, height="content")
     if before:
@@ -155,6 +165,31 @@ def draw_breakdown(config: ModelConfig) -> None:
             column_config=dict.fromkeys(("pinned", "now", "now − pinned"), COLUMNS["each"]),
             height="content",
         )
+
+
+def _frame_layer(config: ModelConfig) -> tuple[Callable[[], None] | None, str]:
+    """What frames the layer that every page looks at, among the bars of the sidebar's model, and what it says."""
+    if current_value("parameters_model") != "sidebar":
+        return None, ""
+    layer = current_layer(config.n_layers)
+    overlay = frame_cell(
+        "parameter_breakdown",
+        Focus(layer, head=0, query=0, key=0),
+        columns=Cells("layer", {1 + number: number for number in range(config.n_layers)}),
+        label="The chosen layer. Arrow keys choose its neighbours.",
+    )
+    return overlay, f" The frame marks layer {layer}, which every page looks at; click another block to choose it."
+
+
+def _draw_pinned_treemap(before: accounting.Count, now: accounting.Count) -> None:
+    side, sums = pinned_side(), before.by(lambda term: term.component)
+    panels.chart(
+        "parameter_breakdown_pinned",
+        figures.breakdown_treemap(before, "parameters"),
+        caption=f"**{escape_markdown(side.name if side else '')}.** Each treemap fills its own frame: areas are shares "
+        f"of {in_millions(before.total)} parameters here, and of {in_millions(now.total)} above.",
+        alt=f"Parameters of the pinned model by component: {listed(sums.items())}.",
+    )
 
 
 def counted_beside() -> ModelCosts | None:

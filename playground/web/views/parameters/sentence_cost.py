@@ -1,16 +1,20 @@
 """What a sentence costs, and how large other models are."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from playground import accounting
-from playground.accounting import readable
+from playground.accounting import Component, readable
 from playground.accounting.readable import listed, substitute, times
 from playground.config import ModelConfig
 from playground.figures import parameters as figures
 from playground.presets import PRESETS
 from playground.web.shared import panels
+from playground.web.shared.comparison.pinned_side import pinned_side
+from playground.web.shared.markdown import escape_markdown
 from playground.web.views.parameters.model_size import count_tokens, counted_beside, read_pairs
 
 
@@ -29,10 +33,11 @@ def draw_cost(config: ModelConfig) -> None:
         f"The feed-forward takes {times(sums['feed_forward'] / sums['attention'])} the work of attention."
         + (read_pairs() if before else ""),
         alt=f"FLOPs by component: {listed(sums.items())}.",
-        table=lambda: readable.breakdown_table(flops, config, B=1, T=n_tokens),
+        table=lambda: readable.breakdown_table(flops, config, pinned=before.flops if before else None, B=1, T=n_tokens),
     )
     lengths = np.unique(np.geomspace(1, max(256, 4 * overtakes), 64).round().astype(int)).tolist()
     by_length = accounting.flops_by_length(config, lengths)
+    others = accounting.flops_by_length(before.config, lengths) if before else None
     panels.chart(
         "flops_by_length",
         figures.flops_by_length(
@@ -40,30 +45,51 @@ def draw_cost(config: ModelConfig) -> None:
             by_length,
             n_tokens,
             overtakes,
-            accounting.flops_by_length(before.config, lengths) if before else None,
+            others,
         ),
         caption="How does the work for one token grow with the sentence? The feed-forward's stays the same. "
         "Attention's rises, since each token meets all T tokens. Attention costs more above d_ff − 2 · d_model = "
         f"{substitute('d_ff − 2 · d_model', config)} = {config.d_ff - 2 * config.d_model:,} tokens: "
         f"from T = {overtakes:,} on.{' Dotted lines: the pinned model.' * bool(before)}",
         alt=f"FLOPs a token by length; attention costs more than the feed-forward from {overtakes:,} tokens.",
-        table=lambda: pd.DataFrame(by_length, index=pd.Index(lengths, name="T")),
+        table=lambda: _tabulate_lengths(lengths, by_length, others),
     )
-    st.dataframe(readable.memory_table(config, n_tokens), key="parameter_memory", hide_index=True, height="content")
+    st.dataframe(
+        readable.memory_table(config, n_tokens, (before.config, before.n_tokens) if before else None),
+        key="parameter_memory",
+        hide_index=True,
+        height="content",
+    )
+
+
+def _tabulate_lengths(
+    lengths: list[int], flops: Mapping[Component, list[int]], pinned: Mapping[Component, list[int]] | None
+) -> pd.DataFrame:
+    """FLOPs of sentences of these lengths; beside the pinned model's, the differences too."""
+    table = pd.DataFrame(flops, index=pd.Index(lengths, name="T"))
+    if pinned is None:
+        return table
+    others = pd.DataFrame(pinned, index=table.index)
+    return table.join([others.add_suffix(", pinned"), (table - others).add_suffix(", now − pinned")])
 
 
 def compare_models(config: ModelConfig, name: str) -> None:
     """The same count of every preset, beside the model `name`."""
     st.header("How large are other models?")
     models = {name: config, **{preset_name: preset.config for preset_name, preset in PRESETS.items()}}
+    side, before = pinned_side(), counted_beside()
+    pinned = side.name if side and before else ""
+    if before:
+        models[pinned] = before.config
     counts = {model_name: accounting.count_parameters(model) for model_name, model in models.items()}
     sizes = {model_name: count.total for model_name, count in counts.items()}
     ratios = {model_name: sizes[name] / size for model_name, size in sizes.items()}
+    compared = f"{escape_markdown(pinned)}: {times(ratios[pinned])}. " if pinned else ""
     panels.chart(
         "named_models",
-        figures.named_models(counts, name),
+        figures.named_models(counts, name, pinned),
         caption="Each bar is a whole model, the smallest on top. Beside it stand its size and how many times as large "
-        f"{name} is. BERT base: {times(ratios['bert-base'])}. GPT-3: {times(ratios['gpt-3'])}. "
+        f"{name} is. {compared}BERT base: {times(ratios['bert-base'])}. GPT-3: {times(ratios['gpt-3'])}. "
         "GPT-2's and GPT-3's blocks are counted as an encoder's; poolers are left out.",
         alt=f"Parameters of named models: {listed(sizes.items())}.",
         table=lambda: pd.DataFrame({"parameters": sizes, "this one over it": ratios}),

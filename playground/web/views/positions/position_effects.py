@@ -18,7 +18,14 @@ from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.page_end import fragment
-from playground.web.views.positions import position_table
+from playground.web.views.positions import exponents, position_table
+from playground.web.views.positions.pinned_effects import (
+    describe_pinned_addition,
+    describe_pinned_swap,
+    pinned_addition,
+    pinned_swap,
+    tabulate_addition,
+)
 
 
 @fragment
@@ -36,7 +43,7 @@ def show_chosen_view() -> None:
     elif view == "similarity":
         position_table.show_similarity(run, focus, rows)
     else:
-        position_table.show_exponents(run, len(rows))
+        exponents.show_exponents(run, len(rows))
 
 
 def show_swap(run: Run, focus: Focus) -> None:
@@ -57,6 +64,7 @@ def show_swap(run: Run, focus: Focus) -> None:
     setup = current_setup()
     with panels.explain_errors():
         swap = caches.swap_words(setup.run_key, first, second)
+    before = pinned_swap(run, first, second)
     order = list(range(n_tokens))
     order[first], order[second] = second, first
     draw_token_chips(
@@ -68,12 +76,18 @@ def show_swap(run: Run, focus: Focus) -> None:
     st.caption("The sentence after the swap. Each number is a token's old position; faded tokens did not move.")
     table = "the sinusoidal table" if run.config.positions == "none" else "its position table"
     columns = {"with positions": swap.placed, "without positions": swap.bare}
+    if before is not None:
+        for name, others in zip(tuple(columns), (before.placed, before.bare), strict=True):
+            columns |= {f"{name}, pinned": others, f"{name}, now − pinned": columns[name] - others}
     panels.chart(
         "swap_differences",
-        figures.swap_differences(swap.placed, swap.bare, run.tokens[:n_tokens]),
+        figures.swap_differences(
+            swap.placed, swap.bare, run.tokens[:n_tokens], None if before is None else (before.placed, before.bare)
+        ),
         caption=f"{positions.describe_swap(run.config, swap, causal=setup['causal'])} A bar is the largest change "
         "among the numbers of one word's output vector. Each word is compared with itself, wherever it stands after "
-        f"the swap. Both colours use the same weights: the encoder with {table}, and without it.",
+        f"the swap. Both colours use the same weights: the encoder with {table}, and without it."
+        f"{describe_pinned_swap(before)}",
         alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
         overlay=_frame_query("swap_differences", focus, n_tokens),
         table=lambda: pd.DataFrame(columns, index=token_names(run.tokens[:n_tokens])),
@@ -86,6 +100,7 @@ def show_addition(run: Run, focus: Focus, rows: Array) -> None:
     n_tokens, config = int(real.sum()), run.config
     tokens = run.arrays["embed.tokens"][real]
     added = positions.addition(tokens, rows[:n_tokens])
+    before = pinned_addition(run)
     is_scaled = config.vocab_size > 0 and config.scale_embeddings
     row = r"E_{\text{id}_t}" if config.vocab_size else "v_t"
     scale = r"\sqrt{D}\, " if is_scaled else ""
@@ -98,14 +113,14 @@ def show_addition(run: Run, focus: Focus, rows: Array) -> None:
     after = f" After that, {' and '.join(later)}." if later else ""
     panels.chart(
         "addition_lengths",
-        figures.addition_lengths(added, run.tokens[:n_tokens]),
+        figures.addition_lengths(added, run.tokens[:n_tokens], before),
         caption=f"Bars are lengths (L2 norms) of three vectors: a token's embedding ({scaled}), its position's row, "
         f"and their sum. The row {is_added} {added['relative'].min():.3g} to {added['relative'].max():.3g} times as "
         f"long as the embedding. The mean cosine between embedding and sum is {added['cosine'].mean():.3g}; 1 means "
-        f"the same direction.{after}",
+        f"the same direction.{after}{describe_pinned_addition(before)}",
         alt="Bars: L2 norm of each token's embedding, its position's row, and their sum.",
         overlay=_frame_query("addition_lengths", focus, n_tokens),
-        table=lambda: added.set_axis(token_names(run.tokens[:n_tokens])),
+        table=lambda: tabulate_addition(added, before).set_axis(token_names(run.tokens[:n_tokens])),
     )
 
 

@@ -1,15 +1,12 @@
-"""The position table: as a heatmap, single dimensions, similarity of positions, the exponent once or twice."""
-
-from typing import SupportsFloat
+"""The position table: as a heatmap, single dimensions, similarity of positions; beside that of the pinned settings."""
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from playground.analysis import positions
-from playground.config import Positions
 from playground.figures import positions as figures
-from playground.model.positions import sinusoids, wavelengths
+from playground.model.positions import wavelengths
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
@@ -18,6 +15,9 @@ from playground.web.choices.setup import current_setup, is_random
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.page_end import as_one_element
+from playground.web.views.positions import pinned_table
+from playground.web.views.positions.exponents import round_length
 
 DESCRIPTIONS = {
     "learned": "**This table is learned.** Its rows are parameters, like every other weight.",
@@ -36,9 +36,10 @@ def load_rows() -> Array:
         return caches.position_rows(setup.weights, setup.config, setup["seed"])
 
 
+@as_one_element
 def show_table(run: Run) -> None:
-    """The table that the model uses, and what kind of table it is."""
-    rows = load_rows()
+    """The table that the model uses, and what kind of table it is; and that of the pinned settings."""
+    rows, pinned = load_rows(), pinned_table.load_pinned_table()
     random = run.config.positions == "learned" and is_random(current_setup().weights)
     caution = " Its numbers are random: nothing is trained yet." if random else ""
     st.markdown(
@@ -48,16 +49,19 @@ def show_table(run: Run) -> None:
     )
     drawn = rows[: figures.MAX_POSITIONS, : figures.MAX_DIMENSIONS]
     n, d = drawn.shape
+    limit = pinned_table.common_limit(rows, pinned)
     panels.chart(
         "position_table",
-        figures.table_heatmap(rows),
+        figures.table_heatmap(rows, limit=limit),
         caption="Each row is the vector of one position; each column is one of its numbers, a *dimension*. "
         f"Drawn: positions 0 to {n - 1} of {run.config.max_len}, dimensions 0 to {d - 1} of {rows.shape[1]}. "
-        f"Colours end at ±{figures.colour_limit(drawn):.3g}; at least 99 % of the numbers lie within. "
+        f"Colours end at ±{limit:.3g}; at least 99 % of the numbers lie within. "
         f"{_describe_lengths(rows)}",
         alt="Heatmap of the position table: positions in rows, dimensions in columns.",
         table=lambda: pd.DataFrame(drawn).rename_axis("position"),
     )
+    if pinned is not None:
+        pinned_table.draw_pinned_table(rows, pinned, limit)
 
 
 def _describe_lengths(rows: Array) -> str:
@@ -86,16 +90,19 @@ def show_curves(run: Run, rows: Array) -> None:
     else:
         waves = wavelengths(rows.shape[1], doubled=kind == "sinusoidal-doubled")
         lengths = ", ".join(
-            f"{_round_length(waves[dimension // 2])} (dimension {dimension})" for dimension in dimensions
+            f"{round_length(waves[dimension // 2])} (dimension {dimension})" for dimension in dimensions
         )
         reading = f"A curve repeats after its *wavelength*. Wavelengths here, in positions: {lengths}."
-    table = pd.DataFrame(rows[: figures.MAX_POSITIONS, dimensions], columns=dimensions)
+    pinned = pinned_table.load_pinned_table()
+    dotted = f" Dotted curves, on the same axes: {pinned.name}." if pinned else ""
     panels.chart(
         "position_curves",
-        figures.dimension_curves(rows, dimensions),
-        caption=f"A curve is one dimension, that is one column of the table, position by position. {reading}",
+        figures.dimension_curves(
+            rows, dimensions, pinned.rows if pinned else None, pinned.plain_name if pinned else ""
+        ),
+        caption=f"A curve is one dimension, that is one column of the table, position by position. {reading}{dotted}",
         alt="Lines: chosen dimensions of the position table by position.",
-        table=lambda: table.rename_axis("position"),
+        table=lambda: pinned_table.tabulate_curves(rows, dimensions, pinned),
     )
 
 
@@ -103,7 +110,10 @@ def show_similarity(run: Run, focus: Focus, rows: Array) -> None:
     """Dot products or distances between positions, by pair and by how far apart the two are."""
     measure = widgets.choice("positions_measure", "Measure")
     drawn, n_tokens = rows[: figures.MAX_POSITIONS], int((~run.padding).sum())
-    matrix = positions.dot_products(drawn) if measure == "dot product" else positions.distances(drawn)
+    compare = positions.dot_products if measure == "dot product" else positions.distances
+    matrix, pinned = compare(drawn), pinned_table.load_pinned_table()
+    others = compare(pinned.rows[: figures.MAX_POSITIONS]) if pinned else None
+    limit = max(map(figures.colour_limit, [matrix] if others is None else [matrix, others]))
     offsets = positions.by_offset(matrix)
     spread = float((offsets["highest"] - offsets["lowest"]).max())
     sinusoidal = run.config.positions != "learned"
@@ -117,7 +127,7 @@ def show_similarity(run: Run, focus: Focus, rows: Array) -> None:
     with left:
         panels.chart(
             "between_positions",
-            figures.between_positions(matrix, measure),
+            figures.between_positions(matrix, measure, limit=limit),
             caption=f"The {measure} between every two of the first {len(drawn)} rows. Where stripes follow the "
             "diagonal, only the *offset* counts: how far apart two positions are. The frame marks the chosen query's "
             "and key's.",
@@ -137,53 +147,15 @@ def show_similarity(run: Run, focus: Focus, rows: Array) -> None:
             if sinusoidal and rows.shape[1] % 2
             else ""
         )
+        beside = positions.by_offset(others) if others is not None else None
+        dotted = f" Dotted, on the same axes: the mean in {pinned.name}." if pinned else ""
         panels.chart(
             "by_offset",
-            figures.by_offset(offsets, measure),
+            figures.by_offset(offsets, measure, beside, pinned.plain_name if pinned else ""),
             caption="The same numbers by offset. The line is their mean; the band goes from the lowest to the highest. "
-            f"Pairs of equal offset differ by up to {spread:.2g}.{unpaired}",
+            f"Pairs of equal offset differ by up to {spread:.2g}.{unpaired}{dotted}",
             alt=f"Line: mean {measure} by how far apart two positions are.",
-            table=lambda: offsets,
+            table=lambda: pinned_table.tabulate_offsets(offsets, beside),
         )
-
-
-def show_exponents(run: Run, n_rows: int) -> None:
-    """The paper's table beside tutorial B's, whose exponent is doubled, and the wavelengths of both."""
-    d_model, max_len = run.config.d_model, run.config.max_len
-    standard, doubled = (sinusoids(n_rows, d_model, doubled=twice).numpy() for twice in (False, True))
-    at = f"at d_model {d_model}."
-    tables: dict[str, tuple[Positions, Array, str]] = {
-        "standard": ("sinusoidal", standard, f"The standard table (Vaswani et al. 2017, section 3.5) {at}"),
-        "doubled": (
-            "sinusoidal-doubled",
-            doubled,
-            f"The table of tutorial B · Encoder Block {at} Its exponent counts twice: each frequency is squared.",
-        ),
-    }
-    for column, (name, (kind, rows, caption)) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):
-        with column:
-            st.latex(positions.formula(kind))
-            figure = figures.table_heatmap(rows, height=320)
-            panels.chart(f"table_{name}", figure, caption=caption, alt=f"Heatmap of the {name} position table.")
-    waves, waves_doubled = (wavelengths(d_model, doubled=twice).numpy() for twice in (False, True))
-    turning, turning_doubled = (int((lengths <= max_len).sum()) for lengths in (waves, waves_doubled))
-    apart = float(np.abs(standard - doubled)[: figures.MAX_POSITIONS].max())
-    dimensions = pd.Index(2 * np.arange(waves.size), name="dimension")
-    table = pd.DataFrame({"standard": waves, "doubled exponent": waves_doubled}, dimensions)
-    panels.chart(
-        "wavelengths",
-        figures.wavelengths(waves, waves_doubled, max_len),
-        caption="A pair of dimensions, a sine and a cosine, repeats after its *wavelength* in positions. "
-        f"Wavelengths grow from {_round_length(waves[0])} to {_round_length(waves[-1])} (standard) or "
-        f"{_round_length(waves_doubled[-1])} (doubled exponent). Of {waves.size} pairs, {turning} complete a turn "
-        f"within max_len = {max_len:,}; with the doubled exponent {turning_doubled} do. Slower pairs hardly tell "
-        f"neighbouring positions apart. The first {min(n_rows, figures.MAX_POSITIONS)} rows of the tables differ by up "
-        f"to {apart:.4g}.",
-        alt="Lines: wavelength of each pair of dimensions, standard and doubled exponent, on a logarithmic axis.",
-        table=lambda: table,
-    )
-
-
-def _round_length(wavelength: SupportsFloat) -> str:
-    """A wavelength as a whole number from 100 on, with three digits below."""
-    return f"{float(wavelength):,.0f}" if float(wavelength) >= 100 else f"{float(wavelength):.3g}"
+    if pinned is not None and others is not None:
+        pinned_table.draw_pinned_similarity(matrix, others, measure, pinned, limit)

@@ -14,6 +14,7 @@ from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.views.step_by_step import attention_charts, block_charts
+from playground.web.views.step_by_step.pinned_stage import compare_stage
 from playground.web.views.step_by_step.shown_input import choose_input
 from playground.web.views.step_by_step.stage_choice import choose_path, choose_stage
 
@@ -90,6 +91,7 @@ def show_chosen_stage() -> None:
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(run_key, focus.layer), focus.head, focus.query, focus.key)
     show_stage(walk, stage)
+    compare_stage(walk, stage, run_key)
     if widgets.switch("step_dropout", "Show what dropout does during training"):
         with panels.explain_errors():
             dropped = caches.drop_layer(run_key, focus.layer)

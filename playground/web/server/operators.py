@@ -1,0 +1,30 @@
+"""Routes for whoever runs the app: whether it can take a visitor, and its counters."""
+
+from prometheus_client import Gauge, make_asgi_app
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute, Mount, Route
+
+from playground.web.server.middleware import Visitors
+
+VISITORS = Gauge("playground_visitors", "Open pages.")
+
+
+class Readiness:
+    """Whether the server has loaded what it needs before the first visitor, and has a seat for one more."""
+
+    def __init__(self, visitors: Visitors) -> None:
+        self.loaded = False
+        self.visitors = visitors
+        VISITORS.set_function(lambda: visitors.open)
+
+    def routes(self) -> list[BaseRoute]:
+        """`/ready`, for whoever spreads visitors over servers; `/operators/metrics`, for Prometheus."""
+        return [Route("/ready", self._answer), Mount("/operators/metrics", make_asgi_app())]
+
+    async def _answer(self, _request: Request) -> JSONResponse:
+        """Answer 200 where the models are loaded and a seat is free, 503 otherwise, and in both cases why."""
+        visitors = self.visitors
+        is_ready = self.loaded and not visitors.are_all
+        state = {"ready": is_ready, "loaded": self.loaded, "visitors": visitors.open, "max_visitors": visitors.limit}
+        return JSONResponse(state, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})

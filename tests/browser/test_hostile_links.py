@@ -1,0 +1,75 @@
+"""Links made of junk, through the server's own websocket: two hundred of them, or as many as SOAK_LINKS says."""
+
+import asyncio
+import os
+import random
+from urllib.parse import urlencode, urlsplit
+
+from benchmarks.load.student import LoadError, visit
+from playground.web.choices.link import read
+from playground.web.choices.params import PARAMS, SHARED, page_parameters
+from playground.web.choices.pinned import MARKER, PINNED_KEYS
+from tests.browser.server import Server
+from tests.web.app_test import PAGES
+
+LINKS = int(os.environ.get("SOAK_LINKS", "200"))
+AT_ONCE = 4
+LONGEST = float(os.environ.get("SOAK_SECONDS", "20"))
+"""Seconds that a link may take; `make soak`, which has the machine for itself, says 3."""
+
+WORDS = [
+    "", " ", "NaN", "-1", "0", "1e9", "9" * 40, "--5", "²", "0x10", "12.0", "3,4", "true", "none", "null", "[]", "🙂",
+    "\x00", "\u202e12", "<img src=x onerror=alert(1)>", "`x` **y** [z](w) $x$", "'; drop table runs; --", "../../x",
+    "%00", "trained", "random", "minilm", "\n\n\n", "word " * 300, "a" * 3000,
+]  # fmt: skip
+
+
+def hostile_query(chance: random.Random) -> dict[str, str]:
+    """Up to twenty parameters with junk, with values of their own, and with those of others."""
+    keys = [*PARAMS, *PINNED_KEYS, MARKER, "v", "tour", "unknown", "__proto__"]
+    query = {}
+    for key in chance.sample(keys, chance.randint(1, 20)):
+        param = PARAMS.get(chance.choice([key, key, chance.choice(list(PARAMS))]))
+        words = [str(option) for option in getattr(param, "options", ())]
+        numbers = [str(chance.randint(getattr(param, "low", 0), getattr(param, "high", 99)))]
+        query[key] = chance.choice(chance.choice([WORDS, words or WORDS, numbers]))
+    return query
+
+
+def unnamed_repairs(page: str, query: dict[str, str], alerts: list[str]) -> list[str]:
+    """What had to be changed in the parameters that the page reads, and is not said on it."""
+    read_here = [key for key in query if key in (*SHARED, *page_parameters(page))]
+    repairs = filter(None, (read(key, [query[key]])[1] for key in read_here))
+    return [repair for repair in repairs if not any(repair in alert for alert in alerts)]
+
+
+async def open_link(port: int, page: str, query: dict[str, str]) -> tuple[float, str]:
+    """Seconds until a link's page has come, and what is wrong with it."""
+    try:
+        async with visit(port, page, urlencode(query)) as student:
+            seconds = await student.open()
+            unnamed = unnamed_repairs(page, query, student.alerts)
+            return seconds, f"no word on {unnamed}" if unnamed else ""
+    except LoadError as error:
+        return 0.0, str(error)
+
+
+async def open_all(port: int) -> list[str]:
+    """What is wrong with any of the links."""
+    chance = random.Random(0)
+    links = [(chance.choice(PAGES).replace("_", "-"), hostile_query(chance)) for _ in range(LINKS)]
+    problems, free = [], asyncio.Semaphore(AT_ONCE)
+
+    async def try_one(page: str, query: dict[str, str]) -> None:
+        async with free:
+            seconds, problem = await open_link(port, page, query)
+        if problem or seconds > LONGEST:
+            problems.append(f"{seconds:.1f} s {problem} /{page}?{urlencode(query)}")
+
+    await asyncio.gather(*(try_one(page, query) for page, query in links))
+    return problems
+
+
+def test_hostile_links_open_in_time_without_an_error_and_every_repair_is_named(server: Server) -> None:
+    assert asyncio.run(open_all(urlsplit(server.url).port or 80)) == []
+    assert server.tracebacks() == []

@@ -1,0 +1,89 @@
+"""What operators see: readiness, counters, and log lines that hold nothing of what students typed."""
+
+import logging
+import time
+from contextlib import nullcontext
+
+import pytest
+from prometheus_client import REGISTRY
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from playground.errors import InputError, PlaygroundError
+from playground.web.server.middleware import Visitors
+from playground.web.server.monitoring import count_refusal, watch_run
+from playground.web.server.operators import Readiness
+from tests.web.app_test import open_page
+
+
+def amount(name: str, **labels: str) -> float:
+    """A sample's value; 0 before the first."""
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+def test_ready_means_that_models_are_loaded_and_a_seat_is_free() -> None:
+    visitors = Visitors(2)
+    readiness = Readiness(visitors)
+    answers = []
+    with TestClient(Starlette(routes=readiness.routes())) as client:
+        for loaded, n in ((False, 0), (True, 1), (True, 2), (True, 0)):
+            readiness.loaded, visitors.open = loaded, n
+            answer = client.get("/ready")
+            assert answer.json() == {
+                "ready": answer.status_code == 200,
+                "loaded": loaded,
+                "visitors": n,
+                "max_visitors": 2,
+            }
+            answers.append(answer.status_code)
+        visitors.open = 1
+        metrics = client.get("/operators/metrics").text
+    assert answers == [503, 200, 503, 200]
+    assert "playground_visitors 1.0" in metrics
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [(None, "drawn"), (ValueError("what Ann typed"), "failed"), (KeyboardInterrupt(), "interrupted")],
+)
+def test_every_run_is_counted_and_one_that_fails_is_logged(
+    error: BaseException | None, outcome: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    labels = {"page": "norms", "part": "page", "outcome": outcome}
+    before = amount("playground_run_seconds_count", **labels)
+    with nullcontext() if error is None else pytest.raises(type(error)), watch_run("norms"):
+        if error is not None:
+            raise error
+    assert amount("playground_run_seconds_count", **labels) == before + 1
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == (outcome == "failed")
+    assert "Ann" not in "".join(lines)
+
+
+def test_a_slow_run_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    clock = iter([10.0, 17.5])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    with watch_run("attention", "explore_heads"):
+        pass
+    assert [record.getMessage() for record in caplog.records] == [
+        "run page=attention part=explore_heads outcome=drawn seconds=7.50"
+    ]
+
+
+def test_a_refusal_is_counted_by_its_kind_and_its_words_stay_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    before = amount("playground_refusals_total", kind="InputError")
+    count_refusal(InputError("The word Ann is unknown"))
+    assert amount("playground_refusals_total", kind="InputError") == before + 1
+    assert [record.getMessage() for record in caplog.records] == ["refusal kind=InputError"]
+    assert issubclass(InputError, PlaygroundError)
+
+
+def test_a_page_counts_its_run_and_its_results_are_in_the_caches_that_are_watched() -> None:
+    labels = {"page": "norms", "part": "page", "outcome": "drawn"}
+    before = amount("playground_run_seconds_count", **labels), amount("playground_cache_hits_total", cache="results")
+    for _ in range(2):
+        open_page("norms")
+    assert amount("playground_run_seconds_count", **labels) == before[0] + 2
+    assert amount("playground_cache_hits_total", cache="results") > before[1]
+    assert amount("playground_cache_bytes", cache="results") > 0

@@ -1,0 +1,131 @@
+"""The pages Steps and Positions beside the pinned settings: both sides' numbers against ones made here."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground import Encoder, ModelConfig
+from playground.analysis.walkthrough import STAGES
+from playground.model.positions import sinusoids
+from playground.web.choices.shortcuts import preset_values
+from tests.web.app_test import (
+    SMALL,
+    SMALL_CONFIG,
+    array,
+    captions,
+    charts,
+    choose,
+    open_page,
+    open_panels,
+    small_trace,
+    table,
+    without_error,
+)  # fmt: skip
+
+TEXT = "abcab"
+PLACE = {"layer": 1, "head": 2, "query": 3, "key": 1}
+OTHER_TOKENS = "read other tokens"
+
+
+def page(name: str, **query: object) -> AppTest:
+    return without_error(open_page(name, **SMALL | {"text": TEXT} | PLACE | query))
+
+
+def colour_ends(traces: list[dict[str, Any]]) -> tuple[float, float]:
+    return traces[0]["zmin"], traces[0]["zmax"]
+
+
+# --- steps
+
+
+RESULTS = {
+    "embedding": "embed.out", "output projection": "attn.out", "first residual": "resid_mid",
+    "first norm": "norm1.out", "feed-forward": "ffn.out", "second residual": "resid_post", "second norm": "norm2.out",
+    "softmax": "attn.pattern", "mask": "attn.scores", "weighted sum": "attn.z",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_stage_has_its_result_in_both(stage: str) -> None:
+    app = page("step_by_step", step_stage=stage, b_seed=5)
+    drawn = charts(app)["step_pinned"]
+    if stage not in RESULTS:
+        return
+    name = RESULTS[stage] if stage == "embedding" else f"layers.1.{RESULTS[stage]}"
+    now, before = (small_trace(TEXT, seed)[name][0].numpy() for seed in (0, 5))
+    now, before = (numbers[2, 3] if numbers.ndim == 3 else numbers[3] for numbers in (now, before))
+    if stage in ("softmax", "mask"):
+        np.testing.assert_allclose(array(drawn, 0, "y"), now, atol=1e-5)
+        np.testing.assert_allclose(array(drawn, 1, "y"), before, atol=1e-5)
+    else:
+        expected = np.stack([before, now, now - before])[:, :8]
+        np.testing.assert_allclose(array(drawn), expected, atol=1e-5)
+    open_panels(app, "step_pinned_open")
+    np.testing.assert_allclose(table(app, next(c for c in table_columns(app) if c.endswith("now − pinned")))
+                               .filter(like="now − pinned").iloc[:, 0], now - before, atol=1e-5)  # fmt: skip
+
+
+def table_columns(app: AppTest) -> list[str]:
+    return [str(column) for frame in app.dataframe for column in frame.value]
+
+
+def test_a_stage_says_where_the_two_cannot_be_subtracted() -> None:
+    told = captions(page("step_by_step", step_stage="weighted sum", b_n_heads=2))
+    assert "cannot be subtracted" in told
+    assert "as it has no head 2" not in captions(page("step_by_step", step_stage="softmax", b_n_heads=4, b_seed=5))
+    assert "as it has no head 2" in captions(page("step_by_step", step_stage="softmax", b_n_heads=2))
+    app = page("step_by_step", b_text="x")
+    assert OTHER_TOKENS in captions(app)
+    assert "step_pinned" not in charts(app)
+
+
+def test_the_tutorials_own_input_is_shown_for_the_present_settings_alone() -> None:
+    tutorial = {"weights": "random", **preset_values("tutorial-b"), "step_path": "as tutorial B"}
+    app = without_error(open_page("step_by_step", **tutorial, step_stage="softmax", b_seed=5))
+    assert "The tutorial's own input" in captions(app)
+    assert "step_pinned" not in charts(app)
+    assert "step_pinned" in charts(choose(app, step_input="my text"))
+
+
+# --- positions
+
+
+def test_tables_of_positions_are_subtracted_where_they_are_as_wide() -> None:
+    app = page("positions", positions="sinusoidal", b_positions="sinusoidal-doubled")
+    now, before = (sinusoids(128, 16, doubled=doubled).numpy() for doubled in (False, True))
+    drawn = charts(app)
+    np.testing.assert_array_equal(array(drawn["position_table_pinned"]), before)
+    np.testing.assert_array_equal(array(drawn["position_table_difference"]), now - before)
+    assert colour_ends(drawn["position_table"]) == colour_ends(drawn["position_table_pinned"])
+    wider = page("positions", positions="sinusoidal", b_d_model=32)
+    assert "cannot be subtracted" in captions(wider)
+    assert "are the same, number by number" in captions(page("positions", b_causal=True))
+
+
+def test_curves_similarities_lengths_and_swaps_show_both() -> None:
+    app = page("positions", positions_view="curves", b_positions="sinusoidal-doubled", positions="sinusoidal",
+               positions_curve_1=4)  # fmt: skip
+    rows = sinusoids(128, 16, doubled=True).numpy()
+    ghost = next(each for each in charts(app)["position_curves"] if each["line"].get("dash") == "dot")
+    np.testing.assert_array_equal(array([ghost], name="y"), rows[:, 4])
+    drawn = charts(choose(app, positions_view="similarity"))
+    np.testing.assert_allclose(array(drawn["between_positions_pinned"]), rows @ rows.T, atol=1e-4)
+    assert colour_ends(drawn["between_positions"]) == colour_ends(drawn["between_positions_pinned"])
+    assert len(drawn["by_offset"]) == 3
+    bars = charts(choose(app, positions_view="this sentence"))["addition_lengths"]
+    np.testing.assert_allclose(array(bars, 3, "y"), np.linalg.norm(rows[:5], axis=1), rtol=1e-5)
+    assert [bar.get("opacity") for bar in bars] == [None, 0.5] * 3
+    assert len(charts(choose(app, positions_view="swap two words"))["swap_differences"]) == 4
+    other = page("positions", positions_view="swap two words", b_text="xyz")
+    assert OTHER_TOKENS in captions(other)
+    assert len(charts(other)["swap_differences"]) == 2
+
+
+def test_a_learned_table_of_another_seed_is_subtracted() -> None:
+    app = page("positions", positions="learned", b_seed=5)
+    tables = [Encoder(ModelConfig(**SMALL_CONFIG | {"positions": "learned"}), seed=seed).embed.position_vectors(128)
+              for seed in (0, 5)]  # fmt: skip
+    change = (tables[0] - tables[1]).detach().numpy()
+    np.testing.assert_array_equal(array(charts(app)["position_table_difference"]), change)
