@@ -225,7 +225,7 @@ def test_readme_begins_with_the_two_commands() -> None:
         ("playground/runs/encoder_run.py", "from playground.text.batch import Batch", []),
         ("playground/runs/device.py", "def f():\n from playground.web.start import prepare", ["playground.web.start"]),
         ("playground/__init__.py", "from playground.model import Encoder", []),
-        ("playground/web/views/norms.py", "import pages.attention", ["pages.attention"]),
+        ("playground/web/views/overview.py", "import pages.attention", ["pages.attention"]),
         ("pages/attention.py", "from playground import Encoder, web", []),
     ],
 )  # fmt: skip

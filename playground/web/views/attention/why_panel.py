@@ -16,11 +16,15 @@ from playground.figures import attribution as figures
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_amount
 from playground.web.choices import widgets
+from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.scroll_to import scroll_to
 from playground.web.session import caches
 from playground.web.session.actions import record_action
+from playground.web.session.caches import RunKey
 from playground.web.shared import panels
+from playground.web.shared.comparison.pinned_heads import nearest_head
+from playground.web.shared.comparison.pinned_side import beside, say_other_tokens
 from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.views.attention import attribution_cache, why_charts
 
@@ -54,7 +58,7 @@ class Explanation:
     @property
     def has_parts(self) -> bool:
         """Whether the score's parts say something: there are other keys, and the parts add up to the lead over them."""
-        return self.verdict.kind not in ("only key", "rounding")
+        return self.verdict.kind not in ("only key", "rounding", "not finite")
 
 
 def draw_answer(run: Run, layer: int, head: int, query: int, key: int) -> Explanation | None:
@@ -63,22 +67,20 @@ def draw_answer(run: Run, layer: int, head: int, query: int, key: int) -> Explan
         if st.session_state.pop(_ARRIVING, False):
             scroll_to("why")
         st.header(f"Why does {quote_place(run.tokens, query)} look at {quote_place(run.tokens, key)}?")
-        if run.padding[query] or not run.allowed[query, key]:
+        found = None
+        if _is_hidden(run, query, key):
             st.markdown(_describe_hidden(run, query, key))
-            return None
-        try:
-            found = _explain(layer, head, query, key)
-        except PlaygroundError as error:
-            st.error(escape_markdown(error))
-            return None
-        answer = describe(found.verdict, found.split.lead, len(found.rivals.keys))
-        if found.verdict.kind == "not finite":
-            st.markdown(answer)
-            return None
-        st.markdown(f"{_describe_place(found.walk, found.rivals)} {answer}")
-        if found.has_parts:
-            _draw_parts(found)
-        return found
+        else:
+            try:
+                found = _explain(current_setup().run_key, layer, head, query, key)
+            except PlaygroundError as error:
+                st.error(escape_markdown(error))
+                return None
+            st.markdown(_describe(found))
+            if found.has_parts:
+                _draw_parts(found)
+        _tell_pinned(run, Focus(layer, head, query, key))
+        return found if found and found.verdict.kind != "not finite" else None
 
 
 def draw_steps(found: Explanation) -> None:
@@ -99,9 +101,37 @@ def draw_steps(found: Explanation) -> None:
             why_charts.draw_moved(found.walk, move(found.walk, found.maps))
 
 
-def _explain(layer: int, head: int, query: int, key: int) -> Explanation:
+def _tell_pinned(run: Run, focus: Focus) -> None:
+    """The same answer for the pinned settings, in words; nothing where nothing is pinned."""
+    pinned = beside(run)
+    if pinned is None:
+        return
+    if not pinned.has_same_tokens:
+        say_other_tokens("these reasons")
+        return
+    layer, head = nearest_head(pinned.run, focus)
+    if _is_hidden(pinned.run, focus.query, focus.key):
+        answer = _describe_hidden(pinned.run, focus.query, focus.key)
+    else:
+        try:
+            answer = _describe(_explain(pinned.side.setup.run_key, layer, head, focus.query, focus.key))
+        except PlaygroundError as error:
+            answer = escape_markdown(error)
+    st.caption(f"**{pinned.name}, layer {layer}, head {head}.** {answer}")
+
+
+def _describe(found: Explanation) -> str:
+    """The answer in words, in markdown."""
+    answer = describe(found.verdict, found.split.lead, len(found.rivals.keys))
+    return answer if found.verdict.kind == "not finite" else f"{_describe_place(found.walk, found.rivals)} {answer}"
+
+
+def _is_hidden(run: Run, query: int, key: int) -> bool:
+    return bool(run.padding[query] or not run.allowed[query, key])
+
+
+def _explain(run_key: RunKey, layer: int, head: int, query: int, key: int) -> Explanation:
     """What explains a cell; raises as `caches.run_sentence`."""
-    run_key = current_setup().run_key
     walk = Walk(caches.trace_layer(run_key, layer), head, query, key)
     stream = attribution_cache.split_stream(run_key, layer)
     maps = attribution_cache.find_maps(run_key, walk)

@@ -20,7 +20,7 @@ from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_charts import draw_both
 from playground.web.shared.comparison.pinned_side import PinnedRun, beside, say_other_tokens
 from playground.web.shared.focus_line import Cells, frame_cell
-from playground.web.views.norm_by_hand import draw_one_norm
+from playground.web.views.norms.norm_by_hand import draw_one_norm
 
 Lengths = Mapping[str, Array]
 """Of the residual stream, attention and feed-forward: (depths, T), as `streams.lengths` returns them."""

@@ -1,4 +1,4 @@
-"""The norms page: the focus, and lengths by depth; what is looked at more closely, `norm_views` draws."""
+"""The focus, and lengths by depth; what is looked at more closely, `norm_views` draws."""
 
 import numpy as np
 import streamlit as st
@@ -13,8 +13,8 @@ from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side
 from playground.web.shared.focus_line import frame_cell, show_focus
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import fragment
-from playground.web.views import norm_views
-from playground.web.views.norm_views import Lengths
+from playground.web.views.norms import norm_views
+from playground.web.views.norms.norm_views import Lengths
 
 
 @fragment

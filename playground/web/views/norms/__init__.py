@@ -1,0 +1,1 @@
+"""The page Norms: lengths by depth, and closer views."""
