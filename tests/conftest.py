@@ -1,11 +1,15 @@
 """What every test may rely on."""
 
 import importlib
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
+from playwright.sync_api import Browser, sync_playwright
 
 # The same examples on every machine, and no deadline: a slow machine must not turn a true property false.
 settings.register_profile("playground", derandomize=True, deadline=None, max_examples=50)
@@ -23,3 +27,26 @@ torch.set_num_threads(1)  # the tests run side by side, and their models are sma
 def repository() -> Path:
     """The folder that holds the whole project."""
     return Path(__file__).resolve().parent.parent
+
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+"""Of Chromium."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, by the name in CHROMIUM or its own."""
+    command = os.environ.get("CHROMIUM", "chromium")
+    executable = shutil.which(command)
+    if executable is None:
+        pytest.fail(f"{command} is not installed: install Chromium, or name yours with CHROMIUM=<command>.")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield chromium
+        chromium.close()

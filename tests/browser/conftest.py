@@ -1,24 +1,14 @@
 """A real browser in front of the real server. Without a browser these tests fail: they are never skipped."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ViewportSize
 
 from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor
-
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -44,19 +34,6 @@ def bare_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder: Path = tmp_path_factory.mktemp("bare_server")
     with serve(folder, "-m", "tests.browser.without_weights", HF_HOME=str(folder)) as running:
         yield running
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium, by the name in CHROMIUM or its own."""
-    command = os.environ.get("CHROMIUM", "chromium")
-    executable = shutil.which(command)
-    if executable is None:
-        pytest.fail(f"{command} is not installed: install Chromium, or name yours with CHROMIUM=<command>.")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")

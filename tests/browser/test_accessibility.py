@@ -2,10 +2,12 @@
 
 from importlib import resources
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
 
+from playground.web.choices.params import DEFAULT_TEXT
 from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor
 
@@ -35,9 +37,15 @@ _CONTRASTS = """() => {
 }"""
 
 
+HOSTILE = "<img src=x onerror=alert(1)> <b onclick='alert(2)'>bold</b>"
+TYPED = {"text": f"{DEFAULT_TEXT}\n{HOSTILE}", "encdec_example": HOSTILE, "encdec_target": HOSTILE}
+"""What stands in every field that takes text, by the link's keys."""
+
+
 @pytest.mark.parametrize("page", [*PAGES, "compare?weights=random&b_n_layers=2"])
 def test_a_page_can_be_read_and_heard(page: str, visitor: Visitor) -> None:
-    visitor.open(f"/{page}")
+    visitor.open(f"/{page}{'&' if '?' in page else '?'}{urlencode(TYPED)}")
+    assert visitor.page.locator("img[src=x], b[onclick]").count() == 0
     assert visitor.page.title().startswith(visitor.page.locator("[aria-current=page]").first.inner_text())
     labels = visitor.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
     if page != "regularisers":  # whose charts are empty before a run

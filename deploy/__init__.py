@@ -1,0 +1,1 @@
+"""Running copies of the app behind nginx: `python -m deploy.serve`."""

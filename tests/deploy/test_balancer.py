@@ -1,0 +1,157 @@
+"""What nginx does with visitors: by real nginx, in front of copies that only say their names."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from deploy.balancer import Balancer
+from deploy.configuration import Copy, Front, configuration
+from tests.deploy.conftest import Site, wait_for
+
+MakeSite = Callable[..., Site]
+WEBSOCKET = {"Upgrade": "websocket", "Connection": "Upgrade"}
+LONG = "x" * 30_000
+"""As long as the longest text in non-Latin letters, encoded."""
+
+
+def test_a_visitor_stays_with_the_copy_that_answered_first(site: MakeSite) -> None:
+    running = site(n=2)
+    first = [running.ask("/attention") for _ in range(4)]
+    assert {answer.seen["port"] for answer in first} == {copy.port for copy in running.copies}
+    for answer in first:
+        assert answer.headers["set-cookie"].endswith("; Path=/; HttpOnly; SameSite=Lax")
+        assert str(answer.seen["port"]) not in answer.cookie
+        for path in ("/", "/_stcore/health", "/media/picture.png"):
+            again = running.ask(path, answer.cookie)
+            assert (again.seen["port"], "set-cookie" in again.headers) == (answer.seen["port"], False)
+    unknown = running.ask("/", "playground_copy=00000000")
+    assert running.ask("/", unknown.cookie).seen["port"] == unknown.seen["port"]
+
+
+def test_a_copy_that_is_gone_gives_its_visitors_to_another_and_the_cookie_goes_with_them(site: MakeSite) -> None:
+    running = site(n=3)
+    before = running.ask("/attention?seed=3")
+    next(copy for copy in running.copies if copy.port == before.seen["port"]).stop()
+    health = running.ask("/_stcore/health", before.cookie)
+    assert health.status == 200
+    assert health.seen["port"] != before.seen["port"]
+    assert health.cookie != before.cookie
+    socket = running.ask("/_stcore/stream", health.cookie, headers=WEBSOCKET)
+    assert (socket.status, "set-cookie" in socket.headers) == (101, False)
+    moved = running.ask("/_stcore/stream", before.cookie, headers=WEBSOCKET)
+    assert moved.status == 101
+    assert moved.cookie not in {"", before.cookie}
+
+
+def test_other_copies_are_taken_up_while_it_runs(site: MakeSite) -> None:
+    running = site(n=2)
+    one, two = running.copies
+    on_two = next(answer for answer in iter(lambda: running.ask("/"), None) if answer.seen["port"] == two.port)
+    running.balancer.use([one.copy])
+    wait_for(lambda: running.ask("/", on_two.cookie).seen["port"] == one.port)
+    with pytest.raises(RuntimeError, match="host not found"):
+        running.balancer.use([Copy("there-is-no-such-host.invalid:1")])
+    assert running.ask("/").seen["port"] == one.port
+
+
+def test_who_meets_a_full_copy_may_try_another(site: MakeSite) -> None:
+    running = site(n=2)
+    answer = running.ask("/")
+    full = next(copy for copy in running.copies if copy.port == answer.seen["port"])
+    full.full = True
+    refused = running.ask("/", answer.cookie)
+    assert refused.status == 503
+    assert "playground_copy=; Max-Age=0" in refused.headers["set-cookie"]
+    assert {running.ask("/").status for _ in range(4)} == {200, 503}
+
+
+def test_what_reaches_a_copy(site: MakeSite) -> None:
+    running = site(n=1)
+    seen = running.ask(f"/attention?text={LONG}").seen
+    assert seen["path"].endswith(LONG)
+    assert seen["headers"]["Host"] == f"127.0.0.1:{running.front.port}"
+    assert seen["headers"]["X-Forwarded-For"] == "127.0.0.1"
+    assert seen["headers"]["X-Forwarded-Proto"] == "http"
+    assert running.ask("/_stcore/upload_file/a/b", method="PUT", body=bytes(106_000_000)).status == 204
+    assert running.ask("/_stcore/upload_file/a/b", method="PUT", headers={"Content-Length": "230000000"}).status == 413
+
+
+def test_a_file_of_the_front_end_is_asked_for_once_by_encoding(site: MakeSite) -> None:
+    running = site(n=2)
+    codings = {
+        "gzip": "gzip",
+        "gzip, deflate, br, zstd": "br",
+        "br;q=0, gzip;q=0.5": "gzip",
+        "identity": None,
+        "": None,
+    }
+    for accepted, coding in codings.items():
+        for _ in range(3):
+            answer = running.ask("/static/js/one.js", headers={"Accept-Encoding": accepted})
+            assert answer.seen["headers"].get("Accept-Encoding") == coding
+            assert answer.headers["vary"] == "Accept-Encoding"
+            assert "set-cookie" not in answer.headers
+    assert sum(copy.requests.count("/static/js/one.js") for copy in running.copies) == 3
+
+
+@pytest.mark.parametrize("base", ["", "play"])
+def test_what_is_for_whoever_runs_the_app_is_not_for_visitors(site: MakeSite, base: str) -> None:
+    running = site(n=1, base=base)
+    root = f"/{base}" if base else ""
+    for path in (
+        "/_stcore/metrics",
+        "/_stcore/metrics/",
+        "//_stcore/metrics",
+        "/_stcore/%6detrics",
+        "/operators/metrics",
+    ):
+        answer = running.ask(f"{root}{path}")
+        assert (path, answer.status) == (path, 404)
+    assert running.ask("/operators/metrics").status == 404
+    assert [path for path in running.copies[0].requests if "metrics" in path or "operators" in path] == []
+    assert running.ask(f"{root}/_stcore/health").status == 200
+
+
+def test_the_log_has_paths_and_no_texts(site: MakeSite) -> None:
+    running = site(n=2)
+    answer = running.ask("/attention?text=my+secret")
+    for copy in running.copies:
+        copy.stop()
+    assert running.ask("/attention?text=my+secret", answer.cookie).status == 502
+    wait_for(lambda: '"GET /attention" 502' in running.log())
+    assert '"GET /attention" 200' in running.log()
+    assert "secret" not in running.log()
+    assert str(answer.seen["port"]) not in running.log()
+
+
+def test_with_a_certificate_visitors_come_by_https(site: MakeSite, certificate: dict[str, Path]) -> None:
+    running = site(n=2, **certificate)
+    answer = running.ask("/attention")
+    assert answer.headers["strict-transport-security"] == "max-age=31536000"
+    assert answer.headers["set-cookie"].endswith("; Path=/; HttpOnly; SameSite=None; Secure; Partitioned")
+    assert answer.seen["headers"]["X-Forwarded-Proto"] == "https"
+    assert "strict-transport-security" in running.ask("/static/js/one.js").headers
+    plain = Site(Front(running.front.folder, port=running.front.port), [], running.balancer).ask("/attention?seed=3")
+    assert plain.status == 301
+    assert plain.headers["location"] == f"https://127.0.0.1:{running.front.tls_port}/attention?seed=3"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8601", "[::1]:8601"])
+def test_nginx_accepts_the_configuration(folder: Path, address: str, certificate: dict[str, Path]) -> None:
+    for options in ({}, {"base": "/play/"}, {"tls_in_front": True}, {**certificate, "tls_port": 443}):
+        front = Front(folder, **options)
+        balancer = Balancer.__new__(Balancer)
+        balancer.front, balancer.file = front, folder / "nginx.conf"
+        balancer._write([Copy(address), Copy("192.0.2.7:8501")])
+
+
+def test_a_name_with_a_meaning_for_nginx_is_refused(tmp_path: Path) -> None:
+    for copies, options in (
+        ([], {}),
+        ([Copy("127.0.0.1:1; include /etc/passwd")], {}),
+        ([Copy("127.0.0.1:1")], {"base": "play { }"}),
+        ([Copy("127.0.0.1:1")], {"access_log": "/dev/null\ninclude x"}),
+    ):
+        with pytest.raises(ValueError, match="nginx"):
+            configuration(copies, Front(tmp_path, **options))  # type: ignore[arg-type]
