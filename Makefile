@@ -69,7 +69,7 @@ $(VENV)/front_end.stamp: $(VENV)/run.stamp
 	$(PY) -m playground.web.server.compress_front_end
 	touch $@
 
-$(VENV)/test.stamp: requirements-dev.txt $(VENV)/run.stamp
+$(VENV)/test.stamp: requirements-dev.txt requirements-cluster.txt $(VENV)/run.stamp
 	$(PIP) -r requirements-dev.txt
 	touch $@
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import comparing, crowd, environment, first_visit, model, pages, sharing, training
+from benchmarks import cluster, comparing, crowd, environment, first_visit, model, pages, sharing, training
 from benchmarks.results import Result, table
 from playground.web.server.settings import settings
 
@@ -20,6 +20,7 @@ PARTS: dict[str, Callable[[], Iterable[Result]]] = {
     "comparing": comparing.measure,
     "sharing": sharing.measure,
     "crowd": crowd.measure,
+    "cluster": cluster.measure,
 }
 
 

@@ -52,6 +52,10 @@ class BusyError(PlaygroundError, RuntimeError):
     """Every turn to compute is taken."""
 
 
+class ClusterError(PlaygroundError, RuntimeError):
+    """A run on other machines that came to nothing; the message is that of the machine, or says that there is none."""
+
+
 UNEXPECTED = "Something went wrong while this was computed; what is behind it is in the server's log."
 OUT_OF_MEMORY = "The server has too little memory for this; a smaller model or batch needs less."
 

@@ -1,9 +1,13 @@
-"""What every backend for background jobs offers: threads here, later perhaps processes or a cluster."""
+"""What is computed in the background, and what every backend for it offers: threads here, or a cluster."""
 
 from collections.abc import Callable, Generator
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 JobStatus = Literal["waiting", "running", "paused", "finished", "cancelled", "failed"]
+
+S = TypeVar("S")
+"""What is to be seen of a computation."""
+S_co = TypeVar("S_co", covariant=True)
 
 Work = Callable[[], Generator[object]]
 """Called where the job runs. Every item that it yields is a step; the items themselves are dropped."""
@@ -11,14 +15,61 @@ Work = Callable[[], Generator[object]]
 OnEnd = Callable[[JobStatus], None]
 """Called once where the job ran, with its final status, before it counts as ended and makes room for others."""
 
+OnPause = Callable[[], None]
+"""Called where the job runs, once it has paused; another one may run in its place by then."""
+
+Remaining = Callable[[], float]
+"""Seconds that a job still has to run, as far as that is known; called in any thread, and waits for nothing."""
+
+
+class Computation(Protocol[S_co]):
+    """Something that is computed step by step, while others look at it."""
+
+    @property
+    def state(self) -> S_co:
+        """What is to be seen of it. It may grow while it is read, but nothing in it is ever changed or taken away."""
+
+    @property
+    def progress(self) -> float:
+        """The share that is done; 1 at the end."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that its state takes after the end, in bytes."""
+
+    def run(self) -> Generator[object]:
+        """Compute it; yields after every step."""
+
+    def suspend(self) -> None:
+        """Free what it can do without while it is paused; between two steps, any number of times."""
+
+    def freeze(self, status: JobStatus) -> S_co:
+        """What it has reached, which does not grow: as a picture while it is `paused` for one of several visitors.
+
+        For one who leaves, `cancelled`, with all that such a visitor keeps; this between two steps only.
+        """
+
+    def close(self, status: JobStatus) -> None:
+        """Make the last state after the end, as `freeze` does, and free everything else."""
+
+
+class Request(Protocol[S_co]):
+    """A computation in words: what it depends on, and nothing that could not be sent to another machine."""
+
+    def build(self) -> Computation[S_co]:
+        """The computation before its first step, in this process."""
+
 
 class JobHandle(Protocol):
     """One job. Every method may be called from any thread, and takes effect between two steps."""
 
-    seconds: float
-    """How long its steps have taken, without waiting and pauses."""
-    error: str
-    """Why the job failed, in one sentence; empty if it did not."""
+    @property
+    def seconds(self) -> float:
+        """How long its steps have taken, without waiting and pauses."""
+
+    @property
+    def error(self) -> str:
+        """Why the job failed, in one sentence; empty if it did not."""
 
     @property
     def status(self) -> JobStatus:
@@ -32,11 +83,18 @@ class JobHandle(Protocol):
     def position(self) -> int:
         """Place in the queue, 1 = next; 0 if the job does not wait."""
 
+    @property
+    def expected_wait(self) -> float:
+        """Seconds until it runs, by what is known of those before it; 0 if the job does not wait."""
+
     def pause(self, timeout: float = 1.0) -> None:
         """Pause after the current step, and wait at most `timeout` seconds for that."""
 
     def resume(self) -> None:
         """Queue again, at the end; a job that has not paused yet just goes on."""
+
+    def wait(self, timeout: float) -> None:
+        """Wait until it does not run, at most `timeout` seconds."""
 
     def cancel(self, timeout: float = 5.0) -> None:
         """Cancel after the current step, and wait at most `timeout` seconds for the end."""
@@ -45,5 +103,15 @@ class JobHandle(Protocol):
 class JobBackend(Protocol):
     """Runs a bounded number of jobs at once; the others wait, first come, first served."""
 
-    def submit(self, work: Work, on_end: OnEnd | None = None, owner: object | None = None) -> JobHandle:
-        """Queue a job; it is cancelled once `owner` is garbage, so neither `work` nor `on_end` may refer to that."""
+    def build(self, request: Request[S]) -> Computation[S]:
+        """The computation of a request, for a job of this backend; called where the job runs."""
+
+    def submit(
+        self,
+        work: Work,
+        on_end: OnEnd | None = None,
+        owner: object | None = None,
+        remaining: Remaining | None = None,
+        on_pause: OnPause | None = None,
+    ) -> JobHandle:
+        """Queue a job; it is cancelled once `owner` is garbage, so no other argument may refer to that."""

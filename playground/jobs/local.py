@@ -11,7 +11,8 @@ import weakref
 from collections.abc import Iterator
 
 from playground.errors import PlaygroundError, explain
-from playground.jobs.backend import JobStatus, OnEnd, Work
+from playground.jobs.backend import Computation, JobStatus, OnEnd, OnPause, Remaining, Request, S, Work
+from playground.jobs.waiting_time import waiting_time
 
 NICENESS = 10
 """How far the priority of a job's thread, and of those that torch starts for it, is lowered (Linux only)."""
@@ -35,9 +36,20 @@ class JobQueue:
         self.jobs: list[_Job] = []
         """Those that run, at most `max_running`, then those that wait; a paused job is not among them."""
 
-    def submit(self, work: Work, on_end: OnEnd | None = None, owner: object | None = None) -> "_Job":
+    def build(self, request: Request[S]) -> Computation[S]:
+        """The computation itself, which runs in this process."""
+        return request.build()
+
+    def submit(
+        self,
+        work: Work,
+        on_end: OnEnd | None = None,
+        owner: object | None = None,
+        remaining: Remaining | None = None,
+        on_pause: OnPause | None = None,
+    ) -> "_Job":
         """Queue a job, and start its thread; see `JobBackend.submit`."""
-        job = _Job(self, work, on_end)
+        job = _Job(self, work, on_end, remaining or _unknown, on_pause or _do_nothing)
         if owner is not None:
             weakref.finalize(owner, job.abandon)
         job.resume()
@@ -50,10 +62,13 @@ class JobQueue:
 
 
 class _Job:
-    """A job and its thread; see `JobHandle`. Once the thread has ended, nothing holds `work` and `on_end`."""
+    """A job and its thread; see `JobHandle`. Once it has ended, nothing holds what was handed to `submit`."""
 
-    def __init__(self, queue: JobQueue, work: Work, on_end: OnEnd | None) -> None:
+    def __init__(
+        self, queue: JobQueue, work: Work, on_end: OnEnd | None, remaining: Remaining, on_pause: OnPause
+    ) -> None:
         self.error, self.seconds = "", 0.0
+        self.remaining, self._on_pause = remaining, on_pause
         self._queue, self._condition = queue, queue.condition
         self._outcome: JobStatus | None = None
         self._pausing = self._cancelled = self._ending = False
@@ -82,11 +97,23 @@ class _Job:
             waiting = [job for job in self._queue.jobs if job.status == "waiting"]
             return waiting.index(self) + 1 if self in waiting else 0
 
+    @property
+    def expected_wait(self) -> float:
+        with self._condition:
+            if self.status != "waiting":
+                return 0.0
+            n, before = self._queue.max_running, self._queue.jobs[: self._queue.jobs.index(self)]
+            return waiting_time([job.remaining() for job in before if not job._cancelled], n)
+
     def pause(self, timeout: float = 1.0) -> None:
         with self._condition:
             self._pausing = True
             if self.status == "waiting":
                 self._leave_queue()
+        self.wait(timeout)
+
+    def wait(self, timeout: float) -> None:
+        with self._condition:
             self._condition.wait_for(lambda: self.status != "running", timeout)
 
     def resume(self) -> None:
@@ -121,6 +148,7 @@ class _Job:
             outcome, error = "failed", explain(problem)
         with self._condition:
             self._outcome, self.error = outcome, error
+            self.remaining, self._on_pause = _unknown, _do_nothing
             self._leave_queue()
 
     def _run(self, work: Work, on_end: OnEnd | None) -> None:
@@ -149,8 +177,12 @@ class _Job:
     def _may_continue(self) -> bool:
         """Between two steps: pauses where that is wanted, waits for its place among the running; False if cancelled."""
         with self._condition:
-            if self._pausing:
+            pauses = self._pausing
+            if pauses:
                 self._leave_queue()
+        if pauses:
+            self._on_pause()
+        with self._condition:
             while not (self._cancelled or self._may_run()):
                 self._condition.wait(OWNER_CHECK)
             return not self._cancelled
@@ -162,6 +194,14 @@ class _Job:
         if self in self._queue.jobs:
             self._queue.jobs.remove(self)
         self._condition.notify_all()
+
+
+def _unknown() -> float:
+    return 0.0
+
+
+def _do_nothing() -> None:
+    pass
 
 
 _JOBS: weakref.WeakSet[_Job] = weakref.WeakSet()

@@ -27,17 +27,14 @@ def backend_errors(problem: str) -> Iterator[None]:
 
 
 class Tokenizer(ABC):
-    """A tokenizer that many threads may share: encoding changes nothing in it.
-
-    Attributes:
-        name: `wordpiece`, `word`, `char`, `bpe`, `trained`, `vocabulary` or `ids`.
-        vocab_size: one more than its highest id.
-        pad_id: what stands in a batch where there is no token.
-    """
+    """A tokenizer that many threads may share: encoding changes nothing in it."""
 
     name: str
+    """`wordpiece`, `word`, `char`, `bpe`, `trained`, `vocabulary` or `ids`."""
     vocab_size: int
+    """One more than its highest id."""
     pad_id: int
+    """What stands in a batch where there is no token."""
 
     def encode_batch(self, sentences: Sequence[str], max_tokens: int = MAX_TOKENS) -> Batch:
         """Tokenise sentences; one longer than `max_tokens` loses its end but not its closing special token.

@@ -4,7 +4,8 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -22,6 +23,7 @@ from playground.training.evaluation import (
     take_snapshot,
 )
 from playground.training.history import Evaluation, History
+from playground.training.learning_state import copy_learning, copy_to_cpu, restore_learning
 from playground.training.losses import cross_entropy, distillation
 from playground.training.network import build_network
 from playground.training.optimiser import build_optimizer, clip_gradient, learning_rate
@@ -36,6 +38,10 @@ DIVERGED = 10
 
 _RECENT = 10
 """Steps whose average loss decides that."""
+
+
+_NUMBERS = ("step", "kept_step", "outcome", "_seconds", "_tokens")
+"""Attributes of a trainer that change while it trains."""
 
 
 class Trainer:
@@ -107,11 +113,12 @@ class Trainer:
 
     def run(self) -> Iterator[int]:
         """Train; yields after every step of the teacher, then of the network. One iterator for the whole run."""
-        if self.teacher is not None:
+        if self.teacher is not None and not self.teacher.outcome:
             yield from self.teacher.run()
         self.network.train()
-        self._evaluate()
-        for rows in self._batches():
+        if not self.step:
+            self._evaluate()
+        for rows in islice(self._batches(), self.step, None):
             if not self._learn(self.data.train[rows]):
                 return self._end("diverged")
             self._evaluate()
@@ -143,6 +150,27 @@ class Trainer:
             f"{end} The loss of its teacher had run away at step {self.teacher.step:,}: it taught with the weights of "
             f"step {self.teacher.kept_step:,}."
         )
+
+    def checkpoint(self) -> dict[str, Any]:
+        """All that a run needs to go on elsewhere, between two steps; `restore` gives it to an equal trainer."""
+        return {
+            "numbers": {name: getattr(self, name) for name in _NUMBERS},
+            "history": self.history.copy(),
+            "learning": copy_learning(self.network, self.optimizer, (self._augmenting, self._shuffling)),
+            "best weights": copy_to_cpu(vars(self._best_weights)),
+            "teacher": None if self.teacher is None else self.teacher.checkpoint(),
+        }
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Go on from a checkpoint instead of from the start: every later number is as if nothing had happened."""
+        vars(self).update(checkpoint["numbers"])
+        vars(self.history).update(vars(checkpoint["history"].copy()))
+        restore_learning(checkpoint["learning"], self.network, self.optimizer, (self._augmenting, self._shuffling))
+        vars(self._best_weights).update(checkpoint["best weights"])
+        if self.teacher is not None:
+            self.teacher.restore(checkpoint["teacher"])
+        if self.outcome:
+            self.network.eval().requires_grad_(False)
 
     def _batches(self) -> Iterator[Tensor]:
         """The rows of each step's batch: the training set, shuffled anew whenever it is used up."""

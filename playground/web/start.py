@@ -1,12 +1,16 @@
 """Preparations before the first visitor comes."""
 
+import contextlib
 import gc
 import importlib
 import pkgutil
 
 import playground
+from playground.errors import ClusterError
+from playground.jobs.cluster import ClusterQueue
 from playground.web.session.caches import checkpoint_available
 from playground.web.session.experiment_inputs import machine_speed
+from playground.web.session.experiments import BACKEND
 from playground.web.session.shipped_translator import translator
 
 _MAIN_SCRIPT = "playground.web.app"
@@ -26,6 +30,14 @@ def prepare() -> None:
     machine_speed()  # the first step of an optimiser loads a good part of torch, which takes seconds
     checkpoint_available()
     translator()
+    connect_cluster()
     gc.collect()
     gc.freeze()
     gc.collect()
+
+
+def connect_cluster() -> None:
+    """Connect to the cluster that trains, if there is one; a run tries again where that fails."""
+    if isinstance(BACKEND, ClusterQueue):
+        with contextlib.suppress(ClusterError):  # it is in the log
+            BACKEND.connect()

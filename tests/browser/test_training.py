@@ -60,7 +60,7 @@ def final_loss(visitor: Visitor) -> str:
 
 def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     """They watch, pause, leave the page, come back, go on, cancel, reset, and close a tab."""
-    first, second = (student().open("/training?training_task=Copy&training_steps=5000") for _ in range(2))
+    first, second = (student().open(f"/training?training_task=Copy&training_steps=5000&seed={n}") for n in range(2))
     press(first, "start")
     chart = first.widget("training_loss").locator("svg[role=figure]")
     curve = chart.locator("path.curve").first  # of this moment: the chart stays, its paths are drawn anew
@@ -93,6 +93,22 @@ def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     expect_status(second, "Training: step")
     press(second, "cancel")
     expect_status(second, "Cancelled")
+
+
+def test_two_students_who_follow_one_link_share_one_run(student: Callable[[], Visitor]) -> None:
+    first, second = (student().open("/training?training_task=Copy&training_steps=5000&seed=5") for _ in range(2))
+    press(first, "start")
+    expect_status(first, "Training: step")
+    press(second, "start")
+    for visitor in (first, second):
+        expect_status(visitor, "Training: step .* You share this run with 1 other visitor")
+    press(first, "pause")
+    expect_status(first, "Paused for you: step .* goes on for 1 other visitor")
+    expect_status(second, "Training: step [0-9,]+ of 5,000, about [^.]*\\.$")
+    press(second, "cancel")
+    expect_status(second, "Cancelled after step [0-9,]+; the weights of that step are kept")
+    press(first, "cancel")
+    expect_status(first, "Cancelled after step [0-9,]+; the weights of that step are kept")
 
 
 def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(student: Callable[[], Visitor]) -> None:
@@ -163,5 +179,5 @@ def test_what_was_learnt_goes_to_every_page_and_a_link_repeats_it(student: Calla
     classmate = student().open(link)
     assert classmate.notices() == ""
     press(classmate, "start")
-    expect_status(classmate, "All 400 steps are done")
+    expect_status(classmate, "All 400 steps are done. The same run had been computed here before")
     expect(classmate.page.locator("body")).to_contain_text(f"Validation loss {loss} nats", timeout=PATIENT)

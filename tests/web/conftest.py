@@ -7,7 +7,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.caching import clear_session_resource_cache
 
-from playground.jobs import JobQueue
+from playground.jobs import JobQueue, SharedRuns
 from playground.training.cost import Speed
 from playground.web.session import experiments
 from playground.web.views.regularisers import ablation_plan
@@ -29,7 +29,9 @@ def installed_components() -> Iterator[None]:
 def one_experiment_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A queue of the test's own, on a machine that is known to be fast; nothing runs on after the test."""
     monkeypatch.setattr(ablation_plan, "ablation_recipe", short_ablation)
-    monkeypatch.setattr(experiments, "BACKEND", JobQueue(1))
+    queue = JobQueue(1)
+    monkeypatch.setattr(experiments, "BACKEND", queue)
+    monkeypatch.setattr(experiments, "RUNS", SharedRuns(queue, max_results=8, max_bytes=10**8))
     for module in (training_run, ablation_plan):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(1e-6, 1e-12))
     yield

@@ -3,20 +3,21 @@
 A network gets so little to learn from that it learns by heart, or plenty. All of it may be run with several seeds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any, Literal
 
 import torch
 
 from playground.config import ModelConfig
+from playground.jobs import JobStatus
 from playground.training.evaluation import evaluate_unbatched
-from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
+from playground.training.regularisers.ablation_state import AblationResult, AblationRun, AblationState
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, without_regularisers
 from playground.training.tasks import TASKS, Data, make_data
-from playground.training.trainer import Outcome, Trainer
+from playground.training.trainer import Trainer
 
 Amount = Literal["small", "plenty"]
 
@@ -25,33 +26,6 @@ SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128
 
 PLENTY = 4096
 """Sequences to learn from, where they are not to be few."""
-
-
-@dataclass(frozen=True)
-class AblationRun:
-    """One run of an ablation."""
-
-    name: str
-    """The regulariser's field, or `none` for the baseline, or `all` for the run with all of them."""
-    title: str
-    """What it has that the baseline has not, or lacks."""
-    recipe: Recipe
-    """All of it."""
-
-
-@dataclass(frozen=True, eq=False)
-class AblationResult:
-    """How a run went: its history so far, how it ended, and what it measures at the end."""
-
-    run: AblationRun
-    history: History
-    """As of now or of its end, without attention."""
-    outcome: Outcome
-    """Empty while it trains."""
-    evaluation: Evaluation | None
-    """Of the weights that it ended with; while it trains, the last one."""
-    unbatched: Measure | None = None
-    """The validation set by `evaluate_unbatched`; None while it trains."""
 
 
 def ablation_recipe(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
@@ -149,10 +123,12 @@ class Ablation:
         self.runs = tuple(runs)
         self._config, self._device = config, device or torch.device("cpu")
         first = self.runs[0].recipe
-        self._data = {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)} if data is None else data
+        data = {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)} if data is None else data
+        self._data: Mapping[int, Data] = data
         self.n_answers = self._data[first.seed].validation.n_answers
         self._done: list[AblationResult] = []
         self._running: tuple[int, Trainer] | None = None
+        self._resumed: dict[str, Any] | None = None
 
     @property
     def progress(self) -> float:
@@ -162,12 +138,48 @@ class Ablation:
         share = running[1].progress if running is not None and running[0] == done else 0.0
         return (done + share) / len(self.runs)
 
-    def run(self) -> Iterator[int]:
+    @property
+    def state(self) -> AblationState:
+        """What is to be seen of it as of now."""
+        return AblationState(self.runs, tuple(self.results()), self.n_answers, self.progress)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the state takes, in bytes."""
+        return self.state.n_bytes
+
+    def freeze(self, _status: JobStatus) -> AblationState:
+        """What it has reached; nobody keeps a network of it."""
+        return self.state
+
+    def update(self, _last: AblationState | None) -> AblationState:
+        """What is to be seen by somebody elsewhere."""
+        return self.state
+
+    def checkpoint(self) -> dict[str, Any]:
+        """All that an ablation needs to go on elsewhere, between two steps."""
+        return {"done": list(self._done), "running": None if self._running is None else self._running[1].checkpoint()}
+
+    def restore(self, checkpoint: dict[str, Any]) -> None:
+        """Go on from a checkpoint instead of from the start."""
+        self._done, self._resumed = list(checkpoint["done"]), checkpoint["running"]
+
+    def suspend(self) -> None:
+        """Nothing: a paused ablation keeps its memory here."""
+
+    def close(self, _status: JobStatus) -> None:
+        """Free the data."""
+        self._data = {}
+
+    def run(self) -> Generator[int]:
         """Train all; yields after every step, with the number of the run."""
         try:
-            for number, run in enumerate(self.runs):
+            for number, run in list(enumerate(self.runs))[len(self._done) :]:
                 data = self._data[run.recipe.seed]
                 trainer = Trainer(self._config, run.recipe, self._device, data=data)
+                if self._resumed is not None:
+                    trainer.restore(self._resumed)
+                    self._resumed = None
                 self._running = number, trainer
                 for _ in trainer.run():
                     yield number

@@ -8,7 +8,8 @@ from statistics import fmean
 import pandas as pd
 
 from playground.training.history import Measure
-from playground.training.regularisers.ablation import AblationResult, AblationRun, runs_of_one_seed, seeds_of
+from playground.training.regularisers.ablation import runs_of_one_seed, seeds_of
+from playground.training.regularisers.ablation_state import AblationResult, AblationRun
 
 COLUMNS = {
     "training": "training, %",

@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 
 from playground.text.wording import join_words
-from playground.training.regularisers.ablation import AblationResult, lower_first
+from playground.training.regularisers.ablation import lower_first
 from playground.training.regularisers.ablation_report import Effect, measure_effects
+from playground.training.regularisers.ablation_state import AblationResult
 
 
 def difference_noise(share: float, n_answers: int) -> float:

@@ -43,6 +43,16 @@ class Settings:
     """Networks that train at once; further visitors wait in a queue."""
     max_training_seconds: float = 300.0
     """Longest training, by the estimate before its start."""
+    max_shared_runs: int = 32
+    """Finished runs that are kept for whoever starts the same one again; the one used longest ago goes first."""
+    max_shared_bytes: int = 200_000_000
+    """Bytes that these may take together."""
+    ray: str = ""
+    """The Ray cluster that trains: "auto", "local" or host:port, as Ray has it; empty: this process trains."""
+    ray_cpus: float = 1.0
+    """Cores of one training there, or the share of one."""
+    ray_gpus: float = 0.0
+    """GPUs of one training there, or the share of one; 0: it trains on the CPU."""
 
 
 @cache
@@ -86,6 +96,19 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
+def _cluster(text: str) -> str:
+    if not re.fullmatch(r"auto|local|([\w.-]+|\[[\da-fA-F:]+\]):\d{1,5}", text):
+        raise ValueError(f"{text!r} is none of auto, local, host:port")
+    return text
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{value} is not a number from 0")
+    return value
+
+
 def _device(text: str) -> str:
     if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
         raise ValueError(f"{text!r} is none of auto, cpu, cuda, cuda:<index>")
@@ -102,6 +125,8 @@ def _sources(text: str) -> str:
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "device": _device,
     "frame_ancestors": _sources,
+    "ray": _cluster,
+    "ray_gpus": _share,
     "weights_folder": _folder,
 }
 """How a setting is read that is neither a count nor seconds."""

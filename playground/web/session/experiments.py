@@ -1,49 +1,59 @@
 """A visitor's experiments: run in the background, shown on every page, cancelled when the connection breaks."""
 
-import threading
-from collections.abc import Callable, Generator, Iterator
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from playground.jobs import JobBackend, JobQueue, JobStatus
-from playground.web.server.settings import settings
+from playground.jobs import JobBackend, JobQueue, JobStatus, Member, Request, SharedRuns
+from playground.jobs.cluster import ClusterQueue
+from playground.web.server.settings import Settings, settings
 from playground.web.session import memory_budget
-from playground.web.session.memory_budget import MemoryReservation
+from playground.web.session.memory_budget import MemoryReservation, MemoryUser
 
 EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
 
-BACKEND: JobBackend = JobQueue(settings().max_trainings)
+
+def choose_backend(chosen: Settings) -> JobBackend:
+    """Threads of this process, or the cluster that the settings name."""
+    if not chosen.ray:
+        return JobQueue(chosen.max_trainings)
+    return ClusterQueue(chosen.ray, cpus=chosen.ray_cpus, gpus=chosen.ray_gpus, max_running=chosen.max_trainings)
+
+
+BACKEND = choose_backend(settings())
 """Runs the experiments of all visitors."""
+
+RUNS = SharedRuns(BACKEND, settings().max_shared_runs, settings().max_shared_bytes)
+"""The runs that they take part in, and the results that are kept for whoever asks for the same."""
+
+memory_budget.free_caches.append(RUNS.forget_results)
+
+S = TypeVar("S")
 
 ACTIVE = ("waiting", "running", "paused")
 """Statuses of an experiment that can still go on."""
 
 
-class Computation(Protocol):
-    """What an experiment computes: a `TrainingRun`, an `Ablation`."""
-
-    @property
-    def progress(self) -> float:
-        """The share that is done; 1 at the end."""
-
-    def run(self) -> Iterator[object]:
-        """Compute it, step by step."""
+OnEnd = Callable[[S, JobStatus], str | None]
+"""Called with what the visitor keeps and how it ended; returns what the page should say of that, if anything."""
 
 
-C = TypeVar("C", bound=Computation)
-
-
-class Experiment(Generic[C]):
-    """A computation and the job that runs it; creating one submits the job.
+class Experiment(Generic[S]):
+    """A visitor's part in a run; creating one starts the run, or joins it where an equal one is there.
 
     Args:
         inputs: everything that the computation depends on, to be compared with the page's settings later.
-        build: makes the computation, where the job runs.
-        on_end: called with the computation and its outcome; not if it was never built, or the experiment is discarded.
-        reservation: the memory that it takes, paused or not, from its first step to its end; the job fails where the
-            server has less.
+        request: what to compute.
+        on_end: called once, where the job runs or here; not if nothing was built, or the experiment is discarded.
+        reservation: the memory that the run takes, paused or not, from its first step to its end; the job fails where
+            the server has less.
+        key: all that the run's numbers depend on; experiments of equal keys share one run. None: it is nobody else's.
+        seconds: how long the run is likely to take.
+        keep: whether the result may stay for others, once this visitor is gone.
+        kept: the part of the last state that goes on taking memory which counts.
     """
 
     disconnected = False
@@ -52,41 +62,45 @@ class Experiment(Generic[C]):
     def __init__(
         self,
         inputs: Any,
-        build: Callable[[], C],
-        on_end: Callable[[C, JobStatus], None] | None = None,
+        request: Request[S],
+        on_end: OnEnd[S] | None = None,
         reservation: MemoryReservation | None = None,
+        *,
+        key: Hashable = None,
+        seconds: float = 0.0,
+        keep: bool = True,
+        kept: Callable[[S], MemoryUser | None] | None = None,
     ) -> None:
         self.inputs = inputs
-        self._built = built = list[C]()
-        self._discarded = discarded = threading.Event()
         memory = MemoryReservation(0) if reservation is None else reservation
 
-        def work() -> Generator[object]:
-            memory_budget.reserve(memory)
-            built.append(build())
-            yield None
-            yield from built[0].run()
-
-        def end(status: JobStatus) -> None:
+        def over(state: S | None) -> None:
+            user = None if state is None or kept is None else kept(state)
             try:
-                if built and on_end is not None and not discarded.is_set():
-                    on_end(built[0], status)
+                if user is not None:
+                    memory_budget.reserve(user, replacing=memory)
             finally:
                 memory_budget.release(memory)
 
-        self.job = BACKEND.submit(work, end, owner=self)
+        self.job: Member[S] = RUNS.join(
+            object() if key is None else key,
+            request,
+            on_end,
+            seconds=seconds,
+            keep=keep and key is not None,
+            on_start=partial(memory_budget.reserve, memory),
+            on_over=over,
+        )
 
     @property
-    def computation(self) -> C | None:
-        """The computation; None until the job runs."""
-        return self._built[0] if self._built else None
+    def state(self) -> S | None:
+        """What is to be seen of the run; None until it begins."""
+        return self.job.state
 
     @property
     def progress(self) -> float:
         """The share that is done; 1 at the end."""
-        if self.job.status == "finished":
-            return 1.0
-        return self.computation.progress if self.computation else 0.0
+        return 1.0 if self.job.status == "finished" else self.job.progress
 
     @property
     def active(self) -> bool:
@@ -110,8 +124,7 @@ class Experiment(Generic[C]):
 
     def discard(self) -> None:
         """Cancel it, and keep nothing of its results."""
-        self._discarded.set()
-        self.job.cancel()
+        self.job.discard()
 
 
 class SessionExperiments:

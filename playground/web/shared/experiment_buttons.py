@@ -9,6 +9,7 @@ import streamlit as st
 from playground.errors import PlaygroundError
 from playground.web.components.reload_warning import ask_before_reload
 from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.shared.experiment_status import sharing_sentence
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import fragment
@@ -67,7 +68,7 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
             "network that was trained to its end stays until another takes its place.",
         )
         if not idle:
-            st.caption("A reload ends the run.", width="content")
+            st.caption("A reload ends the run for you.", width="content")
     if active_page not in (None, page):
         other = experiments.get(active_page)
         status = "is paused" if other is not None and other.job.status == "paused" else "goes on"
@@ -75,6 +76,11 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
             f"What you started on the page “{pages()[active_page].title}” {status}. Only one thing runs at a time: end "
             "it there first."
         )
+
+
+def show_progress(experiment: Experiment[Any], share: float, status: str) -> None:
+    """Draw how far an experiment is, its status, and who shares it."""
+    st.progress(share, " ".join(filter(None, (status, sharing_sentence(experiment)))))
 
 
 def warn_before_reload() -> None:

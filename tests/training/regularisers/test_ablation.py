@@ -4,17 +4,16 @@ import gc
 import sys
 import threading
 import weakref
-from collections.abc import Generator
 from dataclasses import fields, replace
 from itertools import pairwise
-from typing import cast
 
 import pytest
 
 from playground import ModelConfig
 from playground.training.evaluation import evaluate_unbatched
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs, runs_of_one_seed, seeds_of
+from playground.training.regularisers.ablation import Ablation, ablation_runs, runs_of_one_seed, seeds_of
+from playground.training.regularisers.ablation_state import AblationRun
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import make_data
 from playground.training.trainer import Trainer
@@ -141,7 +140,7 @@ def test_progress_rises_from_0_to_1_and_results_grow() -> None:
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
 def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ablation = Ablation(CONFIG, ablation_runs(RECIPE, ["clip"]))
-    steps = cast(Generator[int, None, None], ablation.run())
+    steps = ablation.run()
     for _ in range(RECIPE.steps + 3):
         next(steps)
     assert ablation._running is not None

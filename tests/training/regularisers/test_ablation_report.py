@@ -10,7 +10,6 @@ import torch
 
 from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import AblationResult, AblationRun
 from playground.training.regularisers.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
@@ -18,6 +17,7 @@ from playground.training.regularisers.ablation_report import (
     compare_to_baseline,
     measure_effects,
 )
+from playground.training.regularisers.ablation_state import AblationResult, AblationRun
 from playground.training.regularisers.ablation_summary import difference_noise, summarise_ablation
 from playground.training.regularisers.catalogue import REGULARISERS
 

@@ -162,12 +162,37 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         "weights_folder": str(tmp_path),
         "max_trainings": "4",
         "max_training_seconds": "60",
+        "max_shared_runs": "5",
+        "max_shared_bytes": "6",
+        "ray": "head.school.example:6379",
+        "ray_cpus": "0.5",
+        "ray_gpus": "0.25",
     }
     assert list(texts) == [field.name for field in fields(Settings)]
     assert read_settings({}) == Settings(threads=1)
     environ = {f"PLAYGROUND_{name.upper()}": text for name, text in texts.items()}
     sources = "'self' https://*.school.example:8443"
-    assert read_settings(environ) == Settings(5_000_000, 3, "cuda:1", 2, sources, 1.5, 2.5, 7, 8, 9, tmp_path, 4, 60.0)
+    asked = Settings(
+        5_000_000,
+        3,
+        "cuda:1",
+        2,
+        sources,
+        1.5,
+        2.5,
+        7,
+        8,
+        9,
+        tmp_path,
+        4,
+        60.0,
+        5,
+        6,
+        "head.school.example:6379",
+        0.5,
+        0.25,
+    )
+    assert read_settings(environ) == asked
 
 
 @pytest.mark.parametrize(
@@ -181,6 +206,9 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
         ("PLAYGROUND_BUSY_TIMEOUT", ["0", "-3", "nan", "inf", "soon"]),
         ("PLAYGROUND_MAX_OWN_WEIGHTS", ["0", "1 GB"]),
         ("PLAYGROUND_MAX_TRAININGS", ["0", "two"]),
+        ("PLAYGROUND_RAY", ["", "yes", "host", "host:port", "ray://host:10001", "a b:1"]),
+        ("PLAYGROUND_RAY_CPUS", ["0", "-1", "all", "nan"]),
+        ("PLAYGROUND_RAY_GPUS", ["-1", "inf", "nan"]),
         ("PLAYGROUND_MAX_TRAINING_SECONDS", ["0", "-3", "inf"]),
         ("PLAYGROUND_WEIGHTS_FOLDER", ["", ".", "tests", "/there/is/no/such/folder", __file__]),
     ],

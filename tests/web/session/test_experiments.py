@@ -2,15 +2,16 @@
 
 import gc
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator
+from operator import attrgetter
+from typing import Any, Self
 
 import pytest
 
 from playground.errors import WeightsError
 from playground.jobs import JobStatus
 from playground.web.server.settings import Settings
-from playground.web.session import memory_budget
+from playground.web.session import experiments, memory_budget
 from playground.web.session.experiments import Experiment, SessionExperiments
 from playground.web.session.memory_budget import MemoryReservation
 from playground.web.shared.experiment_status import pending_sentence
@@ -27,11 +28,31 @@ class Count:
         self.gate = threading.Semaphore(10**6 if free else 0)
         self.thread: threading.Thread | None = None
 
+    def build(self) -> Self:
+        return self
+
+    @property
+    def state(self) -> Self:
+        return self
+
     @property
     def progress(self) -> float:
         return self.done / self.n
 
-    def run(self) -> Iterator[int]:
+    @property
+    def n_bytes(self) -> int:
+        return 0
+
+    def freeze(self, _status: JobStatus) -> Self:
+        return self
+
+    def suspend(self) -> None:
+        pass
+
+    def close(self, _status: JobStatus) -> None:
+        pass
+
+    def run(self) -> Generator[int]:
         self.thread = threading.current_thread()
         while self.done < self.n:
             self.done += self.gate.acquire(timeout=0.02)
@@ -42,8 +63,13 @@ class Count:
 
 def creator(count: Count, n_bytes: int = 0, ends: list[Any] | None = None) -> Callable[[], Experiment[Count]]:
     """Makes an experiment, which adds what it computed and its status to `ends`."""
-    on_end = None if ends is None else lambda *end: ends.append(end)
-    return lambda: Experiment(("inputs", count.n), lambda: count, on_end, MemoryReservation(n_bytes))
+
+    def on_end(state: Count, status: JobStatus) -> str:
+        if ends is not None:
+            ends.append((state, status))
+        return ""
+
+    return lambda: Experiment(("inputs", count.n), count, on_end, MemoryReservation(n_bytes))
 
 
 def start(experiments: SessionExperiments, count: Count, page: str = "training", **options: Any) -> Experiment[Count]:
@@ -60,7 +86,7 @@ def test_a_computation_is_built_and_run_in_a_thread_of_its_own() -> None:
     count = Count(3)
     experiment = creator(count, ends=ends)()
     until(lambda: not experiment.active)
-    assert (experiment.computation, experiment.inputs) == (count, ("inputs", 3))
+    assert (experiment.state, experiment.inputs) == (count, ("inputs", 3))
     assert (count.done, experiment.progress, experiment.in_progress) == (3, 1, False)
     assert ends == [(count, "finished")]
     assert count.thread is not threading.main_thread()
@@ -87,7 +113,7 @@ def test_a_cancelled_experiment_is_in_progress_until_its_last_step_is_done() -> 
     begun, allowed = threading.Event(), threading.Event()
 
     class Slow(Count):
-        def run(self) -> Iterator[int]:
+        def run(self) -> Generator[int]:
             begun.set()
             allowed.wait()
             yield 1
@@ -134,7 +160,7 @@ def test_an_experiment_releases_its_memory_however_it_ends(
     end: str, paused: bool, used_memory: Callable[[], int]
 ) -> None:
     experiments, count = SessionExperiments(), Count(9, free=False)
-    job = start(experiments, count, n_bytes=60).job
+    job = start(experiments, count, n_bytes=60).job.run.job  # whoever held the visitor's own would keep it alive
     if paused:
         job.pause()
     assert (job.status, used_memory()) == ("paused" if paused else "running", 60)
@@ -159,12 +185,43 @@ def test_an_experiment_without_memory_is_refused_and_lets_others_run(used_memory
     refused = start(sessions[1], Count(9, free=False), n_bytes=41)
     until(lambda: refused.job.status == "failed")
     assert refused.job.error.startswith("This server holds as many visitors' weights as it can right now; ")
-    assert (refused.computation, used_memory()) == (None, 60)
+    assert (refused.state, used_memory()) == (None, 60)
     start(sessions[2], Count(9, free=False), n_bytes=40)
     assert used_memory() == 100
     for session in sessions:
         session.disconnect()
     until(lambda: used_memory() == 0)
+
+
+def test_a_shared_result_counts_once_and_gives_way_where_nobody_holds_it(
+    used_memory: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_budget, "free_caches", [experiments.RUNS.forget_results])
+
+    class Network(Count):
+        def close(self, _status: JobStatus) -> None:
+            self.result = MemoryReservation(50)
+
+    def train() -> Experiment[Network]:
+        kept: Callable[[Network], MemoryReservation] = attrgetter("result")
+        return Experiment("inputs", Network(1), reservation=MemoryReservation(60), key="one", kept=kept)
+
+    needed = MemoryReservation(60)
+    for held in (False, True):
+        visitors = [train(), train()]
+        until(lambda found=visitors: all(each.job.ended for each in found))  # type: ignore[misc]
+        assert visitors[0].state is visitors[1].state
+        assert used_memory() == 50
+        if held:
+            with pytest.raises(WeightsError):
+                memory_budget.reserve(needed)
+            assert used_memory() == 50
+        else:
+            visitors.clear()
+            assert used_memory() == 50
+            memory_budget.reserve(needed)
+            assert used_memory() == 60
+            memory_budget.release(needed)
 
 
 def test_a_reservation_is_replaced_by_the_result(used_memory: Callable[[], int]) -> None:

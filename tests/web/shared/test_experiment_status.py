@@ -9,22 +9,28 @@ from playground.web.shared.experiment_status import ordinal, pending_sentence
 
 
 @pytest.mark.parametrize(
-    ("status", "computation", "ended", "sentence"),
+    ("status", "state", "ended", "wait", "sentence"),
     [
-        ("waiting", None, False, "Waiting for a seat: 2nd in the queue. It starts by itself, on any page."),
-        ("waiting", object(), False, "Waiting for a seat: 2nd in the queue. It continues by itself, on any page."),
-        ("running", None, False, "Getting ready."),
-        ("paused", None, False, "Paused before the first step."),
-        ("cancelled", None, True, "Cancelled before the first step."),
-        ("running", object(), False, ""),
-        ("failed", None, True, ""),
+        ("waiting", None, False, 0.0, "Waiting for a seat: 2nd in the queue. It starts by itself, on any page."),
+        (
+            "waiting",
+            object(),
+            False,
+            40.0,
+            "Waiting for a seat: 2nd in the queue. It continues in about 40 s by itself, on any page.",
+        ),
+        ("running", None, False, 0.0, "Getting ready."),
+        ("paused", None, False, 0.0, "Paused before the first step."),
+        ("cancelled", None, True, 0.0, "Cancelled before the first step."),
+        ("running", object(), False, 0.0, ""),
+        ("failed", None, True, 0.0, ""),
     ],
 )
 def test_what_is_said_while_there_is_nothing_to_show(
-    status: str, computation: object | None, ended: bool, sentence: str
+    status: str, state: object | None, ended: bool, wait: float, sentence: str
 ) -> None:
-    job = SimpleNamespace(status=status, position=2, ended=ended)
-    experiment: Any = SimpleNamespace(job=job, computation=computation, cancelling=False, disconnected=False)
+    job = SimpleNamespace(status=status, position=2, ended=ended, expected_wait=wait, left=False)
+    experiment: Any = SimpleNamespace(job=job, state=state, cancelling=False, disconnected=False)
     assert pending_sentence(experiment) == sentence
 
 

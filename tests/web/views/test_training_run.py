@@ -11,12 +11,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from playground.training import evaluation
+from playground.training.after.run_state import TrainingRequest
 from playground.training.after.samples import answer_samples
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, make_data
 from playground.web.session import experiment_inputs, memory_budget
-from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.views.training import training_run
 from tests.waiting import job_threads, until
@@ -179,29 +179,26 @@ def test_attention_that_is_too_large_to_keep_is_one_sentence(monkeypatch: pytest
 
 
 def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
-    training, slot, memory = (
-        training_run.TrainingRun(config(), recipe(n_train=50)),
-        TrainedSlot(),
-        MemoryReservation(10),
-    )
-    memory_budget.reserve(memory)
+    training, slot = TrainingRequest(config(), recipe(n_train=50)).build(), TrainedSlot()
     for _ in training.run():
         pass
-    example = training.data.validation[slice(0, 1)]
+    example = training.state.data.validation[slice(0, 1)]
     assert training._trainer is not None
-    trainer, train_set = weakref.ref(training._trainer), weakref.ref(training.data.train)
-    experiment_inputs._cached_data.clear()
-    training.end(slot, "finished", memory)
+    trainer, train_set = weakref.ref(training._trainer), weakref.ref(training.state.data.train)
+    training.close("finished")
     gc.collect()
     assert (trainer(), train_set()) == (None, None)
-    assert memory not in memory_budget.memory_users
-    assert slot.trained in memory_budget.memory_users
-    assert len(training.data.train) == 0
-    assert torch.equal(training.data.validation.ids, example.ids)
-    assert training.data.validation.ids.untyped_storage().nbytes() == example.ids.nbytes
+    data = training.state.data
+    assert len(data.train) == 0
+    assert torch.equal(data.validation.ids, example.ids)
+    assert data.validation.ids.untyped_storage().nbytes() == example.ids.nbytes
     made = make_data(recipe(n_train=50))
     for name in ("labels", "vocabulary", "baseline"):
-        assert getattr(training.data, name) == getattr(made, name)
+        assert getattr(data, name) == getattr(made, name)
+    for _ in range(2):  # what two visitors share counts once
+        assert training_run.keep_network(slot, training.state, "finished") == ""
+        assert slot.trained is training.state.trained
+        assert slot.trained in memory_budget.memory_users
 
 
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])

@@ -1,21 +1,14 @@
 """The ablation that the Regularisers page's settings describe: its runs, their cost, its status in sentences."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.training.recipe import architecture
-from playground.training.regularisers.ablation import (
-    SIZES,
-    Ablation,
-    AblationRun,
-    ablation_recipe,
-    ablation_runs,
-    runs_of_one_seed,
-    seeds_of,
-)
+from playground.training.regularisers.ablation import SIZES, ablation_recipe, ablation_runs, runs_of_one_seed, seeds_of
+from playground.training.regularisers.ablation_request import AblationRequest
+from playground.training.regularisers.ablation_state import AblationRun, AblationState
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import COMPARED, FIELDS, TITLES
@@ -87,30 +80,38 @@ def make_plan() -> AblationPlan:
     return AblationPlan(config, runs, left_out, seconds)
 
 
-def create_experiment(plan: AblationPlan) -> Experiment[Ablation]:
-    """Start the runs in the background, one after the other."""
+def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
+    """Take part in the runs; start them in the background if nobody has yet."""
     first = plan.runs[0].recipe
     data = {seed: training_data(replace(first, seed=seed)) for seed in seeds_of(plan.runs)}
     n_bytes = max(training_bytes(plan.config, run.recipe, *data.values()) for run in plan.runs)
-    build = partial(Ablation, plan.config, plan.runs, caches.device(), data=data)
-    return Experiment(plan.inputs, build, reservation=MemoryReservation(n_bytes))
+    return Experiment(
+        plan.inputs,
+        AblationRequest(plan.config, plan.runs, str(caches.device()), settings().threads, data),
+        reservation=MemoryReservation(n_bytes),
+        key=(PAGE, plan.config, plan.runs),
+        seconds=plan.seconds,
+    )
 
 
-def status_sentence(experiment: Experiment[Ablation]) -> str:
+def status_sentence(experiment: Experiment[AblationState]) -> str:
     """The status of an ablation in one or two sentences."""
-    status, ablation, pending = experiment.job.status, experiment.computation, pending_sentence(experiment)
+    status, ablation, pending = experiment.job.status, experiment.state, pending_sentence(experiment)
     if pending:
         return pending
     if ablation is None or status == "failed":
         return experiment.job.error
     if status == "finished":
         return f"All {len(ablation.runs)} runs are done, in {duration(experiment.job.seconds)}."
-    results = ablation.results()
-    n_ended = sum(result.unbatched is not None for result in results)
+    results, n_ended = ablation.results, ablation.n_ended
     if status == "cancelled":
         n = len(ablation.runs)
         at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"
         return f"{cancelled_clause(experiment)}{at}."
+    growing = sum(not result.outcome for result in results)
+    if growing > 1:
+        done = f"{n_ended} of {len(ablation.runs)} runs are done, {growing} go side by side"
+        return continuing_sentence(experiment, done)
     result = results[-1] if results else None
     step = len(result.history.loss) if result else 0
     at = f"run {max(len(results), 1)} of {len(ablation.runs)}"

@@ -11,14 +11,9 @@ from playground.accounting.readable import duration
 from playground.figures import ablation as figures
 from playground.figures.ablation import LINES, Curve, Measured
 from playground.text.wording import join_words
-from playground.training.regularisers.ablation import (
-    Ablation,
-    AblationResult,
-    AblationRun,
-    runs_of_one_seed,
-    seeds_of,
-)
+from playground.training.regularisers.ablation import runs_of_one_seed, seeds_of
 from playground.training.regularisers.ablation_report import COLUMNS, SPREAD_COLUMNS, ablation_table, group_by_name
+from playground.training.regularisers.ablation_state import AblationResult, AblationRun, AblationState
 from playground.training.regularisers.ablation_summary import summarise_ablation
 from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
@@ -126,13 +121,13 @@ def _name_seeds(runs: Sequence[AblationRun]) -> str:
     return f"seed{'s' if len(seeds) > 1 else ''} {join_words(seeds)}"
 
 
-def status_and_curves(experiment: Experiment[Ablation]) -> None:
+def status_and_curves(experiment: Experiment[AblationState]) -> None:
     """Draw the progress bar, the curves so far, what they show in words, and the table."""
-    st.progress(experiment.progress, status_sentence(experiment))
-    runs, computation = experiment.inputs[1], experiment.computation
-    results = computation.results() if computation else []
+    experiment_buttons.show_progress(experiment, experiment.progress, status_sentence(experiment))
+    runs, state = experiment.inputs[1], experiment.state
+    results = list(state.results) if state else []
     _curves(runs, results, draw_curves if experiment.in_progress else panels.chart)
-    sentences = summarise_ablation(results, computation.n_answers) if computation else []
+    sentences = summarise_ablation(results, state.n_answers) if state else []
     if sentences:
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
     _table(runs, results)

@@ -92,8 +92,8 @@ def _set_up(name: str) -> None:
 def _measured_effects() -> dict[str, str]:
     """Sentences on the regularisers that the session's ablation has measured by now, by field."""
     experiment = session_experiments().get(PAGE)
-    ablation = None if experiment is None else experiment.computation
-    effects = measure_effects(ablation.results()) if ablation is not None else {}
+    ablation = None if experiment is None else experiment.state
+    effects = measure_effects(ablation.results) if ablation is not None else {}
     return {
         name: _effect_sentence(REGULARISERS[name], effect) for name, effect in effects.items() if name in REGULARISERS
     }

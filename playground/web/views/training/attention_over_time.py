@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from playground.figures.attention import WeightScale, head_heatmap
 from playground.figures.theme import Array, token_table
+from playground.training.after.run_state import TrainingState
 from playground.training.evaluation import attention_mask
 from playground.training.history import Snapshot
 from playground.web.choices import widgets
@@ -13,12 +14,11 @@ from playground.web.choices.experiment_params import LAST_MOMENT
 from playground.web.choices.setup import current_value
 from playground.web.session.experiments import Experiment
 from playground.web.shared import panels
-from playground.web.views.training.training_run import TrainingRun
 
 
-def attention_over_time(experiment: Experiment[TrainingRun]) -> None:
+def attention_over_time(experiment: Experiment[TrainingState]) -> None:
     """Draw one head's attention at one saved step."""
-    run = experiment.computation
+    run = experiment.state
     snapshots = [] if run is None else list(run.history.snapshots)
     if run is None or not run.history.evaluations:
         return
@@ -51,7 +51,7 @@ def _pick_attention(names: list[str]) -> str:
     )
 
 
-def _pattern(run: TrainingRun, shown: Snapshot, name: str, layer_head: tuple[int, int], *, chosen_step: int) -> None:
+def _pattern(run: TrainingState, shown: Snapshot, name: str, layer_head: tuple[int, int], *, chosen_step: int) -> None:
     layer, head = layer_head
     example = run.data.validation[slice(0, 1)]
     query_ids, key_ids = example.ids[0].tolist(), example.ids[0].tolist()

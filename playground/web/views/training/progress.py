@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.figures import training as figures
+from playground.training.after.run_state import TrainingState
 from playground.training.history import History, Measured
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
@@ -16,7 +17,7 @@ from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.experiment_status import difference_sentence, run_differences
 from playground.web.shared.page_end import fragment
 from playground.web.views.training import training_run
-from playground.web.views.training.training_run import PAGE, TrainingPlan, TrainingRun
+from playground.web.views.training.training_run import PAGE, TrainingPlan
 
 MEASURED: tuple[Measured, ...] = ("loss", "accuracy")
 
@@ -51,23 +52,23 @@ def planned_rates(recipe: Recipe) -> None:
     )
 
 
-def status_and_curves(experiment: Experiment[TrainingRun]) -> None:
+def status_and_curves(experiment: Experiment[TrainingState]) -> None:
     """Draw the progress bar, the metrics and the curves so far."""
-    run = experiment.computation
+    run = experiment.state
     diverged = run is not None and run.outcome == "diverged"
     share = run.step / run.recipe.steps if run is not None and diverged else experiment.progress
-    st.progress(share, training_run.status_sentence(experiment))
+    experiment_buttons.show_progress(experiment, share, training_run.status_sentence(experiment))
     if experiment.job.status == "failed":
         st.error(experiment.job.error)
     if run is not None:
         if diverged and experiment.job.status != "failed":
-            st.warning(run.message)
+            st.warning(" ".join(filter(None, (run.message, experiment.job.note))))
         history = run.history.copy()
         _metrics(experiment, run, history)
         _curves(run, history, draw_curves if experiment.in_progress else panels.chart)
 
 
-def _metrics(experiment: Experiment[TrainingRun], run: TrainingRun, history: History) -> None:
+def _metrics(experiment: Experiment[TrainingState], run: TrainingState, history: History) -> None:
     evaluation = history.evaluations[-1] if history.evaluations else None
     validation = None if evaluation is None else evaluation.validation
     if run.kept is not None:
@@ -84,7 +85,7 @@ def _metrics(experiment: Experiment[TrainingRun], run: TrainingRun, history: His
             st.metric(name, text, width="content")
 
 
-def _curves(run: TrainingRun, history: History, show: Callable[..., None]) -> None:
+def _curves(run: TrainingState, history: History, show: Callable[..., None]) -> None:
     steps, n_classes = run.recipe.steps, len(run.data.labels)
     losses, accuracies = (figures.Evaluations(*history.series(measured)) for measured in MEASURED)
     show(
@@ -127,7 +128,7 @@ def tables() -> None:
     experiment = session_experiments().get(PAGE)
     if experiment is None:
         return
-    history = experiment.computation.history.copy() if experiment.computation else History()
+    history = experiment.state.history.copy() if experiment.state else History()
     columns = {"loss": history.loss, "learning rate": history.lr, "gradient norm": history.grad_norm}
     panels.numbers("training_evaluations", lambda: _by_evaluation(history), "The numbers of both sets")
     panels.numbers("training_steps", lambda: _by_step(columns), "The numbers of every step")

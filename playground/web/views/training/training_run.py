@@ -1,21 +1,16 @@
 """The Training page's run: planned from the settings, trained in the background, described in sentences."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-import torch
-
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
-from playground.training.after.trained_network import from_trainer
+from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.cost import check_cost
-from playground.training.history import Measure
 from playground.training.network import count_head, count_network
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
 from playground.training.tasks.task_list import TASKS
-from playground.training.trainer import Trainer
 from playground.web.choices import link, shortcuts
 from playground.web.choices.experiment_params import RECIPE, TITLES, TRAINED_SIZES
 from playground.web.choices.setup import current_setup, current_value
@@ -77,71 +72,35 @@ def make_plan() -> TrainingPlan:
     return TrainingPlan(config, recipe, seconds)
 
 
-class TrainingRun:
-    """A trainer while it trains; after its end only what charts need: no weights, no gradients, no training set."""
-
-    def __init__(self, config: ModelConfig, recipe: Recipe) -> None:
-        self.recipe, self.data = recipe, training_data(recipe)
-        self._trainer: Trainer | None = Trainer(config, recipe, caches.device(), data=self.data)
-        self.history = self._trainer.history
-        self.step = self.kept_step = 0
-        """Optimisation steps done; after the end, the step whose weights were kept."""
-        self.kept: Measure | None = None
-        """After the end, how these weights do on the validation set."""
-        self.teacher_step: int | None = None
-        """Steps of the teacher, while it learns first."""
-        self.progress = 0.0
-        self.outcome = self.message = ""
-
-    def run(self) -> Iterator[None]:
-        """Train, step by step."""
-        trainer = self._trainer
-        if trainer is not None:
-            for _ in trainer.run():
-                self._record_progress(trainer)
-                yield
-
-    def end(self, slot: TrainedSlot, status: JobStatus, reservation: MemoryReservation) -> None:
-        """Put the network into the slot, in place of the run's reservation, and free everything else."""
-        trainer, self._trainer = self._trainer, None
-        if trainer is None:
-            return
-        self.data = replace(
-            self.data, train=self.data.train[torch.arange(0)], validation=self.data.validation[torch.arange(1)]
-        )
-        self._record_progress(trainer)
-        self.kept_step = trainer.kept_step
-        self.outcome, self.message = trainer.outcome, trainer.message()
-        if status == "failed" or not self.step:
-            return
-        if not trainer.kept_step and slot.trained is not None:
-            self.message += " What was trained before it stays."
-        else:
-            trained = from_trainer(trainer)
-            self.kept = Measure(trained.results.validation_loss, trained.results.validation_accuracy)
-            slot.put(trained, replacing=reservation)
-
-    def _record_progress(self, trainer: Trainer) -> None:
-        teacher = trainer.teacher
-        self.teacher_step = None if teacher is None or teacher.outcome else teacher.step
-        self.step, self.progress = trainer.step, trainer.progress
-
-
-def create_experiment(plan: TrainingPlan) -> Experiment[TrainingRun]:
-    """Start a run in the background, from the initial weights of its seed."""
+def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
+    """Take part in a run from the initial weights of its seed; start it in the background if nobody has yet."""
     slot = trained_slot.session_slot()  # now, as the job's thread belongs to no session
-    reservation = MemoryReservation(training_bytes(plan.config, plan.recipe, training_data(plan.recipe)))
+    data = training_data(plan.recipe)
     return Experiment(
         plan.inputs,
-        partial(TrainingRun, plan.config, plan.recipe),
-        lambda run, status: run.end(slot, status, reservation),
-        reservation,
+        TrainingRequest(plan.config, plan.recipe, str(caches.device()), settings().threads, data),
+        partial(keep_network, slot),
+        MemoryReservation(training_bytes(plan.config, plan.recipe, data)),
+        key=(PAGE, plan.config, plan.recipe),
+        seconds=plan.seconds,
+        keep=not plan.recipe.text,  # what a visitor typed goes when the visitor goes
+        kept=lambda state: state.trained,
     )
 
 
-def status_sentence(experiment: Experiment[TrainingRun]) -> str:
+def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) -> str:
+    """Put a run's network into a session's slot, unless it learnt nothing and there is another; says which stays."""
+    if state.trained is None:
+        return ""
+    if not state.kept_step and slot.trained is not None:
+        return "What was trained before it stays."
+    slot.put(state.trained)
+    return ""
+
+
+def status_sentence(experiment: Experiment[TrainingState]) -> str:
     """The status of a training in one or two sentences."""
-    status, run, pending = experiment.job.status, experiment.computation, pending_sentence(experiment)
+    status, run, pending = experiment.job.status, experiment.state, pending_sentence(experiment)
     if pending:
         return pending
     if run is None or status == "failed":

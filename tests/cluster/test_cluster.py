@@ -1,0 +1,103 @@
+"""Runs on a real cluster of two nodes are those of this process, bit for bit, whatever happens to a node."""
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from playground.jobs import JobStatus, Member, SharedRuns
+from playground.jobs.cluster import ENVIRONMENT, UNREACHABLE
+from playground.training.after.run_state import TrainingRequest, TrainingState
+from playground.training.after.trained_network import from_trainer
+from playground.training.regularisers.ablation import Ablation, ablation_runs
+from playground.training.regularisers.ablation_request import AblationRequest
+from tests.cluster.conftest import TwoNodes
+from tests.training.tiny import CONFIG, SMALL, train
+from tests.waiting import until
+
+LONG = replace(SMALL, steps=600, dropout_attention=0.1, token_masking=0.1)
+
+
+def ended(member: Member[Any]) -> str:
+    """The status of a run that is over, and why it failed if it did."""
+    until(lambda: member.ended)
+    return f"{member.status}{member.error}"
+
+
+def test_an_ablations_runs_go_side_by_side_and_give_the_numbers_of_one_after_the_other(two_nodes: TwoNodes) -> None:
+    runs = ablation_runs(replace(SMALL, steps=60), ["clip"])
+    assert two_nodes.queue.max_running == 2
+    member = SharedRuns(two_nodes.queue, 4, 10**8).join("ablation", AblationRequest(CONFIG, runs))
+    until(lambda: member.run.steps.computation is not None)
+    run: Any = member.run.steps.computation
+    most = 0
+    while not member.ended:
+        most = max(most, sum(part.worker is not None for part in run._parts))
+        time.sleep(0.02)
+    assert ended(member) == "finished"
+    assert most == 2
+    here = Ablation(CONFIG, runs)
+    for _ in here.run():
+        pass
+    assert member.state is not None
+    for there, own in zip(member.state.results, here.results(), strict=True):
+        assert (there.run, there.outcome, there.unbatched) == (own.run, own.outcome, own.unbatched)
+        assert there.history.loss == own.history.loss
+    assert member.state.n_answers == here.n_answers
+
+
+def test_a_run_that_pauses_and_whose_node_is_killed_ends_with_the_same_weights(two_nodes: TwoNodes) -> None:
+    import ray
+
+    kept: list[TrainingState] = []
+
+    def keep(state: TrainingState, status: JobStatus) -> str:
+        assert status == "finished"
+        kept.append(state)
+        return ""
+
+    member = SharedRuns(two_nodes.queue, 4, 10**8).join("training", TrainingRequest(CONFIG, LONG), keep)
+    until(lambda: member.state is not None and member.state.step > 0)
+    member.pause(timeout=30)
+    assert member.status == "paused"
+    until(lambda: ray.available_resources().get("CPU") == 2)  # it makes room for others
+    assert member.state is not None
+    paused_at = member.state.step
+    member.resume()
+    until(lambda: member.state is not None and member.state.step > paused_at)
+    run: Any = member.run.steps.computation
+    (worker,) = (part.worker for part in run._parts)
+    two_nodes.kill(ray.get(worker.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())))
+    assert ended(member) == "finished"
+    whole = train(LONG)
+    assert kept[0].history.loss == whole.history.loss
+    assert kept[0].trained is not None
+    assert kept[0].trained.key == from_trainer(whole).key
+    assert [each.step for each in kept[0].history.snapshots] == [each.step for each in whole.history.snapshots]
+
+
+def test_only_who_has_the_token_takes_part(two_nodes: TwoNodes) -> None:
+    from ray._raylet import AuthenticationMode, get_authentication_mode
+
+    assert ENVIRONMENT["RAY_AUTH_MODE"] == "token"
+    assert get_authentication_mode() == AuthenticationMode.TOKEN
+    printed, _ = two_nodes.stranger.communicate(timeout=60)
+    assert printed.strip() == UNREACHABLE
+
+
+def test_without_the_setting_ray_is_never_imported_and_with_it_once_it_connects(repository: Path) -> None:
+    program = """
+import sys
+from playground.web.server.settings import Settings
+from playground.web.session import experiments
+chosen = [experiments.BACKEND, experiments.choose_backend(Settings(ray="auto", ray_cpus=0.5))]
+print([type(each).__name__ for each in chosen], "ray" in sys.modules)
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "PLAYGROUND_RAY"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=repository, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines()[-1] == "['JobQueue', 'ClusterQueue'] False"

@@ -1,0 +1,77 @@
+"""Two visitors who follow one link share one run: each sees it, and each may leave it alone."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.web.session import experiments
+from playground.web.session.trained_slot import SLOT
+from playground.web.views.regularisers import ablation_plan
+from tests.waiting import job_threads, until
+from tests.web.app_test import charts, press, prose, status_text, working
+from tests.web.experiment_pages import (
+    OWN_TEXT,
+    ended,
+    endless_ablation,
+    measured,
+    regularisers_page,
+    training_page,
+    until_step,
+)  # fmt: skip
+
+SHARED = "You share this run with 1 other visitor"
+
+
+@pytest.fixture(autouse=True)
+def two_visitors(one_experiment_at_a_time: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All AppTests are one session, which would have the experiments of one visitor alone."""
+    monkeypatch.setattr(experiments, "_until_disconnect", lambda own: own)
+
+
+def opened(page: str, **query: object) -> AppTest:
+    return training_page(**query) if page == "training" else regularisers_page("Weight decay", **query)
+
+
+@pytest.mark.parametrize("page", ["training", "regularisers"])
+def test_who_pauses_or_cancels_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ablation_plan, "ablation_recipe", endless_ablation)
+    first, second = (opened(page, training_steps=5_000) for _ in range(2))
+    until_step(press(first, f"{page}_start"))
+    assert SHARED not in status_text(first)
+    press(second, f"{page}_start")
+    assert SHARED in status_text(working(second.run()))
+    assert SHARED in status_text(working(first.run()))
+    press(first, f"{page}_pause")
+    paused = status_text(first)
+    assert paused.startswith("Paused for you")
+    assert "goes on for 1 other visitor" in paused
+    until_step(second, "Training", at_least=5)
+    assert status_text(working(first.run())) == paused
+    press(first, f"{page}_cancel")
+    assert status_text(first).startswith("Cancelled")
+    assert SHARED not in status_text(working(second.run()))
+    assert len(job_threads()) == 1
+    press(second, f"{page}_cancel")
+    until(lambda: not job_threads())
+    if page == "training":
+        networks = [app.session_state[SLOT].trained for app in (first, second)]
+        assert networks[0].results.kept_step < networks[1].results.kept_step
+        assert f"after step {networks[0].results.kept_step}; the weights of that step are kept." in status_text(first)
+
+
+def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
+    first, second = measured(training_page()), press(training_page(), "training_start")
+    assert not job_threads()
+    assert (
+        status_text(second) == "All 5 steps are done. The same run had been computed here before; this is its result."
+    )
+    assert second.session_state[SLOT].trained is first.session_state[SLOT].trained
+    assert "What has it learnt" in "".join(header.value for header in working(second.run()).header)
+    assert charts(second)["training_loss"] == charts(first)["training_loss"]
+    assert prose(second) == prose(working(first.run()))
+
+
+def test_a_text_of_ones_own_is_kept_for_nobody() -> None:
+    app = measured(training_page(**OWN_TEXT))
+    assert not experiments.RUNS._results
+    ended(press(press(app, "training_reset"), "training_start"))
+    assert status_text(app) == "All 5 steps are done."
