@@ -80,10 +80,10 @@ def test_a_run_that_pauses_and_whose_node_is_killed_ends_with_the_same_weights(t
 
 
 def test_only_who_has_the_token_takes_part(two_nodes: TwoNodes) -> None:
-    from ray._raylet import AuthenticationMode, get_authentication_mode
+    from ray import _raylet
 
     assert ENVIRONMENT["RAY_AUTH_MODE"] == "token"
-    assert get_authentication_mode() == AuthenticationMode.TOKEN
+    assert _raylet.get_authentication_mode() == _raylet.AuthenticationMode.TOKEN  # type: ignore[attr-defined]
     printed, _ = two_nodes.stranger.communicate(timeout=60)
     assert printed.strip() == UNREACHABLE
 
