@@ -25,6 +25,9 @@ _SETUP = "_setup"
 _OTHER_WEIGHTS = "_other_weights"
 """Session key of the `Setup` that a link has opened for which a seed meant other weights."""
 
+_FOCUS_TEXT = "_focus_text"
+"""Session key of the text in which query and key were chosen; the defaults are those of the default text."""
+
 _NOTICES = "_notices"
 """Session key of (the `Setup` that the notices are about, the notices)."""
 
@@ -137,6 +140,16 @@ def current_value(key: str) -> Any:
     except KeyError:
         texts = st.query_params.get_all(key)
     return link.read(key, texts)[0] if texts else params.PARAMS[key].default
+
+
+def note_focus_text(text: str | None = None) -> None:
+    """Note that query or key were chosen in this text, or in the present one."""
+    st.session_state[_FOCUS_TEXT] = st.session_state.get("text") if text is None else text
+
+
+def is_focus_of_text() -> bool:
+    """Whether query and key were chosen in the present text, by hand or by a link, rather than in one before it."""
+    return bool(st.session_state.get(_FOCUS_TEXT, params.DEFAULT_TEXT) == current_value("text"))
 
 
 def own_weights(choice: str) -> UploadedWeights | TrainedNetwork | None:
