@@ -29,7 +29,7 @@ _FOCUS_TEXT = "_focus_text"
 """Session key of the text in which query and key were chosen; the defaults are those of the default text."""
 
 _NOTICES = "_notices"
-"""Session key of (the `Setup` that the notices are about, the notices)."""
+"""Session key of (the `Setup` that the notices are about, the page they were made for, the notices)."""
 
 
 @dataclass(frozen=True)
@@ -171,14 +171,14 @@ def is_random(weights: str) -> bool:
 
 
 def replace_notices(setup: Setup, sentences: Sequence[str]) -> None:
-    """Say what had to be changed in the visitor's choices, for as long as the page's setup equals this one."""
-    st.session_state[_NOTICES] = (setup, list(sentences))
+    """Say what had to be changed in the visitor's choices, on the open page, while its setup equals this one."""
+    st.session_state[_NOTICES] = (setup, st.session_state[OPEN_PAGE], list(sentences))
 
 
 def current_notices(setup: Setup) -> list[str]:
     """The notices about this setup."""
-    about, sentences = st.session_state.get(_NOTICES, (None, []))
-    return list(sentences) if about == setup else []
+    about, page, sentences = st.session_state.get(_NOTICES, (None, None, []))
+    return list(sentences) if about == setup and page == st.session_state[OPEN_PAGE] else []
 
 
 def remember_other_weights(setup: Setup) -> None:

@@ -42,6 +42,8 @@ class Step:
     """Where it is done, by the page's path; None: on every page."""
     target: str | None = None
     """The container there that the visitor needs, by its key; None: what is needed is in the sidebar."""
+    target_on_phone: str | None = None
+    """Likewise where columns are stacked, if it is another."""
     has_target: Callable[[TourState], bool] = lambda _: True
     """Whether the page has that container."""
     in_sidebar: bool = False
@@ -136,7 +138,8 @@ STEPS = (
         _ask_for_computation,
         has_opened_computation,
         page="attention",
-        target="why",
+        target="why_steps",
+        target_on_phone="why",
         has_target=lambda state: state.shows_one_head,
         hint=_ask_for_one_head,
     ),
