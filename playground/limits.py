@@ -1,10 +1,33 @@
-"""How much text a visitor may send: anyone may, and attention costs the square of the length."""
+"""How much text a visitor may send: anyone may, and attention costs the square of the length.
 
-MAX_CHARACTERS = 2_000
+Whoever runs the app sets each by an environment variable, which is PLAYGROUND_ and the name below.
+"""
+
+import logging
+import os
+
+logger = logging.getLogger(__name__)
+
+
+def read_limit(name: str, default: int) -> int:
+    """The limit that the environment gives; `default` where it gives none, or no whole number above 0."""
+    variable = f"PLAYGROUND_{name}"
+    text = os.environ.get(variable, str(default))
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        logger.warning("%s is ignored, %d is used: %r is no whole number above 0", variable, default, text)
+        return default
+    return value
+
+
+MAX_CHARACTERS = read_limit("MAX_CHARACTERS", 2_000)
 """Characters of typed text, over all sentences."""
 
-MAX_SENTENCES = 8
+MAX_SENTENCES = read_limit("MAX_SENTENCES", 8)
 """Sentences in one batch."""
 
-MAX_TOKENS = 256
+MAX_TOKENS = read_limit("MAX_TOKENS", 256)
 """Tokens of one sentence, special tokens included."""
