@@ -4,6 +4,7 @@ import http.client
 import json
 import ssl
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -73,11 +74,11 @@ class Site:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """nginx's own folder. Its workers, who are not root where nginx was started by root, have to get there."""
-    for each in (tmp_path, *tmp_path.parents[:2]):
-        each.chmod(0o711)
-    return tmp_path
+def folder() -> Iterator[Path]:
+    """nginx's own folder, outside pytest's: its workers, who are not root where root starts it, have to get there."""
+    with tempfile.TemporaryDirectory() as path:
+        Path(path).chmod(0o711)
+        yield Path(path)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from deploy.serve import parse
+from playground import limits
 from playground.web.server.settings import Settings
 
 VERSION = "1.34"
@@ -72,6 +73,7 @@ def test_every_variable_is_one_that_the_app_knows(
     from streamlit import config
 
     known = {f"PLAYGROUND_{name.upper()}" for name in Settings.__dataclass_fields__} | {"PLAYGROUND_DOWNLOAD"}
+    known |= {f"PLAYGROUND_{name}" for name in vars(limits) if name.startswith("MAX_")}
     known |= {option.env_var for option in config._config_options_template.values()}
     env = {each["name"] for each in container(manifests, "playground-copies")["env"]}
     assert env | set(compose["services"]["app"]["environment"]) <= known
