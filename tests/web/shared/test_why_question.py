@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.web.app_test import SMALL, choose, component_data, open_page, prose, shown_focus, trained_trace, working
+from tests.web.app_test import (
+    SMALL,
+    choose,
+    component_data,
+    open_page,
+    press,
+    prose,
+    shown_focus,
+    trained_trace,
+    working,
+)
 
 NURSE = "The nurse told the doctor that she had already washed her hands."
 SHE, HER = 7, 11
@@ -56,6 +66,13 @@ def test_a_pair_that_was_chosen_is_asked_about_until_another_text_is_typed() -> 
     assert "`he`₁" in question(choose(app, text="he saw it"))
     assert "`her`₁₁" in question(choose(app, text=NURSE))
     assert "`it`₁₀ look at `animal`₂" in question(open_page("overview"))
+
+
+def test_after_a_reset_the_defaults_are_asked_about() -> None:
+    app = press(open_page("overview", text=NURSE, layer=0, head=0, query=HER, key=2), "reset")
+    assert question(app) == question(open_page("overview"))
+    choose(app, layer=0, head=0)
+    assert question(app) == question(open_page("overview", layer=0, head=0))
 
 
 @pytest.mark.parametrize("text", ["dogs bark", "a", "!", "x\nhe saw it"])

@@ -115,6 +115,8 @@ def _word_to_ask() -> str | None:
         return None
     with suppress(PlaygroundError):
         tokens, special = setup.batch.tokens[setup.sentence], setup.batch.special[setup.sentence]
+        if not tokens:
+            return None
         query = min(int(current_value("query")), len(tokens) - 1)
         chosen = query if is_focus_of_text() else choose_pronoun(tokens, query)
         return tokens[chosen] if chosen is not None and tokens[chosen].isalnum() and not special[chosen] else None
