@@ -45,15 +45,13 @@ def have_same_tokens(one: Run, other: Run) -> bool:
 def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
     """The differences at the points that both runs have in the same shape, in the order of computation.
 
-    Nothing is compared where the tokens differ.
+    Nothing is compared where the tokens differ. `list_unequal_points` has those that are left out.
     """
     if not have_same_tokens(pinned, now):
         return []
-    n_layers = min(pinned.config.n_layers, now.config.n_layers)
-    blocks = [f"layers.{i}.{point}" for i in range(n_layers) for point in COMPARED_POINTS]
     real = ~now.padding
     differences = []
-    for name in ["embed.out", *blocks, "final"]:
+    for name in _list_points(pinned, now):
         one, other = (_at_real_tokens(run.arrays[name], real) for run in (pinned, now))
         if one.shape == other.shape:
             with np.errstate(invalid="ignore"):
@@ -63,31 +61,60 @@ def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
     return differences
 
 
+def list_unequal_points(pinned: Run, now: Run) -> list[str]:
+    """The points that both runs have in different shapes, in the order of computation; both read the same tokens."""
+    return [name for name in _list_points(pinned, now) if pinned.arrays[name].shape != now.arrays[name].shape]
+
+
+def _list_points(pinned: Run, now: Run) -> list[str]:
+    n_layers = min(pinned.config.n_layers, now.config.n_layers)
+    return ["embed.out", *(f"layers.{i}.{point}" for i in range(n_layers) for point in COMPARED_POINTS), "final"]
+
+
 def describe_parting(pinned: Run, now: Run, differences: list[PointDifference]) -> str:
-    """Where two runs first part by more than rounding, in a sentence or two."""
+    """Where two runs first part by more than rounding, in a few sentences; points of unequal shape are such places."""
     if not have_same_tokens(pinned, now):
         return (
             "The two read different tokens, so their numbers part at the input: there is nothing to set side by side."
         )
     first = next((each for each in differences if each.is_apart), None)
-    widths = pinned.config.d_model, now.config.d_model
-    if widths[0] != widths[1]:
-        note = (
-            f"The vectors have different widths ({widths[0]} → {widths[1]}), so the two part at the embeddings; only "
-            "attention weights can be compared number by number."
-        )
-        return note if first is None else f"{note} Those part first in {_place(first.name)}."
-    depths = pinned.config.n_layers, now.config.n_layers
-    deeper = f" One has {max(depths)} layers, the other {min(depths)}." if depths[0] != depths[1] else ""
-    if first is None:
-        return f"Nothing parts them: every number that both have is the same but for rounding.{deeper}"
-    return (
-        f"**They first part in {_place(first.name)}** (`{first.name}`): numbers there are up to {first.size:.3g} in "
-        f"size, and differ by up to {first.largest:.3g}. Before that, they are the same but for rounding.{deeper}"
-        if first is not differences[0]
-        else f"**They part at once, in {_place(first.name)}** (`{first.name}`): numbers there are up to "
-        f"{first.size:.3g} in size, and differ by up to {first.largest:.3g}.{deeper}"
+    (d_model, d_model_now), (heads, heads_now), depths = (
+        (getattr(pinned.config, field), getattr(now.config, field)) for field in ("d_model", "n_heads", "n_layers")
     )
+    deeper = f" One has {max(depths)} layers, the other {min(depths)}." if depths[0] != depths[1] else ""
+    n_heads = f"{heads} heads in the pinned run and {heads_now} in this one"
+    if d_model != d_model_now:
+        told = f"The vectors have different widths ({d_model} → {d_model_now}), so the two part at the embeddings"
+        if heads != heads_now:
+            return f"{told}. Attention has {n_heads}, so no number has a counterpart.{deeper}"
+        told += "; only attention weights can be compared number by number."
+        return f"{told} Those {_describe_first(first)}{deeper}"
+    if heads != heads_now and not (differences and differences[0].is_apart):
+        return (
+            f"**They first part in {_place(_PATTERN)}** (`{_PATTERN}`), which have {n_heads}. The embeddings are the "
+            f"same but for rounding. The numbers that can be compared {_describe_first(first)}{deeper}"
+        )
+    if first is None:
+        return f"Nothing parts them: every number that is compared is the same but for rounding.{deeper}"
+    is_at_once = first is differences[0]
+    opening = "They part at once, in" if is_at_once else "They first part in"
+    before = "" if is_at_once else " What is compared before that is the same but for rounding."
+    return f"**{opening} {_place(first.name)}** (`{first.name}`): {_describe_size(first)}{before}{deeper}"
+
+
+_PATTERN = "layers.0.attn.pattern"
+"""The first point whose shape depends on the number of heads."""
+
+
+def _describe_first(first: PointDifference | None) -> str:
+    """What becomes of numbers in the plural, of which the first that differ are these."""
+    if first is None:
+        return "are the same but for rounding."
+    return f"first differ in {_place(first.name)} (`{first.name}`): {_describe_size(first)}"
+
+
+def _describe_size(found: PointDifference) -> str:
+    return f"numbers there are up to {found.size:.3g} in size, and differ by up to {found.largest:.3g}."
 
 
 def _place(name: str) -> str:

@@ -15,6 +15,7 @@ from playground.analysis.run_differences import (
     describe_head_change,
     describe_parting,
     describe_vector_change,
+    list_unequal_points,
     moved_weight,
 )
 from playground.runs.encoder_run import Run, run
@@ -68,6 +69,28 @@ def test_points_are_those_that_both_have_in_the_same_shape() -> None:
     assert len(names) == 2 + 2 * len(COMPARED_POINTS)
     assert not [each for each in compare_points(run_text(), run_text(d_model=32)) if "pattern" not in each.name]
     assert not [each for each in compare_points(run_text(), run_text(n_heads=2)) if "pattern" in each.name]
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "told", "untold"),
+    [
+        ("abcab", {"n_heads": 2}, ["4 heads", "and 2 in", "`layers.0.attn.pattern`", "`layers.0.attn.out`"], []),
+        ("a", {"n_heads": 2}, ["4 heads", "and 2 in"], ["`layers.0.attn.out`"]),
+        ("abcab", {"n_heads": 2, "n_layers": 3}, ["4 heads", "3 layers"], []),
+        ("abcab", {"n_heads": 2, "seed": 1}, ["`embed.out`"], ["heads"]),
+        ("abcab", {"n_heads": 3, "d_model": 15}, ["16 → 15", "4 heads", "and 3 in"], ["can be compared"]),
+    ],
+    ids=str,
+)
+def test_a_point_of_unequal_shape_is_where_two_part(
+    text: str, changes: dict[str, Any], told: list[str], untold: list[str]
+) -> None:
+    pinned, now = run_text(text), run_text(text, **changes)
+    patterns = [f"layers.{i}.attn.pattern" for i in range(2)]
+    assert [name for name in list_unequal_points(pinned, now) if "pattern" in name] == patterns
+    said = describe_parting(pinned, now, compare_points(pinned, now))
+    assert [part for part in told if part not in said] == []
+    assert [part for part in untold if part in said] == []
 
 
 def test_padding_takes_no_part_and_other_tokens_are_not_subtracted() -> None:

@@ -75,3 +75,21 @@ def test_before_a_run_of_regularisers_are_at_most_three_screens(phone: Visitor) 
     phone.open("/regularisers")
     height = phone.page.locator(".stMain").evaluate("main => main.scrollHeight")
     assert height <= 3 * 844
+
+
+@pytest.mark.parametrize(
+    ("path", "small"),
+    [
+        ("/", ".chip .id"),
+        ("/", ".st-key-overview_why code"),
+        ("/attention", ".stMain [data-testid=stCaptionContainer] code"),
+        ("/attention", "[data-testid=stSidebar] [data-testid=stWidgetLabel] code"),
+    ],
+)
+def test_small_text_has_eleven_pixels(path: str, small: str, phone: Visitor) -> None:
+    phone.open(path)
+    sizes = phone.page.locator(small).evaluate_all(
+        "all => all.map(each => parseFloat(getComputedStyle(each).fontSize))"
+    )
+    assert sizes
+    assert min(sizes) >= 11

@@ -56,7 +56,8 @@ def test_a_newcomer_takes_the_tour_and_a_classmate_opens_its_link(visitor: Visit
     visitor.page.get_by_test_id("stSidebar").get_by_text("Tokens and masks").click()
     visitor.widget("causal").get_by_text("causal mask").click()
     expect_step(visitor, 6)
-    expect(visitor.widget("head_pinned")).to_be_visible()
+    line(visitor).get_by_role("button", name="Show me").click()
+    expect(visitor.widget("head_pinned")).to_be_in_viewport(ratio=0.6)
     link = visitor.copied_link()
     expect(line(visitor)).to_contain_text("That was the tour")
     assert "tour=" not in link
@@ -83,6 +84,10 @@ def test_on_a_phone_the_line_stays_in_sight_and_in_the_window(newcomer: Callable
     expect(phone.widget("attention_pattern").locator(".frame")).to_be_in_viewport()
     phone.settled().tap_cell("attention_pattern", HE, TOM)
     expect_step(phone, 3)
+    line(phone).get_by_role("button", name="Show me").tap()
+    answer = phone.widget("why").get_by_text("Its lead")
+    expect(answer).to_be_in_viewport(ratio=0.9)
+    expect(phone.widget("why").get_by_role("heading")).to_be_in_viewport()
     for number in (4, 5, 6):
         line(phone).get_by_role("button", name="Skip").tap()
         expect_step(phone, number)
@@ -91,6 +96,11 @@ def test_on_a_phone_the_line_stays_in_sight_and_in_the_window(newcomer: Callable
         assert box["height"] < 844 / 4
         edges = [button.bounding_box() for button in line(phone).get_by_role("button").all()]
         assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in edges)
+    phone.widget("pin").get_by_role("button").tap()
+    expect(phone.page.locator(".st-key-head_pinned")).to_be_attached()
+    phone.settled()
+    line(phone).get_by_role("button", name="Show me").tap()
+    expect(phone.widget("head_pinned")).to_be_in_viewport(ratio=0.6)
     assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
 
 

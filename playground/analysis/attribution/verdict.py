@@ -24,6 +24,9 @@ EVEN = 0.05
 MOST_ROUNDING = 0.1
 """Share of the lead that the split may leave out, as very large scores lose it to the rounding of 32-bit floats."""
 
+LEAST_TOLD = 0.005
+"""The smallest amount that two decimals don't round to 0."""
+
 NAMES: dict[Group, str] = {
     "token": "the token",
     "position": "its position",
@@ -91,14 +94,16 @@ def group_amounts(sources: Sequence[Source], amounts: Floats) -> dict[Group, flo
 
 
 def largest_pair(split: ScoreSplit) -> tuple[Source, Source, float]:
-    """The sources of query and key whose pair changes the lead the most in its own direction, and by how much."""
-    sign = 1.0 if split.lead >= 0 else -1.0
-    query, key = np.unravel_index(int(np.argmax(sign * split.relative)), split.relative.shape)
+    """The sources of query and key whose pair changes the lead the most, either way, and by how much."""
+    query, key = np.unravel_index(int(np.argmax(np.abs(split.relative))), split.relative.shape)
     return split.sources[query], split.sources[key], float(split.relative[query, key])
 
 
 def describe(verdict: Verdict, lead: float, n_keys: int) -> str:
-    """The verdict and the amounts of every group that has a tenth of all pushes and pulls, among so many keys."""
+    """The verdict, among so many keys, and the amounts of every group that has a tenth of all pushes and pulls.
+
+    The rest of the lead is one more amount, unless it rounds to 0.
+    """
     if verdict.kind == "not finite":
         return "These numbers have left the range of 32-bit floats, so no source can be told from another."
     if verdict.kind == "only key":
@@ -112,11 +117,11 @@ def describe(verdict: Verdict, lead: float, n_keys: int) -> str:
         return "The scores are so large that 32-bit floats round away where its lead comes from."
     opening = OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single source explains it."
     total = sum(map(abs, verdict.amounts.values()))
-    told = [
-        f"{NAMES[group]} {write_amount(amount, '+')}"
-        for group, amount in verdict.amounts.items()
-        if abs(amount) >= total / 10
-    ]
+    large = {group: amount for group, amount in verdict.amounts.items() if abs(amount) >= total / 10}
+    told = [f"{NAMES[group]} {write_amount(amount, '+')}" for group, amount in large.items()]
+    rest = lead - sum(large.values())
+    if abs(rest) >= LEAST_TOLD:
+        told.append(f"the rest {write_amount(rest, '+')}")
     listed = join_words(told)
     return f"{opening} Its lead, the score minus the mean over all {n_keys} keys, is {lead_text}: {listed}."
 

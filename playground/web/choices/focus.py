@@ -20,6 +20,7 @@ import streamlit as st
 from playground.runs.encoder_run import Run
 from playground.web.choices import link
 from playground.web.choices.params import FOCUS
+from playground.web.choices.setup import note_focus_text
 from playground.web.session.actions import record_action
 
 
@@ -72,3 +73,4 @@ def move_focus(**places: object) -> None:
     st.session_state.update(asked)
     if asked.keys() & {"query", "key"}:
         record_action("cell chosen")
+        note_focus_text()

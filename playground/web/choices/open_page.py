@@ -15,6 +15,7 @@ from playground.web.choices import link, old_links, params
 from playground.web.choices.pinned import settle_pinned
 from playground.web.choices.setup import (
     OPEN_PAGE,
+    note_focus_text,
     recognised_weights,
     remember_other_weights,
     replace_notices,
@@ -52,6 +53,8 @@ def open_page(page: str) -> None:
     values.update({key: value for key, value in reading.values.items() if key in values})
     settled, reasons = settle_choices(values, reading.values)
     sentences = [*reading.sentences, *reasons, *settle_pinned(texts, settled, settle_pinned_choices)]
+    if reading.values.keys() & {"query", "key"}:
+        note_focus_text(settled["text"])
     if sentences:
         replace_notices(setup_of(settled), sentences)
     if reading.means_other_weights:

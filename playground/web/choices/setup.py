@@ -25,8 +25,11 @@ _SETUP = "_setup"
 _OTHER_WEIGHTS = "_other_weights"
 """Session key of the `Setup` that a link has opened for which a seed meant other weights."""
 
+_FOCUS_TEXT = "_focus_text"
+"""Session key of the text in which query and key were chosen; the defaults are those of the default text."""
+
 _NOTICES = "_notices"
-"""Session key of (the `Setup` that the notices are about, the notices)."""
+"""Session key of (the `Setup` that the notices are about, the page they were made for, the notices)."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,16 @@ def current_value(key: str) -> Any:
     return link.read(key, texts)[0] if texts else params.PARAMS[key].default
 
 
+def note_focus_text(text: str | None = None) -> None:
+    """Note that query or key were chosen in this text, or in the present one."""
+    st.session_state[_FOCUS_TEXT] = st.session_state.get("text") if text is None else text
+
+
+def is_focus_of_text() -> bool:
+    """Whether query and key were chosen in the present text, by hand or by a link, rather than in one before it."""
+    return bool(st.session_state.get(_FOCUS_TEXT, params.DEFAULT_TEXT) == current_value("text"))
+
+
 def own_weights(choice: str) -> UploadedWeights | TrainedNetwork | None:
     """The session's upload (`mine`) or trained network (`trained here`), where that is chosen and there is one."""
     if choice == "mine":
@@ -158,14 +171,14 @@ def is_random(weights: str) -> bool:
 
 
 def replace_notices(setup: Setup, sentences: Sequence[str]) -> None:
-    """Say what had to be changed in the visitor's choices, for as long as the page's setup equals this one."""
-    st.session_state[_NOTICES] = (setup, list(sentences))
+    """Say what had to be changed in the visitor's choices, on the open page, while its setup equals this one."""
+    st.session_state[_NOTICES] = (setup, st.session_state[OPEN_PAGE], list(sentences))
 
 
 def current_notices(setup: Setup) -> list[str]:
     """The notices about this setup."""
-    about, sentences = st.session_state.get(_NOTICES, (None, []))
-    return list(sentences) if about == setup else []
+    about, page, sentences = st.session_state.get(_NOTICES, (None, None, []))
+    return list(sentences) if about == setup and page == st.session_state[OPEN_PAGE] else []
 
 
 def remember_other_weights(setup: Setup) -> None:

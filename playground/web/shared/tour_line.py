@@ -70,7 +70,7 @@ def _draw_step(step: Step) -> None:
         for label, key, icon, on_click, disabled in buttons:
             st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, disabled=disabled)
     if st.session_state.pop(_SHOWN, False) and step.target:
-        scroll_to(step.target, clear=_HEIGHT)
+        scroll_to(step.target, clear=_HEIGHT, on_phone=step.target_on_phone)
 
 
 def _say(sentence: str, hint: str | None = None) -> None:

@@ -9,7 +9,7 @@ from playground.web.choices import params, recipe_link, shortcuts, widgets
 from playground.web.choices.architecture_params import ARCHITECTURE
 from playground.web.choices.link import VERSION
 from playground.web.choices.pinned import unpin
-from playground.web.choices.setup import Setup, current_setup, recognised_weights
+from playground.web.choices.setup import Setup, current_setup, note_focus_text, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
 from playground.web.session.actions import record_action
 from playground.web.shared.comparison.pinned_side import pinned_side
@@ -131,4 +131,5 @@ def _reset() -> None:
     shortcuts.discard_unlocked()
     shortcuts.discard_hidden()
     unpin()
+    note_focus_text(params.DEFAULT_TEXT)
     st.session_state.update({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})

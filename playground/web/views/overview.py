@@ -24,9 +24,10 @@ from playground.web.shared.comparison.model_costs import describe_costs, model_c
 from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_grid import head_picker
-from playground.web.shared.markdown import escape_markdown, quote_place
+from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import fragment
+from playground.web.shared.why_question import ask_why, choose_pair
 from playground.web.views.attention import why_panel
 
 TUTORIAL_C_BATCH = (30, 200)
@@ -47,12 +48,14 @@ def explore() -> None:
     pinned = run_pinned(side)
     focus = show_focus(run)
     _draw_tokens(run, focus)
+    asked = choose_pair(run, focus)
     st.button(
-        f"Why does {quote_place(run.tokens, focus.query)} look at {quote_place(run.tokens, focus.key)}?",
+        ask_why(run, asked),
         key="overview_why",
         icon=":material/arrow_forward:",
         type="tertiary",
         on_click=_open_why,
+        args=(focus, asked),
         help="Opens the page Attention, where this weight is split by what caused it.",
     )
     _draw_stages(run)
@@ -179,7 +182,9 @@ def _take_query() -> None:
     move_focus(query=st.session_state[token_chips.KEY].clicked)
 
 
-def _open_why() -> None:
+def _open_why(focus: Focus, asked: Focus) -> None:
+    if asked != focus:
+        move_focus(query=asked.query, key=asked.key)
     st.session_state[NEXT_PAGE] = "attention"
     why_panel.show_on_arrival()
 

@@ -1,5 +1,8 @@
 """The verdict follows the amounts, and says nothing that they don't."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,10 +55,10 @@ def test_layers_are_added_up_and_groups_without_a_source_left_out() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_largest_pair_pulls_the_way_of_the_lead(sign: int) -> None:
+def test_the_largest_pair_is_so_by_size_whichever_way_it_pulls(sign: int) -> None:
     relative = sign * np.array([[1.0, -5.0], [2.0, 3.0]])
     query, key, amount = largest_pair(ScoreSplit(SOURCES[:2], relative, relative, sign * 1.0, 0.0))
-    assert (query.name, key.name, amount) == ("position", "position", 3 * sign)
+    assert (query.name, key.name, amount) == ("token", "position", -5 * sign)
 
 
 def test_a_sentence_names_the_amounts_that_count() -> None:
@@ -63,7 +66,19 @@ def test_a_sentence_names_the_amounts_that_count() -> None:
     assert "+3.51" in said
     assert "+3.00" in said
     assert "+0.50" in said
-    assert "+0.01" not in said
+    assert "the rest +0.01" in said
+
+
+@pytest.mark.parametrize(
+    "amounts", [(1.64, 1.18, 0.93, -0.56, 0.17), (3.0, 0.2, -0.2, 0, 0), (-3.0, 0.2, 0.2, 0.1, 0), (3.0, 0, 0, 0, 0)]
+)
+@pytest.mark.parametrize("remainder", [0.0, 0.04])
+def test_the_amounts_of_a_sentence_add_up_to_its_lead(amounts: tuple[float, ...], remainder: float) -> None:
+    whole = split(*amounts)
+    found = replace(whole, score=whole.score + remainder)
+    lead, *told = map(float, re.findall(r"[+-]\d+\.\d+", describe(judge(found, 4), found.lead, 4)))
+    assert sum(told) == pytest.approx(lead, abs=0.03)
+    assert 0 not in told
 
 
 def test_sources_that_do_not_add_up_are_no_reason() -> None:

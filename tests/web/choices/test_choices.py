@@ -158,6 +158,7 @@ def test_heads_move_with_a_slider_that_they_no_longer_divide() -> None:
     assert 512 % n_heads == 0
     assert f"6 layers × {n_heads} heads" in captions(app)
     assert "n_heads=12 does not divide d_model=512" in sentences(app)
+    assert sentences(working(app.switch_page("../../pages/norms.py").run())) == "", "it is told where it happened"
 
 
 def test_reset_brings_every_default_back() -> None:

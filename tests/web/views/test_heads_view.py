@@ -1,5 +1,6 @@
 """All heads by one cell or by what they are known for, and a row that opens its head."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from tests.web.app_test import (
     SMALL,
     captions,
     choose,
+    component_data,
     open_page,
+    press,
     prose,
     sentences,
     table,
@@ -34,6 +37,35 @@ def test_all_heads_are_ranked_for_the_panels_pair() -> None:
     assert "**layer 3, head 1**" in prose(app)
     n_first = int((expected["rank"] == 1).sum())
     assert f"In {n_first} of 72 heads" in prose(app)
+
+
+def test_the_head_where_the_weight_is_most_unusual_is_named_both_ways() -> None:
+    app = without_error(open_page("attention", attention_view=LINK, query=10, key=3))
+    z = table(app, "z")
+    for at, pattern in ((z["z"].idxmax(), "strongest"), (z["z"].idxmin(), "weakest")):
+        head = z.loc[at]
+        found = re.search(rf"{pattern} in layer (\d+), head (\d+) \(z = ([-+.\d]+)\)", prose(app))
+        assert found, prose(app)
+        assert (int(found[1]), int(found[2])) == (head["layer"], head["head"])
+        assert float(found[3]) == pytest.approx(head["z"], abs=0.05)
+
+
+@pytest.mark.parametrize("view", [LINK, KNOWN])
+def test_a_button_below_the_table_says_which_head_is_open_and_shows_it(view: str) -> None:
+    app = open_page("attention", **SMALL, layer=1, head=3, attention_view=view)
+    key = "heads_that_link_up" if view == LINK else "known_for_up"
+    assert "Layer 1, head 3" in app.button(key=key).label
+    assert not component_data(app, "scroll_to")
+    assert component_data(press(app, key), "scroll_to")["target"] == "why"
+    choose(app, attention_show="average of heads")
+    assert key not in {button.key for button in app.button}
+
+
+@pytest.mark.parametrize("view", [LINK, KNOWN])
+def test_what_is_of_the_present_settings_alone_is_said_where_others_are_pinned(view: str) -> None:
+    for pinned in ({}, {"b_seed": 5}):
+        app = open_page("attention", **SMALL, attention_view=view, **pinned)
+        assert captions(app).count("of the present settings alone") == 2 * len(pinned), "the steps and the table"
 
 
 def test_heads_are_measured_on_the_fixed_sentences_and_on_this_text() -> None:

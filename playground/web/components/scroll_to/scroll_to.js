@@ -3,7 +3,8 @@ let latest = 0 // the front end may call this again with what an older run said
 export default function ({ data }) {
   if (data.time <= latest) return
   latest = data.time
-  const target = document.querySelector(`.st-key-${data.target}`)
+  const key = window.innerWidth <= 640 ? data.onPhone : data.target // as narrow as Streamlit stacks columns
+  const target = document.querySelector(`.st-key-${key}`)
   if (!target) return
   const isTall = target.offsetHeight > window.innerHeight / 2
   target.style.scrollMarginTop = data.clear

@@ -10,9 +10,16 @@ from dataclasses import replace
 import streamlit as st
 
 from playground.errors import PlaygroundError
+from playground.text.pronouns import choose_pronoun
 from playground.web.choices.params import SHARED
 from playground.web.choices.pinned import pinned_values
-from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value, recognised_weights
+from playground.web.choices.setup import (
+    OPEN_PAGE,
+    current_setup,
+    current_value,
+    is_focus_of_text,
+    recognised_weights,
+)
 from playground.web.session.actions import clear_actions, recorded_actions
 from playground.web.shared.tour.tour_steps import STEPS, Step, TourState
 
@@ -50,7 +57,7 @@ def current_state() -> TourState:
     return TourState(
         page=st.session_state[OPEN_PAGE],
         text=current_value("text"),
-        tokens=_shown_tokens(),
+        word=_word_to_ask(),
         actions=recorded_actions(),
         is_pinned=pinned is not None,
         is_changed=pinned is not None and any(pinned[key] != current_value(key) for key in SHARED),
@@ -101,11 +108,19 @@ def leave() -> None:
     st.session_state.update({KEY: 0, _FINISHED: False})
 
 
-def _shown_tokens() -> tuple[str, ...]:
+def _word_to_ask() -> str | None:
+    """The query, or where nobody chose it in this text, the pronoun that the overview asks about; None of other."""
     setup = current_setup()
+    if not setup.text.sentences:
+        return None
     with suppress(PlaygroundError):
-        return tuple(setup.batch.tokens[setup.sentence]) if setup.text.sentences else ()
-    return ()
+        tokens, special = setup.batch.tokens[setup.sentence], setup.batch.special[setup.sentence]
+        if not tokens:
+            return None
+        query = min(int(current_value("query")), len(tokens) - 1)
+        chosen = query if is_focus_of_text() else choose_pronoun(tokens, query)
+        return tokens[chosen] if chosen is not None and tokens[chosen].isalnum() and not special[chosen] else None
+    return None
 
 
 def _is_done(step: Step) -> bool:

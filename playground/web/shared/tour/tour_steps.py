@@ -6,11 +6,6 @@ from dataclasses import dataclass
 from playground.web.choices.params import DEFAULT_TEXT
 from playground.web.session.actions import Action
 
-PRONOUNS = frozenset({
-    "he", "she", "it", "they", "him", "her", "them", "his", "its", "their", "this", "that", "who", "which",
-})  # fmt: skip
-"""Words that stand for another word, whose attention is worth a look."""
-
 
 @dataclass(frozen=True)
 class TourState:
@@ -20,8 +15,8 @@ class TourState:
     """The open page, by its path."""
     text: str
     """What is typed into the sidebar."""
-    tokens: tuple[str, ...] = ()
-    """Those of the shown sentence."""
+    word: str | None = None
+    """The token of the shown sentence whose row is worth a look, if one is."""
     actions: frozenset[Action] = frozenset()
     """What the visitor did by hand since the step began."""
     is_pinned: bool = False
@@ -47,6 +42,8 @@ class Step:
     """Where it is done, by the page's path; None: on every page."""
     target: str | None = None
     """The container there that the visitor needs, by its key; None: what is needed is in the sidebar."""
+    target_on_phone: str | None = None
+    """Likewise where columns are stacked, if it is another."""
     has_target: Callable[[TourState], bool] = lambda _: True
     """Whether the page has that container."""
     in_sidebar: bool = False
@@ -95,8 +92,7 @@ def _always(sentence: str) -> Callable[[TourState], str]:
 
 
 def _ask_for_row(state: TourState) -> str:
-    word = next((token for token in state.tokens if token.lower() in PRONOUNS), None)
-    row = f"the row of *{word}*" if word else "the row of any word"
+    row = f"the row of *{state.word}*" if state.word else "the row of any word"
     return f"In the large map, find {row}. Click the cell of the word that it looks at most."
 
 
@@ -143,6 +139,7 @@ STEPS = (
         has_opened_computation,
         page="attention",
         target="why_steps",
+        target_on_phone="why",
         has_target=lambda state: state.shows_one_head,
         hint=_ask_for_one_head,
     ),

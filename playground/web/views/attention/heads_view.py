@@ -12,6 +12,7 @@ from playground.analysis.head_habits import KNOWN_FROM, POSITION_ONLY, PROBES, H
 from playground.analysis.head_search import HeadSearch, search_heads
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
+from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_side import beside, say_other_tokens, say_present_alone
@@ -41,7 +42,7 @@ def draw_linking_heads(run: Run, query: int, key: int) -> None:
         "pinned": NumberColumn(format="%.3f"),
         "now − pinned": NumberColumn(format="%+.3f"),
     }
-    draw_head_table("heads_that_link", _join_pinned(found.table, run, query, key), columns)
+    draw_head_table("heads_that_link", _join_pinned(found.table, run, query, key), columns, current_focus(run))
     st.caption(
         f"**Every head's weight from {names[0]} to {names[1]}.** rank: its place among the {found.n_keys} keys of "
         f"{names[0]}, 1 the strongest. {_describe_z(found)} Click at the left of a row to open its head."
@@ -59,6 +60,7 @@ def _join_pinned(table: pd.DataFrame, run: Run, query: int, key: int) -> pd.Data
     shape = pinned.run.config.n_layers, pinned.run.config.n_heads
     patterns = [pinned.run.pattern(layer)[:, query, key] for layer in range(shape[0])]
     places = zip(table["layer"], table["head"], strict=True)
+    say_present_alone("ranks and z")
     weights = np.array([patterns[i][j] if i < shape[0] and j < shape[1] else np.nan for i, j in places], np.float32)
     return table.assign(pinned=weights, **{"now − pinned": table["weight"] - weights})
 
@@ -73,7 +75,8 @@ def draw_known_for(run: Run, layer: int, head: int) -> None:
     st.markdown(_describe_habits(habits, run, layer, head))
     say_present_alone("the habits")
     table = _habit_table(habits)
-    draw_head_table("known_for", table, dict.fromkeys(habits.scores, NumberColumn(format="%.2f")))
+    columns = dict.fromkeys(habits.scores, NumberColumn(format="%.2f"))
+    draw_head_table("known_for", table, columns, current_focus(run))
     even = ", ".join(f"{name} {share:.2f}" for name, share in habits.even.items() if share > 0)
     absent = [name for name, scores in habits.scores.items() if np.isnan(scores).all()]
     left_out = f" Nothing here to measure: {', '.join(absent)}." if absent else ""
@@ -95,9 +98,14 @@ def _describe_search(found: HeadSearch, query: str, key: str) -> str:
     )
     z = found.table["z"]
     if z.notna().any() and n_heads > 1:
-        odd = found.table.iloc[int(z.argmax())]
-        told += f" It is least usual for layer {odd['layer']:.0f}, head {odd['head']:.0f} (z = {odd['z']:+.1f})."
+        strong, weak = (found.table.iloc[int(at)] for at in (z.argmax(), z.argmin()))
+        told += f" Against the head's own habit (z), it is strongest in {_name_head(strong)}"
+        told += f", and weakest in {_name_head(weak)}." if strong["z"] > weak["z"] else "."
     return told
+
+
+def _name_head(row: pd.Series) -> str:
+    return f"layer {row['layer']:.0f}, head {row['head']:.0f} (z = {row['z']:+.1f})"
 
 
 def _describe_z(found: HeadSearch) -> str:

@@ -28,10 +28,12 @@ def draw_sources(walk: Walk, split: ScoreSplit) -> None:
         rf"{number(split.score)} - {factor(split.mean_score)} = {number(split.lead)}"
     )
     from_query, from_key, amount = largest_pair(split)
+    against = ", against the lead" if amount * split.lead < 0 else ""
     st.markdown(
         f"A vector is the sum of what its sources wrote, so the score is a sum over pairs of sources. The softmax "
-        f"ignores what all {n_keys} keys share; so each part is shown minus its mean over them. The "
-        f"largest pair is {from_query.name} at {query} with {from_key.name} at {key}: {write_amount(amount, '+')}."
+        f"ignores what all {n_keys} keys share; so each part is shown minus its mean over them. By "
+        f"size, the largest pair is {from_query.name} at {query} with {from_key.name} at {key}: "
+        f"{write_amount(amount, '+')}{against}."
     )
     lead = write_amount(float(split.relative.sum()), "+")
     sums = f"The bars add up to {lead}. {_describe_exactness(walk)} (remainder {abs(split.relative_remainder):.0e})."

@@ -24,8 +24,9 @@ from playground.web.session.actions import record_action
 from playground.web.session.caches import RunKey
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_heads import nearest_head
-from playground.web.shared.comparison.pinned_side import beside, say_other_tokens
+from playground.web.shared.comparison.pinned_side import beside, say_other_tokens, say_present_alone
 from playground.web.shared.markdown import escape_markdown, quote_place
+from playground.web.shared.why_question import ask_why
 from playground.web.views.attention import attribution_cache, why_charts
 
 HELP = (
@@ -66,7 +67,7 @@ def draw_answer(run: Run, layer: int, head: int, query: int, key: int) -> Explan
     with st.container(key="why"):
         if st.session_state.pop(_ARRIVING, False):
             scroll_to("why")
-        st.header(f"Why does {quote_place(run.tokens, query)} look at {quote_place(run.tokens, key)}?")
+        st.header(ask_why(run, Focus(layer, head, query, key)))
         found = None
         if _is_hidden(run, query, key):
             st.markdown(_describe_hidden(run, query, key))
@@ -88,6 +89,7 @@ def draw_steps(found: Explanation) -> None:
     with st.container(key="why_steps"):
         opened = partial(record_action, "computation opened")
         step = widgets.choice("attention_why", "How it comes about", help_text=HELP, on_change=opened)
+        say_present_alone("these four steps")
         if step == "sources":
             if found.has_parts:
                 why_charts.draw_sources(found.walk, found.split)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.accounting import readable
 from playground.analysis import streams
-from playground.analysis.run_differences import describe_growth_change, describe_parting
+from playground.analysis.run_differences import describe_growth_change, describe_parting, list_unequal_points
 from playground.analysis.shared_weights import describe_shared
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
@@ -48,12 +48,13 @@ def _draw_parting(run: Run, pinned: Run, parting: Parting) -> None:
     if not differences:
         return
     lost = " Where a bar is missing, numbers are too large for 32-bit floats." * bool(np.isnan(parting.shares).any())
+    unequal = " Points whose shapes differ have no bar." * bool(list_unequal_points(pinned, run))
     panels.chart(
         "compare_points",
         parting.figure,
         caption="A bar is a point of the forward pass, in the order of computation: the largest difference of two "
         "numbers there, as a share of the largest number. Grey bars, below the dotted line, are rounding. "
-        f"The same numbers, bit by bit, have no height.{lost}",
+        f"The same numbers, bit by bit, have no height.{lost}{unequal}",
         alt="The largest difference of the two runs at each point of the forward pass.",
         table=lambda: pd.DataFrame([asdict(each) for each in differences]).rename(
             columns={"name": "point", "largest": "largest difference", "size": "largest number"}

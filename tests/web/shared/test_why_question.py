@@ -1,0 +1,93 @@
+"""The question on the overview and above the answer: true for its weight, about two tokens that somebody meant."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.web.app_test import (
+    SMALL,
+    choose,
+    component_data,
+    open_page,
+    press,
+    prose,
+    shown_focus,
+    trained_trace,
+    working,
+)
+
+NURSE = "The nurse told the doctor that she had already washed her hands."
+SHE, HER = 7, 11
+
+
+def question(app: AppTest) -> str:
+    """What the overview's door asks."""
+    return app.button(key="overview_why").label
+
+
+def row(text: str, query: int) -> Any:
+    return trained_trace(text)["layers.3.attn.pattern"][0, 1, query].numpy()
+
+
+@pytest.mark.parametrize(("query", "key"), [(10, 2), (HER, 2), (SHE, 2), (SHE, 9), (2, 3)])
+@pytest.mark.parametrize("page", ["overview", "attention"])
+def test_a_weight_below_an_even_share_is_not_called_a_look(page: str, query: int, key: int) -> None:
+    app = open_page(page, text=NURSE, query=query, key=key)
+    asked = question(app) if page == "overview" else app.header[0].value
+    weights = row(NURSE, query)
+    assert ("not look more" in asked) == (weights[key] < 1 / len(weights))
+    assert f"₁{query % 10}`" not in asked
+    assert shown_focus(app) | {"query": query, "key": key} == shown_focus(app)
+
+
+def test_even_weights_are_no_little_and_a_hidden_key_gets_none() -> None:
+    app = open_page("attention", **SMALL | {"positions": "none"}, text="aaaa", query=1, key=2)
+    assert "not look" not in app.header[0].value
+    assert "not look at" in choose(app, causal=True).header[0].value
+
+
+def test_in_a_text_that_was_typed_the_overview_asks_about_its_pronoun_and_moves_the_focus_by_the_click_alone() -> None:
+    app = choose(open_page("overview"), text=NURSE)
+    weights = row(NURSE, SHE)
+    best = int(np.argmax(np.where(np.isin(np.arange(len(weights)), [0, SHE, len(weights) - 1]), -1, weights)))
+    asked = question(app)
+    assert asked.startswith("Why does `she`₇ ")
+    assert asked.endswith(f"{'₀₁₂₃₄₅₆₇₈₉'[best % 10]}?")
+    assert shown_focus(app) == {"layer": 3, "head": 1, "query": 10, "key": 2}
+    app.button(key="overview_why").click().run()
+    assert (app.session_state["query"], app.session_state["key"]) == (SHE, best)
+
+
+def test_a_pair_that_was_chosen_is_asked_about_until_another_text_is_typed() -> None:
+    app = open_page("overview", text=NURSE, query=HER, key=2)
+    assert "`her`₁₁" in question(app)
+    assert "`he`₁" in question(choose(app, text="he saw it"))
+    assert "`her`₁₁" in question(choose(app, text=NURSE))
+    assert "`it`₁₀ look at `animal`₂" in question(open_page("overview"))
+
+
+def test_after_a_reset_the_defaults_are_asked_about() -> None:
+    app = press(open_page("overview", text=NURSE, layer=0, head=0, query=HER, key=2), "reset")
+    assert question(app) == question(open_page("overview"))
+    choose(app, layer=0, head=0)
+    assert question(app) == question(open_page("overview", layer=0, head=0))
+
+
+@pytest.mark.parametrize("text", ["dogs bark", "a", "!", "x\nhe saw it"])
+@pytest.mark.parametrize("changes", [{}, SMALL, {"causal": True}])
+def test_any_text_has_a_question(text: str, changes: dict[str, Any]) -> None:
+    app = working(choose(open_page("overview", **changes), text=text))
+    assert question(app).startswith("Why does ")
+    assert "[" not in question(app).split("look")[0]
+
+
+def test_the_tour_names_the_token_that_the_overview_asks_about() -> None:
+    app = choose(open_page("overview", tour=1), text=NURSE)
+    assert "the row of *she*" in prose(app)
+    assert "`she`" in question(app)
+    app = open_page("overview", tour=2, text=NURSE, query=HER)
+    assert "the row of *her*" in prose(app)
+    assert "`her`" in question(app)
+    assert component_data(app, "address_guard")["parameters"]["query"] == [str(HER)]
