@@ -3,7 +3,6 @@
 import asyncio
 import os
 import random
-from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode, urlsplit
 
 from benchmarks.load.student import LoadError, visit
@@ -11,6 +10,7 @@ from playground.web.choices.link import read
 from playground.web.choices.params import PARAMS, SHARED, page_parameters
 from playground.web.choices.pinned import MARKER, PINNED_KEYS
 from tests.browser.server import Server
+from tests.waiting import run_coroutine
 from tests.web.app_test import PAGES
 
 LINKS = int(os.environ.get("SOAK_LINKS", "200"))
@@ -72,6 +72,5 @@ async def open_all(port: int) -> list[str]:
 
 
 def test_hostile_links_open_in_time_without_an_error_and_every_repair_is_named(server: Server) -> None:
-    with ThreadPoolExecutor(1) as thread:  # this one has the loop in which Playwright drives Chromium
-        assert thread.submit(asyncio.run, open_all(urlsplit(server.url).port or 80)).result() == []
+    assert run_coroutine(open_all(urlsplit(server.url).port or 80)) == []
     assert server.tracebacks() == []

@@ -11,6 +11,7 @@ from streamlit.web.server.starlette.starlette_static_routes import create_stream
 
 from playground.web.server import compress_front_end, front_end
 from playground.web.server.front_end import FRONT_END, CompressedFiles, EarlyCharts, best_coding, chart_code
+from tests.waiting import run_coroutine
 
 PLAIN = Starlette(routes=create_streamlit_static_assets_routes(""))
 """Streamlit's own handler of its front end."""
@@ -83,7 +84,7 @@ def test_a_class_that_comes_at_once_has_each_file_compressed_once(monkeypatch: p
         await asyncio.gather(*(layer(scope, receive, send) for _ in range(60)))
 
     monkeypatch.setattr(front_end, "compress", counted)
-    asyncio.run(answer(CompressedFiles(PLAIN)))
+    run_coroutine(answer(CompressedFiles(PLAIN)))
     assert len(compressed) == 1
 
 

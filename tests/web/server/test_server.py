@@ -18,6 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 import streamlit_app
 from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
 from playground.web.server.settings import Settings, read_settings
+from tests.waiting import run_coroutine
 
 STREAM = "/_stcore/stream"
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -140,7 +141,7 @@ def test_the_count_falls_when_the_application_fails_or_the_server_cancels_a_visi
 
     visitors = Visitors(3)
     cap = SessionCap(inside, visitors)
-    assert isinstance(asyncio.run(visit()), RuntimeError) == fails
+    assert isinstance(run_coroutine(visit()), RuntimeError) == fails
     assert (counts, visitors.open) == ([1], 0)
 
 
@@ -238,7 +239,7 @@ def test_a_model_that_cannot_be_loaded_does_not_stop_the_server(
             return "serving"
 
     monkeypatch.setattr("playground.web.start.checkpoint_available", fail)
-    assert asyncio.run(start()) == "serving"
+    assert run_coroutine(start()) == "serving"
     assert "no weights here" in caplog.text
 
 
