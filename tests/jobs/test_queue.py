@@ -60,7 +60,7 @@ def test_a_pause_lets_another_run_resuming_queues_again_and_seconds_count_runnin
     works[0].allow(2)
     until(lambda: works[0].n_done == 2)
     threading.Timer(0.02, works[0].allow).start()
-    first.pause()
+    first.pause(timeout=30)
     assert (first.status, second.status) == ("paused", "running")
     assert works[0].n_done == 3
     seconds = first.seconds
