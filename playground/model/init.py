@@ -109,23 +109,19 @@ def shared_parameters(
     """A model's parameters by name, made of what `find` has of them; for `load_state_dict` with `assign=True`.
 
     Two models then share the memory of every tensor that both have: nobody may write to it. The parts of a fused
-    projection are copied together, into memory of its own.
+    projection are copied together, into memory of its own on the CPU.
     """
     found = {}
     for name, parameter in model.named_parameters():
         path, _, kind = name.rpartition(".")
         module = model.get_submodule(path)
-        distribution, size = _numbers_of(module, kind, scheme)
-        parts = {
-            part: find(InitialTensor(part, _part_shape(place, parameter), distribution, size)).view(place.shape)
-            for part, place in _parts_of(module, path, kind, parameter.detach())
-        }
-        if name in parts:
-            found[name] = parts[name]
+        tensors = [tensor for tensor, _ in _tensors_of(module, path, kind, parameter.detach(), scheme)]
+        if [tensor.name for tensor in tensors] == [name]:
+            found[name] = find(tensors[0])
             continue
-        found[name] = torch.empty(parameter.shape, device=next(iter(parts.values())).device)
-        for part, place in _parts_of(module, path, kind, found[name]):
-            place.copy_(parts[part])
+        found[name] = torch.empty(parameter.shape)
+        for tensor, place in _tensors_of(module, path, kind, found[name], scheme):
+            place.copy_(find(tensor).view(place.shape))
     return found
 
 
@@ -144,14 +140,17 @@ def initial_tensors(
     """What `initialise` fills, and the view of the model's memory that holds it; nothing is drawn here."""
     for path, module in model.named_modules():
         for kind, parameter in module.named_parameters(recurse=False):
-            distribution, size = _numbers_of(module, kind, scheme)
-            for name, place in _parts_of(module, path, kind, parameter.detach()):
-                yield InitialTensor(prefix + name, _part_shape(place, parameter), distribution, size), place
+            yield from _tensors_of(module, path, kind, parameter.detach(), scheme, prefix)
 
 
-def _part_shape(part: Tensor, parameter: Tensor) -> tuple[int, ...]:
-    """The shape of a parameter's part: its rows one after the other."""
-    return (part.numel() // math.prod(parameter.shape[1:]), *parameter.shape[1:])
+def _tensors_of(
+    module: nn.Module, path: str, kind: str, parameter: Tensor, scheme: Initialisation, prefix: str = ""
+) -> Iterator[tuple[InitialTensor, Tensor]]:
+    """What `initialise` fills of one parameter, and the views of it: one for each part of a fused projection's."""
+    distribution, size = _numbers_of(module, kind, scheme)
+    for name, place in _parts_of(module, path, kind, parameter):
+        shape = (place.numel() // math.prod(parameter.shape[1:]), *parameter.shape[1:])
+        yield InitialTensor(prefix + name, shape, distribution, size), place
 
 
 def _numbers_of(module: nn.Module, kind: str, scheme: Initialisation) -> tuple[Distribution, float]:

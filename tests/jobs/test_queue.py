@@ -5,13 +5,13 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from functools import partial
 
 import pytest
 
 from playground.jobs import JobQueue
-from tests.jobs.work import Steps, assert_free, endless, submit
+from tests.jobs.work import Steps, assert_free, endless, press_at_random, submit
 from tests.waiting import job_threads, until
 
 
@@ -191,18 +191,7 @@ def test_a_job_in_a_slow_step_is_cancelled_but_has_not_ended() -> None:
 def test_any_order_of_presses_ends_with_a_free_queue_and_no_thread() -> None:
     dice, queue = random.Random(0), JobQueue(2)
     jobs = [queue.submit(Steps(dice.randrange(1, 200), free=True)) for _ in range(12)]
-
-    def press_all() -> None:
-        for _ in range(100):
-            job = dice.choice(jobs)
-            buttons: list[Callable[[], None]] = [partial(job.pause, 0), job.resume, job.resume, partial(job.cancel, 0)]
-            dice.choice(buttons)()
-
-    pressing = [threading.Thread(target=press_all) for _ in range(4)]
-    for thread in pressing:
-        thread.start()
-    for thread in pressing:
-        thread.join()
+    press_at_random(jobs, dice, n_threads=4, n_presses=100)
     for job in jobs:
         job.cancel()
     assert {job.status for job in jobs} <= {"finished", "cancelled"}

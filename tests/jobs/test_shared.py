@@ -5,13 +5,12 @@ import random
 import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import pytest
 
 from playground.jobs import JobQueue, JobStatus, Member, SharedRuns
-from tests.jobs.work import endless
+from tests.jobs.work import endless, press_at_random
 from tests.waiting import job_threads, until
 
 
@@ -273,23 +272,7 @@ def test_any_order_of_presses_by_many_ends_with_a_free_queue_and_everybody_serve
     dice, visitors, count = random.Random(0), Visitors(), Counting(n=400)
     count.permits.release(400)
     members = [visitors.join(str(number), count) for number in range(8)]
-
-    def press_all() -> None:
-        for _ in range(60):
-            member = dice.choice(members)
-            buttons: list[Callable[[], None]] = [
-                partial(member.pause, 0),
-                member.resume,
-                member.resume,
-                partial(member.cancel, 0),
-            ]
-            dice.choice(buttons)()
-
-    pressing = [threading.Thread(target=press_all) for _ in range(3)]
-    for thread in pressing:
-        thread.start()
-    for thread in pressing:
-        thread.join()
+    press_at_random(members, dice, n_threads=3, n_presses=60)
     for member in members:
         member.cancel()
     until(lambda: all(member.ended for member in members) and not job_threads())

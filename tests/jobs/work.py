@@ -1,12 +1,16 @@
 """Work for background jobs, one step at a time or without end."""
 
 import os
+import random
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from typing import Any
 
-from playground.jobs import JobQueue
+from playground.jobs import JobHandle, JobQueue
 from playground.jobs.local import _Job as Job
+from playground.jobs.member import Member
 
 
 def priority() -> int:
@@ -58,3 +62,21 @@ def assert_free(queue: JobQueue) -> None:
     job = endless(queue)
     assert job.status == "running"
     job.cancel()
+
+
+def press_at_random(
+    jobs: Sequence[JobHandle | Member[Any]], dice: random.Random, n_threads: int, n_presses: int
+) -> None:
+    """Pause, resume and cancel jobs from several threads at once, in any order; resuming comes up twice as often."""
+
+    def press() -> None:
+        for _ in range(n_presses):
+            job = dice.choice(jobs)
+            buttons: list[Callable[[], None]] = [partial(job.pause, 0), job.resume, job.resume, partial(job.cancel, 0)]
+            dice.choice(buttons)()
+
+    threads = [threading.Thread(target=press) for _ in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

@@ -109,13 +109,13 @@ class Visitors:
     open: int = 0
 
     @property
-    def are_all(self) -> bool:
+    def is_full(self) -> bool:
         """Whether nobody else may come in."""
         return self.open >= self.limit
 
 
 class SessionCap:
-    """Lets no more than all `visitors` in: each holds one websocket, and its state, for as long as the page is open.
+    """Lets in as many `visitors` as may be: each holds one websocket, and its state, for as long as the page is open.
 
     At the cap a page load gets a short page with status 503 that tries again by itself after `retry_after` seconds, and
     a new websocket is refused with close code 1013 (try again later, RFC 6455's registry).
@@ -130,7 +130,7 @@ class SessionCap:
         """Count websockets on Streamlit's stream; pass on everything but new visitors at the cap."""
         if scope["type"] == "websocket" and scope["path"].endswith(STREAM_PATH):
             await self._stream(scope, receive, send)
-        elif self.visitors.are_all and _is_page_load(scope):
+        elif self.visitors.is_full and _is_page_load(scope):
             headers = {"Retry-After": str(self.retry_after), "Cache-Control": "no-store"}
             page = _FULL_PAGE.format(seconds=self.retry_after)
             await HTMLResponse(page, status_code=503, headers=headers)(scope, receive, send)
@@ -138,7 +138,7 @@ class SessionCap:
             await self.app(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.visitors.are_all:
+        if self.visitors.is_full:
             await receive()  # the connect message, which ASGI has us read before answering
             await send({"type": "websocket.close", "code": 1013, "reason": "The playground is full."})
             return

@@ -25,6 +25,6 @@ class Readiness:
     async def _answer(self, _request: Request) -> JSONResponse:
         """Answer 200 where the models are loaded and a seat is free, 503 otherwise, and in both cases why."""
         visitors = self.visitors
-        is_ready = self.loaded and not visitors.are_all
+        is_ready = self.loaded and not visitors.is_full
         state = {"ready": is_ready, "loaded": self.loaded, "visitors": visitors.open, "max_visitors": visitors.limit}
         return JSONResponse(state, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})

@@ -1,7 +1,5 @@
 """The pages Steps and Positions beside the pinned settings: both sides' numbers against ones made here."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,7 +9,6 @@ from playground.analysis.walkthrough import STAGES
 from playground.model.positions import sinusoids
 from playground.web.choices.shortcuts import preset_values
 from tests.web.app_test import (
-    SMALL,
     SMALL_CONFIG,
     array,
     captions,
@@ -23,19 +20,7 @@ from tests.web.app_test import (
     table,
     without_error,
 )  # fmt: skip
-
-TEXT = "abcab"
-PLACE = {"layer": 1, "head": 2, "query": 3, "key": 1}
-OTHER_TOKENS = "read other tokens"
-
-
-def page(name: str, **query: object) -> AppTest:
-    return without_error(open_page(name, **SMALL | {"text": TEXT} | PLACE | query))
-
-
-def colour_ends(traces: list[dict[str, Any]]) -> tuple[float, float]:
-    return traces[0]["zmin"], traces[0]["zmax"]
-
+from tests.web.pinned_pages import OTHER_TOKENS, TEXT, colour_ends, page
 
 # --- steps
 

@@ -7,33 +7,23 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from streamlit.testing.v1 import AppTest
 
 from playground import ModelConfig, Trace, count_parameters
 from playground.accounting import count_flops, count_memory, flops_by_length
 from playground.analysis.attention import mean_entropy, rollout
 from tests.web.app_test import (
-    SMALL,
     SMALL_CONFIG,
     array,
     captions,
     charts,
     choose,
     component_data,
-    open_page,
     open_panels,
     small_trace,
     table,
     without_error,
 )  # fmt: skip
-
-TEXT = "abcab"
-PLACE = {"layer": 1, "head": 2, "query": 3, "key": 1}
-OTHER_TOKENS = "read other tokens"
-
-
-def page(name: str, **query: object) -> AppTest:
-    return without_error(open_page(name, **SMALL | {"text": TEXT} | PLACE | query))
+from tests.web.pinned_pages import OTHER_TOKENS, TEXT, colour_ends, page
 
 
 def patterns(trace: Trace, n_layers: int = 2) -> NDArray[np.float32]:
@@ -43,10 +33,6 @@ def patterns(trace: Trace, n_layers: int = 2) -> NDArray[np.float32]:
 def lengths(trace: Trace, n_layers: int = 2) -> NDArray[np.float32]:
     names = ["embed.out", *(f"layers.{i}.out" for i in range(n_layers))]
     return np.stack([torch.linalg.vector_norm(trace[name][0], dim=-1).numpy() for name in names])
-
-
-def colour_ends(traces: list[dict[str, Any]]) -> tuple[float, float]:
-    return traces[0]["zmin"], traces[0]["zmax"]
 
 
 # --- attention

@@ -15,7 +15,7 @@ from playground.web.choices import widgets
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
-from playground.web.shared.comparison.pinned_side import beside, say_other_tokens, say_present_alone
+from playground.web.shared.comparison.pinned_side import beside_same_tokens, say_present_alone
 from playground.web.shared.markdown import quote_place
 from playground.web.views.attention import attribution_cache
 from playground.web.views.attention.open_head import draw_head_table
@@ -51,11 +51,8 @@ def draw_linking_heads(run: Run, query: int, key: int) -> None:
 
 def _join_pinned(table: pd.DataFrame, run: Run, query: int, key: int) -> pd.DataFrame:
     """The table with each head's weight in the pinned run and the difference, where it has the head and the tokens."""
-    pinned = beside(run)
+    pinned = beside_same_tokens(run, "these weights")
     if pinned is None:
-        return table
-    if not pinned.has_same_tokens:
-        say_other_tokens("these weights")
         return table
     shape = pinned.run.config.n_layers, pinned.run.config.n_heads
     patterns = [pinned.run.pattern(layer)[:, query, key] for layer in range(shape[0])]

@@ -14,7 +14,7 @@ from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_value
 from playground.web.shared.comparison.pinned_charts import draw_both
 from playground.web.shared.comparison.pinned_heads import nearest_head
-from playground.web.shared.comparison.pinned_side import beside, say_other_tokens
+from playground.web.shared.comparison.pinned_side import beside, beside_same_tokens
 from playground.web.shared.head_map import Mask
 
 
@@ -31,11 +31,8 @@ class PinnedPattern:
 
 def find_pattern(run: Run, focus: Focus) -> PinnedPattern | None:
     """The pinned run's weights; None where nothing is pinned, or it read other tokens, which a sentence says then."""
-    pinned = beside(run)
+    pinned = beside_same_tokens(run, "these weights")
     if pinned is None:
-        return None
-    if not pinned.has_same_tokens:
-        say_other_tokens("these weights")
         return None
     layer, head = nearest_head(pinned.run, focus)
     heads, average = pinned.run.pattern(layer), current_value("attention_show") == "average of heads"
@@ -80,11 +77,8 @@ def draw_entropies(run: Run, bits: Array, before: Array, top: float) -> None:
 
 def find_rollout(run: Run, layer: int) -> Array | None:
     """The pinned run's rollout (T, T) at this layer, or its last; None where there is none of the same tokens."""
-    pinned = beside(run)
+    pinned = beside_same_tokens(run, "the shares")
     if pinned is None:
-        return None
-    if not pinned.has_same_tokens:
-        say_other_tokens("the shares")
         return None
     shares = rollout(pinned.run.patterns(), residual=pinned.run.config.residual)
     rolled: Array = shares[min(layer, len(shares) - 1)]

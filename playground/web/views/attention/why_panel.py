@@ -24,7 +24,7 @@ from playground.web.session.actions import record_action
 from playground.web.session.caches import RunKey
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_heads import nearest_head
-from playground.web.shared.comparison.pinned_side import beside, say_other_tokens, say_present_alone
+from playground.web.shared.comparison.pinned_side import beside_same_tokens, say_present_alone
 from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.shared.why_question import ask_why
 from playground.web.views.attention import attribution_cache, why_charts
@@ -105,11 +105,8 @@ def draw_steps(found: Explanation) -> None:
 
 def _tell_pinned(run: Run, focus: Focus) -> None:
     """The same answer for the pinned settings, in words; nothing where nothing is pinned."""
-    pinned = beside(run)
+    pinned = beside_same_tokens(run, "these reasons")
     if pinned is None:
-        return
-    if not pinned.has_same_tokens:
-        say_other_tokens("these reasons")
         return
     layer, head = nearest_head(pinned.run, focus)
     if _is_hidden(pinned.run, focus.query, focus.key):

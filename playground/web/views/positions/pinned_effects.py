@@ -6,18 +6,15 @@ from playground.analysis import positions
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
 from playground.web.session import caches
-from playground.web.shared.comparison.pinned_side import beside, pinned_side, say_other_tokens
+from playground.web.shared.comparison.pinned_side import beside_same_tokens, pinned_side
 from playground.web.shared.markdown import escape_markdown
 from playground.web.views.positions.pinned_table import load_pinned_table
 
 
 def pinned_swap(run: Run, first: int, second: int) -> positions.Swap | None:
     """The same swap in the pinned settings; None where there is none, or they read other tokens, which a line says."""
-    pinned = beside(run)
+    pinned = beside_same_tokens(run, "these changes")
     if pinned is None:
-        return None
-    if not pinned.has_same_tokens:
-        say_other_tokens("these changes")
         return None
     try:
         return caches.swap_words(pinned.side.setup.run_key, first, second)
@@ -37,11 +34,9 @@ def describe_pinned_swap(swap: positions.Swap | None) -> str:
 
 def pinned_addition(run: Run) -> pd.DataFrame | None:
     """Lengths of the pinned settings' embeddings, rows and sums, as `positions.addition`; None as of `pinned_swap`."""
-    pinned, table = beside(run), load_pinned_table()
-    if pinned is None or table is None:
-        return None
-    if not pinned.has_same_tokens:
-        say_other_tokens("these lengths")
+    table = load_pinned_table()
+    pinned = None if table is None else beside_same_tokens(run, "these lengths")
+    if table is None or pinned is None:
         return None
     tokens = pinned.run.arrays["embed.tokens"][~pinned.run.padding]
     return positions.addition(tokens, table.rows[: len(tokens)])
