@@ -24,8 +24,9 @@ FLOORS: tuple[frozenset[str], ...] = (
         {"playground.accounting", "playground.jobs", "playground.model", "playground.presets", "playground.text"}
     ),
     frozenset({"playground.runs", "playground.weights"}),
-    frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
     frozenset({"playground.analysis", "playground.figures", "playground.training", "playground.tutorials"}),
+    frozenset({"playground.link"}),
+    frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
     frozenset({"playground.web.components", "playground.web.server"}),
     frozenset({"playground.web.session"}),
     frozenset({"playground.web.choices"}),

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from playground.analysis.gradient_reading import PARTS as GRADIENT_PARTS
 from playground.analysis.walkthrough import STAGES
 from playground.limits import MAX_SENTENCES, MAX_TOKENS
+from playground.link.architecture_params import ARCHITECTURE, SIZES
+from playground.link.experiment_params import ABLATION, TRAINING
+from playground.link.kinds import Choice, Param, Size, Switch, Text, Whole
 from playground.presets import PRESETS
 from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.tutorials.table import SHORT_TITLES, TITLES
-from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
-from playground.web.choices.experiment_params import ABLATION, TRAINING
-from playground.web.choices.kinds import Choice, Param, Size, Switch, Text, Whole
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 DEFAULT_TARGET = "Het dier stak de straat niet over, omdat het te moe was."

@@ -1,0 +1,1 @@
+"""What a link of the playground means, without a page: its parameters, frozen defaults, repairs, and what it shows."""
