@@ -4,7 +4,7 @@ from playground.config import ModelConfig
 from playground.link import link_values
 from playground.link.architecture_params import ARCHITECTURE
 from playground.link.kinds import Choice, Several, Size, Switch, Whole
-from playground.link.params import LOCKED, OWN, PARAMS, SHARED, page_parameters, write, write_all
+from playground.link.params import LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
 from playground.presets import PRESETS
 from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.navigation import pages
@@ -223,3 +223,7 @@ def test_written_values_are_what_streamlit_puts_into_the_address() -> None:
     assert [write_all(value) for value in (True, "", (), [], ("a", "b"), ["a"])] == [
         ["true"], [""], [""], [""], ["a", "b"], ["a"],
     ]  # fmt: skip
+
+
+def test_the_pages_of_links_are_those_of_the_menu() -> None:
+    assert tuple(pages()) == PAGES
