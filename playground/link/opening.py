@@ -49,8 +49,18 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
         UnavailableError: it shows a network that was trained, or a file that was opened, in somebody's browser.
         PretrainedError: it needs the trained encoder, which is not on this machine.
     """
-    page, written = split_link(link)
-    texts = old_links.rename_focus(written, page)
+    return open_texts(*split_link(link), weights=weights, max_parameters=max_parameters)
+
+
+def open_texts(
+    page: str,
+    texts: Mapping[str, list[str]],
+    *,
+    weights: Weights | None = None,
+    max_parameters: int = MAX_PARAMETERS,
+) -> LinkedView:
+    """As `open_link`, of a link's page and its texts by parameter, as `split_link` gives them."""
+    texts = old_links.rename_focus(texts, page)
     version = version_of(texts)
     if not is_known_version(version):
         raise InputError(
