@@ -39,7 +39,7 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
 def _print_tokens(view: LinkedView, console: Console) -> None:
     tokens = view.batch.tokens[view.sentence]
     which = f" of sentence {view.sentence + 1}" if len(view.text) > 1 else ""
-    console.print(f"\n{len(tokens)} tokens{which} ({view.tokenizer.name})", style="bold")
+    console.print(f"\n{len(tokens)} tokens{which} ({view.values['tokenizer']})", style="bold")
     ids = view.batch.ids[view.sentence].tolist()
     has_ids = view.config.vocab_size > 0
     pieces = [f"{token} {number}" if has_ids else token for token, number in zip(tokens, ids, strict=False)]
