@@ -9,6 +9,7 @@ from playground.web.choices.open_page import open_page
 from playground.web.components.menu_order import send_text_before_page
 from playground.web.components.page_style import apply_page_style
 from playground.web.server.monitoring import watch_run
+from playground.web.shared import single_chart
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
@@ -23,11 +24,13 @@ with st.sidebar:
     draw_expanders = controls.draw()
 phone_controls.draw(pages().values())
 draw_tour_line()
+single_chart.begin_page()
 try:
     with watch_run(page.url_path), suppress(PageEndError):
         page.run()
 finally:
     draw_expanders()
+    single_chart.end_page()
 warn_before_reload()
 correct_address()
 send_text_before_page()
