@@ -1,11 +1,14 @@
 """Heavy computing, a few visitors at a time."""
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playground.errors import BusyError
+from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
 from playground.web.server.monitoring import WAIT_SECONDS
+
+logger = logging.getLogger(__name__)
 
 
 class Turns:
@@ -22,6 +25,7 @@ class Turns:
 
         Raises:
             BusyError: none came free in time.
+            TooLargeError: what was computed in it needed more memory than there is.
         """
         with WAIT_SECONDS.time():
             is_free = self._free.acquire(timeout=self._timeout)
@@ -29,5 +33,10 @@ class Turns:
             raise BusyError("Many people are computing right now. Change anything to try again in a few seconds.")
         try:
             yield
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            logger.exception("A visitor's computation ran out of memory")
+            raise TooLargeError(OUT_OF_MEMORY) from error
         finally:
             self._free.release()
