@@ -173,7 +173,7 @@ def test_a_file_that_is_replaced_while_it_is_checked_is_not_what_is_loaded(
         return hashlib.new("sha256", content)
 
     monkeypatch.setattr(checkpoint, "MINILM_SHA256", hashlib.sha256(published).hexdigest())
-    monkeypatch.setattr(checkpoint.hashlib, "sha256", check_slowly)
+    monkeypatch.setattr(hashlib, "sha256", check_slowly)
     monkeypatch.setattr(checkpoint, "minilm_path", lambda: folder)
     encoder, _ = load("minilm")
     assert all(bool((parameter == 1).all()) for parameter in encoder.parameters())
