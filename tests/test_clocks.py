@@ -16,7 +16,7 @@ SET_BY_HAND = {
 
 def settable_clocks(source: str) -> set[str]:
     """What a text uses of these."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module in SET_BY_HAND:
             found.update(f"{node.module}.{name.name}" for name in node.names if name.name in SET_BY_HAND[node.module])
