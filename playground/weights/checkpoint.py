@@ -62,6 +62,11 @@ def minilm_path() -> Path | None:
     return next((folder for folder in _minilm_folders() if all((folder / name).is_file() for name in files)), None)
 
 
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a BERT checkpoint's folder, without its weights; raises PretrainedError as `load`."""
+    return _read_tokenizer(folder / VOCABULARY, _read_config(folder / CONFIG))
+
+
 def _minilm_folders() -> Iterator[Path]:
     spec = importlib.util.find_spec(MINILM_PACKAGE)  # finds the package without running its code
     for place in (spec and spec.submodule_search_locations) or ():

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from playground.runs.budget import MAX_PARAMETERS
+
 logger = logging.getLogger(__name__)
 
 
@@ -17,7 +19,7 @@ logger = logging.getLogger(__name__)
 class Settings:
     """The deployment's choices; a field's variable is PLAYGROUND_ and the field's name in capitals."""
 
-    max_parameters: int = 125_000_000
+    max_parameters: int = MAX_PARAMETERS
     """Largest model that is built and run, in parameters; counting alone has no limit."""
     max_sessions: int = 200
     """Visitors connected at once; the next one is asked to come back."""

@@ -25,7 +25,7 @@ from playground.runs.dropout_run import DroppedRun, run_with_dropout
 from playground.runs.encoder_run import Run, run
 from playground.runs.layer_run import LayerRun
 from playground.runs.layer_run import trace_layer as trace
-from playground.text import Batch, Tokenizer, bpe, characters, words
+from playground.text import Batch, Tokenizer, build_tokenizer, characters
 from playground.web.server.settings import settings
 from playground.web.session import shipped_translator, trained_slot, uploaded_vocabulary, uploaded_weights
 from playground.web.session.cache_metrics import publish_cache_metrics
@@ -103,9 +103,7 @@ def tokenizer(key: TextKey) -> Tokenizer:
         return uploaded_vocabulary.find_tokenizer(key.tokenizer)
     if key.tokenizer == "wordpiece":
         return _checkpoint()[1]
-    if key.tokenizer == "word":
-        return words(key.sentences)
-    return bpe(key.vocab_size) if key.tokenizer == "bpe" else characters()
+    return build_tokenizer(key.tokenizer, key.vocab_size, key.sentences)
 
 
 @RESULTS
