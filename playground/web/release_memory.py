@@ -1,7 +1,6 @@
 """Gives back the memory of what visitors computed, once all of them have left."""
 
 import asyncio
-import ctypes
 import gc
 import logging
 import time
@@ -9,6 +8,7 @@ from contextlib import suppress
 
 from streamlit.runtime import get_instance
 
+from playground.web.server.heap import trim_heap
 from playground.web.server.middleware import Visitors
 from playground.web.session.caches import RANDOM_WEIGHTS
 from playground.web.session.experiments import RUNS
@@ -42,10 +42,3 @@ def drop_expired_sessions() -> None:
     """Let go of sessions that nobody can come back to; Streamlit itself does that when the next visitor leaves."""
     with suppress(AttributeError, RuntimeError):  # no public way leads there, and without a server there are none
         get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
-
-
-def trim_heap() -> None:
-    """Hand free memory back to the system, where the C library is glibc: by itself it keeps that for later."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)

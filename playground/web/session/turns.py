@@ -2,20 +2,27 @@
 
 import logging
 import threading
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
+from playground.web.server.heap import trim_heap
 from playground.web.server.monitoring import WAIT_SECONDS
 
 logger = logging.getLogger(__name__)
 
 
+def _nothing() -> None:
+    pass
+
+
 class Turns:
     """Lets a few visitors compute at once; the others wait, but not for ever."""
 
-    def __init__(self, n: int, timeout: float) -> None:
-        """Allow `n` at once; wait at most `timeout` seconds."""
+    def __init__(self, n: int, timeout: float, free: Callable[[], None] = _nothing) -> None:
+        """Allow `n` at once; wait at most `timeout` seconds; call `free` where memory was short."""
+        self._free_memory = free
         self._free = threading.BoundedSemaphore(n)
         self._timeout = timeout
 
@@ -37,6 +44,9 @@ class Turns:
             if not is_out_of_memory(error):
                 raise
             logger.exception("A visitor's computation ran out of memory")
-            raise TooLargeError(OUT_OF_MEMORY) from error
+            traceback.clear_frames(error.__traceback__)  # they hold what was computed so far
+            self._free_memory()
+            trim_heap()
+            raise TooLargeError(OUT_OF_MEMORY) from None
         finally:
             self._free.release()

@@ -8,12 +8,12 @@ from dataclasses import fields
 from pathlib import Path
 
 from playground.web.server.settings import Settings
-from tests.web.choices.test_params import DEFAULTS
+from tests.link.test_params import DEFAULTS
 
 READ_DEFAULTS = """
 import json
 from playground.limits import MAX_SENTENCES
-from playground.web.choices.params import PARAMS
+from playground.link.params import PARAMS
 from playground.web.server.settings import settings
 defaults = {key: param.default for key, param in PARAMS.items()}
 print(json.dumps([defaults, MAX_SENTENCES, vars(settings())], default=str))
