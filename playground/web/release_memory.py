@@ -24,7 +24,10 @@ async def release_when_empty(visitors: Visitors, seconds: float) -> None:
         left = visitors.last_left
         if left is not None and not visitors.open and time.monotonic() - left >= seconds:
             visitors.last_left = None
-            await asyncio.to_thread(release_memory)
+            try:
+                await asyncio.to_thread(release_memory)
+            except Exception:
+                logger.exception("Not everything could be released")
 
 
 def release_memory() -> None:
