@@ -9,10 +9,10 @@ from playground.web.choices.open_page import open_page
 from playground.web.components.menu_order import send_text_before_page
 from playground.web.components.page_style import apply_page_style
 from playground.web.server.monitoring import watch_run
-from playground.web.shared import single_chart
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
+from playground.web.shared.saving import single_chart
 from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls, phone_controls
 

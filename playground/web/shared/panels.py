@@ -22,9 +22,9 @@ from playground.web.components.head_lines import HeadLines, draw_head_lines, lin
 from playground.web.components.labelled_bars import draw_bars
 from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
-from playground.web.shared import single_chart
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
+from playground.web.shared.saving import single_chart
 from playground.web.shared.saving.save_menu import AS_SHOWN, Saved, draw_save_menu
 from playground.web.shared.saving.table_menu import draw_table_menu
 
