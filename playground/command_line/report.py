@@ -87,7 +87,7 @@ def _print_attention(view: LinkedView, console: Console) -> None:
         return
     place = view.focus
     console.print(f"Attention of layer {place.layer}, head {place.head}", style="bold")
-    console.print("Rows look, columns are looked at; numbers are percent of a row, a dot is less than half of one.")
+    console.print("Rows look, columns are looked at; percent of a row, a dot is less than 0.5.")
     n_tokens = len(view.batch.tokens[view.sentence])
     pattern = run.pattern(place.layer)[place.head][:n_tokens, :n_tokens]
     for line in draw_map(pattern, run.tokens[:n_tokens], console.width):
