@@ -27,7 +27,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"playground.analysis", "playground.figures", "playground.training", "playground.tutorials"}),
     frozenset({"playground.link"}),
     frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
-    frozenset({"playground.command_line"}),
+    frozenset({"playground.command_line", "playground.export"}),
     frozenset({"playground.__main__", "playground.web.components", "playground.web.server"}),
     frozenset({"playground.web.session"}),
     frozenset({"playground.web.choices"}),
