@@ -1,5 +1,6 @@
 """One head's attention as text: rows are queries, columns keys, numbers are percent."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,8 +48,10 @@ def draw_map(pattern: Array, tokens: Sequence[str], width: int) -> list[Text]:
 def _draw_row(name: str, weights: Array) -> Text:
     row = Text(name)
     for weight in weights.tolist():
-        percent = round(100 * weight)
-        row.append(f"{percent or '.':>{_CELL}}", style=_style(weight))
+        if math.isfinite(weight):
+            row.append(f"{round(100 * weight) or '.':>{_CELL}}", style=_style(weight))
+        else:  # too many layers without a norm, for one
+            row.append(f"{weight:>{_CELL}}")
     return row
 
 

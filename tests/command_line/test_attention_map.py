@@ -53,3 +53,9 @@ def test_colours_are_for_terminals(colours: "str | None", escapes: bool) -> None
     for line in draw_map(WEIGHTS, ["a", "b"], 80):
         console.print(line)
     assert ("\x1b[" in file.getvalue()) == escapes
+
+
+def test_numbers_that_overflowed_are_shown_as_they_are() -> None:
+    lines = draw_map(np.array([[np.nan, np.inf], [0, 1]], np.float32), ["a", "b"], 80)
+    assert lines[1].plain.split() == ["0", "a", "nan", "inf"]
+    assert lines[2].plain.split() == ["1", "b", ".", "100"]
