@@ -1,6 +1,7 @@
 """The numbers of a figure are those that it draws, under names with their units."""
 
 import io
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,8 @@ from tests.model.reference import small_config
 RNG = np.random.default_rng(5)
 
 
-def read(rows: list[list[object]]) -> pd.DataFrame:
+def read(rows: list[list[Any]]) -> Any:
+    """The rows as pandas reads them from their file, the first column as the index."""
     return pd.read_csv(io.BytesIO(write_csv(rows)), index_col=0)
 
 
@@ -77,9 +79,9 @@ def test_several_heatmaps_lie_below_each_other() -> None:
 
 
 @pytest.mark.parametrize("drawn", FIGURES, ids=range(len(FIGURES)))
-def test_every_figure_of_every_page_has_numbers(drawn: tuple[object, ...]) -> None:
+def test_every_figure_of_every_page_has_numbers(drawn: tuple[Any, ...]) -> None:
     figure = drawn[0]
-    header, *rows = numbers_of(figure)  # type: ignore[arg-type]
+    header, *rows = numbers_of(figure)
     assert all(len(row) == len(header) for row in rows)
     assert header[0]
 

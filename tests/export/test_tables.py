@@ -2,6 +2,7 @@
 
 import csv
 import io
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,7 +69,7 @@ def test_latex_is_a_table_of_booktabs_in_which_no_letter_acts() -> None:
 
 @pytest.mark.parametrize("word", [r"\input{x}", "$x$", "#", "~^_", "{", "}", "%", "a\nb", "\u2028", "--", "*", "`"])
 def test_a_word_is_one_cell_in_one_line(word: str) -> None:
-    rows = [["x", "y"], [word, 1.0]]
+    rows: list[list[Any]] = [["x", "y"], [word, 1.0]]
     assert len(write_latex(rows).splitlines()) == 8
     assert len(write_markdown(rows).splitlines()) == 3
     line = write_latex(rows).splitlines()[5]

@@ -45,7 +45,8 @@ def paint(group: ET.Element, shape: tuple[int, int]) -> NDArray[np.uint8]:
 
 def _boxes(path: ET.Element) -> list[tuple[float, float, float, float]]:
     """The rectangles of a path, in cells: those that are filled, or lines of the width 1 along their middle."""
-    boxes, x, y = [], 0.0, 0.0
+    x = y = 0.0
+    boxes: list[tuple[float, float, float, float]] = []
     drawn = str(path.get("d"))
     for command, numbers in re.findall(r"([MmvhzV])([^MmvhzV]*)", drawn):
         values = [float(number) for number in re.findall(r"-?[\d.]+", numbers)]
@@ -78,7 +79,7 @@ def metadata(png: bytes) -> dict[str, Any]:
     """The text chunks of a PNG."""
     with Image.open(io.BytesIO(png)) as image:
         image.load()
-        return dict(image.info)
+        return {str(name): value for name, value in image.info.items()}
 
 
 def place_of_cells(svg: bytes) -> tuple[float, float, float, float]:
