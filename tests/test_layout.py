@@ -26,6 +26,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"playground.runs", "playground.weights"}),
     frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
     frozenset({"playground.analysis", "playground.figures", "playground.training", "playground.tutorials"}),
+    frozenset({"playground.export"}),
     frozenset({"playground.web.components", "playground.web.server"}),
     frozenset({"playground.web.session"}),
     frozenset({"playground.web.choices"}),
