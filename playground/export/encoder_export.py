@@ -1,8 +1,7 @@
 """An encoder and a sentence, as a Python file or as a notebook."""
 
 from playground.config import ModelConfig
-from playground.export.notebook import write_notebook
-from playground.export.python_file import join_sections
+from playground.export.export import Export
 from playground.export.sections import encoder_sections, exercise_sections
 from playground.export.shown import DEFAULT_TEXT, FIRST, Place, ShownEncoder, show_encoder
 
@@ -39,7 +38,7 @@ def as_python(
         PretrainedError: the trained weights are not on this machine.
         TooLargeError: the attention patterns are too many to keep.
     """
-    return write_python(show_encoder(config, seed, text, tokenizer, weights, causal, sentence, place))
+    return export_encoder(show_encoder(config, seed, text, tokenizer, weights, causal, sentence, place)).python()
 
 
 def as_notebook(
@@ -57,16 +56,15 @@ def as_notebook(
 
     Each section of the file is a cell with its explanation; arguments and errors as of `as_python`.
     """
-    shown = show_encoder(config, seed, text, tokenizer, weights, causal, sentence, place)
-    return write_notebook(describe_encoder(shown), [*encoder_sections(shown), *exercise_sections(shown)])
+    return export_encoder(show_encoder(config, seed, text, tokenizer, weights, causal, sentence, place)).notebook()
 
 
-def write_python(shown: ShownEncoder) -> str:
-    """The Python file of an encoder and its sentence."""
-    return join_sections(describe_encoder(shown), encoder_sections(shown))
+def export_encoder(shown: ShownEncoder) -> Export:
+    """The sections of an encoder and its sentence, and tutorial D's exercises on it."""
+    return Export("encoder", _describe(shown), encoder_sections(shown), exercise_sections(shown))
 
 
-def describe_encoder(shown: ShownEncoder) -> str:
+def _describe(shown: ShownEncoder) -> str:
     """One line on what is written down, at most 110 characters."""
     config = shown.config
     weights = "trained weights" if shown.weights == "minilm" else f"random weights of seed {shown.seed}"

@@ -7,7 +7,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from playground.export.python_file import required_packages, write_imports
-from playground.export.sections import SEPARATOR, Section
+from playground.export.sections import Section
 from playground.weights.checkpoint import MINILM_PACKAGE, MINILM_REQUIREMENT
 
 _METADATA = {
@@ -48,7 +48,7 @@ def build_notebook(first_line: str, sections: Sequence[Section]) -> NotebookNode
     ]
     for section in sections:
         cells.append(new_markdown_cell(f"## {section.title}\n\n{section.explanation}"))
-        cells += map(new_code_cell, section.code.split(SEPARATOR))
+        cells += map(new_code_cell, section.cells)
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"  # nbformat draws ids; the same setup gives the same file
     notebook = new_notebook(cells=cells, metadata=_METADATA)

@@ -36,6 +36,11 @@ class Section:
     code: str
     """Python, as the formatter leaves it; without imports."""
 
+    @property
+    def cells(self) -> list[str]:
+        """The code as a notebook's cells; only exercises have more than one."""
+        return self.code.split(SEPARATOR)
+
 
 def encoder_sections(shown: ShownEncoder) -> list[Section]:
     """The sections of an encoder and its sentence, in the order in which their code runs."""

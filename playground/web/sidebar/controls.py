@@ -16,6 +16,7 @@ from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.glossary import draw_glossary
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.sidebar import trained_panel, upload_panel
+from playground.web.sidebar.export_dialog import export_button
 
 
 def draw() -> Callable[[], None]:
@@ -44,6 +45,7 @@ def draw() -> Callable[[], None]:
     tokens = st.expander("Tokens and masks")
     widgets.number("seed", disabled="seed" in locked)
     copy_link()
+    export_button()
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
     draw_glossary()
 
