@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from playground.export.notebook import write_notebook
+from playground.export.own_weights import OwnWeights
 from playground.export.python_file import join_sections
 from playground.export.sections import Section
 
@@ -18,6 +19,8 @@ class Export:
     sections: list[Section]
     exercises: list[Section] = field(default_factory=list)
     """What a notebook has behind the sections."""
+    weights: OwnWeights | None = None
+    """The file that the code reads, where its weights are in no package."""
 
     def python(self) -> str:
         """The Python file."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 from playground.export.sections import Section
 
 _STANDARD = {
+    "import copy": r"\bcopy\.",
     "import hashlib": r"\bhashlib\.",
     "import importlib.util": r"\bimportlib\.util\.",
     "import math": r"\bmath\.",

@@ -13,6 +13,7 @@ from playground.accounting.terms import Component
 from playground.config import ModelConfig
 from playground.export import literals
 from playground.export.shown import ShownEncoder
+from playground.training.recipe import Recipe
 from playground.weights import checkpoint
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -22,6 +23,11 @@ SEPARATOR = "\n%%\n"
 
 _NORMS = {"layer": "LayerNorm", "scalar": "ScalarNorm", "rms": "RMSNorm", "none": ""}
 _ACTIVATIONS = {"relu": "ReLU, max(0, x)", "gelu": "GELU, x Φ(x)", "silu": "SiLU, x σ(x)"}
+
+
+_SECTIONS_BEFORE = {"minilm": ["trained_files"], "file": ["own_weights"]}
+_SECTIONS_BEHIND = {"minilm": ["trained_weights"], "random": ["random_weights"]}
+"""Sections on the weights, before the tokens and behind the model."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ def encoder_sections(shown: ShownEncoder) -> list[Section]:
     config = shown.config
     names = [
         "numbers",
-        *(["trained_files"] if shown.weights == "minilm" else []),
+        *_SECTIONS_BEFORE.get(shown.weights, []),
         "tokens",
         *(["norm"] if config.norm != "none" else []),
         "attention",
@@ -55,7 +61,7 @@ def encoder_sections(shown: ShownEncoder) -> list[Section]:
         "block",
         *(["embedding"] if has_embeddings(config) else []),
         "encoder",
-        "trained_weights" if shown.weights == "minilm" else "random_weights",
+        *_SECTIONS_BEHIND.get(shown.weights, []),
         "run",
         "proof",
     ]
@@ -82,8 +88,29 @@ def render_sections(names: list[str], values: Mapping[str, Any]) -> Iterator[Sec
         yield Section(name, title.removeprefix("# "), explanation.strip(), code.strip("\n"))
 
 
-def architecture_values(config: ModelConfig, *, mask: str) -> dict[str, Any]:
-    """What templates of a model's parts read. The mask is `always`, `sometimes` or `never` given to attention."""
+@dataclass(frozen=True)
+class MaskArgument:
+    """How a function takes a mask: its parameter, and what its caller writes."""
+
+    param: str
+    arg: str
+    is_optional: bool = False
+
+
+NO_MASK = MaskArgument("", "")
+MASK = MaskArgument(", mask: Tensor", ", mask")
+OPTIONAL_MASK = MaskArgument(", mask: Tensor | None = None", ", mask", is_optional=True)
+
+
+def architecture_values(
+    config: ModelConfig,
+    *,
+    mask: MaskArgument,
+    attention_mask: MaskArgument | None = None,
+    recipe: Recipe | None = None,
+) -> dict[str, Any]:
+    """What templates of a model's parts read: how encoders take a mask, and attention, where that is another way."""
+    noise, dropout = (recipe.noise, recipe.dropout_positions) if recipe else (0.0, 0.0)
     normed = config.norm != "none"
     has_tables = bool(config.vocab_size or config.n_segments or config.positions == "learned")
 
@@ -103,21 +130,20 @@ def architecture_values(config: ModelConfig, *, mask: str) -> dict[str, Any]:
         "has_embeddings": has_embeddings(config),
         "has_tables": has_tables,
         "has_normal": config.initialisation == "torch" and has_tables,
-        "embedding_lines": _embedding_lines(config) if has_embeddings(config) else [],
-        "has_mask": mask != "never",
-        "mask_is_optional": mask == "sometimes",
-        "mask_param": {"always": ", mask: Tensor", "sometimes": ", mask: Tensor | None = None", "never": ""}[mask],
-        "mask_arg": "" if mask == "never" else ", mask",
-        "memory_param": "",
+        "embedding_lines": _embedding_lines(config, noise, dropout) if has_embeddings(config) else [],
+        "mask": mask,
+        "attention_mask": attention_mask or mask,
+        "has_memory": False,
+        "has_two_tables": False,
         "has_halves": False,
-        "recipe": None,
-        "dropped": lambda place: False,
+        "recipe": recipe,
+        "dropped": lambda place: recipe is not None and getattr(recipe, f"dropout_{place}") > 0,
         "before": before,
         "after": after,
     }
 
 
-def _embedding_lines(config: ModelConfig) -> list[str]:
+def _embedding_lines(config: ModelConfig, noise: float, dropout: float) -> list[str]:
     """What the embeddings do, a line a step; the last returns."""
     scale = " * math.sqrt(d_model)" if config.scale_embeddings else ""
     rows = "self.positions.weight" if config.positions == "learned" else "self.sinusoids"
@@ -126,6 +152,8 @@ def _embedding_lines(config: ModelConfig) -> list[str]:
         f"x + {rows}[: x.shape[1]]  # (T, d_model), broadcast over sentences": config.positions != "none",
         "x + self.segments.weight[0]  # a single sentence is segment 0 throughout": config.n_segments > 0,
         "self.norm(x)": config.embedding_norm and config.norm != "none",
+        f"add_noise(x, {noise})": noise > 0,
+        f'dropout(x, {dropout}, "positions")': dropout > 0,
     }
     *before, last = (step for step, is_taken in steps.items() if is_taken)
     return [*(f"x = {step}" for step in before), f"return {last}"]
@@ -142,8 +170,7 @@ def _parameter_shares(config: ModelConfig) -> str:
 def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
     has_mask = shown.causal or shown.n_padding > 0
     return {
-        **architecture_values(shown.config, mask="always" if has_mask else "never"),
-        "kind": "encoder",
+        **architecture_values(shown.config, mask=MASK if has_mask else NO_MASK),
         "seed": shown.seed,
         "weights": shown.weights,
         "minilm": {
@@ -163,6 +190,7 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
         "causal": shown.causal,
         "focus": shown.place,
         "expected": shown.expected,
+        **(shown.own_weights.values if shown.own_weights else {}),
         "right_shares": _parameter_shares(shown.config),
         "n_parameters": f"{count_parameters(shown.config).total:_}",
     }

@@ -7,6 +7,7 @@ import numpy as np
 
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError
+from playground.export.own_weights import OwnWeights
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
 from playground.runs.encoder_run import Run, run
@@ -15,7 +16,7 @@ from playground.weights import checkpoint
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 
-_SHOWN = 6
+SHOWN = 6
 """Numbers that are compared one by one, of the output and of a pattern."""
 
 
@@ -50,7 +51,7 @@ class ShownEncoder:
     config: ModelConfig
     seed: int
     weights: str
-    """`random` or `minilm`."""
+    """`random`, `minilm`, or `file` for `own_weights`."""
     tokenizer: str
     text: str
     tokens: tuple[str, ...]
@@ -62,6 +63,7 @@ class ShownEncoder:
     causal: bool
     place: Place
     expected: Expected
+    own_weights: OwnWeights | None = None
 
     @property
     def width(self) -> int:
@@ -85,22 +87,16 @@ def show_encoder(
     place: Place,
 ) -> ShownEncoder:
     """Run one sentence of a text as a page does; arguments and errors as of `as_python`."""
-    sentences = split_sentences(text).sentences
-    if not 0 <= sentence < len(sentences):
-        raise InputError(f"The text has {len(sentences)} sentences; sentence={sentence} is none of them.")
     if weights == "minilm":
-        encoder, cutter = checkpoint.load("minilm")
+        encoder, _ = checkpoint.load("minilm")
         tokenizer = "wordpiece"
         if config != encoder.config:
             raise InputError('The trained weights have a shape of their own: give PRESETS["minilm-l6"].config.')
-    elif weights == "random":
-        cutter = _tokenizer(tokenizer, config, sentences)
-        _check_table(config, tokenizer, cutter)
-        encoder = Encoder(config, seed)
-    else:
+    elif weights != "random":
         raise InputError(f"weights={weights!r} can't be written down; 'random' or 'minilm' can.")
-    longest = MAX_TOKENS if config.positions == "none" else min(config.max_len, MAX_TOKENS)
-    batch = cutter.encode_batch(sentences, longest)
+    batch, _ = cut_text(config, text, tokenizer, sentence)
+    if weights == "random":
+        encoder = Encoder(config, seed)
     computed = run(encoder, batch, sentence, seed=seed, causal=causal, keep=is_compared)
     return of_run(
         computed, batch, sentence, seed=seed, weights=weights, tokenizer=tokenizer, causal=causal, place=place
@@ -122,6 +118,7 @@ def of_run(
     tokenizer: str,
     causal: bool,
     place: Place,
+    own_weights: OwnWeights | None = None,
 ) -> ShownEncoder:
     """The same of a run that is there already, whose arrays have `final` and every layer's pattern."""
     config = computed.config
@@ -133,8 +130,7 @@ def of_run(
     )
     output = computed.arrays["final"]
     patterns = [computed.arrays[f"layers.{layer}.attn.pattern"] for layer in range(config.n_layers)]
-    if not all(np.isfinite(array).all() for array in (output, *patterns)):
-        raise InputError("The numbers of this encoder grow beyond what fp32 holds: there is nothing to compare with.")
+    refuse_infinite(output, *patterns)
     return ShownEncoder(
         config=config,
         seed=seed,
@@ -147,11 +143,36 @@ def of_run(
         causal=causal,
         place=place,
         expected=Expected(
-            output=output[0, :_SHOWN].tolist(),
-            pattern=patterns[place.layer][place.head, place.query, :_SHOWN].tolist(),
+            output=output[0, :SHOWN].tolist(),
+            pattern=patterns[place.layer][place.head, place.query, :SHOWN].tolist(),
             sums=[checksum(array) for array in (output, *patterns)],
         ),
+        own_weights=own_weights,
     )
+
+
+def cut_text(
+    config: ModelConfig, text: str, tokenizer: str, sentence: int, *, of_table: bool = True
+) -> tuple[Batch, int]:
+    """A text's batch as pages make it, and the tokenizer's number of tokens, which the config's table has to hold.
+
+    Raises:
+        InputError: there is no such sentence or tokenizer, or they do not fit the config's token table.
+    """
+    sentences = split_sentences(text).sentences
+    if not 0 <= sentence < len(sentences):
+        raise InputError(f"The text has {len(sentences)} sentences; sentence={sentence} is none of them.")
+    cutter = _tokenizer(tokenizer, config, sentences)
+    if of_table:
+        _check_table(config, tokenizer, cutter)
+    longest = MAX_TOKENS if config.positions == "none" else min(config.max_len, MAX_TOKENS)
+    return cutter.encode_batch(sentences, longest), cutter.vocab_size
+
+
+def refuse_infinite(*arrays: np.ndarray) -> None:
+    """Raise InputError where a number is not finite."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise InputError("The numbers of this model grow beyond what fp32 holds: there is nothing to compare with.")
 
 
 def checksum(array: np.ndarray) -> float:
