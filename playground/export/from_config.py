@@ -2,10 +2,10 @@
 
 from playground.config import ModelConfig
 from playground.errors import InputError
+from playground.export.documents.shown import DEFAULT_TEXT, FIRST, Place, show_encoder
 from playground.export.encoder_export import export_encoder
 from playground.export.export import Export
 from playground.export.pair_export import export_pair, show_pair
-from playground.export.shown import DEFAULT_TEXT, FIRST, Place, show_encoder
 
 
 def as_python(

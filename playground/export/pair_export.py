@@ -7,9 +7,8 @@ import numpy as np
 from playground.accounting import count_encoder_decoder
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.export import Export
-from playground.export.own_weights import OwnWeights
-from playground.export.sections import (
+from playground.export.documents.own_weights import OwnWeights
+from playground.export.documents.sections import (
     MASK,
     NO_MASK,
     OPTIONAL_MASK,
@@ -18,7 +17,8 @@ from playground.export.sections import (
     architecture_values,
     render_sections,
 )
-from playground.export.shown import SHOWN, Expected, Place, checksum, cut_text, refuse_infinite
+from playground.export.documents.shown import SHOWN, Expected, Place, checksum, cut_text, refuse_infinite
+from playground.export.export import Export
 from playground.model import EncoderDecoder
 from playground.runs.pair_run import PairRun, Side, run_pair
 from playground.text import split_sentences

@@ -9,8 +9,7 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.errors import RecipeError
-from playground.export.export import Export
-from playground.export.sections import (
+from playground.export.documents.sections import (
     MASK,
     NO_MASK,
     OPTIONAL_MASK,
@@ -19,6 +18,7 @@ from playground.export.sections import (
     architecture_values,
     render_sections,
 )
+from playground.export.export import Export
 from playground.training import augment
 from playground.training.network import count_network
 from playground.training.recipe import Recipe

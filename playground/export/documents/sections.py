@@ -11,8 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from playground.accounting import count_parameters
 from playground.accounting.terms import Component
 from playground.config import ModelConfig
-from playground.export import literals
-from playground.export.shown import ShownEncoder
+from playground.export.documents import literals
+from playground.export.documents.shown import ShownEncoder
 from playground.training.recipe import Recipe
 from playground.weights import checkpoint
 
