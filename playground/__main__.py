@@ -4,4 +4,5 @@ import sys
 
 from playground.command_line import main
 
-sys.exit(main())
+if __name__ == "__main__":  # the server imports every module before the first visitor
+    sys.exit(main())
