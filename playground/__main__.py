@@ -4,5 +4,5 @@ import sys
 
 from playground.command_line import main
 
-if __name__ == "__main__":  # the server imports every module before the first visitor
+if __name__ == "__main__":  # the server imports every module before its first visitor
     sys.exit(main())

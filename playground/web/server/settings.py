@@ -39,6 +39,8 @@ class Settings:
     """Bytes of computed results that all visitors share; the least lately used go first."""
     max_cached_weights: int = 500_000_000
     """Bytes of random weights that all visitors share; at least 4 for each of `max_parameters` are used."""
+    release_after: float = 150.0
+    """Seconds without any visitor after which what they computed is dropped; Streamlit keeps a session for 120."""
     weights_folder: Path | None = None
     """Folder whose safetensors files every visitor may open; None: visitors bring their own."""
     max_trainings: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))

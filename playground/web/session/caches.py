@@ -36,13 +36,20 @@ from playground.weights import checkpoint
 
 logger = logging.getLogger(__name__)
 
-TURNS = Turns(n=1, timeout=settings().busy_timeout)
-"""One heavy computation at a time: torch uses as many threads as the settings give it."""
-
 RANDOM_WEIGHTS = SizedCache(max(settings().max_cached_weights, 4 * settings().max_parameters))
 """Encoders with random weights, and their tensors, of which those that differ in a slider share most.
 
 The largest encoder has room here. What both an encoder and its tensors hold counts twice."""
+
+
+def _forget_results() -> None:
+    """Clear the caches that visitors share: where a computation ran out of memory, they hold its half."""
+    RESULTS.clear()
+    RANDOM_WEIGHTS.clear()
+
+
+TURNS = Turns(n=1, timeout=settings().busy_timeout, free=_forget_results)
+"""One heavy computation at a time: torch uses as many threads as the settings give it."""
 
 publish_cache_metrics(results=RESULTS, weights=RANDOM_WEIGHTS)
 
