@@ -32,6 +32,10 @@ class InputError(PlaygroundError, ValueError):
     """A text, a tensor or a number that does not fit what it is given to."""
 
 
+class InterventionError(PlaygroundError, ValueError):
+    """A change of the computation that cannot be made: of what is not there, or against another change."""
+
+
 class WeightsError(PlaygroundError, ValueError):
     """Weights that do not fit a model, or a file of weights that can't be read or trusted."""
 

@@ -45,7 +45,7 @@ def attend(
     if mask.empty_queries is not None:
         # A row of −inf alone has no softmax; its weights, and their gradients, are zero.
         pattern = pattern.masked_fill(mask.empty_queries, 0.0)
-    trace.record("pattern", pattern)
+    pattern = trace.record("pattern", pattern)
     return (pattern if dropout is None else dropout(pattern, trace, "weight_dropout")) @ v
 
 
@@ -71,9 +71,7 @@ class Attention(nn.Module):
     ) -> Tensor:
         """x (B, Tq, d_model) attends to memory (B, Tk, d_model), or itself → (B, Tq, d_model); mask as in `attend`."""
         q, k, v = self.project(trace.record("in", x), memory)
-        trace.record("q", q)
-        trace.record("k", k)
-        trace.record("v", v)
+        q, k, v = trace.record("q", q), trace.record("k", k), trace.record("v", v)
         z = trace.record("z", attend(q, k, v, mask, self.weight_dropout, trace))
         return trace.record("out", self.dropout(self.o(self.merge(z)), trace))
 

@@ -35,7 +35,7 @@ class Dropout(nn.Module):
         """x, of any shape, with its zeros; in train mode a trace notes both as `name`.in and `name`.out."""
         if not self.training:
             return x
-        trace.record(f"{name}.in", x)
+        x = trace.record(f"{name}.in", x)
         if self.p > 0:
             x = x * torch.empty_like(x).bernoulli_(1 - self.p, generator=self.generator).div_(1 - self.p)
         return trace.record(f"{name}.out", x)

@@ -52,7 +52,7 @@ class Embeddings(nn.Module):
     def place(self, x: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
         """Add positions and segments to vectors (B, T, d_model), then norm and dropout where the config has them."""
         trace = or_untraced(trace)
-        trace.record("tokens", x)
+        x = trace.record("tokens", x)
         if self.config.positions != "none":
             x = x + self.position_vectors(x.shape[1])
         if self.segments is not None:

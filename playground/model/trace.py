@@ -57,7 +57,11 @@ class Trace(Mapping[str, Tensor]):
         return child
 
     def record(self, name: str, tensor: Tensor) -> Tensor:
-        """Note the tensor and hand it back, so that a traced line still reads as its equation."""
+        """Note the tensor and hand it back, so that a traced line still reads as its equation.
+
+        A pass goes on with what is handed back: a trace that hands back another tensor changes the computation at
+        exactly this point (see `playground.model.interventions`).
+        """
         if self._keep(self._prefix + name):
             self._tensors[self._prefix + name] = tensor
         return tensor

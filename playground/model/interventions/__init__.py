@@ -1,0 +1,29 @@
+"""What if: a forward pass with parts of it switched off, cut, set or replaced."""
+
+from playground.model.interventions.intervention_checks import Subject
+from playground.model.interventions.intervention_kinds import (
+    AverageHead,
+    Intervention,
+    PatchVector,
+    SetRow,
+    SetWeight,
+    ShufflePositions,
+    SkipSublayer,
+    ZeroHead,
+    first_layer,
+)
+from playground.model.interventions.intervention_trace import InterventionTrace
+
+__all__ = [
+    "AverageHead",
+    "Intervention",
+    "InterventionTrace",
+    "PatchVector",
+    "SetRow",
+    "SetWeight",
+    "ShufflePositions",
+    "SkipSublayer",
+    "Subject",
+    "ZeroHead",
+    "first_layer",
+]

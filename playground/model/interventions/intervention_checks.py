@@ -1,0 +1,196 @@
+"""Which interventions a sentence's pass can have, and one sentence on each that it cannot."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from torch import Tensor
+
+from playground.config import ModelConfig
+from playground.errors import InterventionError
+from playground.model.interventions.intervention_kinds import (
+    HEAD_POINTS,
+    AverageHead,
+    Intervention,
+    PatchVector,
+    SetRow,
+    SetWeight,
+    ShufflePositions,
+    SkipSublayer,
+    ZeroHead,
+)
+
+Claim = tuple[str | int | None, ...]
+"""What an intervention sets, from the kind of numbers down to single ones; None: all of them."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A sentence of a batch, as one model reads it."""
+
+    config: ModelConfig
+    allowed: Tensor
+    """(T, T) bool: the keys that each query may attend to."""
+    lengths: tuple[int, ...]
+    """Tokens of each sentence of the batch, padding not counted."""
+    sentence: int
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of the sentence, padding not counted."""
+        return self.lengths[self.sentence]
+
+    def split(self, interventions: Iterable[Intervention]) -> tuple[tuple[Intervention, ...], list[str]]:
+        """The interventions that can apply together, in their order, and a sentence on each that can't.
+
+        Of two that set the same numbers, the first applies.
+        """
+        applied: list[Intervention] = []
+        sentences: list[str] = []
+        for intervention in interventions:
+            try:
+                self.check(intervention, applied)
+            except InterventionError as error:
+                sentences.append(str(error))
+            else:
+                applied.append(intervention)
+        return tuple(applied), sentences
+
+    def check(self, intervention: Intervention, applied: Sequence[Intervention] = ()) -> None:
+        """Refuse an intervention that this pass cannot have beside those that are applied already.
+
+        Raises:
+            InterventionError: in one sentence, why it cannot be.
+        """
+        reason = self._what_is_missing(intervention) or _contradiction(intervention, applied)
+        if reason is None and isinstance(intervention, SetWeight) and intervention.renormalise:
+            reason = self._last_key(intervention, applied)
+        if reason is not None:
+            raise InterventionError(f"“{intervention.label}” cannot apply: {reason}.")
+
+    def _what_is_missing(self, intervention: Intervention) -> str | None:
+        """What the intervention asks for that is not there."""
+        if not 0 <= intervention.strength <= 1:
+            return "its strength is not between 0 and 1"
+        match intervention:
+            case ShufflePositions():
+                return self._no_positions()
+            case PatchVector():
+                return self._no_patch(intervention)
+            case SkipSublayer(layer=layer):
+                return self._no_head(layer, None)
+            case ZeroHead(layer=layer, head=head) | AverageHead(layer=layer, head=head):
+                return self._no_head(layer, head)
+            case SetWeight(layer=layer, head=head, query=query, key=key, weight=weight):
+                outside = None if 0 <= weight <= 1 else "its weight is not between 0 and 1"
+                return self._no_head(layer, head) or self._no_pair(query, key) or outside
+            case SetRow():
+                return self._no_row(intervention)
+
+    def _no_head(self, layer: int | None, head: int | None) -> str | None:
+        n_layers, n_heads = self.config.n_layers, self.config.n_heads
+        if layer is None or not 0 <= layer < n_layers:
+            return f"the model's layers are {_count(n_layers)}"
+        return None if head is None or 0 <= head < n_heads else f"each layer's heads are {_count(n_heads)}"
+
+    def _no_token(self, *tokens: int | None) -> str | None:
+        inside = all(token is None or 0 <= token < self.n_tokens for token in tokens)
+        return None if inside else f"the sentence's tokens are {_count(self.n_tokens)}"
+
+    def _no_pair(self, query: int, key: int) -> str | None:
+        if missing := self._no_token(query, key):
+            return missing
+        return None if self.allowed[query, key] else f"the mask hides token {key} from token {query}"
+
+    def _no_row(self, wanted: SetRow) -> str | None:
+        missing = self._no_head(wanted.layer, wanted.head) or self._no_token(wanted.query)
+        if missing:
+            return missing
+        if (wanted.row == "copy") != (wanted.source is not None):
+            return "a copy has a head that it is made of, and no other row has one"
+        if wanted.row == "copy":
+            is_itself = "a head is already as it is itself" if wanted.source == wanted.head else None
+            return self._no_head(wanted.layer, wanted.source) or is_itself
+        queries = range(self.n_tokens) if wanted.query is None else [wanted.query]
+        hidden = [query for query in queries if not self.allowed[query, query]]
+        if wanted.row == "diagonal" and hidden:
+            return f"the mask hides token {hidden[0]} from itself"
+        return None
+
+    def _no_positions(self) -> str | None:
+        if self.config.positions == "none":
+            return "this model adds no positions"
+        return "the sentence has no two tokens to exchange" if self.n_tokens < 2 else None
+
+    def _no_patch(self, wanted: PatchVector) -> str | None:
+        if (wanted.layer is None) != (wanted.point == "embed"):
+            return "embeddings alone are outside every layer"
+        if wanted.head is not None and wanted.point not in HEAD_POINTS:
+            return f"a head has vectors of its own at {', '.join(HEAD_POINTS)} alone"
+        missing = None if wanted.layer is None else self._no_head(wanted.layer, wanted.head)
+        if missing := missing or self._no_token(wanted.token):
+            return missing
+        if not 0 <= wanted.sentence < len(self.lengths):
+            return f"the text has {len(self.lengths)} sentence{'s' if len(self.lengths) > 1 else ''}"
+        other = self.lengths[wanted.sentence]
+        if other != self.n_tokens:
+            return f"the sentences have {self.n_tokens} and {other} tokens, and a patch needs as many in both"
+        return None
+
+    def _last_key(self, wanted: SetWeight, applied: Sequence[Intervention]) -> str | None:
+        """Why a row would be left without other weights to rescale, where it would."""
+        heads = range(self.config.n_heads) if wanted.head is None else [wanted.head]
+        for head in heads:
+            row = [wanted, *(each for each in applied if _is_in_row(each, wanted.layer, head, wanted.query))]
+            cut = {each.key for each in row if each.weight == 0 and each.strength == 1}
+            left = set(self.allowed[wanted.query].nonzero()[:, 0].tolist()) - cut
+            if any(each.weight * each.strength < 1 and not left - {each.key} for each in row):
+                return f"token {wanted.query} would have no other key left to share the rest of its attention"
+        return None
+
+
+def _is_in_row(intervention: Intervention, layer: int, head: int, query: int) -> TypeGuard[SetWeight]:
+    """Whether it sets a weight of one query of one head, before the softmax."""
+    return (
+        isinstance(intervention, SetWeight)
+        and intervention.renormalise
+        and (intervention.layer, intervention.query) == (layer, query)
+        and intervention.head in (None, head)
+    )
+
+
+def _contradiction(intervention: Intervention, applied: Sequence[Intervention]) -> str | None:
+    own = _claims(intervention)
+    for other in applied:
+        if any(_overlap(one, two) for one in own for two in _claims(other)):
+            return f"“{other.label}” already sets the same numbers"
+    return None
+
+
+def _claims(intervention: Intervention) -> list[Claim]:
+    """What an intervention sets; no two that are applied may set the same."""
+    match intervention:
+        case ShufflePositions():
+            return [("positions",)]
+        case PatchVector(layer=layer, point=point, head=head, token=token):
+            return [(point, layer, head, token)]
+        case ZeroHead(layer=layer, head=head) | AverageHead(layer=layer, head=head):
+            return [("head", layer, head)]
+        case SkipSublayer(layer=layer, sublayer=sublayer):
+            return [("sublayer", layer, sublayer)]
+        case SetRow(layer=layer, head=head, query=query):
+            return [("row", layer, head, query)]
+        case SetWeight(layer=layer, head=head, query=query, key=key, renormalise=False):
+            return [("weight", layer, head, query, key)]
+        case SetWeight(layer=layer, head=head, query=query, key=key, weight=weight):
+            pair: Claim = ("score", layer, head, query, key)
+            # A second weight in a row would rescale the first.
+            return [pair, ("weight in a row", layer, head, query)] if weight > 0 else [pair]
+
+
+def _overlap(one: Claim, two: Claim) -> bool:
+    return len(one) == len(two) and all(a is None or b is None or a == b for a, b in zip(one, two, strict=True))
+
+
+def _count(n: int) -> str:
+    return "0 alone" if n == 1 else f"0 to {n - 1}"
