@@ -47,12 +47,17 @@ class Encoder(nn.Module):
         check_vectors(x, self.config.d_model)
         return self.embed.place(x, or_untraced(trace).scope("embed"))
 
-    def encode(self, x: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
-        """Run embedded vectors (B, T, d_model) through the blocks; mask and trace as in `forward`."""
+    def encode(
+        self, x: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED, *, first_layer: int = 0
+    ) -> Tensor:
+        """Run embedded vectors (B, T, d_model) through the blocks; mask and trace as in `forward`.
+
+        With a `first_layer`, the blocks before it are left out, and x is what would leave them.
+        """
         check_vectors(x, self.config.d_model)
         trace = or_untraced(trace)
         prepared = AttentionMask(over_heads(mask, x.shape[0], x.shape[1], x.shape[1]))
-        for i, layer in enumerate(self.layers):
+        for i, layer in enumerate(self.layers[first_layer:], start=first_layer):
             x = layer(x, prepared, trace.scope(f"layers.{i}"))
         if self.final_norm is not None:
             x = self.final_norm(x, trace.scope("final_norm"))

@@ -5,8 +5,10 @@ from playground.runs.budget import check_budget, check_kept, check_pair_budget, 
 from playground.runs.device import choose_device
 from playground.runs.dropout_run import DroppedRun, run_with_dropout
 from playground.runs.encoder_run import Run, run
+from playground.runs.intervention_input import intervention_subject
 from playground.runs.layer_run import LayerRun, trace_layer
 from playground.runs.pair_run import PairRun, run_pair
+from playground.runs.variant_runs import VariantBatch, run_variants
 
 __all__ = [
     "Array",
@@ -14,13 +16,16 @@ __all__ = [
     "LayerRun",
     "PairRun",
     "Run",
+    "VariantBatch",
     "check_budget",
     "check_kept",
     "check_pair_budget",
     "check_pair_patterns",
     "choose_device",
+    "intervention_subject",
     "run",
     "run_pair",
+    "run_variants",
     "run_with_dropout",
     "trace_layer",
 ]

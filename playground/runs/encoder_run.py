@@ -1,16 +1,18 @@
 """One bounded pass: (encoder, batch, sentence) → `Run`, the arrays that every page draws from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
-from playground.model import Encoder, Trace, causal_and_padding
+from playground.model import Encoder
+from playground.model.interventions import Intervention
 from playground.runs.arrays import Array, first_sentence, freeze
 from playground.runs.budget import check_kept
 from playground.runs.device import time_pass
+from playground.runs.intervention_input import Sources, intervention_trace, sentence_mask
 from playground.runs.sentence_input import encode_input, sentence_input
 from playground.text import Batch
 
@@ -59,24 +61,29 @@ def run(
     seed: int = 0,
     causal: bool = False,
     keep: Callable[[str], bool] = on_every_page,
+    interventions: Sequence[Intervention] = (),
+    sources: Sources | None = None,
 ) -> Run:
     """Run one sentence of a batch through an encoder, padded as the batch is, in the encoder's mode, eval or train.
 
     `seed` is that of the words' vectors, where the encoder has no token table. `causal` hides later tokens. `keep` says
-    which points of the trace to keep, by name.
+    which points of the trace to keep, by name. `interventions` change the computation; each array is what came of it.
+    Patches among them take vectors from `sources`, and from untouched runs of the batch's sentences that are not there.
 
     Raises:
+        InterventionError: an intervention cannot apply, alone or beside the others (see `intervention_subject`).
         TooLargeError: the attention patterns would be too many to keep.
         InputError: the sentence is longer than the config's max_len.
     """
     device = next(encoder.parameters()).device
-    keys = batch.mask[sentence : sentence + 1].to(device)
-    n_tokens = keys.shape[1]
+    n_tokens = batch.mask.shape[1]
     check_kept(encoder.config, n_tokens)
     x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
-    mask = causal_and_padding(keys) if causal else keys  # (1, T, T) or (1, T)
+    mask = sentence_mask(batch, sentence, causal=causal).to(device)  # (1, T, T) or (1, T)
 
-    trace = Trace(keep)
+    trace = intervention_trace(
+        encoder, batch, sentence, [interventions], seed=seed, causal=causal, sources=sources, keep=keep
+    )
     _, seconds = time_pass(lambda: encode_input(encoder, x, mask, trace), device)
 
     padding = ~batch.mask[sentence].numpy()

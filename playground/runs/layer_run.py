@@ -3,7 +3,7 @@
 Legend: T tokens, padding included, H heads, D = d_model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,8 +11,10 @@ from torch import Tensor, nn
 
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
+from playground.model.interventions import Intervention
 from playground.runs.arrays import Array, to_array
 from playground.runs.encoder_run import Run, run
+from playground.runs.intervention_input import Sources
 from playground.text import Batch
 
 
@@ -37,10 +39,27 @@ class LayerRun:
 
 
 def trace_layer(
-    encoder: Encoder, batch: Batch, sentence: int, layer: int, *, seed: int = 0, causal: bool = False
+    encoder: Encoder,
+    batch: Batch,
+    sentence: int,
+    layer: int,
+    *,
+    seed: int = 0,
+    causal: bool = False,
+    interventions: Sequence[Intervention] = (),
+    sources: Sources | None = None,
 ) -> LayerRun:
     """Run one sentence and keep all of one layer; arguments and errors as in `encoder_run.run`."""
-    result = run(encoder, batch, sentence, seed=seed, causal=causal, keep=lambda name: is_of_layer(name, layer))
+    result = run(
+        encoder,
+        batch,
+        sentence,
+        seed=seed,
+        causal=causal,
+        keep=lambda name: is_of_layer(name, layer),
+        interventions=interventions,
+        sources=sources,
+    )
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])
     merged = to_array(block.attn.merge(z[None])[0], copy=True)

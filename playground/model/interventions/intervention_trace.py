@@ -9,7 +9,7 @@ from torch import Tensor
 
 from playground.model.interventions.intervention_edits import Surroundings, edit, point_of, rank
 from playground.model.interventions.intervention_kinds import Intervention
-from playground.model.trace import Trace
+from playground.model.trace import UNTRACED, Trace
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class InterventionTrace(Trace):
         real: (B, T) bool, True = a token, not padding.
         positions: the first T rows of the model's position table, (T, D), where positions are shuffled.
         sources: what `PatchVector` takes: by sentence, tensors by their names in a trace, without the sentence axis.
-        keep: as of `Trace`.
+        keep: as of `Trace`; None keeps nothing, and whatever part of the model has no change in it runs untraced, with
+            its fused kernels.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class InterventionTrace(Trace):
         *,
         positions: Tensor | None = None,
         sources: Mapping[int, Mapping[str, Tensor]] | None = None,
-        keep: Callable[[str], bool] = lambda name: True,
+        keep: Callable[[str], bool] | None = lambda name: True,
     ) -> None:
-        super().__init__(keep)
+        super().__init__(keep or (lambda name: False))
+        self._keeps_nothing = keep is None
         self._edits: dict[str, list[_Edit]] = defaultdict(list)
         for sentence, interventions in enumerate(rows):
             for intervention in sorted(interventions, key=rank):
@@ -54,10 +56,13 @@ class InterventionTrace(Trace):
                     self._edits[point_of(intervention)].append(_Edit(sentence, intervention))
         self._around = [Surroundings(each, positions, sources or {}) for each in real]
 
-    def scope(self, name: str) -> "InterventionTrace":
+    def scope(self, name: str) -> Trace:
         """Return a view that records and changes under `name.`."""
+        prefix = f"{self._prefix}{name}."
+        if self._keeps_nothing and not any(point.startswith(prefix) for point in self._edits):
+            return UNTRACED
         child = copy.copy(self)
-        child._prefix = f"{self._prefix}{name}."
+        child._prefix = prefix
         return child
 
     def record(self, name: str, tensor: Tensor) -> Tensor:

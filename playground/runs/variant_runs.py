@@ -1,0 +1,97 @@
+"""One sentence in many variants, each with interventions of its own, in a few passes over batches of them.
+
+Nothing changes before a variant's first intervention, so its row starts at that layer, from what one untouched pass had
+there. Legend: N variants of a batch, T tokens, padding included, H heads, D = d_model.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from playground.config import ModelConfig
+from playground.model import Encoder, Trace
+from playground.model.interventions import Intervention, first_layer
+from playground.runs.arrays import Array, to_array
+from playground.runs.budget import check_kept
+from playground.runs.intervention_input import Sources, intervention_trace, sentence_mask
+from playground.runs.sentence_input import encode_input, sentence_input
+from playground.text import Batch
+
+MAX_AT_ONCE = 8_000_000
+"""Numbers that the rows of one pass may hold in a layer at a time: 32 MB in fp32."""
+
+Variant = Sequence[Intervention]
+
+
+@dataclass(frozen=True)
+class VariantBatch:
+    """What left the encoder in some of the variants."""
+
+    numbers: tuple[int, ...]
+    """Which variants, as they were counted in what was asked for, from 0."""
+    final: Array
+    """(N, T, D)"""
+
+
+def rows_at_once(config: ModelConfig, n_tokens: int) -> int:
+    """How many variants of a sentence go through a layer together: as many as the budget allows, one at least."""
+    row = n_tokens * (2 * config.d_ff + 8 * config.d_model) + 3 * config.n_heads * n_tokens**2
+    return max(1, MAX_AT_ONCE // row)
+
+
+def run_variants(
+    encoder: Encoder,
+    batch: Batch,
+    sentence: int,
+    variants: Sequence[Variant],
+    *,
+    seed: int = 0,
+    causal: bool = False,
+    sources: Sources | None = None,
+) -> Iterator[VariantBatch]:
+    """Run every variant of a sentence, a batch of them a step, those that change the earliest layer first.
+
+    `seed`, `causal` and `sources` are as in `encoder_run.run`. Nothing runs before the first step is asked for.
+
+    Raises:
+        TooLargeError: not even one variant fits the memory budget.
+        InterventionError: an intervention cannot apply beside the others of its variant.
+        InputError: the sentence is longer than the config's max_len.
+    """
+    config, n_tokens = encoder.config, batch.ids.shape[1]
+    check_kept(config, n_tokens)
+    mask = sentence_mask(batch, sentence, causal=causal).to(next(encoder.parameters()).device)
+    x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
+    streams = _untouched_streams(encoder, x, mask)
+    starts = [min((first_layer(each) for each in variant), default=config.n_layers) for variant in variants]
+    at_once = rows_at_once(config, n_tokens)
+    for start in sorted(set(starts)):
+        numbers = [number for number, each in enumerate(starts) if each == start]
+        for first in range(0, len(numbers), at_once):
+            chosen = tuple(numbers[first : first + at_once])
+            rows = [variants[number] for number in chosen]
+            trace = intervention_trace(
+                encoder, batch, sentence, rows, seed=seed, causal=causal, sources=sources, keep=None
+            )
+            begin = x if start < 0 else streams[start]
+            yield VariantBatch(chosen, to_array(_run_rows(encoder, begin, mask, trace, len(rows), start)))
+
+
+@torch.inference_mode()
+def _untouched_streams(encoder: Encoder, x: Tensor, mask: Tensor) -> list[Tensor]:
+    """What every block reads in a pass that nothing changes, (1, T, D) each, and after them what leaves the last."""
+    points = ["embed.out", *(f"layers.{i}.out" for i in range(encoder.config.n_layers))]
+    trace = Trace(frozenset(points).__contains__)
+    encode_input(encoder, x, mask, trace)
+    return [trace[point] for point in points]
+
+
+@torch.inference_mode()
+def _run_rows(encoder: Encoder, begin: Tensor, mask: Tensor, trace: Trace, n_rows: int, start: int) -> Tensor:
+    """Run copies of a sentence from one layer on, from its ids or vectors where that is -1 → (N, T, D)."""
+    rows, masks = begin.expand(n_rows, *begin.shape[1:]), mask.expand(n_rows, *mask.shape[1:])
+    if start < 0:
+        return encode_input(encoder, rows, masks, trace)
+    return encoder.encode(rows, masks, trace, first_layer=start)

@@ -1,0 +1,106 @@
+"""A run with interventions has the arrays of the changed pass; one without is the run that it always was."""
+
+import numpy as np
+import pytest
+
+from playground import Encoder, ModelConfig, Trace
+from playground.errors import InterventionError
+from playground.model.interventions import (
+    Intervention,
+    PatchVector,
+    SetRow,
+    SetWeight,
+    ShufflePositions,
+    SkipSublayer,
+    ZeroHead,
+)
+from playground.runs import intervention_subject, run, trace_layer
+from playground.runs.intervention_input import intervention_trace
+from playground.text import characters
+from tests.model.reference import scramble
+
+BATCH = characters().encode_batch(["a cat", "a dog", "a longer cat"])
+CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=16)
+ENCODER = scramble(Encoder(CONFIG, seed=5))
+SEVERAL: list[Intervention] = [ZeroHead(1, 2), SetRow(0, 1, 2, "uniform"), SkipSublayer(2, "ffn", 0.5)]
+
+
+def test_the_arrays_are_those_of_the_changed_pass() -> None:
+    plain, changed = run(ENCODER, BATCH), run(ENCODER, BATCH, interventions=SEVERAL)
+    assert list(changed.arrays) == list(plain.arrays)
+    np.testing.assert_allclose(changed.arrays["layers.0.attn.pattern"][1, 2, :5], 0.2)
+    for name in ("embed.out", "layers.0.attn.in"):
+        assert np.array_equal(changed.arrays[name], plain.arrays[name])
+    for name in ("layers.0.attn.out", "layers.2.out", "final"):
+        assert not np.allclose(changed.arrays[name], plain.arrays[name], atol=1e-4)
+    with pytest.raises(ValueError, match="read-only"):
+        changed.arrays["final"][...] = 0
+
+
+def test_one_layer_of_a_changed_pass_has_the_same_numbers() -> None:
+    changed, layer = (
+        run(ENCODER, BATCH, interventions=SEVERAL),
+        trace_layer(ENCODER, BATCH, 0, 1, interventions=SEVERAL),
+    )
+    assert not layer["attn.z"][2].any()
+    assert np.array_equal(layer["out"], changed.arrays["layers.1.out"])
+
+
+def test_without_interventions_or_at_strength_0_the_trace_is_a_plain_one() -> None:
+    zeros: list[Intervention] = [ZeroHead(1, 2, 0.0), ShufflePositions(1, 0.0)]
+    for rows in ([[]], [zeros]):
+        trace = intervention_trace(ENCODER, BATCH, 0, rows, seed=0, causal=False, sources=None, keep=lambda name: True)
+        assert type(trace) is Trace
+    plain, same = run(ENCODER, BATCH), run(ENCODER, BATCH, interventions=zeros)
+    assert all(np.array_equal(plain.arrays[name], same.arrays[name]) for name in plain.arrays)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_patch_from_another_sentence_makes_its_run(causal: bool) -> None:
+    other = run(ENCODER, BATCH, 1, causal=causal)
+    changed = run(ENCODER, BATCH, 0, causal=causal, interventions=[PatchVector(None, "embed", None, 1)])
+    assert np.array_equal(changed.arrays["final"], other.arrays["final"])
+    assert changed.tokens != other.tokens
+
+
+def test_a_patch_from_the_own_sentence_restores_what_was_there() -> None:
+    cut: list[Intervention] = [ZeroHead(0, None)]
+    plain = run(ENCODER, BATCH)
+    restored = run(ENCODER, BATCH, interventions=[*cut, PatchVector(0, "out", None, 0)])
+    assert np.array_equal(restored.arrays["final"], plain.arrays["final"])
+    assert not np.array_equal(restored.arrays["layers.0.attn.out"], plain.arrays["layers.0.attn.out"])
+
+
+def test_a_patch_takes_from_the_run_that_it_is_given() -> None:
+    elsewhere = run(scramble(Encoder(CONFIG, seed=8)), BATCH)
+    patch = PatchVector(1, "out", 2, 0)
+    changed = run(ENCODER, BATCH, interventions=[patch], sources={0: elsewhere.arrays})
+    assert np.array_equal(changed.arrays["layers.1.out"][2], elsewhere.arrays["layers.1.out"][2])
+    with pytest.raises(InterventionError, match=r"layers\.1\.attn\.z"):
+        run(ENCODER, BATCH, interventions=[PatchVector(1, "z", 2, 0)], sources={0: elsewhere.arrays})
+
+
+@pytest.mark.parametrize(
+    "wrong", [ZeroHead(3, 0), PatchVector(0, "out", 1, 2), SetWeight(0, 0, 1, 5, 1.0), PatchVector(0, "out", 1, 3)]
+)
+def test_what_cannot_apply_is_refused_before_anything_runs(wrong: Intervention) -> None:
+    subject = intervention_subject(ENCODER, BATCH)
+    applied, sentences = subject.split([*SEVERAL, wrong])
+    assert list(applied) == SEVERAL
+    assert len(sentences) == 1
+    with pytest.raises(InterventionError, match="cannot apply"):
+        run(ENCODER, BATCH, interventions=[*SEVERAL, wrong])
+
+
+def test_the_subject_is_the_sentence_of_the_run() -> None:
+    for causal in (False, True):
+        subject = intervention_subject(ENCODER, BATCH, 0, causal=causal)
+        assert np.array_equal(subject.allowed.numpy(), run(ENCODER, BATCH, 0, causal=causal).allowed)
+        assert (subject.lengths, subject.n_tokens) == ((5, 5, 12), 5)
+
+
+def test_vectors_without_a_token_table_are_changed_too() -> None:
+    encoder = Encoder(ModelConfig(vocab_size=0, d_model=16, n_heads=4, n_layers=2, d_ff=32, max_len=16), seed=1)
+    changed = run(encoder, BATCH, seed=4, interventions=[PatchVector(None, "embed", None, 1), ZeroHead(1, 0)])
+    other = run(encoder, BATCH, 1, seed=4, interventions=[ZeroHead(1, 0)])
+    assert np.array_equal(changed.arrays["final"], other.arrays["final"])
