@@ -48,8 +48,10 @@ def test_one_layer_of_a_changed_pass_has_the_same_numbers() -> None:
 
 def test_without_interventions_or_at_strength_0_the_trace_is_a_plain_one() -> None:
     zeros: list[Intervention] = [ZeroHead(1, 2, 0.0), ShufflePositions(1, 0.0)]
-    for rows in ([[]], [zeros]):
-        trace = intervention_trace(ENCODER, BATCH, 0, rows, seed=0, causal=False, sources=None, keep=lambda name: True)
+    for interventions in ([], zeros):
+        trace = intervention_trace(
+            ENCODER, BATCH, 0, [interventions], seed=0, causal=False, sources=None, keep=lambda name: True
+        )
         assert type(trace) is Trace
     plain, same = run(ENCODER, BATCH), run(ENCODER, BATCH, interventions=zeros)
     assert all(np.array_equal(plain.arrays[name], same.arrays[name]) for name in plain.arrays)

@@ -23,12 +23,12 @@ def plain_forward(model: Encoder, ids: Tensor, allowed: Tensor, changes: dict[st
         return changes[name](tensor) if name in changes else tensor
 
     def linear(name: str, x: Tensor) -> Tensor:
-        return x @ numbers[f"{name}.weight"].T + numbers[f"{name}.bias"]
+        return F.linear(x, numbers[f"{name}.weight"], numbers[f"{name}.bias"])
 
     def norm(name: str, x: Tensor) -> Tensor:
         centred = x - x.mean(-1, keepdim=True)
         spread = (centred.square().mean(-1, keepdim=True) + config.norm_eps).sqrt()
-        return centred / spread * numbers[f"{name}.gain"] + numbers[f"{name}.bias"]
+        return torch.addcmul(numbers[f"{name}.bias"], centred / spread, numbers[f"{name}.gain"])
 
     n_tokens, n_heads, d_head = len(ids), config.n_heads, config.d_head
     x = numbers["embed.tokens.weight"][ids]

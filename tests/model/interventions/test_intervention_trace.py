@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -28,7 +29,7 @@ from tests.model.reference import scramble, small_config
 IDS = torch.tensor([[1, 5, 2, 7, 0, 0]])
 OTHER_IDS = torch.tensor([[3, 5, 8, 7, 0, 0]])
 REAL = torch.tensor([[True] * 4 + [False] * 2])
-VARIANTS = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm_placement": "pre"},
     "fused": {"fused_qkv": True},
@@ -211,7 +212,11 @@ def test_cutting_pairs_before_the_softmax_is_a_mask(variant: str) -> None:
 
 def test_what_a_mask_hides_stays_hidden() -> None:
     model, mask = build("post"), causal_and_padding(REAL)
-    together = [SetWeight(0, None, 3, 1, 0.5), SetWeight(0, 1, 2, 0, 0.0), SetRow(1, None, None, "uniform")]
+    together: list[Intervention] = [
+        SetWeight(0, None, 3, 1, 0.5),
+        SetWeight(0, 1, 2, 0, 0.0),
+        SetRow(1, None, None, "uniform"),
+    ]
     trace = changed_trace(model, [together], mask=mask)
     for layer in range(2):
         assert not trace[f"layers.{layer}.attn.pattern"][:, :, ~mask[0]].any()
@@ -223,15 +228,15 @@ def test_what_a_mask_hides_stays_hidden() -> None:
 def test_strength_0_and_no_intervention_leave_every_bit() -> None:
     model, plain = build("post"), Trace()
     model(IDS, REAL, plain)
-    zeros = [
+    zeros: list[Intervention] = [
         ZeroHead(0, 1, 0.0),
         SetWeight(0, 1, 3, 0, 0.0, strength=0.0),
         ShufflePositions(1, 0.0),
         SkipSublayer(1, "ffn", 0.0),
         PatchVector(1, "out", 2, 1, strength=0.0),
     ]
-    for rows in ([[]], [zeros]):
-        trace = changed_trace(model, rows)
+    for interventions in ([], zeros):
+        trace = changed_trace(model, [interventions])
         assert list(trace) == list(plain)
         assert all(torch.equal(trace[name], plain[name]) for name in plain)
 
@@ -248,11 +253,13 @@ def test_several_at_one_point_apply_in_their_documented_order() -> None:
     model, other = build("post"), Trace()
     model(OTHER_IDS, REAL, other)
     patch, halved = PatchVector(0, "z", None, 1), ZeroHead(0, 1, 0.5)
-    for order in ([patch, halved], [halved, patch]):
+    orders: list[list[Intervention]] = [[patch, halved], [halved, patch]]
+    for order in orders:
         trace = changed_trace(model, [order])
         assert torch.equal(trace["layers.0.attn.z"][0, 1], 0.5 * other["layers.0.attn.z"][0, 1])
     row, weight = SetRow(1, 0, 2, "uniform"), SetWeight(1, 0, 2, 3, 0.0, renormalise=False)
-    for pair in ([row, weight], [weight, row]):
+    pairs: list[list[Intervention]] = [[row, weight], [weight, row]]
+    for pair in pairs:
         pattern = changed_trace(model, [pair])["layers.1.attn.pattern"][0, 0, 2]
         assert pattern.tolist() == [0.25, 0.25, 0.25, 0, 0, 0]
 
@@ -270,8 +277,13 @@ def test_the_model_and_its_other_passes_stay_as_they_are() -> None:
 def test_gradients_flow_through_a_changed_pass(dtype: torch.dtype) -> None:
     config = ModelConfig(vocab_size=9, d_model=24, n_heads=3, n_layers=2, d_ff=40, max_len=8)
     model = Encoder(config).to(dtype)
-    together = [ZeroHead(0, 1), SetWeight(0, 0, 3, 1, 0.4), SetRow(1, 0, 2, "uniform"), AverageHead(1, 2)]
-    changed_trace(model, [together])["final"].sum().backward()
+    together: list[Intervention] = [
+        ZeroHead(0, 1),
+        SetWeight(0, 0, 3, 1, 0.4),
+        SetRow(1, 0, 2, "uniform"),
+        AverageHead(1, 2),
+    ]
+    changed_trace(model, [together])["final"].sum().backward()  # type: ignore[no-untyped-call]
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     assert gradients
     assert all(gradient.isfinite().all() for gradient in gradients)
