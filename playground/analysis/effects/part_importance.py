@@ -1,0 +1,99 @@
+"""Which parts matter: each is switched off alone, and the sentence's vector is set beside that of the untouched run.
+
+As Michel et al. 2019 (section 3.2) do for heads. What one part alone does not change, two together may: a small effect
+says that the model can do without this part while the others work, not that the part does nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from playground.analysis.effects.sentence_vectors import Pooling, pool, sentence_vector
+from playground.analysis.effects.vector_changes import compare_vectors
+from playground.config import ModelConfig
+from playground.model import Encoder
+from playground.model.interventions import Intervention, SetWeight, SkipSublayer, Subject, ZeroHead
+from playground.model.interventions.intervention_kinds import SUBLAYERS
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.runs.variant_runs import run_variants
+from playground.text import Batch
+
+
+@dataclass(frozen=True)
+class PartEffect:
+    """What the sentence's vector loses with one part."""
+
+    part: Intervention
+    cosine: float
+    """Between the vector with the part and without it: 1 is no effect on its direction."""
+    relative: float
+    """The length of their difference, by the vector's length: 0 is no effect."""
+
+
+def list_heads(config: ModelConfig) -> list[ZeroHead]:
+    """Every head of a model at zero, layer by layer."""
+    return [ZeroHead(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
+
+
+def list_sublayers(config: ModelConfig) -> list[SkipSublayer]:
+    """Every sublayer of a model switched off, layer by layer, attention before feed-forward."""
+    return [SkipSublayer(layer, sublayer) for layer in range(config.n_layers) for sublayer in SUBLAYERS]
+
+
+def list_edges(subject: Subject, layer: int, head: int) -> list[SetWeight]:
+    """Every pair of tokens that one head may link cut before the softmax, query by query; a last key is left out."""
+    tokens = range(subject.n_tokens)
+    edges = [SetWeight(layer, head, query, key, 0.0) for query in tokens for key in tokens]
+    return [edge for edge in edges if subject.split([edge])[0]]
+
+
+def measure_parts(
+    encoder: Encoder,
+    batch: Batch,
+    sentence: int,
+    untouched: Run,
+    parts: Sequence[Intervention],
+    *,
+    pooling: Pooling = "mean",
+    seed: int = 0,
+    causal: bool = False,
+) -> Iterator[list[PartEffect]]:
+    """The effect of each part, some of them a step, in the order in which `run_variants` has them.
+
+    Args:
+        untouched: the run of this sentence that nothing changes.
+        parts: each is an intervention on its own.
+        seed: of the words' vectors, as in `encoder_run.run`; so is `causal`.
+
+    Raises:
+        InterventionError: a part cannot be switched off, as it is not there.
+        TooLargeError: not even one variant fits the memory budget.
+    """
+    before = sentence_vector(untouched, pooling)
+    for step in run_variants(encoder, batch, sentence, [[part] for part in parts], seed=seed, causal=causal):
+        after = pool(step.final, untouched.padding, pooling)
+        change = compare_vectors(np.broadcast_to(before, after.shape), after)
+        yield [
+            PartEffect(parts[number], float(cosine), float(relative))
+            for number, cosine, relative in zip(step.numbers, change.cosine, change.relative, strict=True)
+        ]
+
+
+def map_heads(effects: Iterable[PartEffect], config: ModelConfig) -> Array:
+    """The heads' relative effects by layer and head, (L, H); NaN where none is measured yet."""
+    heads = np.full((config.n_layers, config.n_heads), np.nan, dtype=np.float32)
+    for effect in effects:
+        if isinstance(effect.part, ZeroHead) and effect.part.head is not None:
+            heads[effect.part.layer, effect.part.head] = effect.relative
+    return heads
+
+
+def map_sublayers(effects: Iterable[PartEffect], config: ModelConfig) -> Array:
+    """The sublayers' relative effects by layer, (L, 2), attention first; NaN where none is measured yet."""
+    sublayers = np.full((config.n_layers, len(SUBLAYERS)), np.nan, dtype=np.float32)
+    for effect in effects:
+        if isinstance(effect.part, SkipSublayer):
+            sublayers[effect.part.layer, SUBLAYERS.index(effect.part.sublayer)] = effect.relative
+    return sublayers

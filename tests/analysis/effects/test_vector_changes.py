@@ -1,0 +1,79 @@
+"""Changes of vectors, attention and sentences, against torch and against what cannot have changed."""
+
+import numpy as np
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig
+from playground.analysis.effects.sentence_vectors import POOLINGS, sentence_vector
+from playground.analysis.effects.vector_changes import compare_vectors, pattern_change, sentence_change, stream_change
+from playground.errors import InputError
+from playground.model.interventions import SetWeight, SkipSublayer, ZeroHead
+from playground.runs import run
+from playground.text import characters
+from tests.model.reference import scramble
+
+CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=32)
+ENCODER = scramble(Encoder(CONFIG, seed=5))
+BATCH = characters().encode_batch(["a cat", "a much longer cat"])
+BEFORE = run(ENCODER, BATCH)
+AFTER = run(ENCODER, BATCH, interventions=[ZeroHead(1, 2), SetWeight(2, 0, 3, 1, 0.0)])
+
+
+def test_a_change_is_torchs_cosine_and_distance() -> None:
+    change = stream_change(BEFORE, AFTER)
+    assert change.cosine.shape == change.relative.shape == (4, 5)
+    for depth, name in enumerate(["embed.out", "layers.0.out", "layers.1.out", "layers.2.out"]):
+        one, two = (torch.tensor(each.arrays[name][:5]).double() for each in (BEFORE, AFTER))
+        cosine = torch.nn.functional.cosine_similarity(one, two, dim=-1)
+        np.testing.assert_allclose(change.cosine[depth], cosine.numpy(), atol=1e-6)
+        np.testing.assert_allclose(change.relative[depth], ((two - one).norm(dim=-1) / one.norm(dim=-1)), atol=1e-6)
+
+
+def test_nothing_has_changed_before_the_first_change() -> None:
+    change = stream_change(BEFORE, AFTER)
+    assert (change.cosine[:2] == 1).all()
+    assert (change.relative[:2] == 0).all()
+    assert (change.relative[2:] > 0).all()
+    same = stream_change(BEFORE, run(ENCODER, BATCH))
+    assert (same.cosine == 1).all()
+    assert (same.relative == 0).all()
+
+
+def test_weights_that_moved_are_after_minus_before() -> None:
+    change = pattern_change(BEFORE, AFTER)
+    assert change.shape == (3, 4, 17, 17)
+    assert not change[:2].any()  # the head at zero has the pattern that it had
+    assert change[2].any()
+    assert not change[:, :, 5:].any()
+    assert change[2, 0, 3, 1] == -BEFORE.pattern(2)[0, 3, 1]
+    np.testing.assert_allclose(change.sum(axis=-1), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_a_sentence_changes_as_its_vector_does(pooling: str) -> None:
+    change = sentence_change(BEFORE, AFTER, pooling)  # type: ignore[arg-type]
+    one, two = (torch.tensor(sentence_vector(each, pooling)) for each in (BEFORE, AFTER))  # type: ignore[arg-type]
+    assert float(change.cosine) == pytest.approx(
+        float(torch.nn.functional.cosine_similarity(one, two, dim=0)), abs=1e-6
+    )
+    assert float(change.relative) == pytest.approx(float((two - one).norm() / one.norm()), rel=1e-4)
+    assert float(change.relative) > 0
+
+
+def test_zeros_and_lost_numbers_have_a_change_too() -> None:
+    rows = np.array([[0, 0], [0, 0], [1, 0], [1, 0], [np.inf, 0]], dtype=np.float32)
+    after = np.array([[0, 0], [3, 4], [0, 0], [-2, 0], [1, 0]], dtype=np.float32)
+    change = compare_vectors(rows, after)
+    np.testing.assert_array_equal(change.cosine, [1, 0, 0, -1, np.nan])
+    np.testing.assert_array_equal(change.relative, [0, np.inf, 1, 3, np.nan])
+
+
+def test_runs_of_other_tokens_are_not_compared() -> None:
+    other = run(ENCODER, BATCH, 1)
+    narrow = run(Encoder(ModelConfig(**{**vars(CONFIG), "n_heads": 2})), BATCH)
+    for unlike in (other, narrow):
+        with pytest.raises(InputError, match="same tokens"):
+            stream_change(BEFORE, unlike)
+    quiet = run(ENCODER, BATCH, interventions=[SkipSublayer(0, "attn", 0.0)])
+    assert float(sentence_change(BEFORE, quiet).relative) == 0
