@@ -108,7 +108,7 @@ def part_effects() -> Iterator[Result]:
     """Every head of MiniLM's shape switched off in turn, and a pass with one change, over a pass without.
 
     A head changes all that comes after it, so that the heads of six layers take the arithmetic of 12 · (6 + 5 + … + 1)
-    layers, or 42 passes. Only where a single pass leaves a processor idle, as on a GPU, does a batch make that much less.
+    layers, or 42 passes. Only where one pass leaves a processor idle, as on a GPU, does a batch make that much less.
     """
     config = PRESETS["minilm-l6"].config
     encoder = Encoder(config)
