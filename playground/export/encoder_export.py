@@ -1,7 +1,7 @@
 """An encoder and a sentence, as a file or a notebook."""
 
 from playground.export.export import Export
-from playground.export.sections import encoder_sections, exercise_sections
+from playground.export.rendering import encoder_sections, exercise_sections
 from playground.export.shown import ShownEncoder
 
 

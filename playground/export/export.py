@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from playground.export.notebook import write_notebook
 from playground.export.own_weights import OwnWeights
 from playground.export.python_file import join_sections
-from playground.export.sections import Section
+from playground.export.section import Section
 
 
 @dataclass(frozen=True)

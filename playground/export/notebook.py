@@ -7,7 +7,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from playground.export.python_file import required_packages, write_imports
-from playground.export.sections import Section
+from playground.export.section import Section
 from playground.weights.checkpoint import MINILM_PACKAGE, MINILM_REQUIREMENT
 
 _METADATA = {

@@ -9,15 +9,15 @@ from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.export.export import Export
 from playground.export.own_weights import OwnWeights
-from playground.export.sections import (
+from playground.export.rendering import (
     MASK,
     NO_MASK,
     OPTIONAL_MASK,
     MaskArgument,
-    Section,
     architecture_values,
     render_sections,
 )
+from playground.export.section import Section
 from playground.export.shown import SHOWN, Expected, Place, checksum, cut_text, refuse_infinite
 from playground.model import EncoderDecoder
 from playground.runs.pair_run import PairRun, Side, run_pair

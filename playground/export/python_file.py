@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from playground.export.sections import Section
+from playground.export.section import Section
 
 _STANDARD = {
     "import copy": r"\bcopy\.",

@@ -10,15 +10,15 @@ from typing import Any
 from playground.config import ModelConfig
 from playground.errors import RecipeError
 from playground.export.export import Export
-from playground.export.sections import (
+from playground.export.rendering import (
     MASK,
     NO_MASK,
     OPTIONAL_MASK,
     MaskArgument,
-    Section,
     architecture_values,
     render_sections,
 )
+from playground.export.section import Section
 from playground.training import augment
 from playground.training.network import count_network
 from playground.training.recipe import Recipe

@@ -45,7 +45,7 @@ def draw_python(variants: Variants) -> None:
     code = export.python()
     st.markdown(
         "One file for what is on the screen. It has only the branches that this setup takes, and needs no playground. "
-        "It ends with an assertion of numbers that the page shows: run it, and it proves itself."
+        "It ends by comparing its numbers with those that were computed here: run it, and it proves itself."
     )
     _offer(f"{export.name}.py", code, "text/x-python")
     _offer_weights(export)
