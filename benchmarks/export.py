@@ -3,7 +3,7 @@
 import contextlib
 import io
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from benchmarks.model import compare, traced
 from benchmarks.results import Result, interleaved, paired_ratio
 from playground import Encoder, ModelConfig
 from playground.export import as_notebook, as_python
-from playground.export.shown import is_compared
+from playground.export.code.shown import is_compared
 from playground.presets import PRESETS
 
 CONFIG = ModelConfig(vocab_size=1_000, d_model=512, n_heads=8, d_ff=2048, n_layers=6)
@@ -37,7 +37,11 @@ def measure() -> Iterator[Result]:
             with torch.inference_mode():
                 torch.testing.assert_close(written(ids)[0], encoder(ids), atol=1e-4, rtol=0)
                 ours = partial(traced, partial(encoder, ids), is_compared)
-                actions = {"written": partial(written, ids), "package": ours, "untraced": partial(encoder, ids)}
+                actions: dict[str, Callable[[], Any]] = {
+                    "written": partial(written, ids),
+                    "package": ours,
+                    "untraced": partial(encoder, ids),
+                }
                 times = interleaved(actions, rounds)
             what = f"written code, {variant}, {n_tokens} tokens: pass / the package's with the same patterns"
             yield compare(what, times["written"], times["package"], 1.05)
@@ -53,7 +57,7 @@ def writing() -> Iterator[Result]:
     """Milliseconds until a file or a notebook is there, the run that it is compared with included."""
     small = replace(CONFIG, d_model=128, d_ff=512)
     trained = PRESETS["minilm-l6"].config
-    makers = {
+    makers: dict[str, Callable[[], str]] = {
         "a Python file of a small encoder": partial(as_python, small),
         "a notebook of a small encoder": partial(as_notebook, small),
         "a Python file of the trained encoder": partial(as_python, trained, weights="minilm"),

@@ -1,6 +1,6 @@
-"""What a page shows, to take along: code that runs without the playground and ends in the page's own numbers."""
+"""What a visitor takes away: code and notebooks, pictures and numbers of charts, and the data of a whole run."""
 
-from playground.export.from_config import as_notebook, as_python
-from playground.export.shown import Place
+from playground.export.code.from_config import as_notebook, as_python
+from playground.export.code.shown import Place
 
 __all__ = ["Place", "as_notebook", "as_python"]

@@ -1,5 +1,6 @@
 """Why a token attends to another, as bars. Legend: S sources, n keys."""
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -63,6 +64,28 @@ def head_shares(labels: Sequence[str], shares: Array, chosen: int) -> Bars:
     """Shares (n,) of a head's output, the largest size first; the chosen one, by its place, stands out."""
     colours = _highlight(len(labels), chosen)
     return Bars(labels, shares.tolist(), colours, _write(shares, "+"), "share of the head's output")
+
+
+def bars_figure(bars: Bars) -> go.Figure:
+    """The same bars as a figure, for pictures and numbers: the page draws them without Plotly."""
+    values = np.array(bars.values, np.float64)
+    finite = np.append(values[np.isfinite(values)], 0)
+    low, high = float(finite.min()), float(finite.max())
+    room = 0.18 * ((high - low) or 1)  # for the texts behind the bars
+    drawn = go.Bar(
+        x=values,
+        y=[html.escape(name, quote=False) for name in bars.labels],
+        orientation="h",
+        marker={"color": list(bars.colours)},
+        text=list(bars.texts),
+        textposition="outside",
+    )
+    return draw_figure(
+        drawn,
+        height=70 + 22 * len(bars.labels),
+        x_axis={"title": bars.title, "range": [low - room * (low < 0), high + room]},
+        y_axis={"type": "category", "autorange": "reversed", "showgrid": False},
+    )
 
 
 def running_sum(numbers: NDArray[np.intp], products: Array, running: Array) -> go.Figure:

@@ -12,7 +12,7 @@ that one told the browser is out of date by then.
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.web.choices.params import SHARED, UNBOUND, page_parameters, write_changed
+from playground.link.params import SHARED, UNBOUND, page_parameters, write_changed
 from playground.web.choices.pinned import write_pinned
 from playground.web.choices.setup import OPEN_PAGE, current_value
 from playground.web.components.address_guard import write_address
@@ -23,10 +23,20 @@ def correct_address(guard: str = "address") -> None:
 
     Called at the end of a run; `guard` names the place where that is.
     """
+    write_address(guard, _present_texts())
+
+
+def current_parameters() -> dict[str, list[str]]:
+    """The link's parameters for the open page, as texts; those at their defaults are left out."""
+    return {key: texts for key, texts in _present_texts().items() if texts}
+
+
+def _present_texts() -> dict[str, list[str]]:
+    """The texts of all parameters of the open page; an empty list takes one out of the address."""
     keys = [*SHARED, *UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
     values = {key: st.session_state[key] for key in keys if key in st.session_state}
     texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
-    write_address(guard, texts | write_pinned({key: current_value(key) for key in SHARED}))
+    return texts | write_pinned({key: current_value(key) for key in SHARED})
 
 
 def is_fragment_run() -> bool:

@@ -1,7 +1,5 @@
 """The encoder–decoders and their runs that visitors share: few, since both halves together are large."""
 
-import streamlit as st
-
 from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.model import EncoderDecoder
@@ -13,7 +11,7 @@ from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import TextKey
 from playground.web.session.shipped_translator import translator_on_device
-from playground.web.session.weights_cache import TRANSLATOR, cache_by_weights
+from playground.web.session.weights_cache import TRANSLATOR, cache_by_weights, cache_for_everybody
 
 
 @cache_by_weights
@@ -65,6 +63,6 @@ def trained_pair(weights: str) -> EncoderDecoder:
     return network
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
+@cache_for_everybody(max_entries=1)
 def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
     return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(caches.device())

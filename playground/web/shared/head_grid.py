@@ -7,6 +7,7 @@ import streamlit as st
 
 from playground.web.components.cell_frame import clicked_cell, draw_cell_frame
 from playground.web.shared import panels
+from playground.web.shared.saving.save_menu import Saved
 
 
 def head_picker(
@@ -18,11 +19,13 @@ def head_picker(
     places: tuple[str, str],
     caption: str,
     alt: str,
+    saved: Saved,
 ) -> None:
     """Show `figures.attention.head_grid` as `panels.chart` does; a click sets layer and head.
 
     `shape` counts layers and heads; the `selected` layer and head have a frame; `places` are the keys of what is set:
-    those of the focus, or of a page that looks at another model than the sidebar's and so has its own.
+    those of the focus, or of a page that looks at another model than the sidebar's and so has its own. `saved` is as
+    `saved_heads` makes it.
     """
     n_layers, n_heads = shape
     panels.chart(
@@ -30,6 +33,7 @@ def head_picker(
         figure,
         caption=caption,
         alt=alt,
+        saved=saved,
         overlay=partial(
             draw_cell_frame,
             key,

@@ -5,22 +5,24 @@ from numpy.typing import NDArray
 
 from playground.figures import attention as figures
 from playground.figures.theme import token_table
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import Focus
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.saving.save_menu import Saved
 
 Mask = NDArray[np.bool_]
 
 
 def draw_head_map(
     key: str, run: Run, pattern: Array, visible: Mask, focus: Focus | None, scale: figures.WeightScale | None, *,
-    caption: str, alt: str,
+    caption: str, alt: str, file: str = "",
 ) -> None:  # fmt: skip
     """Show weights (T, T) between visible tokens (T,), queries in rows; a click on a cell moves the focus there.
 
     Without a scale, the numbers are differences of weights. Without a focus, no cell is framed and no click counts.
+    `file` is how saved files are called, without their ending; else as the key.
     """
     shown = np.flatnonzero(visible).tolist()
     overlay = None
@@ -48,6 +50,7 @@ def draw_head_map(
         alt=alt,
         overlay=overlay,
         table=lambda: token_table(pattern, run.tokens).loc[visible, visible],
+        saved=Saved(file),
     )
 
 

@@ -12,16 +12,21 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from playground.errors import PlaygroundError
-from playground.figures.attribution import Bars
+from playground.figures.attribution import Bars, bars_figure
 from playground.runs.encoder_run import Run
 from playground.text.scripts import foreign_script
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.components.chart_label import chart_label
+from playground.web.components.curves import draw_curves
+from playground.web.components.head_lines import HeadLines, draw_head_lines, lines_figure
 from playground.web.components.labelled_bars import draw_bars
 from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
+from playground.web.shared.saving import single_chart
+from playground.web.shared.saving.save_menu import AS_SHOWN, Saved, draw_save_menu
+from playground.web.shared.saving.table_menu import draw_table_menu
 
 
 @as_one_element
@@ -122,29 +127,73 @@ def chart(
     alt: str,
     overlay: Callable[[], None] | None = None,
     table: Callable[[], pd.DataFrame] | None = None,
+    saved: Saved = AS_SHOWN,
     **options: Any,
 ) -> None:
     """Show a chart in a container of its name, with one caption on how to read it; options as in `st.plotly_chart`.
 
     `alt` names the chart for whoever cannot see it; what it shows is read off the figure and added. `overlay` draws
     what lies over the chart. `table` makes its numbers, which `numbers` shows below it. A note that the figure has as
-    its `meta` follows the caption.
+    its `meta` follows the caption. A menu beside the caption saves the chart, or what `saved` says instead of it. In a
+    frame that asks for another chart (`single_chart`), nothing is drawn.
     """
+    if single_chart.is_left_out(key):
+        return
     with st.container(key=key):
         label = chart_label(alt, figure)
         st.plotly_chart(figure, key=f"{key}_chart", alt=label, config={"displayModeBar": False}, **options)
-        st.caption(f"{caption} {figure.layout.meta}" if figure.layout.meta else caption)
+        _caption(key, f"{caption} {figure.layout.meta}" if figure.layout.meta else caption, alt, lambda: figure, saved)
         if overlay is not None:
             overlay()
     if table is not None:
         numbers(key, table)
 
 
-def bars(key: str, drawn: Bars, *, caption: str, alt: str, table: Callable[[], pd.DataFrame] | None = None) -> None:
+def growing_curves(key: str, figure: go.Figure, *, caption: str, alt: str) -> None:
+    """Show a figure of lines that changes at every update; arguments as of `chart`."""
+    if single_chart.is_left_out(key):
+        return
+    with st.container(key=key):
+        draw_curves(key, figure, alt=alt)
+        _caption(key, caption, alt, lambda: figure)
+
+
+def bars(
+    key: str,
+    drawn: Bars,
+    *,
+    caption: str,
+    alt: str,
+    table: Callable[[], pd.DataFrame] | None = None,
+    saved: Saved = AS_SHOWN,
+) -> None:
     """Show bars in a container of their name; arguments as of `chart`."""
-    draw_bars(key, drawn, caption=caption, alt=alt)
+    if single_chart.is_left_out(key):
+        return
+    with st.container(key=key):
+        draw_bars(key, drawn, alt=alt)
+        _caption(key, caption, alt, partial(bars_figure, drawn), saved)
     if table is not None:
         numbers(key, table)
+
+
+def head_lines(
+    key: str, lines: HeadLines, *, caption: str, alt: str, on_click: Callable[[], None], saved: Saved
+) -> None:
+    """Show a head's lines in a container of their name; arguments as of `chart` and `draw_head_lines`."""
+    if single_chart.is_left_out(key):
+        return
+    with st.container(key=key):
+        draw_head_lines(key, lines, alt=alt, on_click=on_click)
+        _caption(key, caption, alt, partial(lines_figure, lines), saved)
+
+
+def _caption(key: str, caption: str, alt: str, figure: Callable[[], go.Figure], saved: Saved = AS_SHOWN) -> None:
+    """Draw a chart's caption, and beside it the menu that saves the chart."""
+    with st.container(horizontal=True, gap="xsmall"):
+        st.caption(caption)
+        draw_save_menu(key, figure, caption=caption, title=alt, saved=saved)
+    single_chart.draw_way_out(key)
 
 
 def numbers(
@@ -165,7 +214,9 @@ def numbers(
                 clicks: dict[str, Any] = {}
                 if on_row is not None:
                     clicks = {"on_select": partial(_take_row, f"{key}_table", on_row), "selection_mode": "single-cell"}
-                st.dataframe(table(), key=f"{key}_table", **clicks)
+                made = table()
+                st.dataframe(made, key=f"{key}_table", **clicks)
+                draw_table_menu(key, made)
 
 
 def _take_row(key: str, on_row: Callable[[int], None]) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Collection
 
 import streamlit as st
 
+from playground.link import params
+from playground.link.architecture_params import ARCHITECTURE
+from playground.link.link_values import VERSION
 from playground.presets import PRESETS
-from playground.web.choices import params, recipe_link, shortcuts, widgets
-from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.link import VERSION
+from playground.web.choices import recipe_link, shortcuts, widgets
 from playground.web.choices.pinned import unpin
 from playground.web.choices.setup import Setup, current_setup, note_focus_text, recognised_weights
 from playground.web.components.copy_link import draw_copy_link

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import streamlit as st
 
-from playground.export.export import Export
-from playground.export.own_weights import FILE_NAME
+from playground.export.code.export import Export
+from playground.export.code.own_weights import FILE_NAME
 from playground.web.choices.setup import OPEN_PAGE
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, fragment

@@ -12,9 +12,10 @@ from playground.accounting.stages import list_stages
 from playground.analysis import streams
 from playground.config import ModelConfig
 from playground.figures import attention, norms, parameters
+from playground.link.places import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus, move_focus
+from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup
 from playground.web.components import token_chips
 from playground.web.components.data_flow import draw_data_flow
@@ -27,6 +28,7 @@ from playground.web.shared.head_grid import head_picker
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import fragment
+from playground.web.shared.saving.saved_heads import saved_heads
 from playground.web.shared.why_question import ask_why, choose_pair
 from playground.web.views.attention import why_panel
 
@@ -137,6 +139,9 @@ def _draw_previews(run: Run, focus: Focus, side: PinnedSide | None, pinned: Run 
             places=("layer", "head"),
             caption="Attention of every head: a row is a layer, a column is a head. Click one to choose it.",
             alt="Attention of every head as thumbnails.",
+            saved=saved_heads(
+                "attention_all_heads", run.patterns, run.tokens, run.tokens, run.config.n_layers * run.config.n_heads
+            ),
         )
     with columns["norms"]:
         panels.chart(

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.figures.attribution import Bars
 from playground.web.components.labelled_bars import _describe_longest
-from tests.web.app_test import captions, drawn_bars, working
+from tests.web.app_test import drawn_bars, working
 
 
 def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> None:
@@ -16,7 +16,7 @@ def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> N
         from playground.web.components.labelled_bars import draw_bars
 
         bars = Bars(["<b>", "x", "y"], [0.5, -1.25, float("nan")], ["red", "blue", "blue"], ["a", "b", "–"], "part")
-        draw_bars("some", bars, caption="How to read it.", alt="Bars")
+        draw_bars("some", bars, alt="Bars")
 
     app = working(AppTest.from_function(script).run())
     data = drawn_bars(app)["some"]
@@ -24,7 +24,6 @@ def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> N
     assert data["labels"] == ["<b>", "x", "y"], "the browser puts them in as text"
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["alt"] == "Bars. The longest bar is b, at x."
-    assert captions(app) == "How to read it."
 
 
 def test_bars_without_a_number_have_no_longest() -> None:

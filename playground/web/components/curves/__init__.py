@@ -8,7 +8,6 @@ import math
 from typing import Any
 
 import plotly.graph_objects as go
-import streamlit as st
 
 from playground.web.components.chart_label import chart_label
 from playground.web.components.load_component import load_component
@@ -16,11 +15,9 @@ from playground.web.components.load_component import load_component
 _curves = load_component("curves", draws=True)
 
 
-def draw_curves(key: str, figure: go.Figure, *, caption: str, alt: str) -> None:
-    """Draw a figure of lines in a container of its name, with one caption on how to read it, as `panels.chart` does."""
-    with st.container(key=key):
-        _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
-        st.caption(caption)
+def draw_curves(key: str, figure: go.Figure, *, alt: str) -> None:
+    """Draw a figure of lines; `alt` names it for whoever cannot see it."""
+    _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
 
 
 def curve_data(figure: go.Figure) -> dict[str, Any]:

@@ -4,16 +4,19 @@ A drawing of our own: Plotly needs several passes over a chart, each of which me
 longer than all else on the page.
 """
 
+import html
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
+from playground.export.pictures.paper import TEXT
 from playground.figures import palette
-from playground.figures.theme import Array, token_names
+from playground.figures.theme import Array, draw_figure, token_names
 from playground.web.components.load_component import load_component
 
 SMALLEST_WEIGHT = 0.02
@@ -55,16 +58,49 @@ class HeadLines:
     """Of each token, in pixels."""
 
 
-def draw_head_lines(key: str, lines: HeadLines, *, caption: str, alt: str, on_click: Callable[[], None]) -> None:
-    """Draw a head's lines in a container of its name, with one caption, as `panels.chart` does.
+def draw_head_lines(key: str, lines: HeadLines, *, alt: str, on_click: Callable[[], None]) -> None:
+    """Draw a head's lines; `alt` names them for whoever cannot see them.
 
     `on_click` runs when a line or a token is clicked; it finds them by `clicked_tokens`.
     """
-    with st.container(key=key):
-        label = f"{alt} {_thickest_line(lines)}".strip()
-        data = {**asdict(lines), "dots": palette.ATTENTION, "alt": label, "colour": palette.FOCUS}
-        _lines(key=f"{key}_drawing", data=data, on_clicked_change=on_click)
-        st.caption(caption)
+    label = f"{alt} {_thickest_line(lines)}".strip()
+    data = {**asdict(lines), "dots": palette.ATTENTION, "alt": label, "colour": palette.FOCUS}
+    _lines(key=f"{key}_drawing", data=data, on_clicked_change=on_click)
+
+
+def lines_figure(lines: HeadLines) -> go.Figure:
+    """The same drawing as a figure, for pictures: queries on the left, keys on the right."""
+    traces = [
+        go.Scatter(
+            x=np.array([0, 1, np.nan] * len(stroke.edges)),
+            y=np.array([row for ends in stroke.edges for row in (*ends, np.nan)], np.float64),
+            mode="lines",
+            line={"color": stroke.colour, "width": stroke.width},
+            hoverinfo="skip",
+        )
+        for stroke in lines.strokes
+    ]
+    names, rows = [html.escape(name, quote=False) for name in lines.names], np.arange(len(lines.names))
+    for side, place in ((0, "middle left"), (1, "middle right")):
+        traces.append(
+            go.Scatter(
+                x=np.full(len(rows), side),
+                y=rows,
+                mode="markers+text",
+                marker={"color": palette.ATTENTION, "size": 5},
+                text=names,
+                textposition=place,
+                textfont={"color": TEXT},
+                hoverinfo="skip",
+            )
+        )
+    plain = {"showgrid": False, "showticklabels": False, "zeroline": False}
+    return draw_figure(
+        traces,
+        height=60 + lines.row_height * len(names),
+        x_axis={**plain, "range": [-0.45, 1.45], "title": "query → key"},
+        y_axis={**plain, "range": [len(names) - 0.5, -0.5]},
+    )
 
 
 def clicked_tokens(key: str) -> dict[str, Any]:

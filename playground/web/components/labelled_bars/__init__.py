@@ -2,27 +2,23 @@
 
 import math
 
-import streamlit as st
-
 from playground.figures.attribution import Bars
 from playground.web.components.load_component import load_component
 
 _bars = load_component("labelled_bars", draws=True)
 
 
-def draw_bars(key: str, bars: Bars, *, caption: str, alt: str) -> None:
-    """Draw bars in a container of their name, with one caption on how to read them, as `panels.chart` does."""
-    with st.container(key=key):
-        data = {
-            "labels": list(bars.labels),
-            "values": [float(f"{value:.5g}") if math.isfinite(value) else None for value in bars.values],
-            "colours": list(bars.colours),
-            "texts": list(bars.texts),
-            "title": bars.title,
-            "alt": f"{alt}. {_describe_longest(bars)}",
-        }
-        _bars(key=f"{key}_drawing", data=data)
-        st.caption(caption)
+def draw_bars(key: str, bars: Bars, *, alt: str) -> None:
+    """Draw bars; `alt` names them for whoever cannot see them."""
+    data = {
+        "labels": list(bars.labels),
+        "values": [float(f"{value:.5g}") if math.isfinite(value) else None for value in bars.values],
+        "colours": list(bars.colours),
+        "texts": list(bars.texts),
+        "title": bars.title,
+        "alt": f"{alt}. {_describe_longest(bars)}",
+    }
+    _bars(key=f"{key}_drawing", data=data)
 
 
 def _describe_longest(bars: Bars) -> str:

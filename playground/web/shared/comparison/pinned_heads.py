@@ -9,9 +9,9 @@ import streamlit as st
 
 from playground.analysis.run_differences import describe_head_change, have_same_tokens, moved_weight
 from playground.figures import attention as figures
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
@@ -34,7 +34,7 @@ def draw_both_heads(run: Run, pinned: Run, side: PinnedSide, focus: Focus) -> No
         _draw_pinned(pinned, side, focus, before, np.full(len(pinned.tokens), True), scale, has_same=has_same)
     with right:
         name = f"**{escape_markdown(side.now)}.** Layer {focus.layer}, head {focus.head}."
-        _draw_map("head_now", run, after, visible, focus, name, scale)
+        _draw_map("head_now", (focus.layer, focus.head), run, after, visible, focus, name, scale)
     if not has_same:
         return
     left, right = st.columns(2, gap="medium")
@@ -90,13 +90,13 @@ def _draw_pinned(
         name += f" The nearest: it has no {' and no '.join(missing)}."
     if not has_same:
         name += " There is no map of the difference, as the two read different tokens."
-    _draw_map("head_pinned", pinned, pattern, visible, focus if has_same else None, name, scale)
+    _draw_map("head_pinned", (layer, head), pinned, pattern, visible, focus if has_same else None, name, scale)
 
 
 def _draw_difference(run: Run, pinned: Run, difference: Array, visible: Mask, focus: Focus) -> None:
     caption = "**Now − pinned.** Violet: more weight now. Orange: more weight in the pinned run."
     either = replace(run, allowed=run.allowed | pinned.allowed)
-    _draw_map("head_difference", either, difference, visible, focus, caption, None)
+    _draw_map("head_difference", (focus.layer, focus.head), either, difference, visible, focus, caption, None)
 
 
 def _draw_moved_weight(side: PinnedSide, focus: Focus) -> None:
@@ -130,10 +130,10 @@ def _measure_moved_weight(weights: str, pinned: RunKey, now: RunKey) -> tuple[Ar
 
 
 def _draw_map(
-    key: str, run: Run, pattern: Array, visible: Mask, focus: Focus | None, caption: str,
+    key: str, place: tuple[int, int], run: Run, pattern: Array, visible: Mask, focus: Focus | None, caption: str,
     scale: figures.WeightScale | None,
 ) -> None:  # fmt: skip
-    """One map, with the focus framed in it; without a scale, one of differences."""
+    """One map of the layer and head at a place, with the focus framed in it; without a scale, one of differences."""
     grey = " Grey cells are masked." if has_grey_cells(run, visible) else ""
-    alt = "Attention: queries in rows, keys in columns."
-    draw_head_map(key, run, pattern, visible, focus, scale, caption=caption + grey, alt=alt)
+    alt, file = "Attention: queries in rows, keys in columns.", f"{key}_layer{place[0]}_head{place[1]}"
+    draw_head_map(key, run, pattern, visible, focus, scale, caption=caption + grey, alt=alt, file=file)

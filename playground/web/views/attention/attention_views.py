@@ -11,17 +11,18 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
+from playground.export.tables import rows_of
 from playground.figures import attention as figures
 from playground.figures.heatmap import largest
 from playground.figures.theme import token_names, token_table
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import Focus, move_focus
+from playground.web.choices.focus import move_focus
 from playground.web.components.head_lines import (
     SMALLEST_WEIGHT,
     choose_tokens,
     clicked_tokens,
-    draw_head_lines,
     head_lines,
     strongest_keys,
 )
@@ -29,6 +30,7 @@ from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.head_map import Mask
 from playground.web.shared.markdown import quote_token
+from playground.web.shared.saving.save_menu import Saved
 from playground.web.views.attention import pinned_views
 
 
@@ -48,7 +50,7 @@ def draw_lines(run: Run, focus: Focus, pattern: Array, name: str, visible: Mask)
     pinned = pinned_views.find_pattern(run, focus)
     now, before = (st.container(), None) if pinned is None else st.columns(2, gap="medium")
     with now:
-        draw_head_lines(
+        panels.head_lines(
             "attention_lines",
             head_lines(pattern, run.tokens, query, focus.key, shown=drawn),
             caption=f"**{name}.** Lines join each query (left) to its strongest keys (right), at most "
@@ -56,15 +58,17 @@ def draw_lines(run: Run, focus: Focus, pattern: Array, name: str, visible: Mask)
             f"left out. {colour}{left_out} Click a line, or a token on either side, to choose it.",
             alt=f"Lines from each query to the keys it attends to most, query {query} in colour.",
             on_click=partial(_take_click, "attention_lines"),
+            saved=_saved_lines(focus, run.tokens, pattern, drawn),
         )
     if pinned is not None and before is not None:
         with before:
-            draw_head_lines(
+            panels.head_lines(
                 "attention_lines_pinned",
                 head_lines(pinned.pattern, run.tokens, query, focus.key, shown=drawn),
                 caption=f"**{pinned.name}.** The same tokens, and the same width for the same weight.",
                 alt="The same lines of the pinned run.",
                 on_click=partial(_take_click, "attention_lines_pinned"),
+                saved=_saved_lines(focus, run.tokens, pinned.pattern, drawn, "_pinned"),
             )
     _draw_query_weights("attention_lines", run, pattern[query], visible, pinned.pattern[query] if pinned else None)
 
@@ -87,6 +91,7 @@ def draw_ranking(run: Run, focus: Focus, pattern: Array, name: str, visible: Mas
         figures.query_ranking(pattern[query], run.tokens, allowed, before),
         caption=f"**{name}.** What {query_name} attends to, {first}.{paler}{hidden} Click a bar to choose its key.",
         alt=f"Bars: attention weights of query {query}.",
+        saved=Saved(f"attention_ranking_layer{focus.layer}_head{focus.head}_query{query}"),
         overlay=frame_cell(
             "attention_ranking",
             focus,
@@ -142,10 +147,17 @@ def draw_rollout(run: Run, layer: int, visible: Mask) -> None:
         f"are the shares that the input tokens have in it; they {sums}. Rollout knows attention weights alone: it "
         "ignores values and the feed-forward.",
         alt=f"Attention rollout from the input to layer {layer}.",
+        saved=Saved(f"attention_rollout_layer{layer}"),
         table=lambda: token_table(shares, run.tokens).loc[visible, visible],
     )
     if before is not None:
         pinned_views.draw_rollout(run, layer, shares, before, visible, scale)
+
+
+def _saved_lines(focus: Focus, tokens: Sequence[str], pattern: Array, drawn: Mask, side: str = "") -> Saved:
+    """What the menu of a head's lines saves: the lines, and the weights of all drawn tokens."""
+    weights = token_table(pattern, tokens).loc[drawn, drawn].rename_axis("query").rename_axis("key [weight]", axis=1)
+    return Saved(f"attention_lines_layer{focus.layer}_head{focus.head}{side}", numbers=partial(rows_of, weights))
 
 
 def _take_click(key: str) -> None:

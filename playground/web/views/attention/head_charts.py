@@ -9,10 +9,11 @@ import streamlit as st
 from playground.figures import attention as figures
 from playground.figures.heatmap import largest
 from playground.figures.theme import token_names
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus, move_focus
+from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
@@ -22,6 +23,7 @@ from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
 from playground.web.shared.page_end import fragment
+from playground.web.shared.saving.saved_heads import heads_of, saved_heads
 from playground.web.views.attention import attention_views, heads_view, stream_view, why_panel
 
 HELP = {
@@ -125,6 +127,7 @@ def _draw_pattern(
         scale,
         caption=f"**{name}.** {reading} Click a cell to choose its query and its key.",
         alt=f"Attention of {name}: queries in rows, keys in columns.",
+        file=f"attention_{name}",
     )
 
 
@@ -133,6 +136,7 @@ def _draw_grid(run: Run, selected: tuple[int, int], visible: Mask, scale: figure
     with panels.explain_errors():
         thumbnails = caches.head_grid(current_setup().run_key, scale, hide_special=hide)
     hidden = " Special tokens are left out." if hide else ""
+    shown = [run.tokens[place] for place in np.flatnonzero(visible)]
     head_picker(
         "attention_grid",
         thumbnails,
@@ -142,6 +146,9 @@ def _draw_grid(run: Run, selected: tuple[int, int], visible: Mask, scale: figure
         caption="Every head, small: a row is a layer, a column is a head. "
         f"{_describe_scale(scale)}{hidden} Click a head to open it.",
         alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",
+        saved=saved_heads(
+            "attention_all_heads", heads_of(run.patterns, visible), shown, shown, n_layers * n_heads, scale
+        ),
     )
     panels.numbers(
         "attention_grid",

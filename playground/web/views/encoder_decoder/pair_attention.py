@@ -12,6 +12,8 @@ from playground.web.choices import widgets
 from playground.web.shared import panels
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.page_end import fragment
+from playground.web.shared.saving.save_menu import Saved
+from playground.web.shared.saving.saved_heads import saved_heads
 from playground.web.views.encoder_decoder.example_pair import GENDER_HEAD, count_aligned, label_steps
 from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 
@@ -87,6 +89,7 @@ def show_attention(pair: PairKey) -> None:
             + _describe_pattern(pair, attention, layer, head, pattern),
             alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
             table=lambda: token_table(pattern, rows, keys.tokens),
+            saved=Saved(f"{attention}_attention_layer{layer}_head{head}"),
         )
     with grid:
         head_picker(
@@ -98,6 +101,9 @@ def show_attention(pair: PairKey) -> None:
             caption=f"{ATTENTIONS[attention]} Each thumbnail is one head: rows are queries, columns are keys. "
             "Colours grow with the square root of the weight. Click a thumbnail to open it.",
             alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails: {attention}.",
+            saved=saved_heads(
+                f"{attention}_attention_all_heads", lambda: patterns, rows, keys.tokens, n_layers * n_heads
+            ),
         )
         largest = pd.DataFrame(patterns.max(axis=(2, 3))).rename_axis("layer").rename_axis("head", axis=1)
         panels.numbers("encdec_grid", lambda: largest, "Every head's largest weight")

@@ -18,7 +18,6 @@ from playground.training.regularisers.ablation_summary import summarise_ablation
 from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
-from playground.web.components.curves import draw_curves
 from playground.web.components.legend import LegendEntry, draw_legend
 from playground.web.session.experiment_inputs import training_data
 from playground.web.session.experiments import Experiment, session_experiments
@@ -126,7 +125,7 @@ def status_and_curves(experiment: Experiment[AblationState]) -> None:
     experiment_buttons.show_progress(experiment, experiment.progress, status_sentence(experiment))
     runs, state = experiment.inputs[1], experiment.state
     results = list(state.results) if state else []
-    _curves(runs, results, draw_curves if experiment.in_progress else panels.chart)
+    _curves(runs, results, panels.growing_curves if experiment.in_progress else panels.chart)
     sentences = summarise_ablation(results, state.n_answers) if state else []
     if sentences:
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))

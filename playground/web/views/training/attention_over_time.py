@@ -6,14 +6,15 @@ from numpy.typing import NDArray
 
 from playground.figures.attention import WeightScale, head_heatmap
 from playground.figures.theme import Array, token_table
+from playground.link.experiment_params import LAST_MOMENT
 from playground.training.after.run_state import TrainingState
 from playground.training.evaluation import attention_mask
 from playground.training.history import Snapshot
 from playground.web.choices import widgets
-from playground.web.choices.experiment_params import LAST_MOMENT
 from playground.web.choices.setup import current_value
 from playground.web.session.experiments import Experiment
 from playground.web.shared import panels
+from playground.web.shared.saving.save_menu import Saved
 
 
 def attention_over_time(experiment: Experiment[TrainingState]) -> None:
@@ -79,6 +80,7 @@ def _pattern(run: TrainingState, shown: Snapshot, name: str, layer_head: tuple[i
         f"sequence asking; its weights add up to 1. {describe_largest(pattern, visible)}{later}",
         alt=f"Attention of layer {layer}, head {head}, {when}.",
         table=lambda: token_table(pattern, queries, keys),
+        saved=Saved(f"training_attention_step{shown.step}_layer{layer}_head{head}"),
     )
 
 

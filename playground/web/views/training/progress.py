@@ -10,7 +10,6 @@ from playground.training.after.run_state import TrainingState
 from playground.training.history import History, Measured
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
-from playground.web.components.curves import draw_curves
 from playground.web.session.experiment_inputs import training_data
 from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared import experiment_buttons, panels
@@ -65,7 +64,7 @@ def status_and_curves(experiment: Experiment[TrainingState]) -> None:
             st.warning(" ".join(filter(None, (run.message, experiment.job.note))))
         history = run.history.copy()
         _metrics(experiment, run, history)
-        _curves(run, history, draw_curves if experiment.in_progress else panels.chart)
+        _curves(run, history, panels.growing_curves if experiment.in_progress else panels.chart)
 
 
 def _metrics(experiment: Experiment[TrainingState], run: TrainingState, history: History) -> None:

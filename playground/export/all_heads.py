@@ -1,0 +1,53 @@
+"""Every head of a run as one figure at page width, and its numbers. Legend: L layers, H heads, Tq/Tk queries/keys."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from playground.export.pictures.paper import PAGE_WIDTH
+from playground.figures.attention import WeightScale
+from playground.figures.heatmap import colour_bar, heatmap
+from playground.figures.theme import Array, token_names
+
+MOST_NUMBERS = 250_000
+"""Weights in one file of text: about 3 MB."""
+
+_BESIDE, _AROUND = 100, 56
+"""Pixels that names and the colour bar take of the width, and of the height."""
+
+
+def draw_all_heads(patterns: Array, scale: WeightScale) -> go.Figure:
+    """Every head with all its weights, not a thumbnail: rows are layers, columns heads; NaN has no colour.
+
+    Patterns are (L, H, Tq, Tk).
+    """
+    n_layers, n_heads, n_queries, n_keys = patterns.shape
+    apart = max(1, round(0.06 * max(n_queries, n_keys)))
+    mosaic = np.full((n_layers, n_queries + apart, n_heads, n_keys + apart), np.nan, np.float32)
+    mosaic[:, :n_queries, :, :n_keys] = scale.places(patterns).transpose(0, 2, 1, 3)
+    mosaic = mosaic.reshape(n_layers * (n_queries + apart), n_heads * (n_keys + apart))[:-apart, :-apart]
+    cell = min(90.0, (PAGE_WIDTH - _BESIDE) / mosaic.shape[1] * (n_keys + apart)) / (n_keys + apart)
+    columns = np.arange(n_heads) * (n_keys + apart) + (n_keys - 1) / 2
+    rows = np.arange(n_layers) * (n_queries + apart) + (n_queries - 1) / 2
+    figure = heatmap(
+        mosaic,
+        "",
+        height=max(150, round(_AROUND + cell * mosaic.shape[0])),
+        bar=colour_bar("weight", **scale.ticks(1)),
+        zmin=0,
+        zmax=1,
+        x_axis={"title": "head", "tickvals": columns, "ticktext": [str(head) for head in range(n_heads)]},
+        y_axis={"title": "layer", "tickvals": rows, "ticktext": [str(layer) for layer in range(n_layers)]},
+    )
+    figure.layout.width = round(min(PAGE_WIDTH, _BESIDE + cell * mosaic.shape[1]))
+    return figure
+
+
+def all_weights(patterns: Array, queries: Sequence[str], keys: Sequence[str]) -> list[list[Any]]:
+    """A row a query of every head, (L · H · Tq), a column a key; a header first."""
+    header = ["layer", "head", "query \\ key [weight]", *token_names(keys)]
+    names = token_names(queries)
+    places = np.ndindex(patterns.shape[:3])
+    return [header, *([layer, head, names[query], *patterns[layer, head, query]] for layer, head, query in places)]

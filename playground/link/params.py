@@ -1,0 +1,184 @@
+"""Every query parameter, by its key in the session: its frozen default and how its text is read."""
+
+from collections.abc import Mapping
+
+from playground.analysis.walkthrough import STAGES
+from playground.limits import MAX_SENTENCES, MAX_TOKENS
+from playground.link.architecture_params import ARCHITECTURE, SIZES
+from playground.link.experiment_params import ABLATION, TRAINING
+from playground.link.kinds import Choice, Param, Size, Switch, Text, Whole
+from playground.presets import PRESETS
+from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
+from playground.tutorials.table import SHORT_TITLES, TITLES
+
+DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
+DEFAULT_TARGET = "Het dier stak de straat niet over, omdat het te moe was."
+"""What a translator would have made of the default text, in Dutch."""
+
+SHARED: dict[str, Param] = {
+    "text": Text(DEFAULT_TEXT, label="Your text, one sentence a line"),
+    "sentence": Whole(1, 1, MAX_SENTENCES, label="Sentence to look at"),
+    "weights": Choice(
+        "minilm",
+        ("minilm", "random", "mine", "trained here"),
+        label="Weights",
+        help_text="minilm: a trained encoder. random: drawn from the seed, in whatever shape you like. "
+        "mine: a file that you have saved, of a tutorial's model or another encoder. "
+        "trained here: what you have trained on the Training page.",
+    ),
+    "untrained": Switch(
+        False,
+        label="before training",
+        help_text="The same architecture with the random weights of the same seed, which training began with.",
+    ),
+    "tokenizer": Choice(
+        "wordpiece",
+        ("wordpiece", "word", "char", "bpe", "vectors"),
+        label="cutting text into tokens · `tokenizer`",
+        help_text="How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
+        "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts. vectors: your "
+        "text's own words, each a vector drawn from the seed; there is no table to learn, as in tutorials "
+        f"{SHORT_TITLES['B']} and {SHORT_TITLES['C']}.",
+    ),
+    "vocab_size": Whole(
+        2_000,
+        MIN_BPE_VOCABULARY,
+        MAX_BPE_VOCABULARY,
+        label="BPE vocabulary · `vocab_size`",
+    ),
+    "table_rows": Size(
+        0,
+        (0, 1_000, 5_000, 10_000, 30_522, 37_000, 50_257),
+        help_text="Rows of the token table, used or not, with random weights. The table has at least one row for each "
+        "of the tokenizer's tokens; 0 adds none.",
+        label="rows of the token table · `table_rows`",
+    ),
+    **ARCHITECTURE,
+    "causal": Switch(
+        False,
+        help_text="No token may look at later ones, as in a decoder.",
+        label="causal mask · `causal`",
+    ),
+    "seed": Whole(
+        0,
+        0,
+        2**31 - 1,
+        label="Seed",
+        help_text="Random weights are drawn from this number: the same seed gives the same weights everywhere. What "
+        "was trained here keeps the one that it began with.",
+    ),
+}
+"""The sidebar's parameters, the same on every page."""
+
+FOCUS: dict[str, Whole] = {
+    "layer": Whole(3, 0, 95),
+    "head": Whole(1, 0, 95),
+    "query": Whole(10, 0, MAX_TOKENS - 1),
+    "key": Whole(2, 0, MAX_TOKENS - 1),
+}
+"""What every page looks at; no widget of Streamlit has these keys, see `focus`. The default: *it* looks at *animal*."""
+
+TOUR = {"tour": Whole(0, 0, 6)}
+"""The step of the tour that the visitor is at, from 1; see `playground.web.shared.tour`. 0: on no tour."""
+
+UNBOUND = {**FOCUS, **TOUR}
+"""What lies in the session as a plain value, on every page, bound to no widget."""
+
+MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
+
+OWN: dict[str, Param] = {
+    "overview_shapes": Switch(False),
+    "overview_batch": Choice(
+        "this text",
+        ("this text", "tutorial C: 30 × 200"),
+        ("the sentences that you typed", f"the batch of {SHORT_TITLES['C']}"),
+    ),
+    "attention_show": Choice("one head", ("one head", "average of heads", "difference of two heads")),
+    "attention_other": Whole(0, 0, 95),
+    "attention_view": Choice(
+        "lines",
+        ("lines", "ranking", "entropy", "rollout", "heads that link", "what heads are known for", "the query's stream"),
+    ),
+    "attention_habits": Choice("fixed sentences", ("fixed sentences", "this text")),
+    "attention_why": Choice("sources", ("sources", "competition", "products", "what it moves")),
+    "attention_hide": Switch(False),
+    "attention_colours": Choice("square root", ("square root", "linear")),
+    "attention_stretch": Switch(False),
+    "norms_view": Choice("tokens", ("tokens", "statistics", "cosines", "by hand")),
+    "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
+    "norms_layer": Whole(0, 0, 96),
+    "norms_norm": Whole(0, 0, 193),
+    "positions_view": Choice(
+        "swap two words", ("swap two words", "this sentence", "curves", "similarity", "doubled exponent")
+    ),
+    "positions_first": Whole(2, 0, MAX_TOKENS - 1),
+    "positions_second": Whole(8, 0, MAX_TOKENS - 1),
+    "positions_curve_1": Whole(0, 0, MAX_DIMENSION),
+    "positions_curve_2": Whole(10, 0, MAX_DIMENSION),
+    "positions_curve_3": Whole(100, 0, MAX_DIMENSION),
+    "positions_measure": Choice("dot product", ("dot product", "distance")),
+    "step_path": Choice(
+        "as the data moves",
+        ("as the data moves", "as tutorial B"),
+        ("from the embedding to the output", f"from attention outwards, the order of {SHORT_TITLES['B']}"),
+    ),
+    "step_input": Choice("the tutorial's", ("the tutorial's", "my text")),
+    "step_sentence": Whole(1, 1, 5),
+    "step_stage": Choice("embedding", STAGES),
+    "step_dropout": Switch(False),
+    "gradient_layers": Whole(12, 1, 48),
+    "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
+    "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
+    "gradient_view": Choice("chain rule", ("chain rule", "depth sweep")),
+    "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
+    "parameters_view": Choice("components", ("components", "treemap", "layers")),
+    "tutorials_against": Choice("E", tuple(TITLES), tuple(TITLES.values())),
+    "tutorials_letter": Choice("A", tuple(TITLES), tuple(TITLES.values())),
+    "encdec_source": Choice("trained example", ("trained example", "your text")),
+    "encdec_example": Text("the small black cat sees a white house", longest=200),
+    "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
+    "encdec_example_layer": Whole(1, 0, 95),
+    "encdec_example_head": Whole(3, 0, 95),
+    "encdec_example_position": Whole(0, 0, MAX_TOKENS - 1),
+    "encdec_target": Text(DEFAULT_TARGET, longest=500),
+    "encdec_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
+    "encdec_layer": Whole(0, 0, 95),
+    "encdec_head": Whole(0, 0, 95),
+    "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
+    **TRAINING,
+    **ABLATION,
+}
+"""The pages' own parameters; each starts with its page."""
+
+PARAMS = {**SHARED, **UNBOUND, **OWN}
+
+LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
+"""What the trained weights decide."""
+
+PAGES = ("overview", "attention", "norms", "parameters", "compare", "step-by-step", "positions", "encoder-decoder",
+         "gradient-flow", "training", "regularisers", "tutorials")  # fmt: skip
+"""Every page's path in the address, but that of the overview is empty there."""
+
+_PREFIXES = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec", "gradient-flow": "gradient"}
+"""How a page's parameters start, where that is not the page's path."""
+
+
+def page_parameters(page: str) -> list[str]:
+    """The keys of one page's own parameters, by its path."""
+    return [key for key in OWN if key.startswith(f"{_PREFIXES.get(page, page)}_")]
+
+
+def write(value: object) -> str:
+    """Turn a value into the text that its widget puts into the link."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def write_all(value: object) -> list[str]:
+    """The same for every kind of parameter: several words are a text each, none of them is an empty text."""
+    return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]
+
+
+def write_changed(values: Mapping[str, object]) -> dict[str, list[str]]:
+    """The texts of those parameters that are not at their defaults."""
+    texts = {key: write_all(value) for key, value in values.items()}
+    return {key: text for key, text in texts.items() if text != write_all(PARAMS[key].default)}

@@ -1,0 +1,1 @@
+"""What a visitor takes from a page: charts as pictures and numbers, tables as text."""

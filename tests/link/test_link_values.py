@@ -1,0 +1,250 @@
+"""Links with junk, and values that do not go together: both end in a setup that runs, with a plain sentence."""
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from playground.limits import MAX_CHARACTERS
+from playground.link.architecture_params import ARCHITECTURE, SIZES
+from playground.link.kinds import Choice, Param, Several, Size, Switch, Text, Whole
+from playground.link.link_values import model_config, read, settle
+from playground.link.params import LOCKED, PARAMS, SHARED
+from playground.text import split_sentences
+from playground.weights.recognise import RecognisedWeights
+
+JUNK = ["", " ", "NaN", "nan", "<script>alert(1)</script>", "None", "null", "[]", "-", "--5", "+", "²", "½", "1e",
+        "0x10", "🙂", "\x00", "\u202e12", "true;", "9" * 5000, "a" * 100_000, "`x` **y** [z](w)"]  # fmt: skip
+DEFAULTS = {key: param.default for key, param in SHARED.items()}
+KINDS = (Choice, Several, Size, Whole, Switch, Text)
+
+
+def inside(param: Param, value: Any) -> bool:
+    """Whether a value is one that the parameter's widget can have, type included."""
+    if isinstance(param, Choice | Size):
+        return any(value == option and type(value) is type(option) for option in param.options)
+    if isinstance(param, Switch):
+        return isinstance(value, bool)
+    if isinstance(param, Whole):
+        return type(value) is int and param.low <= value <= param.high
+    if isinstance(param, Several):
+        return isinstance(value, tuple) and set(value) <= set(param.options) and len(set(value)) == len(value)
+    return isinstance(value, str) and len(value) <= param.longest
+
+
+# --- reading
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=lambda text: repr(text[:12]))
+def test_junk_becomes_a_value_of_the_parameter_with_a_sentence(junk: str) -> None:
+    for key, param in PARAMS.items():
+        value, sentence = read(key, [junk])
+        assert inside(param, value)
+        if isinstance(param, Several) and not junk:
+            assert (value, sentence) == ((), None)  # how a browser writes that none is chosen
+        elif not isinstance(param, Text):
+            assert sentence is not None
+            assert sentence.startswith(f"The link's {key}=")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(text=st.text())
+@example("inf")
+@example("-inf")
+@example("1e400")
+@example("1_0")
+@example("-0")
+@example("--1")
+@example("٣")
+@example("ＴＲＵＥ")
+def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: type[Param], text: str) -> None:
+    for key in [key for key, param in PARAMS.items() if isinstance(param, kind)]:
+        value, sentence = read(key, [text])
+        assert inside(PARAMS[key], value)
+        assert sentence is None or len(sentence) < 300
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("d_model", "13", 15),
+        ("d_model", "9e99", 12_288),
+        ("d_model", "inf", 12_288),
+        ("d_model", "-inf", 8),
+        ("d_model", "-7", 8),
+        ("n_layers", "13.5", 12),
+        ("norm_eps", "0", 1e-12),
+        ("seed", "-1", 0),
+        ("seed", "2147483648", 2**31 - 1),
+        ("sentence", "0", 1),
+        ("vocab_size", "12", 300),
+        ("table_rows", "9999", 10_000),
+        ("table_rows", "-3", 0),
+        ("norms_layer", "97", 96),
+        ("layer", "96", 95),
+    ],
+)
+def test_a_number_outside_becomes_the_nearest_inside(key: str, text: str, value: float) -> None:
+    read_value, sentence = read(key, [text])
+    assert read_value == value
+    assert sentence is not None
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [("d_model", "768", 768), ("norm_eps", "1e-05", 1e-5), ("norm_eps", "0.001", 0.001), ("causal", "true", True),
+     ("residual", "false", False), ("weights", "random", "random"), ("seed", "7", 7),
+     ("tokenizer", "vectors", "vectors"), ("table_rows", "50257", 50_257),
+     ("attention_show", "average of heads", "average of heads"), ("text", "<b>&\n", "<b>&\n"), ("text", "", "")],
+)  # fmt: skip
+def test_a_good_value_is_taken_without_a_word(key: str, text: str, value: object) -> None:
+    assert read(key, [text]) == (value, None)
+
+
+def test_of_a_repeated_parameter_the_last_counts() -> None:
+    assert read("n_layers", ["2", "junk", "3"]) == (3, None)
+    assert read("n_layers", ["3", "junk"])[0] == SHARED["n_layers"].default
+
+
+def test_several_words_are_read_one_by_one() -> None:
+    key = "regularisers_chosen"
+    assert read(key, ["Weight decay", "Causal mask", "Weight decay"]) == (("Weight decay", "Causal mask"), None)
+    value, sentence = read(key, ["Weight decay", "<b>junk</b>", "Causal mask"])
+    assert value == ("Weight decay", "Causal mask")
+    assert sentence == (
+        "The link's regularisers_chosen=“bjunk/b” is not an option there; Weight decay and 1 more is used instead."
+    )
+    value, sentence = read(key, ["", "weight decay"])
+    assert value == PARAMS[key].default
+    assert sentence is not None
+    assert read(key, [""]) == ((), None)
+
+
+def test_a_text_that_is_too_long_is_cut() -> None:
+    text, sentence = read("text", ["é" * 100_000])
+    assert text == "é" * MAX_CHARACTERS
+    assert sentence == f"The text has 100,000 characters; only the first {MAX_CHARACTERS:,} are kept."
+    target, sentence = read("encdec_target", ["a" * 600])
+    assert target == "a" * 500
+    assert sentence == "The target has 600 characters; only the first 500 are kept."
+
+
+def test_a_strangers_text_is_quoted_short_and_without_markup() -> None:
+    sentence = read("norm", ["[click](http://x) <b> `$x$` " + "a" * 50])[1]
+    assert sentence is not None
+    assert not set("[]()<>`$*:") & set(sentence.split("“")[1].split("”")[0])
+    assert len(sentence) < 150
+
+
+# --- values that do not go together
+
+
+def with_(**values: Any) -> dict[str, Any]:
+    """The defaults, but for these."""
+    return DEFAULTS | values
+
+
+def test_defaults_go_together() -> None:
+    assert settle(DEFAULTS) == (DEFAULTS, [])
+
+
+def test_heads_move_to_the_nearest_divisor_that_is_on_the_slider() -> None:
+    stops = SIZES["n_heads"].options
+    for d_model in SIZES["d_model"].options:
+        for n_heads in stops:
+            asked = with_(weights="random", d_model=d_model, n_heads=n_heads)
+            values, sentences = settle(asked)
+            moved = values["n_heads"]
+            assert moved in stops
+            assert values == asked | {"n_heads": moved}
+            model_config(values, vocab_size=100)
+            assert abs(moved - n_heads) == min(abs(n - n_heads) for n in stops if d_model % n == 0)
+            assert len(sentences) == (moved != n_heads)
+            assert all(f"n_heads={n_heads} does" in text and text.endswith(f"to {moved}.") for text in sentences)
+
+
+def test_heads_move_on_in_the_direction_of_the_slider() -> None:
+    for before, asked, moved in [(8, 9, 16), (16, 15, 8), (16, 9, 8)]:
+        values, _ = settle(
+            with_(weights="random", d_model=512, n_heads=asked), shown_before=with_(d_model=512, n_heads=before)
+        )
+        assert values["n_heads"] == moved
+
+
+def values_of_the_sidebar() -> st.SearchStrategy[dict[str, Any]]:
+    """Any setup of the widgets."""
+    kinds: dict[type[Param], Any] = {
+        Choice: lambda param: st.sampled_from(param.options),
+        Size: lambda param: st.sampled_from(param.options),
+        Switch: lambda _: st.booleans(),
+        Whole: lambda param: st.integers(param.low, param.high),
+        Text: lambda _: st.text(max_size=20),
+    }
+    return st.fixed_dictionaries({key: kinds[type(param)](param) for key, param in SHARED.items()})
+
+
+@given(
+    values=values_of_the_sidebar(),
+    from_link=st.sets(st.sampled_from(sorted(SHARED))),
+    has_checkpoint=st.booleans(),
+)
+def test_settled_values_run_stay_settled_and_change_only_what_has_to(
+    values: dict[str, Any], from_link: set[str], has_checkpoint: bool
+) -> None:
+    before = dict(values)
+    settled, sentences = settle(values, from_link, has_checkpoint=has_checkpoint)
+    assert values == before
+    assert settle(settled, from_link, has_checkpoint=has_checkpoint) == (settled, [])
+    assert settled.keys() == values.keys()
+    assert all(inside(SHARED[key], value) for key, value in settled.items())
+    model_config(settled, vocab_size=100)
+    changed = {key for key in settled if settled[key] != values[key]}
+    assert changed <= {"weights", "n_heads", "sentence", *LOCKED}
+    assert settled["sentence"] <= max(1, len(split_sentences(settled["text"]).sentences))
+    assert all(sentence.endswith(".") for sentence in sentences)
+    if settled["weights"] == "minilm":
+        assert has_checkpoint
+        assert all(settled[key] == SHARED[key].default for key in LOCKED)
+    if not has_checkpoint:
+        assert settled["tokenizer"] != "wordpiece"
+
+
+@pytest.mark.parametrize(
+    ("asked", "from_link", "settled"),
+    [
+        ({"d_model": 768, "norm": "rms", "tokenizer": "char"}, [], {}),  # locked sliders say so themselves
+        ({"d_model": 768, "norm": "rms"}, ["d_model", "norm"], {"d_model": 768, "norm": "rms", "weights": "random"}),
+        ({"d_model": 768, "n_layers": 2}, ["weights", "d_model", "n_layers"], {}),
+    ],
+)
+def test_the_checkpoint_decides_its_shape_unless_a_link_asks_for_another_one_alone(
+    asked: dict[str, Any], from_link: list[str], settled: dict[str, Any]
+) -> None:
+    values, sentences = settle(with_(**asked), from_link)
+    assert values == with_(**settled)
+    assert len(sentences) == bool(from_link)
+    assert all(key in sentence for sentence in sentences for key in from_link)
+
+
+def test_a_file_with_a_token_table_takes_no_vectors() -> None:
+    for rows, tokenizer in ((9, "word"), (0, "vectors")):
+        found = RecognisedWeights("playground", {"vocab_size": rows}, open_settings={})
+        values, notices = settle(with_(weights="mine", tokenizer="vectors"), recognised=found)
+        assert values["tokenizer"] == tokenizer
+        assert len(notices) == (rows > 0)
+
+
+def test_without_the_checkpoint_random_weights_take_its_place() -> None:
+    values, (sentence,) = settle(DEFAULTS, has_checkpoint=False)
+    assert values == with_(weights="random", tokenizer="word")
+    assert "README" in sentence
+
+
+def test_the_config_is_the_sidebars() -> None:
+    values = with_(d_model=64, n_heads=4, norm="none")
+    assert asdict(model_config(values, vocab_size=11)) == {
+        "vocab_size": 11,
+        **{key: values[key] for key in ARCHITECTURE},
+    }

@@ -1,0 +1,229 @@
+"""What each query parameter means and stands at. Old links depend on every line of this."""
+
+from playground.config import ModelConfig
+from playground.link import link_values
+from playground.link.architecture_params import ARCHITECTURE
+from playground.link.kinds import Choice, Several, Size, Switch, Whole
+from playground.link.params import LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
+from playground.presets import PRESETS
+from playground.web.choices.shortcuts import preset_values
+from playground.web.shared.navigation import pages
+
+DEFAULTS = {
+    "text": "The animal didn't cross the street because it was too tired.",
+    "sentence": 1,
+    "weights": "minilm",
+    "untrained": False,
+    "tokenizer": "wordpiece",
+    "vocab_size": 2_000,
+    "table_rows": 0,
+    "dropout": 0.1,
+    "d_model": 384,
+    "n_heads": 12,
+    "n_layers": 6,
+    "d_ff": 1_536,
+    "max_len": 512,
+    "norm_eps": 1e-12,
+    "n_segments": 2,
+    "norm_placement": "post",
+    "norm": "layer",
+    "activation": "gelu",
+    "positions": "learned",
+    "head_merge": "transpose",
+    "initialisation": "xavier",
+    "final_norm": False,
+    "scale_embeddings": False,
+    "embedding_norm": True,
+    "fused_qkv": False,
+    "residual": True,
+    "causal": False,
+    "seed": 0,
+    "layer": 3,
+    "head": 1,
+    "query": 10,
+    "key": 2,
+    "tour": 0,
+    "overview_shapes": False,
+    "overview_batch": "this text",
+    "attention_show": "one head",
+    "attention_other": 0,
+    "attention_view": "lines",
+    "attention_habits": "fixed sentences",
+    "attention_why": "sources",
+    "attention_hide": False,
+    "attention_colours": "square root",
+    "attention_stretch": False,
+    "norms_view": "tokens",
+    "norms_part": "residual",
+    "norms_layer": 0,
+    "norms_norm": 0,
+    "positions_view": "swap two words",
+    "positions_first": 2,
+    "positions_second": 8,
+    "positions_curve_1": 0,
+    "positions_curve_2": 10,
+    "positions_curve_3": 100,
+    "positions_measure": "dot product",
+    "step_path": "as the data moves",
+    "step_input": "the tutorial's",
+    "step_sentence": 1,
+    "step_stage": "embedding",
+    "step_dropout": False,
+    "gradient_layers": 12,
+    "gradient_scale": 1.0,
+    "gradient_of": "whole layer",
+    "gradient_view": "chain rule",
+    "parameters_model": "sidebar",
+    "parameters_view": "components",
+    "tutorials_against": "E",
+    "tutorials_letter": "A",
+    "encdec_source": "trained example",
+    "encdec_example": "the small black cat sees a white house",
+    "encdec_example_attention": "cross",
+    "encdec_example_layer": 1,
+    "encdec_example_head": 3,
+    "encdec_example_position": 0,
+    "encdec_target": "Het dier stak de straat niet over, omdat het te moe was.",
+    "encdec_attention": "cross",
+    "encdec_layer": 0,
+    "encdec_head": 0,
+    "encdec_position": 0,
+    "training_task": "Reverse",
+    "training_text": "",
+    "training_length": 12,
+    "training_n_symbols": 10,
+    "training_n_train": 4_096,
+    "training_steps": 600,
+    "training_batch_size": 64,
+    "training_optimizer": "adam",
+    "training_schedule": "paper",
+    "training_lr": 0.002,
+    "training_warmup": 100,
+    "training_dropout_attention": 0.0,
+    "training_dropout_feedforward": 0.0,
+    "training_dropout_positions": 0.0,
+    "training_dropout_residual": 0.0,
+    "training_mask_padding": True,
+    "training_causal": True,
+    "training_weight_decay": 0.0,
+    "training_layer_norm": True,
+    "training_label_smoothing": 0.0,
+    "training_patience": 0,
+    "training_token_masking": 0.0,
+    "training_token_swapping": 0.0,
+    "training_span_masking": 0.0,
+    "training_noise": 0.0,
+    "training_shuffling": 0.0,
+    "training_clip": 0.0,
+    "training_distill": 0.0,
+    "training_temperature": 2.0,
+    "training_d_model": 64,
+    "training_n_heads": 4,
+    "training_n_layers": 2,
+    "training_d_ff": 256,
+    "training_attention": "self",
+    "training_layer": 0,
+    "training_head": 0,
+    "training_moment": 20,
+    "training_prompt": "The ",
+    "training_heat": 0.7,
+    "training_top_k": 0,
+    "regularisers_task": "Reverse",
+    "regularisers_data": "small",
+    "regularisers_seeds": "1",
+    "regularisers_chosen": (
+        "Dropout on attention weights",
+        "Padding mask",
+        "Weight decay",
+        "Label smoothing",
+        "Early stopping",
+        "Token swapping",
+    ),
+    "regularisers_measure": "accuracy",
+    "regularisers_dropout_attention": 0.1,
+    "regularisers_dropout_feedforward": 0.1,
+    "regularisers_dropout_positions": 0.1,
+    "regularisers_weight_decay": 0.3,
+    "regularisers_label_smoothing": 0.1,
+    "regularisers_patience": 5,
+    "regularisers_token_masking": 0.1,
+    "regularisers_token_swapping": 0.1,
+    "regularisers_span_masking": 0.2,
+    "regularisers_noise": 0.3,
+    "regularisers_shuffling": 0.1,
+    "regularisers_clip": 1.0,
+    "regularisers_distill": 0.5,
+    "regularisers_dropout_residual": 0.1,
+    "regularisers_temperature": 2.0,
+}
+"""Of version 2."""
+
+
+def test_defaults_are_frozen() -> None:
+    """A default is what a link means by leaving a parameter out: every link ever sent changes with it."""
+    assert link_values.VERSION == "2", "A new version: renew the defaults above with it."
+    defaults = {key: param.default for key, param in PARAMS.items()}
+    assert defaults == DEFAULTS, (
+        "A changed default changes old links: raise link_values.VERSION, then renew the defaults above."
+    )
+    assert {key: type(value) for key, value in defaults.items()} == {
+        key: type(value) for key, value in DEFAULTS.items()
+    }
+
+
+def test_every_parameter_is_the_sidebars_or_starts_with_its_page() -> None:
+    assert not SHARED.keys() & OWN.keys()
+    paths = ["" if name == "overview" else name for name in pages()]
+    assert sorted(key for path in paths for key in page_parameters(path)) == sorted(OWN)
+
+
+def test_the_architecture_is_the_configs_fields() -> None:
+    assert set(ModelConfig.__dataclass_fields__) == {*ARCHITECTURE, "vocab_size"}
+    assert set(LOCKED) == {"tokenizer", "table_rows", *ARCHITECTURE}
+    assert all(param.help_text for param in ARCHITECTURE.values())
+
+
+def test_stops_rise_and_hold_the_default_and_every_preset() -> None:
+    for param in PARAMS.values():
+        if isinstance(param, Size):
+            assert list(param.options) == sorted(set(param.options))
+            assert param.default in param.options
+    for name in PRESETS:
+        for key, value in preset_values(name).items():
+            param = SHARED[key]
+            if isinstance(param, Choice | Size):
+                assert value in param.options, (name, key)
+
+
+def domain(key: str) -> list[object]:
+    """Values of a parameter: all of them, or the ends of a range."""
+    param = PARAMS[key]
+    if isinstance(param, Choice | Size):
+        return list(param.options)
+    if isinstance(param, Switch):
+        return [False, True]
+    if isinstance(param, Whole):
+        return [param.low, param.default, param.high]
+    if isinstance(param, Several):
+        return [(), param.default, tuple(param.options), tuple(reversed(param.options))]
+    return ["", " two\nlines ", "א🙂"]
+
+
+def test_what_is_written_is_read_back() -> None:
+    for key in PARAMS:
+        for value in domain(key):
+            read, complaint = link_values.read(key, write_all(value))
+            assert (read, type(read), complaint) == (value, type(value), None)
+
+
+def test_written_values_are_what_streamlit_puts_into_the_address() -> None:
+    assert [write(value) for value in (True, False, 7, 1e-12, 0.001, "pre")] == [
+        "true", "false", "7", "1e-12", "0.001", "pre",
+    ]  # fmt: skip
+    assert [write_all(value) for value in (True, "", (), [], ("a", "b"), ["a"])] == [
+        ["true"], [""], [""], [""], ["a", "b"], ["a"],
+    ]  # fmt: skip
+
+
+def test_the_pages_of_links_are_those_of_the_menu() -> None:
+    assert tuple(pages()) == PAGES
