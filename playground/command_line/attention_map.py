@@ -1,11 +1,15 @@
 """One head's attention as text: rows are queries, columns keys, numbers are percent."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from rich.cells import cell_len, set_cell_size
+from rich.color import Color, blend_rgb
+from rich.style import Style
 from rich.text import Text
 
+from playground.figures.palette import ATTENTION
 from playground.runs.arrays import Array
 
 MOST_TOKENS = 40
@@ -16,8 +20,11 @@ _NAME = 14
 
 _CELL = 4
 
-_LIGHT, _FULL = (222, 235, 247), (8, 81, 156)
-"""Colours of no attention and of all of it."""
+_NONE, _ALL = Color.parse("#f2eefb").get_truecolor(), Color.parse(ATTENTION).get_truecolor()
+"""Colours of no attention and of all of it, which is attention's colour on the pages."""
+
+_DARK = 0.9
+"""Place between them from which on white is read better than black."""
 
 
 def draw_map(pattern: Array, tokens: Sequence[str], width: int) -> list[Text]:
@@ -41,16 +48,18 @@ def draw_map(pattern: Array, tokens: Sequence[str], width: int) -> list[Text]:
 def _draw_row(name: str, weights: Array) -> Text:
     row = Text(name)
     for weight in weights.tolist():
-        percent = round(100 * weight)
-        row.append(f"{percent or '.':>{_CELL}}", style=_style(weight))
+        if math.isfinite(weight):
+            row.append(f"{round(100 * weight) or '.':>{_CELL}}", style=_style(weight))
+        else:  # too many layers without a norm, for one
+            row.append(f"{weight:>{_CELL}}")
     return row
 
 
-def _style(weight: float) -> str:
-    """Dark on light or light on dark, by the square root of the weight, so that faint attention shows too."""
+def _style(weight: float) -> Style:
+    """The colour of a weight goes by its square root, so that faint attention shows too."""
     place = float(np.sqrt(min(max(weight, 0.0), 1.0)))
-    red, green, blue = (round(low + place * (high - low)) for low, high in zip(_LIGHT, _FULL, strict=True))
-    return f"{'white' if place > 0.5 else 'black'} on rgb({red},{green},{blue})"
+    letters = "#ffffff" if place > _DARK else "#000000"
+    return Style(color=letters, bgcolor=Color.from_triplet(blend_rgb(_NONE, _ALL, place)))
 
 
 def _cut(token: str) -> str:

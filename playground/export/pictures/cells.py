@@ -56,9 +56,9 @@ def path_of_cells(shades: Shades, ramp: NDArray[np.uint8], gaps: tuple[float, fl
         part[order] for part in (runs.shade, runs.column.astype(int), runs.start, runs.length)
     )
     ends = start + length  # where the pen is after a run
-    new = np.append(True, np.diff(shade) != 0)
+    new = np.diff(shade, prepend=-1) != 0
     right = np.where(new, column, np.diff(column, prepend=0)).tolist()
-    down = np.where(new, start, start - np.append(0, ends[:-1])).tolist()
+    down = np.where(new, start, start - np.append(0, ends)[:-1]).tolist()
     strokes = [
         f"m{x}{y}v{n}" if y < 0 else f"m{x} {y}v{n}" for x, y, n in zip(right, down, length.tolist(), strict=True)
     ]

@@ -67,7 +67,7 @@ def wrap(text: str, width: float, points: float) -> list[str]:
     canvas: Any = FigureCanvasAgg(Figure(figsize=(0.1, 0.1), dpi=PIXELS))
     renderer = canvas.get_renderer()
     lines: list[str] = []
-    for word in text.split(" "):
+    for word in text.replace("\n", " ").split(" "):
         longer = f"{lines[-1]} {word}" if lines else word
         is_wide = renderer.get_text_width_height_descent(longer, font, ismath=False)[0] > width
         if lines and not is_wide:

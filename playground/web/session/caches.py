@@ -1,7 +1,7 @@
 """Tokenizers, encoders and their runs, from bounded caches with small keys."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -157,6 +157,21 @@ def compute_run(key: RunKey) -> Run:
     """The same, of which nothing is kept: for many sentences, of each of which little is needed."""
     with _turn_on_text(key) as (model, batch):
         return run(model, batch, key.sentence, seed=key.seed, causal=key.causal)
+
+
+def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
+    """A function that runs the sentence and keeps what `keep` says, in any thread: the model is found here and now.
+
+    Both raise as `run_sentence`.
+    """
+    with _turn_on_text(key) as (model, batch):
+        pass
+
+    def compute() -> Run:
+        with TURNS.take():
+            return run(model, batch, key.sentence, seed=key.seed, causal=key.causal, keep=keep)
+
+    return compute
 
 
 @cache_by_weights

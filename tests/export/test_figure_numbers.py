@@ -1,0 +1,104 @@
+"""The numbers of a figure are those that it draws, under names with their units."""
+
+import io
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from playground import count_parameters
+from playground.export.figure_numbers import numbers_of
+from playground.export.pictures.all_heads import all_weights, draw_all_heads
+from playground.export.pictures.draw_picture import draw_picture
+from playground.export.tables import write_csv
+from playground.figures import attention, gradient_flow, norms, parameters, step_by_step
+from playground.figures.attribution import Bars, bars_figure
+from tests.export.pictures.drawn import find_cells, paint
+from tests.figures.test_every_figure import FIGURES
+from tests.model.reference import small_config
+
+RNG = np.random.default_rng(5)
+
+
+def read(rows: list[list[Any]]) -> Any:
+    """The rows as pandas reads them from their file, the first column as the index."""
+    return pd.read_csv(io.BytesIO(write_csv(rows)), index_col=0)
+
+
+def test_a_heatmaps_numbers_are_the_weights_and_not_their_colours() -> None:
+    weights = RNG.dirichlet(np.ones(6), 6).astype(np.float32)
+    allowed = np.tri(6, dtype=bool)
+    figure = attention.head_heatmap(weights, list("abcdef"), allowed, scale=attention.SQUARE_ROOT)
+    table = read(numbers_of(figure))
+    np.testing.assert_array_equal(table.to_numpy(np.float32), np.where(allowed, weights, np.nan))
+    assert table.index.name == "query: who asks \\ key: attended to [weight]"
+    assert list(table.columns) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
+
+
+def test_lines_of_one_axis_have_a_column_each_and_others_a_row_a_number() -> None:
+    values = RNG.random(8)
+    lines = [gradient_flow.Line(name, "pre", True, values * n) for n, name in ((1, "one"), (2, "two"))]
+    table = read(numbers_of(gradient_flow.by_layer(lines, "norm", gradient_flow.LAYER)))
+    assert list(table.columns) == ["one [norm (log scale)]", "two [norm (log scale)]"]
+    np.testing.assert_array_equal(table.to_numpy(), np.stack([values, 2 * values], axis=1))
+    lengths = {part: RNG.random((n, 5)).astype(np.float32) for part, n in (("residual", 4), ("attention", 3))}
+    table = read(numbers_of(norms.norms_by_layer(lengths)))
+    assert list(table.columns) == ["blocks passed (0 = embeddings)", "number [mean L2 norm]"]
+    residual = table.loc["residual stream", "number [mean L2 norm]"].to_numpy(np.float32)
+    np.testing.assert_array_equal(residual, lengths["residual"].mean(axis=1))
+    low = table.loc["attention band from", "number [mean L2 norm]"].to_numpy(np.float32)
+    np.testing.assert_array_equal(low, np.percentile(lengths["attention"], 10, axis=1).astype(np.float32))
+
+
+def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
+    lines = [gradient_flow.Line("one", "pre", True, np.array([1.0, 0.0, np.inf]))]
+    rows = numbers_of(gradient_flow.by_layer(lines, "norm", gradient_flow.LAYER))
+    assert ["one", 2, "∞"] in rows
+    assert ["one", 1, "0"] in rows
+
+
+def test_a_treemaps_numbers_add_up() -> None:
+    count = count_parameters(small_config())
+    rows = numbers_of(parameters.breakdown_treemap(count, "parameters"))
+    assert ["model", "", "model", count.total] in rows
+    assert sum(row[3] for row in rows if row[1] == "model") == count.total
+
+
+def test_bars_of_the_page_are_a_figure_with_their_numbers() -> None:
+    bars = Bars(["<b>x</b>", "y"], [0.5, -2.0], ["#ff0000", "#00ff00"], ["+0.5", "-2"], "share")
+    assert numbers_of(bars_figure(bars)) == [["place", "share"], ["<b>x</b>", 0.5], ["y", -2.0]]
+
+
+def test_several_heatmaps_lie_below_each_other() -> None:
+    matrices = {name: RNG.normal(size=(3, 12)).astype(np.float32) for name in "QKV"}
+    header, *rows = numbers_of(step_by_step.projections(matrices, list("abc"), 0, 1))
+    assert header[:2] == ["chart", "token \\ column [value]"]
+    np.testing.assert_array_equal([row[2:] for row in rows[3:6]], matrices["K"][:, :8])
+    assert {row[0] for row in rows} == {f"{name}, first 8" for name in "QKV"}
+
+
+@pytest.mark.parametrize("drawn", FIGURES, ids=range(len(FIGURES)))
+def test_every_figure_of_every_page_has_numbers(drawn: tuple[Any, ...]) -> None:
+    figure = drawn[0]
+    header, *rows = numbers_of(figure)
+    assert all(len(row) == len(header) for row in rows)
+    assert header[0]
+
+
+def test_all_heads_are_drawn_whole_and_their_weights_listed() -> None:
+    patterns = RNG.dirichlet(np.full(30, 0.2), (2, 3, 30)).astype(np.float32)
+    figure = draw_all_heads(patterns, attention.SQUARE_ROOT)
+    apart = round(0.06 * 30)
+    seen = paint(find_cells(draw_picture(figure, "svg")), figure.data[0].z.shape)
+    assert seen.shape[:2] == (2 * 30 + apart, 3 * 30 + 2 * apart)
+    head = seen[30 + apart :, 30 + apart : 60 + apart].astype(int)
+    darkness = 3 * 255 - head.sum(axis=2)
+    order = np.argsort(patterns[1, 1].ravel())
+    assert (np.diff(darkness.ravel()[order]) >= -3).all(), "a heavier weight is no lighter"
+    assert (seen[30 : 30 + apart] == 255).all(), "nothing between two layers"
+    header, *rows = all_weights(patterns, ["q"] * 30, ["k"] * 30)
+    assert len(rows) == 2 * 3 * 30
+    assert rows[30 * 4 + 7][:3] == [1, 1, "q₇"]
+    np.testing.assert_array_equal(rows[30 * 4 + 7][3:], patterns[1, 1, 7])
+    assert header[2:4] == ["query \\ key [weight]", "k₀"]
