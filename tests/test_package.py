@@ -151,7 +151,7 @@ import importlib, pkgutil, sys
 import playground
 assert "site-packages" in playground.__file__, playground.__file__
 for module in pkgutil.walk_packages(playground.__path__, "playground."):
-    if module.name != "playground.__main__" and not module.name.startswith("playground.web"):
+    if not module.name.startswith("playground.web"):
         importlib.import_module(module.name)
 assert "streamlit" not in sys.modules
 try:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from playground import count_parameters
+from playground.export.all_heads import all_weights, draw_all_heads
 from playground.export.figure_numbers import numbers_of
-from playground.export.pictures.all_heads import all_weights, draw_all_heads
 from playground.export.pictures.draw_picture import draw_picture
 from playground.export.tables import write_csv
 from playground.figures import attention, gradient_flow, norms, parameters, step_by_step

@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from playground.export.pictures.all_heads import MOST_NUMBERS, all_weights, draw_all_heads
+from playground.export.all_heads import MOST_NUMBERS, all_weights, draw_all_heads
 from playground.figures.attention import SQUARE_ROOT, WeightScale
 from playground.runs.arrays import Array
 from playground.web.shared.saving.save_menu import Saved

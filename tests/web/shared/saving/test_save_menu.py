@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.export.pictures.all_heads import MOST_NUMBERS
+from playground.export.all_heads import MOST_NUMBERS
 from playground.link.link_values import VERSION
 from playground.web.shared.saving.save_menu import file_name
 from tests.export.pictures.drawn import DC, find_cells, paint, parse, texts
