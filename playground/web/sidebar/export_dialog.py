@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import streamlit as st
 
-from playground.export.documents.own_weights import FILE_NAME
-from playground.export.export import Export
+from playground.export.code.export import Export
+from playground.export.code.own_weights import FILE_NAME
 from playground.web.choices.setup import OPEN_PAGE
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, fragment
@@ -47,7 +47,7 @@ def draw_python(variants: Variants) -> None:
     code = export.python()
     st.markdown(
         "One file for what is on the screen. It has only the branches that this setup takes, and needs no playground. "
-        "It ends with an assertion of numbers that the page shows: run it, and it proves itself."
+        "It ends by comparing its numbers with those that were computed here: run it, and it proves itself."
     )
     _offer(f"{export.name}.py", code, "text/x-python")
     _offer_weights(export)
