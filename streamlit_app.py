@@ -1,5 +1,6 @@
 """The server. Start it with `streamlit run streamlit_app.py`; the pages begin in playground/web/app.py."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,6 +10,7 @@ import streamlit as st
 import torch
 from starlette.middleware import Middleware
 
+from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
 from playground.web.server.operators import Readiness
@@ -22,22 +24,26 @@ readiness = Readiness(visitors)
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Sets torch's threads and loads the default model before the first visitor comes."""
+    """Sets torch's threads, loads the default model before the first visitor comes, and tidies up after the last."""
+    # Imported here, because a cache is tied to the runtime that runs when it is made.
+    from playground.web.release_memory import release_when_empty
+    from playground.web.start import prepare
+
     torch.set_num_threads(settings().threads)
     try:
-        # Imported here, because a cache is tied to the runtime that runs when it is made.
-        from playground.web.start import prepare
-
         prepare()
         readiness.loaded = True
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
+    releasing = asyncio.create_task(release_when_empty(visitors, settings().release_after))
     yield
+    releasing.cancel()
 
 
-def explain_script_error(_error: Exception) -> bool:
+def explain_script_error(error: Exception) -> bool:
     """Shows a visitor one plain sentence; the traceback is in the log, where Streamlit has written it by now."""
-    st.error("Something went wrong while drawing this page; your link still holds everything you set.")
+    broken = "Something went wrong while drawing this page; your link still holds everything you set."
+    st.error(OUT_OF_MEMORY if is_out_of_memory(error) else broken)
     return True
 
 

@@ -3,6 +3,7 @@
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
 from playground.errors import ConfigError
+from playground.link import open_link
 from playground.model import Encoder, EncoderDecoder, Trace
 
-__all__ = ["ConfigError", "Encoder", "EncoderDecoder", "ModelConfig", "Trace", "count_parameters"]
+__all__ = ["ConfigError", "Encoder", "EncoderDecoder", "ModelConfig", "Trace", "count_parameters", "open_link"]

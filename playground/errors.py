@@ -67,5 +67,10 @@ def explain(error: BaseException) -> str:
     """The sentence for visitors on an exception; the log is the place for all that is no `PlaygroundError`."""
     if isinstance(error, PlaygroundError):
         return str(error)
+    return OUT_OF_MEMORY if is_out_of_memory(error) else UNEXPECTED
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory was short, as Python, numpy or torch say it."""
     of_torch = isinstance(error, RuntimeError) and any(words in str(error) for words in _TORCH_OUT_OF_MEMORY)
-    return OUT_OF_MEMORY if of_torch or isinstance(error, MemoryError) else UNEXPECTED
+    return of_torch or isinstance(error, MemoryError)

@@ -24,10 +24,11 @@ FLOORS: tuple[frozenset[str], ...] = (
         {"playground.accounting", "playground.jobs", "playground.model", "playground.presets", "playground.text"}
     ),
     frozenset({"playground.runs", "playground.weights"}),
-    frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
     frozenset({"playground.analysis", "playground.figures", "playground.training", "playground.tutorials"}),
-    frozenset({"playground.export"}),
-    frozenset({"playground.web.components", "playground.web.server"}),
+    frozenset({"playground.link"}),
+    frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
+    frozenset({"playground.command_line", "playground.export"}),
+    frozenset({"playground.__main__", "playground.web.components", "playground.web.server"}),
     frozenset({"playground.web.session"}),
     frozenset({"playground.web.choices"}),
     frozenset({"playground.web.shared"}),

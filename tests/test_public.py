@@ -11,7 +11,7 @@ import pytest
 import playground
 import playground.model
 
-PACKAGES = ("accounting", "model", "runs", "text", "training", "tutorials", "weights")
+PACKAGES = ("accounting", "link", "model", "runs", "text", "training", "tutorials", "weights")
 MODULES = (
     *("playground", "playground.config", "playground.presets"),
     *(f"playground.{package}" for package in PACKAGES),

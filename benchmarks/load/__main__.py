@@ -7,6 +7,7 @@ the long form, and `--port` measures a server that runs already, of which it doe
 import argparse
 import asyncio
 import contextlib
+import os
 import time
 from collections import Counter
 from collections.abc import Awaitable, Sequence
@@ -15,7 +16,9 @@ import numpy as np
 
 from benchmarks import environment
 from benchmarks.load.lesson import Record, attend, move_slider, train
+from benchmarks.load.memory_bound import memory_bound
 from benchmarks.server import processor_seconds, resident_bytes, serve
+from playground.web.server.settings import settings
 
 QUIET = 20.0
 """Seconds after the last student has left, when memory is read for the last time."""
@@ -42,6 +45,7 @@ def main() -> None:
         record, end = Record(), time.monotonic() + 60 * arguments.minutes / 2
         visits = [move_slider(empty.port, record, end, arguments.pause, i) for i in range(arguments.students)]
         report("an empty Streamlit app", record, asyncio.run(hold(visits, empty.process_id)))
+    os.environ.setdefault("PLAYGROUND_RELEASE_AFTER", str(QUIET / 2))  # what comes back is read after QUIET seconds
     with serve("streamlit_app.py") as app:
         measure("the playground", app.port, app.process_id, arguments)
 
@@ -79,7 +83,12 @@ async def hold(visits: Sequence[Awaitable[None]], process_id: int | None) -> str
         await watch
     share = (processor_seconds(process_id) - worked) / (time.monotonic() - begun)
     megabytes = " ".join(f"{size / 1e6:.0f}" for size in memory[:: max(1, len(memory) // 12)])
-    return f"{share:.0%} of one processor; memory in MB, from the first to the last minute: {megabytes}"
+    most, bound = max(memory, default=0) / 1e6, memory_bound(settings(), trained=len(visits)) / 1e6
+    obeyed = "within" if most <= bound else "MORE THAN"
+    return (
+        f"{share:.0%} of one processor; memory in MB, from the first to the last minute: {megabytes}; "
+        f"{obeyed} the bound of {bound:,.0f}"
+    )
 
 
 def report(name: str, record: Record, usage: str) -> None:

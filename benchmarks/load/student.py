@@ -16,6 +16,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidHandshake
 
 LONGEST = 60.0
 """Seconds after which an answer counts as missing."""
@@ -54,6 +55,8 @@ class Student:
         self.widgets: dict[str, _Widget] = {}
         self.alerts: list[str] = []
         """What the page says in boxes since it was drawn anew."""
+        self.progress = ""
+        """What stands beside the latest progress bar."""
         self._socket = socket
         self._pages: dict[str, str] = {}
         self._page_hash = ""
@@ -185,6 +188,8 @@ class Student:
             return
         if kind == "alert":
             self.alerts.append(element.alert.body)
+        if kind == "progress":
+            self.progress = element.progress.text
         drawn = getattr(element, kind)
         if key := _KEY.fullmatch(getattr(drawn, "id", "")):
             self.widgets[key[1]] = _Widget(drawn.id, kind, message.delta.fragment_id, getattr(drawn, "disabled", False))
@@ -220,7 +225,7 @@ async def visit(port: int, page: str, query: str = "") -> AsyncIterator[Student]
     address = f"ws://127.0.0.1:{port}/_stcore/stream"
     try:
         socket = await connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=LONGEST)  # type: ignore[list-item]
-    except OSError as error:
+    except (OSError, InvalidHandshake) as error:
         raise LoadError(str(error)) from None
     student = Student(socket, page, query)
     try:

@@ -33,9 +33,6 @@ Verdict = Literal[
     "not a number",
 ]
 
-PARTS = ("whole layer", "attention", "feed-forward", "norms", "stream")
-"""What a gradient is of, by the names of `Flow.gradients`."""
-
 CHAIN_FORMULAS = {
     ("post", True): "N' (I + f')",
     ("pre", True): "I + f' N'",

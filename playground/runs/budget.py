@@ -4,6 +4,9 @@ from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 
+MAX_PARAMETERS = 125_000_000
+"""Of a model that is run, where nobody sets another limit."""
+
 MAX_KEPT = 32_000_000
 """Numbers that one run may hold, attention weights and vectors together: 128 MB in fp32."""
 
@@ -27,8 +30,8 @@ def check_kept(config: ModelConfig, n_tokens: int) -> None:
     if kept > MAX_KEPT:
         raise TooLargeError(
             f"{config.n_layers} layers × ({config.n_heads} heads × {n_tokens}² attention weights + {_VECTORS} × "
-            f"{n_tokens} vectors of {config.d_model} numbers) are {kept:,} numbers, and this server keeps at most "
-            f"{MAX_KEPT:,} of a sentence. A shorter text or fewer layers would fit."
+            f"{n_tokens} vectors of {config.d_model} numbers) are {kept:,} numbers, and at most {MAX_KEPT:,} of a "
+            f"sentence are kept. A shorter text or fewer layers would fit."
         )
 
 

@@ -1,7 +1,7 @@
 """From typed text to a padded batch of token ids, with the pieces that a student can read."""
 
 from playground.text.batch import Batch
-from playground.text.builders import bpe, characters, word_level_tokenizer, wordpiece, words
+from playground.text.builders import bpe, build_tokenizer, characters, word_level_tokenizer, wordpiece, words
 from playground.text.own_tokens import IdTokenizer, VocabularyTokenizer
 from playground.text.sentences import Sentences, split_sentences
 from playground.text.tokenizer import Tokenizer
@@ -14,6 +14,7 @@ __all__ = [
     "Tokenizer",
     "VocabularyTokenizer",
     "bpe",
+    "build_tokenizer",
     "characters",
     "read_vocabulary",
     "split_sentences",

@@ -49,6 +49,13 @@ def characters() -> Tokenizer:
     return _tokenizer_of_words("char", [PAD, UNKNOWN, *printable], pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated"))
 
 
+def build_tokenizer(name: str, vocab_size: int, sentences: Sequence[str]) -> Tokenizer:
+    """The tokenizer `word` of these sentences, `bpe` with `vocab_size` tokens, or `char`; raises as `bpe`."""
+    if name == "word":
+        return words(sentences)
+    return bpe(vocab_size) if name == "bpe" else characters()
+
+
 def word_level_tokenizer(vocabulary: Sequence[str], *, blanks_between: bool) -> Tokenizer:
     """The tokenizer of a network that is trained in the session: ids in the order of a vocabulary, which holds [UNK].
 

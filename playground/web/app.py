@@ -12,22 +12,26 @@ from playground.web.server.monitoring import watch_run
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import PageEndError
+from playground.web.shared.saving import single_chart
 from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls, phone_controls
+from playground.web.views.exports import VARIANTS
 
 page = st.navigation(list(pages().values()), position="top")
 st.set_page_config(page_title=f"{page.title} · Transformer Encoder Playground", page_icon="🧭", layout="wide")
 apply_page_style()
 open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
-    draw_expanders = controls.draw()
+    draw_expanders = controls.draw(VARIANTS)
 phone_controls.draw(pages().values())
 draw_tour_line()
+single_chart.begin_page()
 try:
     with watch_run(page.url_path), suppress(PageEndError):
         page.run()
 finally:
     draw_expanders()
+    single_chart.end_page()
 warn_before_reload()
 correct_address()
 send_text_before_page()

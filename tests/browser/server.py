@@ -22,6 +22,7 @@ class Server:
 
     url: str
     log: Path
+    process_id: int = 0
     _read: int = 0
 
     def tracebacks(self) -> list[str]:
@@ -32,11 +33,11 @@ class Server:
 
 
 @contextlib.contextmanager
-def serve(folder: Path, *command: str, **environ: str) -> Iterator[Server]:
-    """Run `python <command> streamlit_app.py` until the block ends; `folder` takes its log."""
+def serve(folder: Path, *command: str, port: int = 0, **environ: str) -> Iterator[Server]:
+    """Run `python <command> streamlit_app.py` until the block ends; `folder` takes its log. Port 0: a free one."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        port = port or free.getsockname()[1]
     options = (f"--server.port={port}", "--server.address=127.0.0.1")
     log = folder / "server.log"
     with log.open("wb") as output:
@@ -49,7 +50,7 @@ def serve(folder: Path, *command: str, **environ: str) -> Iterator[Server]:
         )
     try:
         _wait(f"http://127.0.0.1:{port}/_stcore/health", process, log)
-        yield Server(f"http://127.0.0.1:{port}", log)
+        yield Server(f"http://127.0.0.1:{port}", log, process.pid)
     finally:
         process.terminate()
         try:

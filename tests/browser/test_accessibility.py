@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from playground.web.choices.params import DEFAULT_TEXT
+from playground.link.params import DEFAULT_TEXT
 from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor
 

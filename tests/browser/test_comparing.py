@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from playwright.sync_api import expect
 
-from playground.web.choices.link import VERSION
+from playground.link.link_values import VERSION
 from tests.browser.visitor import Visitor
 
 

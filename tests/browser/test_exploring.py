@@ -9,10 +9,10 @@ from playwright.sync_api import Locator, expect
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy
+from playground.link.architecture_params import ARCHITECTURE
+from playground.link.params import DEFAULT_TEXT, write
 from playground.presets import PRESETS
 from playground.runs.encoder_run import Run, run
-from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.params import DEFAULT_TEXT, write
 from playground.weights.checkpoint import load
 from tests.browser.visitor import Visitor
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from playground.link.link_values import VERSION
+from playground.link.params import DEFAULT_TEXT
 from playground.runs.encoder_run import Run, run
-from playground.web.choices.link import VERSION
-from playground.web.choices.params import DEFAULT_TEXT
 from playground.weights.checkpoint import load
 from tests.browser.visitor import Visitor
 

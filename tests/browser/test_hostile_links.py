@@ -6,9 +6,9 @@ import random
 from urllib.parse import urlencode, urlsplit
 
 from benchmarks.load.student import LoadError, visit
-from playground.web.choices.link import read
-from playground.web.choices.params import PARAMS, SHARED, page_parameters
-from playground.web.choices.pinned import MARKER, PINNED_KEYS
+from playground.link.link_values import read
+from playground.link.params import PARAMS, SHARED, page_parameters
+from playground.link.pinned_texts import MARKER, PINNED_KEYS
 from tests.browser.server import Server
 from tests.waiting import run_coroutine
 from tests.web.app_test import PAGES

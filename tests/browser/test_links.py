@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import expect
 
 from playground.limits import MAX_CHARACTERS
-from playground.web.choices.link import VERSION
-from playground.web.choices.params import FOCUS, OWN, PARAMS, SHARED
-from playground.web.choices.pinned import MARKER, PINNED_KEYS
+from playground.link.link_values import VERSION
+from playground.link.params import FOCUS, OWN, PARAMS, SHARED
+from playground.link.pinned_texts import MARKER, PINNED_KEYS
 from tests.browser.visitor import Visitor
 
 TRAVELLING = "A student who travels light has nothing to lose on the way."

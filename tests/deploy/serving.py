@@ -21,8 +21,6 @@ START_UP = 120.0
 class Served(Server):
     """The app behind nginx: a server of the browser tests, whose copies can be counted and killed."""
 
-    process_id: int = 0
-
     def copies(self) -> dict[int, int]:
         """Process id → port of the copies that run now (Linux)."""
         children = Path(f"/proc/{self.process_id}/task/{self.process_id}/children").read_text().split()

@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from playground import Encoder, ModelConfig, Trace
+from playground.link.architecture_params import ARCHITECTURE
+from playground.link.params import DEFAULT_TEXT, FOCUS, write_all
 from playground.text import characters
-from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.params import DEFAULT_TEXT, FOCUS, write_all
 from playground.weights.checkpoint import load
 
 SESSION = "test session id"

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -158,6 +159,25 @@ def test_other_weights_than_the_published_ones_are_refused_unread(
     (folder / "model.safetensors").write_bytes(b"not weights at all")
     monkeypatch.setattr(checkpoint, "minilm_path", lambda: folder)
     with pytest.raises(PretrainedError, match=r"SHA-256 begins [0-9a-f]{12}, not 53aa51172d14"):
+        load("minilm")
+
+
+def test_a_file_that_is_replaced_while_it_is_checked_is_not_what_is_loaded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder / "model.safetensors"
+    published = file.read_bytes()
+
+    def check_slowly(content: bytes) -> Any:
+        file.write_bytes(published[:100])  # in place, as a copy that runs out of space does
+        return hashlib.new("sha256", content)
+
+    monkeypatch.setattr(checkpoint, "MINILM_SHA256", hashlib.sha256(published).hexdigest())
+    monkeypatch.setattr(hashlib, "sha256", check_slowly)
+    monkeypatch.setattr(checkpoint, "minilm_path", lambda: folder)
+    encoder, _ = load("minilm")
+    assert all(bool((parameter == 1).all()) for parameter in encoder.parameters())
+    with pytest.raises(PretrainedError, match="not the file that was published"):
         load("minilm")
 
 

@@ -12,7 +12,7 @@ that one told the browser is out of date by then.
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.web.choices.params import SHARED, UNBOUND, page_parameters, write_changed
+from playground.link.params import SHARED, UNBOUND, page_parameters, write_changed
 from playground.web.choices.pinned import write_pinned
 from playground.web.choices.setup import OPEN_PAGE, current_value
 from playground.web.components.address_guard import write_address

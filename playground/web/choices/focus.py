@@ -13,39 +13,27 @@ without running anything, so it frames the layer alone. The Norms page has a dep
 `norms_layer`: it counts the embeddings as 0.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import streamlit as st
 
+from playground.link import link_values, places
+from playground.link.params import FOCUS
+from playground.link.places import Focus
 from playground.runs.encoder_run import Run
-from playground.web.choices import link
-from playground.web.choices.params import FOCUS
 from playground.web.choices.setup import note_focus_text
 from playground.web.session.actions import record_action
-
-
-@dataclass(frozen=True)
-class Focus:
-    """A place in one run: each number counts from 0 and is one that the run has."""
-
-    layer: int
-    head: int
-    query: int
-    """Position of the token that asks; padding asks nothing."""
-    key: int
-    """Position of the token that is asked; it may be padding."""
 
 
 def last_places(run: Run) -> Focus:
     """The last layer, head, query and key that a run has."""
     n_real = int((~run.padding).sum())
-    return Focus(run.config.n_layers - 1, run.config.n_heads - 1, max(n_real - 1, 0), len(run.tokens) - 1)
+    return places.last_places(run.config.n_layers, run.config.n_heads, n_real, len(run.tokens))
 
 
 def current_focus(run: Run) -> Focus:
     """The focus as this run has it: what was asked for, or the nearest."""
-    last = asdict(last_places(run))
-    return Focus(**{place: min(_asked_for(place), last[place]) for place in FOCUS})
+    return places.nearest_places({place: _asked_for(place) for place in FOCUS}, last_places(run))
 
 
 def current_layer(n_layers: int) -> int:
@@ -63,14 +51,14 @@ def _asked_for(place: str) -> int:
     return int(st.session_state.get(place, FOCUS[place].default))
 
 
-def move_focus(**places: object) -> None:
+def move_focus(**asked: object) -> None:
     """Ask for a layer, head, query or key; the others stay. What is none of them, or no number, is left out.
 
     For callbacks: what the browser sends is as little to be trusted as a link.
     """
-    known = {place: link.read(place, [str(value)]) for place, value in places.items() if place in FOCUS}
-    asked = {place: value for place, (value, complaint) in known.items() if complaint is None}
-    st.session_state.update(asked)
-    if asked.keys() & {"query", "key"}:
+    known = {place: link_values.read(place, [str(value)]) for place, value in asked.items() if place in FOCUS}
+    numbers = {place: value for place, (value, complaint) in known.items() if complaint is None}
+    st.session_state.update(numbers)
+    if numbers.keys() & {"query", "key"}:
         record_action("cell chosen")
         note_focus_text()

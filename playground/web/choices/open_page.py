@@ -6,12 +6,13 @@ the session instead of widgets.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.web.choices import link, old_links, params
+from playground.link import link_values, old_links, params
+from playground.link.read_link import LinkReading, read_link
 from playground.web.choices.pinned import settle_pinned
 from playground.web.choices.setup import (
     OPEN_PAGE,
@@ -26,18 +27,6 @@ from playground.web.session.weights_cache import clear_session_caches
 
 SHOWN_VALUES = "_shown"
 """Session key of the shared values that the page showed last."""
-
-
-class LinkReading(NamedTuple):
-    """What a link says of the parameters that have no widget yet."""
-
-    values: Mapping[str, Any]
-    sentences: list[str]
-    """What is wrong with the link."""
-    is_exact: bool
-    """Whether the link says just these values, as this version writes them."""
-    means_other_weights: bool = False
-    """Whether a seed meant other random weights when the link was made."""
 
 
 def open_page(page: str) -> None:
@@ -81,23 +70,6 @@ def restore_page_values(page: str) -> None:
         st.rerun()
 
 
-def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str]) -> LinkReading:
-    """Read the link's parameters, without those that have a widget, which the visitor may have moved since."""
-    linked = {key: texts[key] for key in texts if key in params.PARAMS and key not in with_widgets}
-    readings = {key: link.read(key, linked[key]) for key in linked}
-    before = {} if "encdec_source" in with_widgets else old_links.missing_values(linked)
-    values = {key: value for key, (value, _) in readings.items()} | before
-    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
-    too_high = {key for key in params.FOCUS if values.get(key) == params.FOCUS[key].high}
-    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
-    version = texts.get("v", [link.VERSION])[-1]
-    if version not in (link.VERSION, old_links.OTHER_WEIGHTS):
-        sentences.append("This link was made by another version of the playground; some of it may look different.")
-    as_written = not before and all(params.write_all(values[key]) == linked[key] for key in linked)
-    is_exact = as_written and version == link.VERSION
-    return LinkReading(values, sentences, is_exact, means_other_weights=version == old_links.OTHER_WEIGHTS)
-
-
 def prefer_trained_decoder(reading: LinkReading) -> LinkReading:
     """The reading, with the visitor's own text where this session trained a decoder and no one chose the example."""
     trained = trained_slot.shown_network()
@@ -108,7 +80,7 @@ def prefer_trained_decoder(reading: LinkReading) -> LinkReading:
 
 
 def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-    """As `link.settle`, with what this session and this server have."""
+    """As `link_values.settle`, with what this session and this server have."""
     if trained_slot.update_shown():
         clear_session_caches()
     shown_before = st.session_state.get(SHOWN_VALUES)
@@ -128,7 +100,7 @@ def settle_pinned_choices(values: Mapping[str, Any], from_link: Collection[str])
 def _settle(
     values: Mapping[str, Any], from_link: Collection[str], shown_before: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], list[str]]:
-    return link.settle(
+    return link_values.settle(
         values,
         from_link,
         shown_before=shown_before,
@@ -163,7 +135,7 @@ def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping
     """
     changed = [key for key in settled if settled[key] != values[key]]
     for key in changed:
-        can_be_linked = link.read(key, params.write_all(settled[key]))[0] == settled[key]
+        can_be_linked = link_values.read(key, params.write_all(settled[key]))[0] == settled[key]
         if key in st.session_state or not can_be_linked:  # such as a size between its slider's stops
             st.session_state[key] = settled[key]
     if reading.is_exact and all(key in st.session_state for key in changed):

@@ -10,17 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from playground.web.choices import link
-from playground.web.choices.kinds import Switch, Text
-from playground.web.choices.params import SHARED, write_all
-
-MARKER = "pinned"
-"""The link's parameter that settings are pinned; not needed beside any other of theirs."""
-
-PREFIX = "b_"
-
-PINNED_KEYS = {f"{PREFIX}{key}": key for key in SHARED}
-"""The link's parameters for pinned values → the sidebar's."""
+from playground.link.params import SHARED
+from playground.link.pinned_texts import MARKER, PINNED_KEYS, of_pinned, pinned_texts, read_pinned
 
 _PINNED = "_pinned"
 """Session key of the pinned values; None where nothing is pinned, nothing at all before the link was read."""
@@ -68,26 +59,7 @@ def settle_pinned(texts: Mapping[str, list[str]], now: Mapping[str, Any], settle
         return sentences
     settled, reasons = settle(values, from_link)
     pin(settled)
-    return sentences + [_of_pinned(reason) for reason in reasons]
-
-
-def read_pinned(
-    texts: Mapping[str, list[str]], now: Mapping[str, Any]
-) -> tuple[dict[str, Any] | None, set[str], list[str]]:
-    """What a link's texts pin, if anything; which of the sidebar's keys they set; and sentences on what is wrong."""
-    linked = {name: key for name, key in PINNED_KEYS.items() if name in texts}
-    readings = {key: link.read_param(SHARED[key], name, texts[name]) for name, key in linked.items()}
-    is_marked, complaint = link.read_param(Switch(False), MARKER, texts[MARKER]) if MARKER in texts else (False, None)
-    sentences = [complaint] if complaint else []
-    for key, (_, complaint) in readings.items():
-        if complaint:  # one on a text does not name its key
-            sentences.append(_of_pinned(complaint) if isinstance(SHARED[key], Text) else complaint)
-    values = {**now, **{key: value for key, (value, _) in readings.items()}} if linked or is_marked else None
-    return values, set(readings), sentences
-
-
-def _of_pinned(sentence: str) -> str:
-    return f"In the pinned settings: {sentence}"
+    return sentences + [of_pinned(reason) for reason in reasons]
 
 
 def write_pinned(now: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -96,5 +68,4 @@ def write_pinned(now: Mapping[str, Any]) -> dict[str, list[str]]:
     values = pinned_values()
     if values is None:
         return nothing
-    different = {name: write_all(values[key]) for name, key in PINNED_KEYS.items() if values[key] != now[key]}
-    return nothing | (different or {MARKER: ["true"]})
+    return nothing | pinned_texts(values, now)

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from playground.config import ModelConfig
+from playground.link.experiment_params import RECIPE, TRAINED_SIZES, TRAINING
+from playground.link.params import write_changed
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
-from playground.web.choices.experiment_params import RECIPE, TRAINED_SIZES, TRAINING
-from playground.web.choices.params import write_changed
 from playground.web.choices.setup import OPEN_PAGE, Setup
 
 _FROM_LINK = "_linked_run"

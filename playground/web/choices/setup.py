@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from playground.config import ModelConfig
-from playground.limits import MAX_TOKENS
+from playground.link import link_values, old_links, params
+from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
-from playground.web.choices import link, old_links, params
 from playground.web.session import caches, trained_slot, uploaded_vocabulary
 from playground.web.session.uploaded_weights import UploadedWeights, current_upload
 from playground.weights.recognise import RecognisedWeights
@@ -58,12 +58,10 @@ class Setup:
     @cached_property
     def text_key(self) -> caches.TextKey:
         """What the tokens depend on; there has to be a sentence."""
-        vocab_size = self["vocab_size"] if self["tokenizer"] == "bpe" else 0
-        longest = MAX_TOKENS if self["positions"] == "none" else self["max_len"]
+        chosen, vocab_size = choose_tokenizer(self.values)
         trained = self.trained_network
-        splitter = "word" if self["tokenizer"] == "vectors" else self["tokenizer"]
-        tokenizer = trained.key if trained else self.own_tokenizer or splitter
-        return caches.TextKey(tokenizer, vocab_size, longest, self.text.sentences)
+        tokenizer = trained.key if trained else self.own_tokenizer or chosen
+        return caches.TextKey(tokenizer, vocab_size, longest_sentence(self.values), self.text.sentences)
 
     @property
     def batch(self) -> Batch:
@@ -73,7 +71,7 @@ class Setup:
     @property
     def sentence(self) -> int:
         """The sentence to look at, from 0."""
-        return min(int(self["sentence"]), len(self.text.sentences)) - 1
+        return chosen_sentence(self.values, len(self.text.sentences))
 
     @property
     def trained_network(self) -> TrainedNetwork | None:
@@ -85,7 +83,7 @@ class Setup:
         """The architecture, with the rows of the upload's token table, or else of one that is drawn."""
         known = recognised_weights(self["weights"])
         vocab_size = known.settings["vocab_size"] if known else 0
-        return link.model_config(self.values, vocab_size or self.random_table_rows)
+        return link_values.model_config(self.values, vocab_size or self.random_table_rows)
 
     @property
     def takes_vectors(self) -> bool:
@@ -97,8 +95,8 @@ class Setup:
         """Rows of a token table that is drawn for the tokenizer; 0 where the words are vectors themselves."""
         if self.takes_vectors:
             return 0
-        asked = self["table_rows"] if self.weights == "random" else 0
-        return max(caches.tokenizer(self.text_key).vocab_size, asked)
+        n_tokens = caches.tokenizer(self.text_key).vocab_size
+        return drawn_rows(self.values, n_tokens, is_random=self.weights == "random")
 
     @property
     def run_key(self) -> caches.RunKey:
@@ -139,7 +137,7 @@ def current_value(key: str) -> Any:
         return st.session_state[key]
     except KeyError:
         texts = st.query_params.get_all(key)
-    return link.read(key, texts)[0] if texts else params.PARAMS[key].default
+    return link_values.read(key, texts)[0] if texts else params.PARAMS[key].default
 
 
 def note_focus_text(text: str | None = None) -> None:

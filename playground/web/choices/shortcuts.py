@@ -8,12 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from playground.presets import PRESETS
+from playground.link import params
+from playground.link.experiment_params import TITLES
+from playground.link.preset_values import values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
-from playground.web.choices import params
-from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.experiment_params import TITLES
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches, trained_slot
 
@@ -100,19 +99,8 @@ def use_task_defaults() -> None:
 
 
 def preset_values(name: str) -> dict[str, Any]:
-    """What a preset sets beside the weights, by the sidebar's keys: architecture, tokens, and its text if it has one.
-
-    Without the checkpoint's tokenizer, the text's own words stand in for it. The token table has the preset's rows, as
-    those that the tokenizer has no token for are added.
-    """
-    preset = PRESETS[name]
-    values = {key: getattr(preset.config, key) for key in ARCHITECTURE}
-    own_text = {} if preset.text is None else {"text": preset.text}
-    tokenizer = preset.tokenizer
-    if tokenizer == "wordpiece" and not caches.checkpoint_available():
-        tokenizer = "word"
-    exact = tokenizer in ("wordpiece", "vectors") or preset.text is not None
-    return values | own_text | {"tokenizer": tokenizer, "table_rows": 0 if exact else preset.config.vocab_size}
+    """What a preset sets beside the weights, by the sidebar's keys, with the tokenizers that this server has."""
+    return values_of_preset(name, has_wordpiece=caches.checkpoint_available())
 
 
 def has_preset(setup: Setup, name: str) -> bool:

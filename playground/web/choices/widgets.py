@@ -5,7 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from playground.web.choices.params import PARAMS, write
+from playground.link.params import PARAMS, write
+from playground.web.choices.draw_kinds import draw_kind
 from playground.web.choices.setup import current_notices, current_setup, current_value, replace_notices
 
 
@@ -18,7 +19,7 @@ def draw(
     """
     if "high" in options:
         _move_below(key, options["high"])
-    return PARAMS[key].draw(current_value(key), **_common(key, label, help_text, disabled), **options)
+    return draw_kind(PARAMS[key], current_value(key), **_common(key, label, help_text, disabled), **options)
 
 
 choice: Callable[..., str] = draw

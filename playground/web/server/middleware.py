@@ -4,6 +4,7 @@ import base64
 import hashlib
 import ipaddress
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -107,6 +108,8 @@ class Visitors:
 
     limit: int
     open: int = 0
+    last_left: float | None = None
+    """When the last of them left, by `time.monotonic`; None while nobody has."""
 
     @property
     def is_full(self) -> bool:
@@ -147,6 +150,7 @@ class SessionCap:
             await self.app(scope, receive, send)
         finally:
             self.visitors.open -= 1
+            self.visitors.last_left = time.monotonic()
 
 
 def content_security_policy(frame_ancestors: str) -> str:

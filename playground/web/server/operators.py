@@ -1,9 +1,9 @@
 """Routes for whoever runs the app: whether it can take a visitor, and its counters."""
 
-from prometheus_client import Gauge, make_asgi_app
+from prometheus_client import CONTENT_TYPE_LATEST, Gauge, generate_latest
 from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
 
 from playground.web.server.middleware import Visitors
 
@@ -20,7 +20,9 @@ class Readiness:
 
     def routes(self) -> list[BaseRoute]:
         """`/ready`, for whoever spreads visitors over servers; `/operators/metrics`, for Prometheus."""
-        return [Route("/ready", self._answer), Mount("/operators/metrics", make_asgi_app())]
+        # Both spellings, since Streamlit's front end answers wherever no route does, with its page and status 200.
+        counters = [Route(f"/operators/metrics{end}", _count) for end in ("", "/")]
+        return [Route("/ready", self._answer), *counters]
 
     async def _answer(self, _request: Request) -> JSONResponse:
         """Answer 200 where the models are loaded and a seat is free, 503 otherwise, and in both cases why."""
@@ -28,3 +30,7 @@ class Readiness:
         is_ready = self.loaded and not visitors.is_full
         state = {"ready": is_ready, "loaded": self.loaded, "visitors": visitors.open, "max_visitors": visitors.limit}
         return JSONResponse(state, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})
+
+
+def _count(_request: Request) -> Response:
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from playground.runs.budget import MAX_PARAMETERS
+
 logger = logging.getLogger(__name__)
 
 
@@ -17,7 +19,7 @@ logger = logging.getLogger(__name__)
 class Settings:
     """The deployment's choices; a field's variable is PLAYGROUND_ and the field's name in capitals."""
 
-    max_parameters: int = 125_000_000
+    max_parameters: int = MAX_PARAMETERS
     """Largest model that is built and run, in parameters; counting alone has no limit."""
     max_sessions: int = 200
     """Visitors connected at once; the next one is asked to come back."""
@@ -37,6 +39,8 @@ class Settings:
     """Bytes of computed results that all visitors share; the least lately used go first."""
     max_cached_weights: int = 500_000_000
     """Bytes of random weights that all visitors share; at least 4 for each of `max_parameters` are used."""
+    release_after: float = 150.0
+    """Seconds without any visitor after which what they computed is dropped; Streamlit keeps a session for 120."""
     weights_folder: Path | None = None
     """Folder whose safetensors files every visitor may open; None: visitors bring their own."""
     max_trainings: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))

@@ -25,7 +25,7 @@ from playground.runs.dropout_run import DroppedRun, run_with_dropout
 from playground.runs.encoder_run import Run, run
 from playground.runs.layer_run import LayerRun
 from playground.runs.layer_run import trace_layer as trace
-from playground.text import Batch, Tokenizer, bpe, characters, words
+from playground.text import Batch, Tokenizer, build_tokenizer, characters
 from playground.web.server.settings import settings
 from playground.web.session import shipped_translator, trained_slot, uploaded_vocabulary, uploaded_weights
 from playground.web.session.cache_metrics import publish_cache_metrics
@@ -36,13 +36,20 @@ from playground.weights import checkpoint
 
 logger = logging.getLogger(__name__)
 
-TURNS = Turns(n=1, timeout=settings().busy_timeout)
-"""One heavy computation at a time: torch uses as many threads as the settings give it."""
-
 RANDOM_WEIGHTS = SizedCache(max(settings().max_cached_weights, 4 * settings().max_parameters))
 """Encoders with random weights, and their tensors, of which those that differ in a slider share most.
 
 The largest encoder has room here. What both an encoder and its tensors hold counts twice."""
+
+
+def _forget_results() -> None:
+    """Clear the caches that visitors share: where a computation ran out of memory, they hold its half."""
+    RESULTS.clear()
+    RANDOM_WEIGHTS.clear()
+
+
+TURNS = Turns(n=1, timeout=settings().busy_timeout, free=_forget_results)
+"""One heavy computation at a time: torch uses as many threads as the settings give it."""
 
 publish_cache_metrics(results=RESULTS, weights=RANDOM_WEIGHTS)
 
@@ -103,9 +110,7 @@ def tokenizer(key: TextKey) -> Tokenizer:
         return uploaded_vocabulary.find_tokenizer(key.tokenizer)
     if key.tokenizer == "wordpiece":
         return _checkpoint()[1]
-    if key.tokenizer == "word":
-        return words(key.sentences)
-    return bpe(key.vocab_size) if key.tokenizer == "bpe" else characters()
+    return build_tokenizer(key.tokenizer, key.vocab_size, key.sentences)
 
 
 @RESULTS

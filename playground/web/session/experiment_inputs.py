@@ -12,6 +12,7 @@ from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
 from playground.training.tasks.task import DataRecipe
 from playground.web.session import caches
+from playground.web.session.weights_cache import cache_for_everybody
 
 _TRAINING_BYTES = 6 * 4
 """Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
@@ -27,7 +28,7 @@ def validation_data(recipe: Recipe) -> Data:
     return training_data(replace(recipe, n_train=1))
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@cache_for_everybody(max_entries=4)
 def _cached_data(recipe: Recipe) -> Data:
     return make_data(recipe)
 

@@ -1,5 +1,6 @@
 """A visitor's experiments: run in the background, shown on every page, cancelled when the connection breaks."""
 
+import secrets
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -131,6 +132,8 @@ class SessionExperiments:
     """One session's experiments, by page; at most one of them is active."""
 
     def __init__(self) -> None:
+        self.session = secrets.token_hex(8)
+        """What a browser tells this session from an earlier one by."""
         self._experiments: dict[str, Experiment[Any]] = {}
 
     def get(self, page: str) -> Experiment[Any] | None:

@@ -1,7 +1,5 @@
 """The encoder–decoders and their runs that visitors share: few, since both halves together are large."""
 
-import streamlit as st
-
 from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.model import EncoderDecoder
@@ -13,7 +11,7 @@ from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import TextKey
 from playground.web.session.shipped_translator import translator_on_device
-from playground.web.session.weights_cache import TRANSLATOR, cache_by_weights
+from playground.web.session.weights_cache import TRANSLATOR, cache_by_weights, cache_for_everybody
 
 
 @cache_by_weights
@@ -35,7 +33,7 @@ def run(
     check_pair_patterns(config, sources.ids.shape[1], targets.ids.shape[1])
     with caches.TURNS.take():
         is_random = weights == "random"
-        model = _random_pair(config, tgt_vocab_size, seed) if is_random else _trained_pair(weights)
+        model = _random_pair(config, tgt_vocab_size, seed) if is_random else trained_pair(weights)
         return run_pair(model, sources, targets, sentence, line)
 
 
@@ -48,14 +46,15 @@ def generate_lines(source: TextKey, weights: str, max_len: int) -> tuple[str, ..
         UnavailableError: this session has no such network.
         InputError: a sentence is longer than the position table.
     """
-    sources, vocabulary, model = caches.tokenize(source), caches.tokenizer(source), _trained_pair(weights)
+    sources, vocabulary, model = caches.tokenize(source), caches.tokenizer(source), trained_pair(weights)
     with caches.TURNS.take():
         ids, mask = sources.ids.to(caches.device()), sources.mask.to(caches.device())
         answers = decode_greedily(model, ids, mask, min(max_len, MAX_TOKENS) - 1)
     return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in answers.tolist())
 
 
-def _trained_pair(weights: str) -> EncoderDecoder:
+def trained_pair(weights: str) -> EncoderDecoder:
+    """The shipped translator, or the session's trained encoder–decoder; raises UnavailableError where there is none."""
     if weights == TRANSLATOR:
         return translator_on_device()
     network = trained_slot.network_on_device(weights)
@@ -64,6 +63,6 @@ def _trained_pair(weights: str) -> EncoderDecoder:
     return network
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
+@cache_for_everybody(max_entries=1)
 def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
     return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(caches.device())

@@ -24,6 +24,9 @@ _EVERYBODYS = frozenset({"minilm", "random", TRANSLATOR})
 _session_caches: list[Any] = []
 """Every cache for one session alone."""
 
+_shared_caches: list[Any] = [RESULTS]
+"""Every cache of what visitors computed, for everybody."""
+
 
 def least_shared(*weights: str) -> str:
     """Of several weights, one that is a session's own, if any: what depends on all of them is that session's too."""
@@ -36,6 +39,17 @@ def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P,
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         cached = st.cache_resource(max_entries=max_entries, show_spinner=False, scope="session")(function)
         _session_caches.append(cached)
+        return cached
+
+    return decorate
+
+
+def cache_for_everybody(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator that caches results for all visitors, until nobody has been here for a while."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        cached = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
+        _shared_caches.append(cached)
         return cached
 
     return decorate
@@ -63,4 +77,10 @@ def cache_by_weights(function: Callable[P, R]) -> Callable[P, R]:
 def clear_session_caches() -> None:
     """Free what was computed with this session's upload and trained network, and their models."""
     for cache in _session_caches:
+        cache.clear()
+
+
+def clear_shared_caches() -> None:
+    """Free what visitors computed with weights that everybody may use."""
+    for cache in _shared_caches:
         cache.clear()

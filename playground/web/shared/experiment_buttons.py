@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from playground.errors import PlaygroundError
+from playground.web.components.lost_experiment import say_if_lost
 from playground.web.components.reload_warning import ask_before_reload
 from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared.experiment_status import sharing_sentence
@@ -69,6 +70,7 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
         )
         if not idle:
             st.caption("A reload ends the run for you.", width="content")
+    say_if_lost(page, experiments.session, has_experiment=experiment is not None)
     if active_page not in (None, page):
         other = experiments.get(active_page)
         status = "is paused" if other is not None and other.job.status == "paused" else "goes on"

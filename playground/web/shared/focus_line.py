@@ -9,8 +9,9 @@ import numpy as np
 import streamlit as st
 
 from playground.figures.theme import shortened
+from playground.link.places import Focus
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import Focus, current_focus, last_places, move_focus, moved_places
+from playground.web.choices.focus import current_focus, last_places, move_focus, moved_places
 from playground.web.components.cell_frame import clicked_cell, draw_cell_frame
 from playground.web.components.focus_line import KEY, draw_focus_line
 

@@ -5,9 +5,9 @@ from numpy.typing import NDArray
 
 from playground.figures import attention as figures
 from playground.figures.theme import token_table
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import Focus
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.saving.save_menu import Saved

@@ -24,6 +24,7 @@ from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
+from playground.web.shared.saving import single_chart
 from playground.web.shared.saving.save_menu import AS_SHOWN, Saved, draw_save_menu
 from playground.web.shared.saving.table_menu import draw_table_menu
 
@@ -133,8 +134,11 @@ def chart(
 
     `alt` names the chart for whoever cannot see it; what it shows is read off the figure and added. `overlay` draws
     what lies over the chart. `table` makes its numbers, which `numbers` shows below it. A note that the figure has as
-    its `meta` follows the caption. A menu beside the caption saves the chart, or what `saved` says instead of it.
+    its `meta` follows the caption. A menu beside the caption saves the chart, or what `saved` says instead of it. In a
+    frame that asks for another chart (`single_chart`), nothing is drawn.
     """
+    if single_chart.is_left_out(key):
+        return
     with st.container(key=key):
         label = chart_label(alt, figure)
         st.plotly_chart(figure, key=f"{key}_chart", alt=label, config={"displayModeBar": False}, **options)
@@ -147,6 +151,8 @@ def chart(
 
 def growing_curves(key: str, figure: go.Figure, *, caption: str, alt: str) -> None:
     """Show a figure of lines that changes at every update; arguments as of `chart`."""
+    if single_chart.is_left_out(key):
+        return
     with st.container(key=key):
         draw_curves(key, figure, alt=alt)
         _caption(key, caption, alt, lambda: figure)
@@ -162,6 +168,8 @@ def bars(
     saved: Saved = AS_SHOWN,
 ) -> None:
     """Show bars in a container of their name; arguments as of `chart`."""
+    if single_chart.is_left_out(key):
+        return
     with st.container(key=key):
         draw_bars(key, drawn, alt=alt)
         _caption(key, caption, alt, partial(bars_figure, drawn), saved)
@@ -173,6 +181,8 @@ def head_lines(
     key: str, lines: HeadLines, *, caption: str, alt: str, on_click: Callable[[], None], saved: Saved
 ) -> None:
     """Show a head's lines in a container of their name; arguments as of `chart` and `draw_head_lines`."""
+    if single_chart.is_left_out(key):
+        return
     with st.container(key=key):
         draw_head_lines(key, lines, alt=alt, on_click=on_click)
         _caption(key, caption, alt, partial(lines_figure, lines), saved)
@@ -182,6 +192,7 @@ def _caption(key: str, caption: str, alt: str, figure: Callable[[], go.Figure], 
     """Draw a chart's caption, and beside it the menu that saves the chart."""
     st.caption(caption)
     draw_save_menu(key, figure, caption=caption, title=alt, saved=saved)
+    single_chart.draw_way_out(key)
 
 
 def numbers(

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from playground.link.places import Focus
 from playground.runs.encoder_run import Run
 from playground.text.pronouns import choose_pronoun
-from playground.web.choices.focus import Focus
 from playground.web.choices.setup import is_focus_of_text
 from playground.web.shared.markdown import quote_place
 

@@ -4,10 +4,11 @@ from collections.abc import Callable, Collection
 
 import streamlit as st
 
+from playground.link import params
+from playground.link.architecture_params import ARCHITECTURE
+from playground.link.link_values import VERSION
 from playground.presets import PRESETS
-from playground.web.choices import params, recipe_link, shortcuts, widgets
-from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.link import VERSION
+from playground.web.choices import recipe_link, shortcuts, widgets
 from playground.web.choices.pinned import unpin
 from playground.web.choices.setup import Setup, current_setup, note_focus_text, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
@@ -16,12 +17,14 @@ from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.glossary import draw_glossary
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.sidebar import trained_panel, upload_panel
+from playground.web.sidebar.export_dialog import Variants, export_button
 
 
-def draw() -> Callable[[], None]:
+def draw(variants: Variants) -> Callable[[], None]:
     """Draw the shared widgets outside the two expanders; returns the function that draws those inside.
 
-    The page comes in between, so that two dozen widgets don't keep the browser from its charts.
+    The page comes in between, so that two dozen widgets don't keep the browser from its charts. `variants` is what
+    there is to take along.
     """
     setup = draw_text_and_weights()
     st.selectbox(
@@ -44,6 +47,7 @@ def draw() -> Callable[[], None]:
     tokens = st.expander("Tokens and masks")
     widgets.number("seed", disabled="seed" in locked)
     copy_link()
+    export_button(variants)
     st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
     draw_glossary()
 

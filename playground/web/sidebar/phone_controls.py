@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from playground.web.choices.params import PARAMS
+from playground.link.params import PARAMS
 from playground.web.choices.setup import current_setup
 
 _KEY = "phone_controls"

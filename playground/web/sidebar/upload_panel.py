@@ -4,9 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from playground.link.architecture_params import TRAINED
 from playground.presets import PRESETS
 from playground.text.wording import quote_text
-from playground.web.choices.architecture_params import TRAINED
 from playground.web.choices.setup import Setup
 from playground.web.server.settings import settings
 from playground.web.session import caches

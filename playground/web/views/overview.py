@@ -12,9 +12,10 @@ from playground.accounting.stages import list_stages
 from playground.analysis import streams
 from playground.config import ModelConfig
 from playground.figures import attention, norms, parameters
+from playground.link.places import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus, move_focus
+from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup
 from playground.web.components import token_chips
 from playground.web.components.data_flow import draw_data_flow

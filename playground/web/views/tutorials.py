@@ -18,6 +18,7 @@ from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.web.choices import widgets
 from playground.web.choices.shortcuts import apply_topic
 from playground.web.components.data_flow import draw_data_flow
+from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared import panels
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import fragment
@@ -26,12 +27,12 @@ SHOWN_TOKENS = 10
 """Of the sentence whose way is drawn."""
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@cache_for_everybody(max_entries=4)
 def _trace_tutorials(seed: int) -> dict[str, Trace]:
     return {letter: comparison.trace_of(comparison.small_config(letter), seed) for letter in NAMES}
 
 
-_find_causes = st.cache_resource(max_entries=20, show_spinner=False)(comparison.causes)
+_find_causes = cache_for_everybody(max_entries=20)(comparison.causes)
 
 
 def show_answer(seed: int) -> None:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from playground.errors import WeightsError
+from playground.link.params import OWN
 from playground.model import Trace
 from playground.training.after.make_translator import CONFIG, RECIPE
 from playground.training.after.samples import answer_samples
@@ -14,7 +15,6 @@ from playground.training.after.shipped_network import PATH, load_translator
 from playground.training.evaluation import evaluate, scores
 from playground.training.tasks import make_data
 from playground.training.tasks.translation import KINDS, WORDS
-from playground.web.choices.params import OWN
 from playground.web.views.encoder_decoder.example_pair import GENDER_HEAD
 
 KIND = dict(

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from playground.link.old_links import FOCUS_KEYS, rename_focus
+from playground.link.params import FOCUS, PARAMS
+from playground.link.places import Focus
 from playground.web.choices import focus
-from playground.web.choices.focus import Focus, current_focus, move_focus, moved_places
-from playground.web.choices.old_links import FOCUS_KEYS, rename_focus
-from playground.web.choices.params import FOCUS, PARAMS
+from playground.web.choices.focus import current_focus, move_focus, moved_places
 from tests.web.app_test import PAGES, SMALL, choose, component_data, open_page, sentences, shown_focus
 
 SHOWING = ("overview", "attention", "norms", "step_by_step", "positions")

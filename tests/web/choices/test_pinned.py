@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.limits import MAX_CHARACTERS
+from playground.link.params import SHARED
+from playground.link.pinned_texts import MARKER, PINNED_KEYS, read_pinned
 from playground.web.choices import pinned
-from playground.web.choices.params import SHARED
-from playground.web.choices.pinned import MARKER, PINNED_KEYS, pinned_values, read_pinned, write_pinned
+from playground.web.choices.pinned import pinned_values, write_pinned
 from tests.web.app_test import (
     PAGES,
     SMALL,
@@ -21,7 +21,6 @@ from tests.web.app_test import (
     sentences,
     values,
 )  # fmt: skip
-from tests.web.choices.test_link import JUNK, inside
 
 NOW: dict[str, Any] = {key: param.default for key, param in SHARED.items()}
 COMPARING = ("overview", "attention", "norms", "positions", "step_by_step", "parameters", "compare")
@@ -77,30 +76,6 @@ def test_a_default_that_is_pinned_beside_another_value_is_written(session: dict[
     now = NOW | {"seed": 7}
     assert {key: text for key, text in write_pinned(now).items() if text} == {"b_seed": ["0"]}
     assert read_pinned({"b_seed": ["0"]}, now)[0] == NOW
-
-
-@pytest.mark.parametrize("texts", [{}, {MARKER: ["false"]}, {"b": ["1"], "b_": ["1"], "b_junk": ["1"]}])
-def test_a_link_without_pinned_parameters_pins_nothing(texts: dict[str, list[str]]) -> None:
-    assert read_pinned(texts, NOW) == (None, set(), [])
-
-
-@pytest.mark.parametrize("junk", JUNK, ids=lambda text: repr(text[:12]))
-def test_junk_becomes_a_value_with_a_sentence_for_each_parameter(junk: str) -> None:
-    texts = {key: [junk] for key in (MARKER, *PINNED_KEYS)}
-    read, keys, complaints = read_pinned(texts, NOW)
-    assert read is not None
-    assert keys == set(SHARED)
-    assert all(inside(SHARED[key], read[key]) for key in SHARED)
-    told = [complaint for complaint in complaints if complaint.startswith("The link's b_")]
-    assert len(told) == len(SHARED) - 1, "every text is one"
-    assert complaints[0].startswith(f"The link's {MARKER}=")
-
-
-def test_a_pinned_text_that_is_too_long_is_told_apart_from_the_present_one() -> None:
-    read, _, (complaint,) = read_pinned({"b_text": ["a" * 5000]}, NOW)
-    assert read is not None
-    assert len(read["text"]) == MAX_CHARACTERS
-    assert complaint.startswith("In the pinned settings: The text has 5,000 characters")
 
 
 def test_only_the_first_link_of_a_session_is_read(session: dict[str, Any]) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.link.params import SHARED
 from playground.text import Sentences, split_sentences
 from playground.web.choices import setup
-from playground.web.choices.params import SHARED
 from playground.web.choices.setup import Setup, is_random
 from tests.web.app_test import open_page
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.link.places import Focus
 from playground.web.choices import focus
-from playground.web.choices.focus import Focus
 from playground.web.components import cell_frame
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell

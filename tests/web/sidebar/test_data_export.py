@@ -22,8 +22,8 @@ def open_export(**query: object) -> tuple[AppTest, dict[str, Any]]:
         files[name] = None if options.get("disabled") else make
         return button(label, make, name, *rest, **options)
 
-    def draw() -> Any:
-        after = draw_expanders()
+    def draw(variants: Any) -> Any:
+        after = draw_expanders(variants)
         data_export.draw_data_export()
         return after
 

@@ -12,13 +12,13 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace
+from playground.link.params import DEFAULT_TEXT
 from playground.model import causal_mask
 from playground.runs.encoder_run import Run
 from playground.training.after import trained_network
 from playground.training.after.samples import answer_samples
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks import TASKS, make_data
-from playground.web.choices.params import DEFAULT_TEXT
 from playground.web.server.settings import Settings
 from playground.web.session import memory_budget, trained_slot
 from playground.web.session.trained_slot import TrainedSlot

@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from playground.link.architecture_params import ARCHITECTURE, SIZES
+from playground.link.link_values import model_config, settle
+from playground.link.params import DEFAULT_TEXT, LOCKED
 from playground.training.after import trained_network
 from playground.training.after.trained_network import TrainedNetwork
-from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
-from playground.web.choices.link import model_config, settle
-from playground.web.choices.params import DEFAULT_TEXT, LOCKED
 from playground.web.session import caches
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.sidebar import trained_panel
+from tests.link.test_link_values import values_of_the_sidebar
 from tests.training.after.trained import trained, trainer
 from tests.web.app_test import (
     captions,
@@ -30,7 +31,6 @@ from tests.web.app_test import (
     without_error,
     working,
 )
-from tests.web.choices.test_link import values_of_the_sidebar
 from tests.web.sidebar.own_files import upload
 
 KINDS = ("reverse", "characters", "seq2seq-reverse")

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from playground import Encoder
+from playground.link.architecture_params import ARCHITECTURE, SIZES
+from playground.link.link_values import model_config, settle
+from playground.link.params import LOCKED
 from playground.presets import PRESETS
 from playground.runs.encoder_run import Run
 from playground.text.word_vectors import draw_vectors
-from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
-from playground.web.choices.link import model_config, settle
-from playground.web.choices.params import LOCKED
 from playground.weights import recognise
+from tests.link.test_link_values import values_of_the_sidebar
 from tests.test_oracles import FILES, ON_ATTENTION, ON_OUTPUTS, assert_close, read
 from tests.web.app_test import (
     PAGES,
@@ -30,7 +31,6 @@ from tests.web.app_test import (
     sentences,
     values,
 )
-from tests.web.choices.test_link import values_of_the_sidebar
 from tests.web.sidebar.own_files import IDS, REAL, open_mine, own_model, upload
 
 # --- the oracles' numbers

@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 from playground import EncoderDecoder, ModelConfig
 from playground.accounting import count_encoder_decoder
 from playground.figures.theme import token_labels
+from playground.link.params import DEFAULT_TARGET
 from playground.runs.pair_run import PairRun, run_pair
 from playground.text import characters
-from playground.web.choices.params import DEFAULT_TARGET
 from tests.web import app_test
 from tests.web.app_test import SMALL_CONFIG, array, captions, charts, choose, open_page, sentences, table, without_error
 

@@ -5,7 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.analysis.walkthrough import STAGES
-from playground.web.choices.params import FOCUS
+from playground.link.params import FOCUS
 from tests.web.app_test import (
     ODD_TEXT,
     SMALL,

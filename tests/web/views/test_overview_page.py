@@ -9,11 +9,11 @@ import pytest
 from playground import Encoder, count_parameters
 from playground.accounting import count_flops
 from playground.accounting.shapes import list_shapes
+from playground.link.architecture_params import ARCHITECTURE
+from playground.link.params import DEFAULT_TEXT
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
 from playground.text import words
-from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.params import DEFAULT_TEXT
 from playground.web.choices.shortcuts import preset_values
 from playground.web.server.settings import settings
 from playground.web.shared.navigation import pages

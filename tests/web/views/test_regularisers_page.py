@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from playground.link.experiment_params import COMPARED
 from playground.presets import PRESETS
 from playground.training.cost import Speed
 from playground.training.regularisers.ablation import SIZES, Ablation, ablation_runs
@@ -15,7 +16,6 @@ from playground.training.regularisers.ablation_state import AblationResult
 from playground.training.regularisers.ablation_summary import summarise_ablation
 from playground.training.regularisers.catalogue import REGULARISERS, TEN
 from playground.training.tasks import TASKS, make_data
-from playground.web.choices.experiment_params import COMPARED
 from playground.web.server.settings import settings
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.regularisers.ablation_view import ablation_differences

@@ -8,11 +8,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from playground.link.params import DEFAULT_TARGET
 from playground.runs.pair_run import PairRun, run_pair
 from playground.training.after import shipped_network
 from playground.training.after.shipped_network import load_translator
 from playground.training.tasks.translation import ENGLISH
-from playground.web.choices.params import DEFAULT_TARGET
 from tests.training.tasks.test_translation import translate
 from tests.web.app_test import (
     array,

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from playground.link.experiment_params import RECIPE, STRENGTHS, TITLES, TRAINED_SIZES
+from playground.link.params import OWN
 from playground.training.after.samples import answer_samples
 from playground.training.network import build_network
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS, make_data
-from playground.web.choices.experiment_params import RECIPE, STRENGTHS, TITLES, TRAINED_SIZES
-from playground.web.choices.params import OWN
 from playground.web.session import experiment_inputs
 from tests.web.app_test import (
     array,

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.link.architecture_params import ARCHITECTURE
+from playground.link.params import DEFAULT_TEXT, PARAMS, page_parameters, write
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
-from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.params import DEFAULT_TEXT, PARAMS, page_parameters, write
 from playground.web.shared import navigation
 from tests.web.app_test import (
     array,

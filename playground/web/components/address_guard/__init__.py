@@ -1,9 +1,9 @@
 """A guard without a picture: it writes parameters into the address bar where that says something else."""
 
-import time
 from collections.abc import Mapping
 
 from playground.web.components.load_component import load_component
+from playground.web.components.moment import moment
 
 _guard = load_component("address_guard")
 
@@ -13,4 +13,4 @@ def write_address(key: str, parameters: Mapping[str, list[str]]) -> None:
 
     The browser acts on each call once, changed texts or not, and on none after a later one: calls carry their time.
     """
-    _guard(key=key, data={"parameters": dict(parameters), "time": time.time()})
+    _guard(key=key, data={"parameters": dict(parameters), "moment": moment()})

@@ -1,12 +1,12 @@
 // When the latest of all runs ended that have written the address: page and fragments have a guard each, and the front
 // end calls any of them again when it likes, with what an older run said.
-let latest = 0
+let latest = {}
 
 export default function ({ data, parentElement }) {
   // Nothing is drawn, so the page must not keep the room that it leaves around everything.
   parentElement.getRootNode().host.closest("[data-testid=stElementContainer]")?.style.setProperty("display", "none")
-  if (data.time <= latest) return
-  latest = data.time
+  if (data.moment.process === latest.process && data.moment.time <= latest.time) return
+  latest = data.moment
   const address = new URL(window.location.href)
   for (const [key, texts] of Object.entries(data.parameters)) {
     if (JSON.stringify(address.searchParams.getAll(key)) === JSON.stringify(texts)) continue

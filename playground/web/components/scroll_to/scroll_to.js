@@ -1,8 +1,8 @@
-let latest = 0 // the front end may call this again with what an older run said
+let latest = {} // the front end may call this again with what an older run said
 
 export default function ({ data }) {
-  if (data.time <= latest) return
-  latest = data.time
+  if (data.moment.process === latest.process && data.moment.time <= latest.time) return
+  latest = data.moment
   const key = window.innerWidth <= 640 ? data.onPhone : data.target // as narrow as Streamlit stacks columns
   const target = document.querySelector(`.st-key-${key}`)
   if (!target) return

@@ -10,6 +10,7 @@ from playground.text.wording import join_words
 from playground.web.choices import pinned, shortcuts
 from playground.web.choices.setup import current_setup, replace_notices
 from playground.web.session import caches
+from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.comparison.pinned_side import Difference, PinnedSide, list_differences, pinned_side
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import pages
@@ -79,7 +80,7 @@ def shared_weights(side: PinnedSide) -> Sequence[SharedWeights]:
     return _count_shared(side.setup.config, now.config) if both_random and side.setup["seed"] == now["seed"] else ()
 
 
-_count_shared = st.cache_resource(max_entries=16, show_spinner=False)(count_shared)
+_count_shared = cache_for_everybody(max_entries=16)(count_shared)
 
 
 def summarise_shared(shared: Sequence[SharedWeights], seed: int) -> str:

@@ -9,9 +9,9 @@ import streamlit as st
 
 from playground.analysis.run_differences import describe_head_change, have_same_tokens, moved_weight
 from playground.figures import attention as figures
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.session.caches import RunKey

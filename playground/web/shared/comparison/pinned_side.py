@@ -8,10 +8,10 @@ import streamlit as st
 
 from playground.analysis.run_differences import have_same_tokens
 from playground.errors import PlaygroundError
+from playground.link.kinds import Size
+from playground.link.params import SHARED, write
 from playground.runs.encoder_run import Run
 from playground.text.wording import quote_word
-from playground.web.choices.kinds import Size
-from playground.web.choices.params import SHARED, write
 from playground.web.choices.pinned import pinned_values
 from playground.web.choices.setup import Setup, current_setup, setup_of
 from playground.web.session import caches

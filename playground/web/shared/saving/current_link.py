@@ -4,9 +4,9 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
+from playground.link.link_values import VERSION
 from playground.web.choices import recipe_link
 from playground.web.choices.address import current_parameters
-from playground.web.choices.link import VERSION
 from playground.web.choices.setup import current_setup
 
 

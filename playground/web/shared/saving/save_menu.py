@@ -15,6 +15,7 @@ import streamlit as st
 from playground.export.figure_numbers import numbers_of
 from playground.export.tables import write_csv
 from playground.web.shared.saving.current_link import current_link
+from playground.web.shared.saving.frame_snippet import write_snippet
 
 _MIMES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 _ABOUT = (
@@ -70,6 +71,8 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
                 on_click="ignore",
             )
     menu.caption(f"{_ABOUT} {saved.no_numbers or 'CSV has the numbers.'}")
+    menu.caption("To show this chart in a course page or on a slide, as a frame that stays alive:")
+    menu.code(write_snippet(key, link, title, int(figure().layout.height or 400)), language="html", wrap_lines=True)
 
 
 def file_name(name: str) -> str:

@@ -10,8 +10,8 @@ from dataclasses import replace
 import streamlit as st
 
 from playground.errors import PlaygroundError
+from playground.link.params import SHARED
 from playground.text.pronouns import choose_pronoun
-from playground.web.choices.params import SHARED
 from playground.web.choices.pinned import pinned_values
 from playground.web.choices.setup import (
     OPEN_PAGE,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from playground.web.choices.params import DEFAULT_TEXT
+from playground.link.params import DEFAULT_TEXT
 from playground.web.session.actions import Action
 
 

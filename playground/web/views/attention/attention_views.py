@@ -15,9 +15,10 @@ from playground.export.tables import rows_of
 from playground.figures import attention as figures
 from playground.figures.heatmap import largest
 from playground.figures.theme import token_names, token_table
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import Focus, move_focus
+from playground.web.choices.focus import move_focus
 from playground.web.components.head_lines import (
     SMALLEST_WEIGHT,
     choose_tokens,

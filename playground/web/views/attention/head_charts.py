@@ -9,10 +9,11 @@ import streamlit as st
 from playground.figures import attention as figures
 from playground.figures.heatmap import largest
 from playground.figures.theme import token_names
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus, move_focus
+from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels

@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
 from playground.figures import attention as figures
 from playground.figures.theme import token_table
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_value
 from playground.web.shared.comparison.pinned_charts import draw_both
 from playground.web.shared.comparison.pinned_heads import nearest_head

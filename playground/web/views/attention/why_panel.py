@@ -13,10 +13,10 @@ from playground.analysis.attribution.verdict import NAMES, Verdict, describe, ju
 from playground.analysis.walkthrough import Walk
 from playground.errors import PlaygroundError
 from playground.figures import attribution as figures
+from playground.link.places import Focus
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_amount
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.scroll_to import scroll_to
 from playground.web.session import caches

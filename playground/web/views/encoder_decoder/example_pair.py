@@ -6,6 +6,7 @@ from dataclasses import replace
 import streamlit as st
 import torch
 
+from playground.errors import InputError
 from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
 from playground.training.after.shipped_network import MADE_BY
@@ -13,6 +14,7 @@ from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks.examples import BOS
 from playground.training.tasks.translation import ENGLISH, WORDS, Translate
 from playground.web.choices import widgets
+from playground.web.choices.setup import current_value
 from playground.web.session import caches, pair_cache
 from playground.web.session.caches import TextKey
 from playground.web.session.shipped_translator import find_translator
@@ -39,19 +41,36 @@ def choose_example() -> PairKey:
         icon = ":material/casino:"
         st.button("Another", key="encdec_another", icon=icon, on_click=_draw_sentence, width="stretch")
         _list_words()
-    words = re.findall(r"[^\s.,;:!?\"]+", typed.lower())
+    words = _cut_words(typed)
     if not words:
         st.info("Type an English sentence: the encoder needs at least one word.")
         raise PageEndError
-    source = TextKey(TRANSLATOR, 0, trained.config.max_len - 1, (" ".join(words),))
     with panels.explain_errors():
-        (line,) = pair_cache.generate_lines(source, TRANSLATOR, trained.config.max_len)
-    target = replace(source, max_tokens=trained.config.max_len, sentences=(f"{BOS} {line}",))
-    pair = PairKey(source, 0, target, 0, TRANSLATOR, trained.config, trained.recipe.seed)
+        pair = _translate_words(trained, words)
     _show_translation(load_run(pair), words)
     _explain_words(trained, words)
     _explain_training(trained)
     return pair
+
+
+def find_example_pair() -> PairKey:
+    """The same pair, of which nothing is drawn; raises InputError where there is no sentence."""
+    words = _cut_words(current_value("encdec_example"))
+    if not words:
+        raise InputError("The Decoder page has no English sentence: the encoder needs at least one word.")
+    return _translate_words(find_translator(), words)
+
+
+def _cut_words(sentence: str) -> list[str]:
+    return re.findall(r"[^\s.,;:!?\"]+", sentence.lower())
+
+
+def _translate_words(trained: TrainedNetwork, words: list[str]) -> PairKey:
+    """The pair of English words and what the translator writes."""
+    source = TextKey(TRANSLATOR, 0, trained.config.max_len - 1, (" ".join(words),))
+    (line,) = pair_cache.generate_lines(source, TRANSLATOR, trained.config.max_len)
+    target = replace(source, max_tokens=trained.config.max_len, sentences=(f"{BOS} {line}",))
+    return PairKey(source, 0, target, 0, TRANSLATOR, trained.config, trained.recipe.seed)
 
 
 def label_steps(pair: PairKey) -> tuple[str, ...]:

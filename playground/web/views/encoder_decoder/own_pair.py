@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import streamlit as st
 
+from playground.errors import InputError
 from playground.limits import MAX_TOKENS
 from playground.text import split_sentences
 from playground.training.tasks.examples import BOS
 from playground.web.choices import widgets
-from playground.web.choices.setup import Setup, current_setup
+from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches, pair_cache
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError
@@ -26,34 +27,49 @@ def choose_own_pair() -> PairKey:
     if not lines:
         st.info("Type a target: the decoder needs at least one token to go on from.")
         raise PageEndError
-    weights = setup.weights if setup.trained_network and setup.trained_network.task.has_decoder else "random"
-    if weights != "random":
-        lines = _fit_to_trained_decoder(setup, weights, lines)
-    sentence, line = setup.sentence, min(setup.sentence, len(lines) - 1)
-    _explain_line_match(len(setup.text.sentences), sentence, len(lines))
-    target = replace(setup.text_key, sentences=lines)
     with panels.explain_errors():
-        config = replace(setup.config, vocab_size=caches.tokenizer(setup.text_key).vocab_size)
-        pair = PairKey(setup.text_key, sentence, target, line, weights, config, setup["seed"])
+        pair, wrote_own = _pair_of_lines(setup, lines)
+        if wrote_own:
+            st.info(
+                "This decoder knows no token of your target. It writes its own target instead, with the likeliest "
+                f"token at every step: `{pair.target.sentences[setup.sentence].removeprefix(f'{BOS} ')}`. Type a "
+                "target in its tokens to see how likely it finds that one.",
+                icon=":material/robot_2:",
+            )
+        _explain_line_match(len(setup.text.sentences), pair.sentence, len(pair.target.sentences))
         run = pair_cache.run(*pair)
-        cut = setup.batch.truncated[sentence], caches.tokenize(target).truncated[line]
+        cut = setup.batch.truncated[pair.sentence], caches.tokenize(pair.target).truncated[pair.line]
     for name, n_cut, side in zip(("source", "target"), cut, (run.source, run.target), strict=True):
         _explain_cut(name, n_cut, side.n_real, setup["max_len"])
     return pair
 
 
-def _fit_to_trained_decoder(setup: Setup, weights: str, lines: tuple[str, ...]) -> tuple[str, ...]:
+def find_own_pair(setup: Setup) -> PairKey:
+    """The same pair, of which nothing is drawn; raises InputError where there is no target."""
+    lines = split_sentences(current_value("encdec_target")).sentences
+    if not lines:
+        raise InputError("The Decoder page has no target text: the decoder needs at least one token.")
+    return _pair_of_lines(setup, lines)[0]
+
+
+def _pair_of_lines(setup: Setup, lines: tuple[str, ...]) -> tuple[PairKey, bool]:
+    """The pair of the sidebar's sentence and its target line, and whether the decoder wrote the target itself."""
+    weights, wrote_own = "random", False
+    if setup.trained_network and setup.trained_network.task.has_decoder:
+        weights = setup.weights
+        lines, wrote_own = _fit_to_trained_decoder(setup, weights, lines)
+    target = replace(setup.text_key, sentences=lines)
+    config = replace(setup.config, vocab_size=caches.tokenizer(setup.text_key).vocab_size)
+    line = min(setup.sentence, len(lines) - 1)
+    return PairKey(setup.text_key, setup.sentence, target, line, weights, config, setup["seed"]), wrote_own
+
+
+def _fit_to_trained_decoder(setup: Setup, weights: str, lines: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
     """The target after [BOS], as the trained decoder reads it; where it knows no token of it, its own output."""
-    with panels.explain_errors():
-        if all(all(row) for row in caches.tokenize(replace(setup.text_key, sentences=lines)).unknown):
-            lines = pair_cache.generate_lines(setup.text_key, weights, setup["max_len"])
-            st.info(
-                "This decoder knows no token of your target. It writes its own target instead, with the likeliest "
-                f"token at every step: `{lines[setup.sentence]}`. Type a target in its tokens to see how likely "
-                "it finds that one.",
-                icon=":material/robot_2:",
-            )
-    return tuple(line if line.split()[:1] == [BOS] else f"{BOS} {line}" for line in lines)
+    knows_none = all(all(row) for row in caches.tokenize(replace(setup.text_key, sentences=lines)).unknown)
+    if knows_none:
+        lines = pair_cache.generate_lines(setup.text_key, weights, setup["max_len"])
+    return tuple(line if line.split()[:1] == [BOS] else f"{BOS} {line}" for line in lines), knows_none
 
 
 def _explain_line_match(n_sentences: int, sentence: int, n_lines: int) -> None:

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from playground.link.params import page_parameters
 from playground.runs.pair_run import Side
 from playground.web.choices import shortcuts, widgets
-from playground.web.choices.params import page_parameters
 from playground.web.choices.setup import current_setup
 from playground.web.session import trained_slot
 from playground.web.session.shipped_translator import translator

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import streamlit as st
 from torch import Tensor
 
 from playground.analysis.gradient_variants import LONGEST, Comparison, check_layers, common_config, compare
@@ -13,6 +12,7 @@ from playground.web.choices.setup import Setup
 from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.caches import TextKey
+from playground.web.session.weights_cache import cache_for_everybody
 
 SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
 """Numbers of layers that the depth sweep tries, below the one that the page shows."""
@@ -40,7 +40,7 @@ def build_key(setup: Setup, n_layers: int, scale: float) -> ComparisonKey:
     return ComparisonKey(text, setup.sentence, common_config(config, n_layers), setup["seed"], scale, setup["causal"])
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
+@cache_for_everybody(max_entries=24)
 def compare_variants(key: ComparisonKey) -> Comparison:
     """The six encoders at their full depth.
 
@@ -52,7 +52,7 @@ def compare_variants(key: ComparisonKey) -> Comparison:
     return _compare(key, (key.config.n_layers,))
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@cache_for_everybody(max_entries=12)
 def compare_depths(key: ComparisonKey) -> Comparison:
     """The six encoders at `SWEEP_DEPTHS` and at their full depth; raises as `compare_variants`."""
     full = compare_variants(key)

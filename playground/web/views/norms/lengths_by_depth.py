@@ -6,8 +6,8 @@ import streamlit as st
 from playground.analysis import streams
 from playground.analysis.run_differences import describe_growth_change
 from playground.figures import norms as figures
+from playground.link.places import Focus
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import Focus
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.focus_line import frame_cell, show_focus

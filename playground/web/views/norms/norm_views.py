@@ -12,10 +12,10 @@ import streamlit as st
 from playground.analysis import norms, streams
 from playground.figures import norms as figures
 from playground.figures.theme import token_names, token_table
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_charts import draw_both
 from playground.web.shared.comparison.pinned_side import PinnedRun, beside, say_other_tokens

@@ -10,10 +10,11 @@ from playground.accounting import readable
 from playground.accounting.readable import in_millions, listed, share, substitute, times
 from playground.config import ModelConfig, nearest_divisors
 from playground.figures import parameters as figures
+from playground.link.places import Focus
 from playground.presets import PRESETS
 from playground.training.network import count_head
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus, current_layer
+from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.shared import panels
 from playground.web.shared.built_parameters import count_built_parameters

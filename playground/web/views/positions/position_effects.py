@@ -8,10 +8,10 @@ import streamlit as st
 from playground.analysis import positions
 from playground.figures import positions as figures
 from playground.figures.theme import token_names
+from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup
 from playground.web.components.token_chips import draw_token_chips
 from playground.web.session import caches

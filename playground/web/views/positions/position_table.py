@@ -6,11 +6,11 @@ import streamlit as st
 
 from playground.analysis import positions
 from playground.figures import positions as figures
+from playground.link.places import Focus
 from playground.model.positions import wavelengths
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.focus import Focus
 from playground.web.choices.setup import current_setup, is_random
 from playground.web.session import caches
 from playground.web.shared import panels

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
+from playground.link import link_values
+from playground.link.experiment_params import COMPARED, FIELDS, TITLES
 from playground.training.recipe import architecture
 from playground.training.regularisers.ablation import SIZES, ablation_recipe, ablation_runs, runs_of_one_seed, seeds_of
 from playground.training.regularisers.ablation_request import AblationRequest
 from playground.training.regularisers.ablation_state import AblationRun, AblationState
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
-from playground.web.choices import link, shortcuts
-from playground.web.choices.experiment_params import COMPARED, FIELDS, TITLES
+from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches
@@ -60,7 +61,9 @@ def make_plan() -> AblationPlan:
     task, data, seeds, chosen_titles = (current_value(f"{PAGE}_{name}") for name in ("task", "data", "seeds", "chosen"))
     strengths = {field: current_value(f"{PAGE}_{field}") for field in COMPARED}
     recipe = ablation_recipe(TITLES[task], data, current_value("seed"), strengths)
-    config = link.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
+    config = link_values.model_config(
+        {**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1
+    )
     chosen = {FIELDS[title] for title in chosen_titles}
     regularisers = [regulariser for field, regulariser in REGULARISERS.items() if field in chosen]
     reasons = {each.field: reason_without_effect(each, recipe, config.norm) for each in regularisers}

@@ -12,7 +12,7 @@ from playground.analysis.walkthrough import Walk
 from playground.errors import PlaygroundError
 from playground.figures import step_by_step as figures
 from playground.figures.theme import Array, token_names
-from playground.web.choices.focus import Focus
+from playground.link.places import Focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.session.caches import RunKey

@@ -4,15 +4,15 @@ import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.errors import ConfigError, PlaygroundError
+from playground.link.architecture_params import ARCHITECTURE
+from playground.link.experiment_params import STRENGTHS, TITLES, TRAINED_SIZES
+from playground.link.kinds import Size
+from playground.link.params import OWN
 from playground.training.after.samples import right_answer
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.training.tasks import TASKS
 from playground.web.choices import shortcuts, widgets
-from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.experiment_params import STRENGTHS, TITLES, TRAINED_SIZES
-from playground.web.choices.kinds import Size
-from playground.web.choices.params import OWN
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session.experiment_inputs import training_data, without_idle
 from playground.web.session.experiments import session_experiments

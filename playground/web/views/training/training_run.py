@@ -5,14 +5,15 @@ from functools import partial
 
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
+from playground.link import link_values
+from playground.link.experiment_params import RECIPE, TITLES, TRAINED_SIZES
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.cost import check_cost
 from playground.training.network import count_head, count_network
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
 from playground.training.tasks.task_list import TASKS
-from playground.web.choices import link, shortcuts
-from playground.web.choices.experiment_params import RECIPE, TITLES, TRAINED_SIZES
+from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
@@ -60,7 +61,7 @@ def make_plan() -> TrainingPlan:
     recipe = without_idle(Recipe(task=task, seed=seed, **values))
     data = training_data(recipe)
     shape = {**current_setup().values, "norm": shortcuts.unlocked_norm(), **sizes}
-    config = architecture(link.model_config(shape, vocab_size=1), recipe, data)
+    config = architecture(link_values.model_config(shape, vocab_size=1), recipe, data)
     limits = settings()
     seconds = check_cost(
         config,

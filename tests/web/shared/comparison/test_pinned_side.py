@@ -6,7 +6,7 @@ import pytest
 
 from playground.analysis.shared_weights import count_shared
 from playground.config import ModelConfig
-from playground.web.choices.params import SHARED
+from playground.link.params import SHARED
 from playground.web.shared.comparison.pin_line import summarise_shared
 from playground.web.shared.comparison.pinned_side import Difference, list_differences
 from tests.web.app_test import SMALL, captions, charts, open_page, prose

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from playground.export.all_heads import MOST_NUMBERS
-from playground.web.choices.link import VERSION
+from playground.link.link_values import VERSION
 from playground.web.shared.saving.save_menu import file_name
 from tests.export.pictures.drawn import DC, find_cells, paint, parse, texts
 from tests.web.app_test import PAGES, SMALL, captions, charts, new_page, open_page, small_trace, working

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from playground.web.choices.params import DEFAULT_TEXT, TOUR
+from playground.link.params import DEFAULT_TEXT, TOUR
 from playground.web.shared.navigation import pages
 from playground.web.shared.tour.tour_steps import STEPS, TourState
 

@@ -8,11 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
+from playground.link.architecture_params import ARCHITECTURE, SIZES
+from playground.link.kinds import Choice, Param, Several, Size, Switch, Text, Whole
+from playground.link.link_values import model_config, read, settle
+from playground.link.params import LOCKED, PARAMS, SHARED
 from playground.text import split_sentences
-from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
-from playground.web.choices.kinds import Choice, Param, Several, Size, Switch, Text, Whole
-from playground.web.choices.link import model_config, read, settle
-from playground.web.choices.params import LOCKED, PARAMS, SHARED
 from playground.weights.recognise import RecognisedWeights
 
 JUNK = ["", " ", "NaN", "nan", "<script>alert(1)</script>", "None", "null", "[]", "-", "--5", "+", "²", "½", "1e",

@@ -1,14 +1,11 @@
-"""What a query parameter may be: a few kinds, each with a frozen default, a way to read a link's text, and a widget."""
+"""What a query parameter may be: a few kinds, each with a frozen default and a way to read a link's text."""
 
 import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
-
-import streamlit as st
 
 from playground.limits import MAX_CHARACTERS
 
@@ -48,13 +45,6 @@ class Choice(_Kind):
             return text, None
         return self.default, f"is not one of {', '.join(self.options)}"
 
-    def draw(self, _current: str, **widget: Any) -> Any:
-        """Draw a row of words, one of them chosen."""
-        if self.captions:
-            index = self.options.index(self.default)
-            return st.radio(options=self.options, index=index, captions=self.captions, horizontal=True, **widget)
-        return st.segmented_control(options=self.options, default=self.default, required=True, wrap=True, **widget)
-
 
 @dataclass(frozen=True)
 class Several(_Kind):
@@ -78,10 +68,6 @@ class Several(_Kind):
         """The words that are none of the options."""
         return [text for text in texts if text and text not in self.options]
 
-    def draw(self, _current: Sequence[str], **widget: Any) -> Any:
-        """Draw pills, any number of them chosen."""
-        return st.pills(options=self.options, selection_mode="multi", default=self.default, wrap=True, **widget)
-
 
 @dataclass(frozen=True)
 class Size(_Kind):
@@ -102,10 +88,6 @@ class Size(_Kind):
         nearest = min(self.options, key=lambda option: abs(option - inside))
         return nearest, None if nearest == value else "is not a stop of its slider"
 
-    def draw(self, current: float, **widget: Any) -> Any:
-        """Draw a slider over the stops, and over the value of an upload, which may lie between them."""
-        return st.select_slider(options=sorted({*self.options, current}), value=self.default, **widget)
-
 
 @dataclass(frozen=True)
 class Whole(_Kind):
@@ -122,13 +104,6 @@ class Whole(_Kind):
         value = min(max(int(text), self.low), self.high)
         return value, None if value == int(text) else f"is not between {self.low:,} and {self.high:,}"
 
-    def draw(self, _current: int, *, high: int | None = None, step: int = 1, **widget: Any) -> Any:
-        """Draw a slider up to `high`, the largest number that this run has; nothing where only one number is left."""
-        high = self.high if high is None else high
-        if high <= self.low:
-            return self.low
-        return st.slider(min_value=self.low, max_value=high, value=min(self.default, high), step=step, **widget)
-
 
 @dataclass(frozen=True)
 class Switch(_Kind):
@@ -141,10 +116,6 @@ class Switch(_Kind):
         if text.lower() in {"true", "false"}:
             return text.lower() == "true", None
         return self.default, "is neither true nor false"
-
-    def draw(self, _current: bool, **widget: Any) -> Any:
-        """Draw a toggle."""
-        return st.toggle(value=self.default, **widget)
 
 
 @dataclass(frozen=True)
@@ -159,11 +130,6 @@ class Text(_Kind):
         if len(text) > self.longest:
             return text[: self.longest], f"has {len(text):,} characters; only the first {self.longest:,} are kept"
         return text, None
-
-    def draw(self, _current: str, *, height: int | None = None, **widget: Any) -> Any:
-        """Draw a field of one line, or an area of `height` pixels."""
-        field = st.text_input if height is None else partial(st.text_area, height=height)
-        return field(value=self.default, max_chars=self.longest, **widget)
 
 
 Param = Choice | Several | Size | Whole | Switch | Text

@@ -1,8 +1,8 @@
-"""The architecture's query parameters: a widget for each of `ModelConfig`'s own fields."""
+"""The architecture's query parameters: one for each of `ModelConfig`'s own fields."""
 
 from playground.config import CHOICES
+from playground.link.kinds import Choice, Param, Size, Switch
 from playground.presets import PRESETS
-from playground.web.choices.kinds import Choice, Param, Size, Switch
 
 TRAINED = PRESETS["minilm-l6"].config
 

@@ -1,9 +1,9 @@
 """Query parameters of the pages Training and Regularisers: recipes, sizes, strengths, and what to look at."""
 
+from playground.link.kinds import Choice, Param, Several, Size, Switch, Text, Whole
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS
-from playground.web.choices.kinds import Choice, Param, Several, Size, Switch, Text, Whole
 
 TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""

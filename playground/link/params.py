@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping
 
-from playground.analysis.gradient_reading import PARTS as GRADIENT_PARTS
 from playground.analysis.walkthrough import STAGES
 from playground.limits import MAX_SENTENCES, MAX_TOKENS
+from playground.link.architecture_params import ARCHITECTURE, SIZES
+from playground.link.experiment_params import ABLATION, TRAINING
+from playground.link.kinds import Choice, Param, Size, Switch, Text, Whole
 from playground.presets import PRESETS
 from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.tutorials.table import SHORT_TITLES, TITLES
-from playground.web.choices.architecture_params import ARCHITECTURE, SIZES
-from playground.web.choices.experiment_params import ABLATION, TRAINING
-from playground.web.choices.kinds import Choice, Param, Size, Switch, Text, Whole
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 DEFAULT_TARGET = "Het dier stak de straat niet over, omdat het te moe was."
@@ -129,7 +128,7 @@ OWN: dict[str, Param] = {
     "step_dropout": Switch(False),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
-    "gradient_of": Choice("whole layer", GRADIENT_PARTS),
+    "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
     "gradient_view": Choice("chain rule", ("chain rule", "depth sweep")),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "treemap", "layers")),
@@ -155,6 +154,10 @@ PARAMS = {**SHARED, **UNBOUND, **OWN}
 
 LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
+
+PAGES = ("overview", "attention", "norms", "parameters", "compare", "step-by-step", "positions", "encoder-decoder",
+         "gradient-flow", "training", "regularisers", "tutorials")  # fmt: skip
+"""Every page's path in the address, but that of the overview is empty there."""
 
 _PREFIXES = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec", "gradient-flow": "gradient"}
 """How a page's parameters start, where that is not the page's path."""

@@ -9,11 +9,11 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError
+from playground.link.architecture_params import ARCHITECTURE, N_HEADS, SIZES
+from playground.link.kinds import Param, Several, Text
+from playground.link.params import LOCKED, PARAMS, SHARED, write, write_all
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
-from playground.web.choices.architecture_params import ARCHITECTURE, N_HEADS, SIZES
-from playground.web.choices.kinds import Param, Several, Text
-from playground.web.choices.params import LOCKED, PARAMS, SHARED, write, write_all
 from playground.weights.recognise import RecognisedWeights
 
 VERSION = "2"

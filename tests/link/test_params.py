@@ -1,11 +1,11 @@
 """What each query parameter means and stands at. Old links depend on every line of this."""
 
 from playground.config import ModelConfig
+from playground.link import link_values
+from playground.link.architecture_params import ARCHITECTURE
+from playground.link.kinds import Choice, Several, Size, Switch, Whole
+from playground.link.params import LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
 from playground.presets import PRESETS
-from playground.web.choices import link
-from playground.web.choices.architecture_params import ARCHITECTURE
-from playground.web.choices.kinds import Choice, Several, Size, Switch, Whole
-from playground.web.choices.params import LOCKED, OWN, PARAMS, SHARED, page_parameters, write, write_all
 from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.navigation import pages
 
@@ -161,10 +161,10 @@ DEFAULTS = {
 
 def test_defaults_are_frozen() -> None:
     """A default is what a link means by leaving a parameter out: every link ever sent changes with it."""
-    assert link.VERSION == "2", "A new version: renew the defaults above with it."
+    assert link_values.VERSION == "2", "A new version: renew the defaults above with it."
     defaults = {key: param.default for key, param in PARAMS.items()}
     assert defaults == DEFAULTS, (
-        "A changed default changes old links: raise link.VERSION, then renew the defaults above."
+        "A changed default changes old links: raise link_values.VERSION, then renew the defaults above."
     )
     assert {key: type(value) for key, value in defaults.items()} == {
         key: type(value) for key, value in DEFAULTS.items()
@@ -212,7 +212,7 @@ def domain(key: str) -> list[object]:
 def test_what_is_written_is_read_back() -> None:
     for key in PARAMS:
         for value in domain(key):
-            read, complaint = link.read(key, write_all(value))
+            read, complaint = link_values.read(key, write_all(value))
             assert (read, type(read), complaint) == (value, type(value), None)
 
 
@@ -223,3 +223,7 @@ def test_written_values_are_what_streamlit_puts_into_the_address() -> None:
     assert [write_all(value) for value in (True, "", (), [], ("a", "b"), ["a"])] == [
         ["true"], [""], [""], [""], ["a", "b"], ["a"],
     ]  # fmt: skip
+
+
+def test_the_pages_of_links_are_those_of_the_menu() -> None:
+    assert tuple(pages()) == PAGES

@@ -1,0 +1,26 @@
+"""The most memory that a server may take, from its limits; deploy/README.md explains each term."""
+
+from playground.web.server.settings import Settings
+
+BASE = 600_000_000
+"""Bytes of Python, torch and the trained models, once they are loaded."""
+
+PAGE = 1_000_000
+"""Bytes that an open page keeps of itself: 0.3 MB, and room to spare."""
+
+TRAINING_STEP = 600_000_000
+"""Bytes of the numbers of a training's step, at most."""
+
+SAVED_ATTENTION = 32_000_000
+"""Bytes of the attention that a run saves on its way, at most."""
+
+FLOAT = 4
+
+
+def memory_bound(chosen: Settings, *, trained: int = 0) -> int:
+    """Bytes that a server on CPUs takes at most, with as many visitors as it lets in, of whom so many have trained."""
+    model = FLOAT * chosen.max_parameters
+    caches = chosen.max_cached_results + max(chosen.max_cached_weights, model) + chosen.max_shared_bytes
+    own = chosen.max_own_weights + SAVED_ATTENTION * trained
+    at_once = 2 * model + model + TRAINING_STEP * chosen.max_trainings  # a pass that draws, the last encoder-decoder
+    return BASE + caches + own + at_once + PAGE * chosen.max_sessions

@@ -1,0 +1,207 @@
+"""Sections of a file or a notebook: one concept each, with its explanation and code for one configuration alone."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, get_args
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from playground.accounting import count_parameters
+from playground.accounting.terms import Component
+from playground.config import ModelConfig
+from playground.export.documents import literals
+from playground.export.documents.shown import ShownEncoder
+from playground.training.recipe import Recipe
+from playground.weights import checkpoint
+
+_TEMPLATES = Path(__file__).resolve().parent / "templates"
+SEPARATOR = "\n%%\n"
+"""Between a section's explanation and its code, and between the cells of its code in a notebook."""
+
+
+_NORMS = {"layer": "LayerNorm", "scalar": "ScalarNorm", "rms": "RMSNorm", "none": ""}
+_ACTIVATIONS = {"relu": "ReLU, max(0, x)", "gelu": "GELU, x Φ(x)", "silu": "SiLU, x σ(x)"}
+
+
+_SECTIONS_BEFORE = {"minilm": ["trained_files"], "file": ["own_weights"]}
+_SECTIONS_BEHIND = {"minilm": ["trained_weights"], "random": ["random_weights"]}
+"""Sections on the weights, before the tokens and behind the model."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One concept."""
+
+    name: str
+    """As its template is called."""
+    title: str
+    explanation: str
+    """In Markdown."""
+    code: str
+    """Python, as the formatter leaves it; without imports."""
+
+    @property
+    def cells(self) -> list[str]:
+        """The code as a notebook's cells; only exercises have more than one."""
+        return self.code.split(SEPARATOR)
+
+
+def encoder_sections(shown: ShownEncoder) -> list[Section]:
+    """The sections of an encoder and its sentence, in the order in which their code runs."""
+    config = shown.config
+    names = [
+        "numbers",
+        *_SECTIONS_BEFORE.get(shown.weights, []),
+        "tokens",
+        *(["norm"] if config.norm != "none" else []),
+        "attention",
+        "feedforward",
+        "block",
+        *(["embedding"] if has_embeddings(config) else []),
+        "encoder",
+        *_SECTIONS_BEHIND.get(shown.weights, []),
+        "run",
+        "proof",
+    ]
+    return list(render_sections(names, _encoder_values(shown)))
+
+
+def exercise_sections(shown: ShownEncoder) -> list[Section]:
+    """Tutorial D's three exercises on this encoder, each with a cell that checks the answer."""
+    return list(render_sections(["exercise_shares", "exercise_decoder", "exercise_gradients"], _encoder_values(shown)))
+
+
+def has_embeddings(config: ModelConfig) -> bool:
+    """Whether anything is done to what an encoder reads, before its first block."""
+    has_norm = config.embedding_norm and config.norm != "none"
+    return bool(config.vocab_size or config.positions != "none" or config.n_segments or has_norm)
+
+
+def render_sections(names: list[str], values: Mapping[str, Any]) -> Iterator[Section]:
+    """The sections of these templates, filled in with values."""
+    for name in names:
+        text = _environment().get_template(f"{name}.py.jinja").render(values)
+        prose, _, code = text.partition(SEPARATOR)
+        title, _, explanation = prose.partition("\n")
+        yield Section(name, title.removeprefix("# "), explanation.strip(), code.strip("\n"))
+
+
+@dataclass(frozen=True)
+class MaskArgument:
+    """How a function takes a mask: its parameter, and what its caller writes."""
+
+    param: str
+    arg: str
+    is_optional: bool = False
+
+
+NO_MASK = MaskArgument("", "")
+MASK = MaskArgument(", mask: Tensor", ", mask")
+OPTIONAL_MASK = MaskArgument(", mask: Tensor | None = None", ", mask", is_optional=True)
+
+
+def architecture_values(
+    config: ModelConfig,
+    *,
+    mask: MaskArgument,
+    attention_mask: MaskArgument | None = None,
+    recipe: Recipe | None = None,
+) -> dict[str, Any]:
+    """What templates of a model's parts read: how encoders take a mask, and attention, where that is another way."""
+    noise, dropout = (recipe.noise, recipe.dropout_positions) if recipe else (0.0, 0.0)
+    normed = config.norm != "none"
+    has_tables = bool(config.vocab_size or config.n_segments or config.positions == "learned")
+
+    def before(norm: str, x: str) -> str:
+        return f"self.{norm}({x})" if normed and config.norm_placement == "pre" else x
+
+    def after(norm: str, sublayer: str) -> str:
+        added = f"x + {sublayer}" if config.residual else sublayer
+        return f"self.{norm}({added})" if normed and config.norm_placement == "post" else added
+
+    return {
+        **asdict(config),
+        "d_head": config.d_head,
+        "norm_class": _NORMS[config.norm],
+        "activation_name": _ACTIVATIONS[config.activation],
+        "activation_call": f"F.{config.activation}",
+        "has_embeddings": has_embeddings(config),
+        "has_tables": has_tables,
+        "has_normal": config.initialisation == "torch" and has_tables,
+        "embedding_lines": _embedding_lines(config, noise, dropout) if has_embeddings(config) else [],
+        "mask": mask,
+        "attention_mask": attention_mask or mask,
+        "has_memory": False,
+        "has_two_tables": False,
+        "has_halves": False,
+        "recipe": recipe,
+        "dropped": lambda place: recipe is not None and getattr(recipe, f"dropout_{place}") > 0,
+        "before": before,
+        "after": after,
+    }
+
+
+def _embedding_lines(config: ModelConfig, noise: float, dropout: float) -> list[str]:
+    """What the embeddings do, a line a step; the last returns."""
+    scale = " * math.sqrt(d_model)" if config.scale_embeddings else ""
+    rows = "self.positions.weight" if config.positions == "learned" else "self.sinusoids"
+    steps = {
+        f"self.tokens(ids){scale}  # (B, T, d_model)": config.vocab_size > 0,
+        f"x + {rows}[: x.shape[1]]  # (T, d_model), broadcast over sentences": config.positions != "none",
+        "x + self.segments.weight[0]  # a single sentence is segment 0 throughout": config.n_segments > 0,
+        "self.norm(x)": config.embedding_norm and config.norm != "none",
+        f"add_noise(x, {noise})": noise > 0,
+        f'dropout(x, {dropout}, "positions")': dropout > 0,
+    }
+    *before, last = (step for step, is_taken in steps.items() if is_taken)
+    return [*(f"x = {step}" for step in before), f"return {last}"]
+
+
+def _parameter_shares(config: ModelConfig) -> str:
+    counted = count_parameters(config)
+    sums = counted.by(lambda term: term.component)
+    shares = {component: sums.get(component, 0) / counted.total for component in get_args(Component)}
+    rows = "".join(f'    "{name}": {share:.8g},\n' for name, share in shares.items())
+    return f"{{\n{rows}}}"
+
+
+def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
+    has_mask = shown.causal or shown.n_padding > 0
+    return {
+        **architecture_values(shown.config, mask=MASK if has_mask else NO_MASK),
+        "seed": shown.seed,
+        "weights": shown.weights,
+        "minilm": {
+            "package": checkpoint.MINILM_PACKAGE,
+            "requirement": checkpoint.MINILM_REQUIREMENT,
+            "sha256": checkpoint.MINILM_SHA256,
+        },
+        "text": shown.text,
+        "tokenizer": shown.tokenizer,
+        "tokens": shown.tokens,
+        "n_tokens": len(shown.tokens),
+        "ids": shown.ids,
+        "width": shown.width,
+        "n_padding": shown.n_padding,
+        "n_cut": shown.n_cut,
+        "pad_id": shown.ids[-1],
+        "causal": shown.causal,
+        "focus": shown.place,
+        "expected": shown.expected,
+        **(shown.own_weights.values if shown.own_weights else {}),
+        "right_shares": _parameter_shares(shown.config),
+        "n_parameters": f"{count_parameters(shown.config).total:_}",
+    }
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(  # noqa: S701 - it writes Python, and every text of a visitor goes through `literals`
+        loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        name: getattr(literals, name) for name in ("string_literal", "string_list", "number_list", "id_tensor")
+    }
+    return environment

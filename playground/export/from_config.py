@@ -1,0 +1,83 @@
+"""The package's own way to a file or a notebook: from a configuration and a text."""
+
+from playground.config import ModelConfig
+from playground.errors import InputError
+from playground.export.documents.shown import DEFAULT_TEXT, FIRST, Place, show_encoder
+from playground.export.encoder_export import export_encoder
+from playground.export.export import Export
+from playground.export.pair_export import export_pair, show_pair
+
+
+def as_python(
+    config: ModelConfig,
+    *,
+    seed: int = 0,
+    text: str = DEFAULT_TEXT,
+    tokenizer: str = "word",
+    weights: str = "random",
+    causal: bool = False,
+    sentence: int = 0,
+    place: Place = FIRST,
+    target: str | None = None,
+) -> str:
+    """A Python file with this encoder and sentence alone, which ends in an assertion of the numbers that a page shows.
+
+    It needs torch; numpy too where words are raw vectors, and tokenizers and safetensors for the trained weights. It
+    is formatted as ruff formats, and each parameter and class has the name that it has in `playground.model`.
+
+    Args:
+        config: the architecture; its `vocab_size` has to hold the tokenizer's tokens, and is 0 for raw vectors.
+        seed: of random weights, and of raw vectors.
+        text: one sentence a line; they are padded to the same length, as on a page.
+        tokenizer: `word`, `char`, `bpe`, `wordpiece`, or `vectors` where the config has no token table; the trained
+            weights have their own.
+        weights: `random`, or `minilm` for the trained encoder, whose config is `PRESETS["minilm-l6"].config`.
+        causal: whether later tokens are hidden.
+        sentence: which one the file is about, from 0.
+        place: whose attention it prints.
+        target: makes it an encoder–decoder, with random weights, that reads this text, a line for each sentence, in its
+            decoder.
+
+    Raises:
+        InputError: text, tokenizer, weights and config do not fit each other, or a number is not finite.
+        PretrainedError: the trained weights are not on this machine.
+        TooLargeError: the attention patterns are too many to keep.
+    """
+    return _export(config, seed, text, tokenizer, weights, causal, sentence, place, target).python()
+
+
+def as_notebook(
+    config: ModelConfig,
+    *,
+    seed: int = 0,
+    text: str = DEFAULT_TEXT,
+    tokenizer: str = "word",
+    weights: str = "random",
+    causal: bool = False,
+    sentence: int = 0,
+    place: Place = FIRST,
+    target: str | None = None,
+) -> str:
+    """The same as a notebook, the text of an `.ipynb` file (nbformat 4.5), with exercises at its end.
+
+    Each section of the file is a cell with its explanation; arguments and errors as of `as_python`.
+    """
+    return _export(config, seed, text, tokenizer, weights, causal, sentence, place, target).notebook()
+
+
+def _export(
+    config: ModelConfig,
+    seed: int,
+    text: str,
+    tokenizer: str,
+    weights: str,
+    causal: bool,
+    sentence: int,
+    place: Place,
+    target: str | None,
+) -> Export:
+    if target is None:
+        return export_encoder(show_encoder(config, seed, text, tokenizer, weights, causal, sentence, place))
+    if weights != "random" or causal:
+        raise InputError("An encoder–decoder has random weights here, and its encoder sees its whole source.")
+    return export_pair(show_pair(config, seed, text, target, tokenizer, sentence, place))

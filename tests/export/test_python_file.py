@@ -1,0 +1,151 @@
+"""Every configuration's file runs, gives the numbers of the package, and needs no formatter."""
+
+import itertools
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+
+from playground import Encoder, ModelConfig
+from playground.config import CHOICES
+from playground.errors import InputError
+from playground.export import Place, as_python
+from playground.presets import PRESETS
+from playground.weights.checkpoint import MINILM_SHA256
+from tests.export.setups import TEXTS, TOKENIZERS, Arguments, arguments, setups
+from tests.export.written import complaints, run_apart, run_here
+from tests.model.strategies import SWITCHES
+
+SMALL = ModelConfig(vocab_size=100, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=64)
+
+sampled = settings(max_examples=int(os.environ.get("SOAK_EXPORTS", "40")), deadline=None, derandomize=True)
+
+
+def check(given: Arguments) -> None:
+    """Run the file; weights and names are those of the package."""
+    code = as_python(given.config, **given.options)
+    names = run_here(code)  # which ends in assertions
+    ours = Encoder(given.config, seed=given.options["seed"]).state_dict()
+    theirs = names["encoder"].state_dict()
+    assert ours.keys() == theirs.keys()
+    for name, tensor in ours.items():
+        torch.testing.assert_close(theirs[name], tensor, atol=1e-6, rtol=0, msg=name)
+
+
+@sampled
+@given(setups())
+def test_any_setup_runs_with_the_weights_and_the_numbers_of_the_package(given: Arguments) -> None:
+    check(given)
+
+
+COMBINATIONS: list[dict[str, Any]] = [
+    dict(zip((*CHOICES, *SWITCHES, "n_segments"), values, strict=True))
+    for values in itertools.product(*CHOICES.values(), *[(False, True)] * len(SWITCHES), (0, 2))
+]
+
+
+@pytest.mark.skipif("SOAK_EXPORTS" not in os.environ, reason="an hour: `make soak`")
+@pytest.mark.parametrize("tokenizer", ["word", "vectors"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("sentence", [0, 1])
+def test_every_combination_runs(tokenizer: str, causal: bool, sentence: int) -> None:
+    for fields in COMBINATIONS:
+        given = arguments(replace(SMALL, **fields), TEXTS[1], tokenizer, causal=causal, sentence=sentence, seed=1)
+        check(given)
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Files with every choice and switch at least once, and one of each preset that a page runs."""
+    folder = tmp_path_factory.mktemp("written")
+    longest = max(map(len, CHOICES.values()))
+    written = []
+    for i in range(2 * longest):
+        fields: dict[str, Any] = {name: options[i % len(options)] for name, options in CHOICES.items()}
+        fields |= {name: bool((i + k) % 2) for k, name in enumerate(SWITCHES)}
+        given = arguments(replace(SMALL, n_segments=i % 2, **fields), TEXTS[i % len(TEXTS)], TOKENIZERS[i % 4])
+        written.append(as_python(given.config, causal=i % 3 == 0, **given.options))
+    paths = [folder / f"written_{i}.py" for i in range(len(written))]
+    for path, code in zip(paths, written, strict=True):
+        path.write_text(code, encoding="utf-8")
+    return paths
+
+
+def test_files_need_no_formatter_and_no_linter(examples: list[Path]) -> None:
+    assert complaints(*examples) == ""
+
+
+def test_a_file_runs_in_a_process_of_its_own(examples: list[Path]) -> None:
+    assert "are those of the page" in run_apart(examples[0])
+    imported = set(re.findall(r"^(?:import|from) (\w+)", examples[0].read_text(encoding="utf-8"), re.MULTILINE))
+    assert imported <= {"hashlib", "math", "functools", "torch"}
+
+
+def test_trained_weights_are_checked_by_hash_and_give_the_pages_numbers(tmp_path: Path) -> None:
+    code = as_python(PRESETS["minilm-l6"].config, weights="minilm", place=Place(2, 7, 5), text=TEXTS[1])
+    path = tmp_path / "trained.py"
+    path.write_text(code, encoding="utf-8")
+    assert complaints(path) == ""
+    assert "are those of the page" in run_apart(path)
+    with pytest.raises(AssertionError, match="not the file that was published"):
+        run_here(code.replace(MINILM_SHA256, MINILM_SHA256[::-1]))
+
+
+@pytest.mark.parametrize("name", ["tutorial-a", "tutorial-b", "tutorial-c", "tutorial-d", "minilm-l6"])
+def test_an_encoder_takes_at_most_150_lines_of_code(name: str) -> None:
+    small = replace(PRESETS[name].config, n_layers=1)
+    given = arguments(small, TEXTS[0], "word" if small.vocab_size else "vectors")
+    code = as_python(given.config, **given.options)
+    without_prose = re.sub(r'"""[\s\S]*?"""', "", code)
+    lines = [line for line in without_prose.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    assert len(lines) <= 150
+
+
+@pytest.mark.parametrize("broken", ["shown_output", "shown_pattern", "shown_sums", "n_heads", "seed", "assert sum"])
+def test_the_assertions_can_fail(broken: str) -> None:
+    code = as_python(SMALL, causal=True)
+    changes = {
+        "n_heads": ("n_layers, n_heads = 2, 4", "n_layers, n_heads = 2, 2"),
+        "seed": ("seed = 0", "seed = 1"),
+        "assert sum": ("== 5_", "== 6_"),
+    }
+    old, new = changes.get(broken, (f"{broken} = [", f"{broken} = [0.001 + "))
+    assert old in code
+    with pytest.raises(AssertionError):
+        run_here(code.replace(old, new))
+
+
+def test_a_change_of_one_attention_weight_or_output_is_noticed() -> None:
+    names = run_here(as_python(SMALL))
+    for tensor in (names["output"], names["patterns"][1]):
+        changed = tensor.clone()
+        changed.view(-1)[-7] += 1e-3
+        assert abs(float(names["checksum"](changed) - names["checksum"](tensor))) > 2.5e-5
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"weights": "mine"}, "weights"),
+        ({"weights": "minilm"}, "shape"),
+        ({"tokenizer": "morse"}, "morse"),
+        ({"tokenizer": "vectors"}, "vocab_size"),
+        ({"text": " ".join(map(str, range(200)))}, "200"),
+        ({"text": ""}, "0 sentences"),
+        ({"sentence": 3}, "sentence=3"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_written_is_one_sentence(options: dict[str, str], word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        as_python(SMALL, **options)  # type: ignore[arg-type]
+
+
+def test_numbers_beyond_fp32_are_refused() -> None:
+    deep = replace(SMALL, norm="none", n_layers=200, d_model=64, d_ff=512, positions="none", fused_qkv=True)
+    with pytest.raises(InputError, match="fp32"):
+        as_python(deep)

@@ -1,0 +1,84 @@
+"""A training run's file takes the same steps as the trainer: the same losses, and in the end the same weights."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from playground import ModelConfig
+from playground.errors import RecipeError
+from playground.export.training_export import export_training
+from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS
+from playground.training.trainer import Trainer
+from tests.export.written import code_cells, complaints, run_here
+
+TINY = ModelConfig(vocab_size=1, d_model=16, n_heads=2, n_layers=2, d_ff=24, max_len=32)
+ALL_AT_ONCE: dict[str, Any] = {
+    "dropout_attention": 0.1, "dropout_feedforward": 0.1, "dropout_residual": 0.2, "dropout_positions": 0.1,
+    "weight_decay": 0.01, "label_smoothing": 0.1, "token_masking": 0.1, "token_swapping": 0.3, "span_masking": 0.2,
+    "shuffling": 0.4, "clip": 0.5,
+}  # fmt: skip
+
+RUNS: list[dict[str, Any]] = [
+    {},
+    {"task": "copy", "schedule": "constant", "optimizer": "sgd"},
+    {"task": "sort", "optimizer": "adamw", "n_symbols": 26, "length": 9},
+    {"task": "count", "mask_padding": False, "layer_norm": False},
+    {"task": "seq2seq-copy", "warmup": 3},
+    {"task": "seq2seq-reverse", "mask_padding": False, "optimizer": "adamw", "weight_decay": 0.1},
+    {"task": "seq2seq-reverse", **ALL_AT_ONCE},
+    {**ALL_AT_ONCE, "noise": 0.1, "patience": 1, "lr": 0.05},
+    {"patience": 3, "n_train": 16},
+    *({name: value} for name, value in ALL_AT_ONCE.items()),
+    {"noise": 0.3},
+]
+
+
+def recipe_of(fields: dict[str, Any]) -> Recipe:
+    return Recipe(**{"steps": 24, "n_train": 256, "batch_size": 32, "n_validation": 32, "length": 8} | fields)
+
+
+@pytest.mark.parametrize("fields", RUNS, ids=str)
+def test_the_file_ends_with_the_trainers_weights(fields: dict[str, Any]) -> None:
+    recipe = recipe_of(fields)
+    names = run_here(export_training(TINY, recipe).python())
+    trainer = Trainer(TINY, recipe)
+    for _ in trainer.run():
+        pass
+    assert len(names["losses"]) == trainer.step
+    torch.testing.assert_close(names["losses"], trainer.history.loss, atol=1e-4, rtol=1e-4)
+    theirs = names["network"].state_dict()
+    for name, tensor in trainer.network.state_dict().items():
+        if name.endswith("k.bias"):  # the softmax takes it out: its gradient is rounding alone, which Adam enlarges
+            continue
+        torch.testing.assert_close(theirs[name], tensor, atol=2e-3, rtol=1e-3, msg=name)
+    assert names["accuracy"] == pytest.approx(trainer.history.evaluations[-1].validation.accuracy, abs=0.02)
+
+
+def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
+    paths = [tmp_path / f"run_{i}.py" for i in range(len(RUNS))]
+    for path, fields in zip(paths, RUNS, strict=True):
+        path.write_text(export_training(TINY, recipe_of(fields)).python(), encoding="utf-8")
+    assert complaints(*paths) == ""
+
+
+def test_the_notebook_trains_too(capsys: pytest.CaptureFixture[str]) -> None:
+    exec("\n".join(code_cells(export_training(TINY, recipe_of({})).notebook())), {})
+    assert "The first losses are those of the page" in capsys.readouterr().out
+
+
+def test_another_loss_is_noticed() -> None:
+    code = export_training(TINY, recipe_of({})).python()
+    with pytest.raises(AssertionError):
+        run_here(code.replace("lr = 0.002", "lr = 0.003"))
+
+
+def test_what_cannot_be_written_is_one_sentence() -> None:
+    cannot: list[dict[str, Any]] = [{"distill": 0.5}, {"task": "seq2seq-copy", "noise": 0.1}]
+    cannot += [{"task": name} for name in ("brackets", "masked", "characters", "seq2seq-translate")]
+    for fields in cannot:
+        with pytest.raises(RecipeError, match=str(list(fields)[-1])):
+            export_training(TINY, recipe_of(fields))
+    assert {fields["task"] for fields in [*RUNS, *cannot] if "task" in fields} | {"reverse"} == set(TASKS)
