@@ -11,6 +11,7 @@ from playground.web.choices.setup import OPEN_PAGE
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, fragment
 from playground.web.sidebar.data_export import draw_data_export
+from playground.web.sidebar.how_made import draw_how_made
 
 BUTTON = "export"
 """Key of the button; those of the downloads are it and the kind."""
@@ -72,12 +73,12 @@ def draw_notebook(variants: Variants) -> None:
                 st.code(cell, language="python")
 
 
-def draw_data(variants: Variants) -> None:
-    """Draw the choice of arrays of the run on the screen, whatever else can be taken along."""
-    draw_data_export()
-
-
-TABS: dict[str, Callable[[Variants], None]] = {"Python": draw_python, "Notebook": draw_notebook, "Data": draw_data}
+TABS: dict[str, Callable[[Variants], None]] = {
+    "Python": draw_python,
+    "Notebook": draw_notebook,
+    "Data": lambda _: draw_data_export(),
+    "How this was made": lambda _: draw_how_made(),
+}
 """What each tab of the dialog draws; a new one is a line."""
 
 
