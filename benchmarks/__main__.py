@@ -8,7 +8,19 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import cluster, comparing, crowd, environment, export, first_visit, model, pages, sharing, training
+from benchmarks import (
+    cluster,
+    comparing,
+    crowd,
+    environment,
+    export,
+    first_visit,
+    model,
+    pages,
+    pictures,
+    sharing,
+    training,
+)
 from benchmarks.results import Result, table
 from playground.web.server.settings import settings
 
@@ -19,6 +31,7 @@ PARTS: dict[str, Callable[[], Iterable[Result]]] = {
     "pages": pages.measure,
     "first_visit": first_visit.measure,
     "comparing": comparing.measure,
+    "pictures": pictures.measure,
     "sharing": sharing.measure,
     "crowd": crowd.measure,
     "cluster": cluster.measure,

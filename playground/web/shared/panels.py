@@ -190,9 +190,8 @@ def head_lines(
 
 def _caption(key: str, caption: str, alt: str, figure: Callable[[], go.Figure], saved: Saved = AS_SHOWN) -> None:
     """Draw a chart's caption, and beside it the menu that saves the chart."""
-    with st.container(horizontal=True, gap="xsmall"):
-        st.caption(caption)
-        draw_save_menu(key, figure, caption=caption, title=alt, saved=saved)
+    st.caption(caption)
+    draw_save_menu(key, figure, caption=caption, title=alt, saved=saved)
     single_chart.draw_way_out(key)
 
 
