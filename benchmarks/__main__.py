@@ -8,12 +8,25 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import cluster, comparing, crowd, environment, first_visit, model, pages, pictures, sharing, training
+from benchmarks import (
+    cluster,
+    comparing,
+    crowd,
+    environment,
+    export,
+    first_visit,
+    model,
+    pages,
+    pictures,
+    sharing,
+    training,
+)
 from benchmarks.results import Result, table
 from playground.web.server.settings import settings
 
 PARTS: dict[str, Callable[[], Iterable[Result]]] = {
     "model": model.measure,
+    "export": export.measure,
     "training": training.measure,
     "pages": pages.measure,
     "first_visit": first_visit.measure,

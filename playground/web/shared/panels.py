@@ -230,6 +230,7 @@ def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[
     panel = st.expander("The code behind this", icon=":material/code:", key=f"{key}_code", on_change="rerun")
     if panel.open:
         with panel:
+            st.caption("To run it on your own computer, press **Take it with you** in the sidebar.")
             for source in sources:
                 st.caption(f"`{inspect.getmodule(source).__name__}`")  # type: ignore[union-attr]
                 st.code(inspect.getsource(source), language="python")

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 
 from playground.export import as_notebook, as_python
 from playground.presets import PRESETS
-from tests.export.setups import TEXTS, Arguments, setups
-from tests.export.test_python_file import SMALL
-from tests.export.written import code_cells, complaints, run_here
+from tests.export.code.setups import TEXTS, Arguments, setups
+from tests.export.code.test_python_file import SMALL
+from tests.export.code.written import code_cells, complaints, run_here
 
 SHARES = """
 def parameter_shares(model):

@@ -17,8 +17,8 @@ from playground.errors import InputError
 from playground.export import Place, as_python
 from playground.presets import PRESETS
 from playground.weights.checkpoint import MINILM_SHA256
-from tests.export.setups import TEXTS, TOKENIZERS, Arguments, arguments, setups
-from tests.export.written import complaints, run_apart, run_here
+from tests.export.code.setups import TEXTS, TOKENIZERS, Arguments, arguments, setups
+from tests.export.code.written import complaints, run_apart, run_here
 from tests.model.strategies import SWITCHES
 
 SMALL = ModelConfig(vocab_size=100, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=64)

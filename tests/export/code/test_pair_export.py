@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from playground import EncoderDecoder, ModelConfig
 from playground.errors import InputError
 from playground.export import as_notebook, as_python
-from tests.export.setups import TOKENIZERS, arguments
-from tests.export.test_python_file import SMALL
-from tests.export.written import code_cells, complaints, run_here
+from tests.export.code.setups import TOKENIZERS, arguments
+from tests.export.code.test_python_file import SMALL
+from tests.export.code.written import code_cells, complaints, run_here
 from tests.model.strategies import configs
 
 SOURCE = "the cat sees\nthe big cat sees a small house"
