@@ -8,16 +8,32 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import cluster, comparing, crowd, environment, first_visit, model, pages, sharing, training
+from benchmarks import (
+    cluster,
+    comparing,
+    crowd,
+    environment,
+    export,
+    first_visit,
+    model,
+    pages,
+    pictures,
+    sharing,
+    start,
+    training,
+)
 from benchmarks.results import Result, table
 from playground.web.server.settings import settings
 
 PARTS: dict[str, Callable[[], Iterable[Result]]] = {
     "model": model.measure,
+    "export": export.measure,
     "training": training.measure,
     "pages": pages.measure,
     "first_visit": first_visit.measure,
+    "start": start.measure,
     "comparing": comparing.measure,
+    "pictures": pictures.measure,
     "sharing": sharing.measure,
     "crowd": crowd.measure,
     "cluster": cluster.measure,

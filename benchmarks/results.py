@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ def seconds(action: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def interleaved(actions: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+def interleaved(actions: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
     """Seconds of each action in each round; one round runs all of them, beginning with the next one each time.
 
     So whatever slows the machine for a while slows every action alike, and none always follows the same other.

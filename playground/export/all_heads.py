@@ -41,7 +41,7 @@ def draw_all_heads(patterns: Array, scale: WeightScale) -> go.Figure:
         x_axis={"title": "head", "tickvals": columns, "ticktext": [str(head) for head in range(n_heads)]},
         y_axis={"title": "layer", "tickvals": rows, "ticktext": [str(layer) for layer in range(n_layers)]},
     )
-    figure.layout.width = round(min(PAGE_WIDTH, _BESIDE + cell * mosaic.shape[1]))
+    figure.layout.width = min(PAGE_WIDTH, _BESIDE + cell * mosaic.shape[1])
     return figure
 
 

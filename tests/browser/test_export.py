@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from tests.browser.visitor import Visitor
-from tests.export.written import run_apart
+from tests.export.code.written import run_apart
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,11 @@ class _Subplot:
     bar: Axes | None = None
 
 
-def arrange(figure: go.Figure, caption: str, glyphs: Glyphs) -> Drawing:
-    """The figure with everything in its place but for the cells of heatmaps."""
+def arrange(figure: go.Figure, caption: str, glyphs: Glyphs, dots: float) -> Drawing:
+    """The figure with everything in its place but for the cells of heatmaps; with so many `dots` a pixel."""
     width = float(figure.layout.width or PAGE_WIDTH)
     height = float(figure.layout.height or 420)
-    paper = Figure(figsize=(width / PIXELS, height / PIXELS), dpi=PIXELS, facecolor="white")
+    paper = Figure(figsize=(width / PIXELS, height / PIXELS), dpi=dots * PIXELS, facecolor="white")
     canvas: Any = FigureCanvasAgg(paper)
     drawing = Drawing(paper)
     subplots = [_draw_subplot(drawing, figure, x, y, (width, height), glyphs) for x, y in subplots_of(figure)]
@@ -56,7 +56,7 @@ def arrange(figure: go.Figure, caption: str, glyphs: Glyphs) -> Drawing:
         paper.text(EDGE / width, top / height, line, fontsize=SMALL, va="top", color=TEXT)
     renderer = canvas.get_renderer()  # of the paper in its final size
     room = Bbox([[EDGE, EDGE + below], [width - EDGE, height - EDGE - legend]])
-    _place(subplots, room, (width, height), renderer)
+    _place(subplots, room, (width, height), renderer, dots)
     _leave_out_wide_names(drawing, renderer)
     return drawing
 
@@ -118,7 +118,7 @@ def _shares(figure: go.Figure, axis: str | None, other: str, letter: str) -> boo
     return group[0] == group[1]
 
 
-def _place(subplots: list[_Subplot], room: Bbox, size: tuple[float, float], renderer: Any) -> None:
+def _place(subplots: list[_Subplot], room: Bbox, size: tuple[float, float], renderer: Any, dots: float) -> None:
     """Put charts and their bars into the room, so that all their labels fit in."""
     margins = np.zeros(4)  # left, bottom, right, top
     beside = 0.0
@@ -127,14 +127,15 @@ def _place(subplots: list[_Subplot], room: Bbox, size: tuple[float, float], rend
         if outer is None:
             continue
         spread = np.array([inner.x0 - outer.x0, inner.y0 - outer.y0, outer.x1 - inner.x1, outer.y1 - inner.y1])
+        spread /= dots
         at_edge = [subplot.domain.x0 < 0.01, subplot.domain.y0 < 0.01, subplot.domain.x1 > 0.99,
                    subplot.domain.y1 > 0.99]  # fmt: skip
         margins = np.maximum(margins, np.where(at_edge, np.maximum(spread, 0), 0))
         if subplot.bar is not None:
             bar, around = subplot.bar.get_window_extent(renderer), subplot.bar.get_tightbbox(renderer)
             if around is not None:
-                beside = max(beside, BAR_APART + BAR_THICK + around.x1 - bar.x1)
-                margins[3] = max(margins[3], around.y1 - bar.y1)
+                beside = max(beside, BAR_APART + BAR_THICK + (around.x1 - bar.x1) / dots)
+                margins[3] = max(margins[3], (around.y1 - bar.y1) / dots)
     left, bottom, right, top = margins.tolist()
     right = max(right, beside)
     inner = Bbox([[room.x0 + left, room.y0 + bottom], [room.x1 - right, room.y1 - top]])

@@ -47,7 +47,7 @@ def draw_picture(
     """
     with _ONE_AT_A_TIME, rc_context(_STYLE):
         glyphs = Glyphs(keeps_characters=file_format == "svg")
-        drawing = arrange(figure, caption, glyphs)
+        drawing = arrange(figure, caption, glyphs, dots=2 if file_format == "png" else 1)
         if file_format == "svg":
             return write_svg(drawing, glyphs, title=title, caption=caption, link=link)
         for cells in drawing.cells:

@@ -9,7 +9,7 @@ _QUOTED = 0xF0000
 _MARKDOWN = re.compile(
     r"`(?P<code>[^`]*)`|\$(?P<formula>[^$]+)\$|\\(?P<escaped>[^\w\s])|:[a-z-]+\[(?P<inside>[^\]]*)\]|\*\*|\*"
 )
-_ON_A_PAGE = re.compile(r"\b[Cc]lick|[Tt]he frame marks")
+_ON_A_PAGE = re.compile(r"\b[Cc]lick|[Tt]he frame marks|thumbnails")
 
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _LOWERED = str.maketrans("0123456789il", "₀₁₂₃₄₅₆₇₈₉ᵢₗ")

@@ -190,9 +190,8 @@ def head_lines(
 
 def _caption(key: str, caption: str, alt: str, figure: Callable[[], go.Figure], saved: Saved = AS_SHOWN) -> None:
     """Draw a chart's caption, and beside it the menu that saves the chart."""
-    with st.container(horizontal=True, gap="xsmall"):
-        st.caption(caption)
-        draw_save_menu(key, figure, caption=caption, title=alt, saved=saved)
+    st.caption(caption)
+    draw_save_menu(key, figure, caption=caption, title=alt, saved=saved)
     single_chart.draw_way_out(key)
 
 
@@ -231,6 +230,7 @@ def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[
     panel = st.expander("The code behind this", icon=":material/code:", key=f"{key}_code", on_change="rerun")
     if panel.open:
         with panel:
+            st.caption("To run it on your own computer, press **Take it with you** in the sidebar.")
             for source in sources:
                 st.caption(f"`{inspect.getmodule(source).__name__}`")  # type: ignore[union-attr]
                 st.code(inspect.getsource(source), language="python")

@@ -5,12 +5,13 @@ from contextlib import suppress
 
 import streamlit as st
 
-from playground.export.documents.own_weights import FILE_NAME
-from playground.export.export import Export
+from playground.export.code.export import Export
+from playground.export.code.own_weights import FILE_NAME
 from playground.web.choices.setup import OPEN_PAGE
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, fragment
 from playground.web.sidebar.data_export import draw_data_export
+from playground.web.sidebar.how_made import draw_how_made
 
 BUTTON = "export"
 """Key of the button; those of the downloads are it and the kind."""
@@ -46,7 +47,7 @@ def draw_python(variants: Variants) -> None:
     code = export.python()
     st.markdown(
         "One file for what is on the screen. It has only the branches that this setup takes, and needs no playground. "
-        "It ends with an assertion of numbers that the page shows: run it, and it proves itself."
+        "It ends by comparing its numbers with those that were computed here: run it, and it proves itself."
     )
     _offer(f"{export.name}.py", code, "text/x-python")
     _offer_weights(export)
@@ -72,12 +73,12 @@ def draw_notebook(variants: Variants) -> None:
                 st.code(cell, language="python")
 
 
-def draw_data(variants: Variants) -> None:
-    """Draw the choice of arrays of the run on the screen, whatever else can be taken along."""
-    draw_data_export()
-
-
-TABS: dict[str, Callable[[Variants], None]] = {"Python": draw_python, "Notebook": draw_notebook, "Data": draw_data}
+TABS: dict[str, Callable[[Variants], None]] = {
+    "Python": draw_python,
+    "Notebook": draw_notebook,
+    "Data": lambda _: draw_data_export(),
+    "How this was made": lambda _: draw_how_made(),
+}
 """What each tab of the dialog draws; a new one is a line."""
 
 

@@ -6,12 +6,12 @@ import streamlit as st
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.documents.own_weights import save_weights
-from playground.export.documents.shown import Place, of_run
-from playground.export.encoder_export import export_encoder
-from playground.export.export import Export
-from playground.export.pair_export import export_pair, of_pair_run
-from playground.export.training_export import export_training
+from playground.export.code.encoder_export import export_encoder
+from playground.export.code.export import Export
+from playground.export.code.own_weights import save_weights
+from playground.export.code.pair_export import export_pair, of_pair_run
+from playground.export.code.shown import Place, of_run
+from playground.export.code.training_export import export_training
 from playground.training.recipe import Recipe
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup, current_value

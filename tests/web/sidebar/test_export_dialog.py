@@ -7,11 +7,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from playground import ModelConfig
-from playground.export.documents.own_weights import FILE_NAME, save_weights
+from playground.export.code.own_weights import FILE_NAME, save_weights
 from playground.training.after.shipped_network import load_translator
 from playground.training.recipe import Recipe
 from playground.training.trainer import Trainer
-from tests.export.written import run_here
+from tests.export.code.written import run_here
 from tests.web.app_test import SMALL, SMALL_CONFIG, open_page, shown_focus, small_trace, trained_trace, working
 
 
@@ -91,5 +91,5 @@ def test_what_no_file_can_be_written_of_is_one_sentence() -> None:
 
 def test_every_page_has_the_dialog_and_can_choose_another_kind() -> None:
     app = open_dialog("norms", **SMALL)
-    (choice,) = [one for one in app.button_group if (one.key or "").startswith("export_variant")]
+    (choice,) = [one for one in app.segmented_control if str(one.key).startswith("export_variant")]
     assert choice.options == ["encoder", "encoder–decoder", "training run"]

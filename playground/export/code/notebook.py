@@ -6,8 +6,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from playground.export.documents.python_file import required_packages, write_imports
-from playground.export.documents.sections import Section
+from playground.export.code.python_file import required_packages, write_imports
+from playground.export.code.section import Section
 from playground.weights.checkpoint import MINILM_PACKAGE, MINILM_REQUIREMENT
 
 _METADATA = {

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from playground.export.documents.notebook import write_notebook
-from playground.export.documents.own_weights import OwnWeights
-from playground.export.documents.python_file import join_sections
-from playground.export.documents.sections import Section
+from playground.export.code.notebook import write_notebook
+from playground.export.code.own_weights import OwnWeights
+from playground.export.code.python_file import join_sections
+from playground.export.code.section import Section
 
 
 @dataclass(frozen=True)

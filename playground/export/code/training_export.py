@@ -9,16 +9,16 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.errors import RecipeError
-from playground.export.documents.sections import (
+from playground.export.code.export import Export
+from playground.export.code.rendering import (
     MASK,
     NO_MASK,
     OPTIONAL_MASK,
     MaskArgument,
-    Section,
     architecture_values,
     render_sections,
 )
-from playground.export.export import Export
+from playground.export.code.section import Section
 from playground.training import augment
 from playground.training.network import count_network
 from playground.training.recipe import Recipe
@@ -151,6 +151,7 @@ def _augment_lines(recipe: Recipe) -> list[str]:
         }
         shift, start, swap, single = (name if strength else "_" for name, strength in used.items())
         draws += [
+            "# All four are drawn, so that one change leaves to the others the draws that they had.",
             f"{shift}, {start} = torch.rand(2, len(ids), 1, generator=augmenting)",
             f"{swap}, {single} = torch.rand(2, *ids.shape, generator=augmenting)",
         ]

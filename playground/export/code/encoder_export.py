@@ -1,8 +1,8 @@
 """An encoder and a sentence, as a file or a notebook."""
 
-from playground.export.documents.sections import encoder_sections, exercise_sections
-from playground.export.documents.shown import ShownEncoder
-from playground.export.export import Export
+from playground.export.code.export import Export
+from playground.export.code.rendering import encoder_sections, exercise_sections
+from playground.export.code.shown import ShownEncoder
 
 
 def export_encoder(shown: ShownEncoder) -> Export:

@@ -7,18 +7,18 @@ import numpy as np
 from playground.accounting import count_encoder_decoder
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.documents.own_weights import OwnWeights
-from playground.export.documents.sections import (
+from playground.export.code.export import Export
+from playground.export.code.own_weights import OwnWeights
+from playground.export.code.rendering import (
     MASK,
     NO_MASK,
     OPTIONAL_MASK,
     MaskArgument,
-    Section,
     architecture_values,
     render_sections,
 )
-from playground.export.documents.shown import SHOWN, Expected, Place, checksum, cut_text, refuse_infinite
-from playground.export.export import Export
+from playground.export.code.section import Section
+from playground.export.code.shown import SHOWN, Expected, Place, checksum, cut_text, refuse_infinite
 from playground.model import EncoderDecoder
 from playground.runs.pair_run import PairRun, Side, run_pair
 from playground.text import split_sentences

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from playground.export.documents.sections import Section
+from playground.export.code.section import Section
 
 _STANDARD = {
     "import copy": r"\bcopy\.",

@@ -2,10 +2,12 @@
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.documents.shown import DEFAULT_TEXT, FIRST, Place, show_encoder
-from playground.export.encoder_export import export_encoder
-from playground.export.export import Export
-from playground.export.pair_export import export_pair, show_pair
+from playground.export.code.encoder_export import export_encoder
+from playground.export.code.export import Export
+from playground.export.code.pair_export import export_pair, show_pair
+from playground.export.code.shown import DEFAULT_TEXT, FIRST, Place, show_encoder
+from playground.export.code.training_export import export_training
+from playground.training.recipe import Recipe
 
 
 def as_python(
@@ -19,6 +21,7 @@ def as_python(
     sentence: int = 0,
     place: Place = FIRST,
     target: str | None = None,
+    recipe: Recipe | None = None,
 ) -> str:
     """A Python file with this encoder and sentence alone, which ends in an assertion of the numbers that a page shows.
 
@@ -37,13 +40,16 @@ def as_python(
         place: whose attention it prints.
         target: makes it an encoder–decoder, with random weights, that reads this text, a line for each sentence, in its
             decoder.
+        recipe: makes it a training run, with the task's data and vocabulary and the recipe's seed; text, tokenizer,
+            weights and masks are the task's then.
 
     Raises:
         InputError: text, tokenizer, weights and config do not fit each other, or a number is not finite.
         PretrainedError: the trained weights are not on this machine.
+        RecipeError: the recipe's task or a regulariser of it can't be written down.
         TooLargeError: the attention patterns are too many to keep.
     """
-    return _export(config, seed, text, tokenizer, weights, causal, sentence, place, target).python()
+    return _export(config, seed, text, tokenizer, weights, causal, sentence, place, target, recipe).python()
 
 
 def as_notebook(
@@ -57,12 +63,13 @@ def as_notebook(
     sentence: int = 0,
     place: Place = FIRST,
     target: str | None = None,
+    recipe: Recipe | None = None,
 ) -> str:
     """The same as a notebook, the text of an `.ipynb` file (nbformat 4.5), with exercises at its end.
 
     Each section of the file is a cell with its explanation; arguments and errors as of `as_python`.
     """
-    return _export(config, seed, text, tokenizer, weights, causal, sentence, place, target).notebook()
+    return _export(config, seed, text, tokenizer, weights, causal, sentence, place, target, recipe).notebook()
 
 
 def _export(
@@ -75,7 +82,10 @@ def _export(
     sentence: int,
     place: Place,
     target: str | None,
+    recipe: Recipe | None,
 ) -> Export:
+    if recipe is not None:
+        return export_training(config, recipe)
     if target is None:
         return export_encoder(show_encoder(config, seed, text, tokenizer, weights, causal, sentence, place))
     if weights != "random" or causal:

@@ -1,4 +1,4 @@
-"""Sections of a file or a notebook: one concept each, with its explanation and code for one configuration alone."""
+"""Sections from templates: explanation and code of one configuration alone."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -11,14 +11,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from playground.accounting import count_parameters
 from playground.accounting.terms import Component
 from playground.config import ModelConfig
-from playground.export.documents import literals
-from playground.export.documents.shown import ShownEncoder
+from playground.export.code import literals
+from playground.export.code.section import SEPARATOR, Section
+from playground.export.code.shown import ShownEncoder
 from playground.training.recipe import Recipe
 from playground.weights import checkpoint
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
-SEPARATOR = "\n%%\n"
-"""Between a section's explanation and its code, and between the cells of its code in a notebook."""
 
 
 _NORMS = {"layer": "LayerNorm", "scalar": "ScalarNorm", "rms": "RMSNorm", "none": ""}
@@ -28,24 +27,6 @@ _ACTIVATIONS = {"relu": "ReLU, max(0, x)", "gelu": "GELU, x Φ(x)", "silu": "SiL
 _SECTIONS_BEFORE = {"minilm": ["trained_files"], "file": ["own_weights"]}
 _SECTIONS_BEHIND = {"minilm": ["trained_weights"], "random": ["random_weights"]}
 """Sections on the weights, before the tokens and behind the model."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """One concept."""
-
-    name: str
-    """As its template is called."""
-    title: str
-    explanation: str
-    """In Markdown."""
-    code: str
-    """Python, as the formatter leaves it; without imports."""
-
-    @property
-    def cells(self) -> list[str]:
-        """The code as a notebook's cells; only exercises have more than one."""
-        return self.code.split(SEPARATOR)
 
 
 def encoder_sections(shown: ShownEncoder) -> list[Section]:

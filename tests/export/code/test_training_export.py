@@ -8,11 +8,12 @@ import torch
 
 from playground import ModelConfig
 from playground.errors import RecipeError
-from playground.export.training_export import export_training
+from playground.export import as_notebook, as_python
+from playground.export.code.training_export import export_training
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer
-from tests.export.written import code_cells, complaints, run_here
+from tests.export.code.written import code_cells, complaints, run_here
 
 TINY = ModelConfig(vocab_size=1, d_model=16, n_heads=2, n_layers=2, d_ff=24, max_len=32)
 ALL_AT_ONCE: dict[str, Any] = {
@@ -43,7 +44,7 @@ def recipe_of(fields: dict[str, Any]) -> Recipe:
 @pytest.mark.parametrize("fields", RUNS, ids=str)
 def test_the_file_ends_with_the_trainers_weights(fields: dict[str, Any]) -> None:
     recipe = recipe_of(fields)
-    names = run_here(export_training(TINY, recipe).python())
+    names = run_here(as_python(TINY, recipe=recipe))
     trainer = Trainer(TINY, recipe)
     for _ in trainer.run():
         pass
@@ -65,7 +66,7 @@ def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
 
 
 def test_the_notebook_trains_too(capsys: pytest.CaptureFixture[str]) -> None:
-    exec("\n".join(code_cells(export_training(TINY, recipe_of({})).notebook())), {})
+    exec("\n".join(code_cells(as_notebook(TINY, recipe=recipe_of({})))), {})
     assert "The first losses are those of the page" in capsys.readouterr().out
 
 
