@@ -1,5 +1,7 @@
 """The encoder: embeddings, N blocks, and a final norm where the config has one."""
 
+from itertools import islice
+
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
@@ -57,7 +59,7 @@ class Encoder(nn.Module):
         check_vectors(x, self.config.d_model)
         trace = or_untraced(trace)
         prepared = AttentionMask(over_heads(mask, x.shape[0], x.shape[1], x.shape[1]))
-        for i, layer in enumerate(self.layers[first_layer:], start=first_layer):
+        for i, layer in islice(enumerate(self.layers), first_layer, None):
             x = layer(x, prepared, trace.scope(f"layers.{i}"))
         if self.final_norm is not None:
             x = self.final_norm(x, trace.scope("final_norm"))
