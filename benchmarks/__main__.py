@@ -19,6 +19,7 @@ from benchmarks import (
     pages,
     pictures,
     sharing,
+    start,
     training,
 )
 from benchmarks.results import Result, table
@@ -30,6 +31,7 @@ PARTS: dict[str, Callable[[], Iterable[Result]]] = {
     "training": training.measure,
     "pages": pages.measure,
     "first_visit": first_visit.measure,
+    "start": start.measure,
     "comparing": comparing.measure,
     "pictures": pictures.measure,
     "sharing": sharing.measure,

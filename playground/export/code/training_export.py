@@ -151,6 +151,7 @@ def _augment_lines(recipe: Recipe) -> list[str]:
         }
         shift, start, swap, single = (name if strength else "_" for name, strength in used.items())
         draws += [
+            "# All four are drawn, so that one change leaves to the others the draws that they had.",
             f"{shift}, {start} = torch.rand(2, len(ids), 1, generator=augmenting)",
             f"{swap}, {single} = torch.rand(2, *ids.shape, generator=augmenting)",
         ]

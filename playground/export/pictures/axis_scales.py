@@ -7,7 +7,9 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, MultipleLocator, NullLocator
+from matplotlib.collections import LineCollection
+from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation
 
 from playground.export.pictures.glyphs import Glyphs
 from playground.export.pictures.paper import FAINT_TEXT, GRID, TEXT, read_colour
@@ -19,6 +21,9 @@ ROOM = 0.04
 SMALL = 8.0
 """Points of the letters at ticks and in the caption; titles have MEDIUM."""
 MEDIUM = 8.5
+
+_PAD = 4.0
+"""Points between an axis and the words at it."""
 
 _PIXELS_A_TICK = {"x": 60, "y": 34}
 _PIXELS_A_NAME = 12
@@ -36,6 +41,7 @@ class PlotAxis:
         named = any(isinstance(value, str) for each in values for value in each)
         self.is_category = layout.type == "category" or (named and layout.type is None)
         self.is_log = layout.type == "log"
+        self.is_whole = bool(traces) and all(_counts(trace[letter]) for trace in traces)
         self.names: list[str] = []
         if self.is_category:
             ordered = list(layout.categoryarray) if layout.categoryarray is not None else []
@@ -76,6 +82,11 @@ class PlotAxis:
         return (high, low) if self.layout.autorange == "reversed" else (low, high)
 
 
+def _counts(values: Any) -> bool:
+    """Whether places on an axis are whole numbers, which have nothing between them."""
+    return values is None or np.asarray(values).dtype.kind in "iu"
+
+
 def _widened(low: float, high: float, is_log: bool, *, exact: bool) -> tuple[float, float]:
     if exact:
         return low, high
@@ -92,53 +103,81 @@ def dress_axis(axes: Axes, axis: PlotAxis, ends: tuple[float, float], pixels: fl
     if axis.is_log:
         (axes.set_xscale if axis.letter == "x" else axes.set_yscale)("log")
     (axes.set_xlim if axis.letter == "x" else axes.set_ylim)(*ends)
-    _set_ticks(drawn, axis, ends, pixels, glyphs)
+    drawn.set_major_locator(NullLocator())  # its ticks are several times as slow as these words and lines
     drawn.set_minor_locator(NullLocator())
-    angle = -(layout.tickangle or 0)
-    look: dict[str, Any] = {"labelsize": SMALL, "labelcolor": FAINT_TEXT, "length": 0, "pad": 4}
-    drawn.set_tick_params(**look, labelrotation=angle)
-    if axis.letter == "x" and 0 < angle < 90:
-        for label in axes.get_xticklabels():
-            label.set(ha="right", rotation_mode="anchor", va="center")
+    low, high = sorted(ends)
+    ticks = [(place, text) for place, text in _ticks(axis, (low, high), pixels) if low <= place <= high]
+    room = 0.0
     if layout.showticklabels is False:
-        drawn.set_tick_params(labelleft=False, labelbottom=False)
         axes.spines["bottom" if axis.letter == "x" else "left"].set_visible(False)
+    else:
+        room = _write_ticks(axes, axis, [(place, glyphs.fit(text)) for place, text in ticks])
     if layout.showgrid is not False and not axis.is_category:
-        drawn.grid(visible=True, color=GRID, linewidth=0.7, zorder=0)
+        _draw_grid(axes, axis, [place for place, _ in ticks])
     title = layout.title.text
     if title:
         weight = "bold" if "<b>" in title else "normal"
         colour = read_colour(layout.title.font.color, TEXT)
         drawn.set_label_text(glyphs.fit(plain_label(title)), fontsize=MEDIUM, color=colour, fontweight=weight)
-        drawn.labelpad = 5
+        drawn.labelpad = room + 5
 
 
-def _set_ticks(drawn: Any, axis: PlotAxis, ends: tuple[float, float], pixels: float, glyphs: Glyphs) -> None:
+def _write_ticks(axes: Axes, axis: PlotAxis, ticks: Sequence[tuple[float, str]]) -> float:
+    """Write the words at an axis; returns how far from it they reach, in points."""
+    paper: Any = axes.get_figure(root=True)
+    renderer, angle = paper.canvas.get_renderer(), -(axis.layout.tickangle or 0)
+    is_slanted = 0 < angle < 90
+    look: dict[str, Any] = {"fontsize": SMALL, "color": FAINT_TEXT, "rotation": angle, "rotation_mode": "anchor"}
+    if axis.letter == "x":
+        look |= {"ha": "right", "va": "center"} if is_slanted else {"ha": "center", "va": "top"}
+        look["transform"] = axes.get_xaxis_transform() + ScaledTranslation(0, -_PAD / 72, paper.dpi_scale_trans)
+    else:
+        look |= {"ha": "right", "va": "center"}
+        look["transform"] = axes.get_yaxis_transform() + ScaledTranslation(-_PAD / 72, 0, paper.dpi_scale_trans)
+    longest = 0.0
+    for place, text in ticks:
+        at = (place, 0.0) if axis.letter == "x" else (0.0, place)
+        box = axes.text(*at, text, **look).get_window_extent(renderer)
+        longest = max(longest, box.height if axis.letter == "x" else box.width)
+    return _PAD + longest * 72 / float(paper.dpi)
+
+
+def _draw_grid(axes: Axes, axis: PlotAxis, places: Sequence[float]) -> None:
+    """Faint lines across the axes."""
+    across = axis.letter == "x"
+    lines = [[(place, 0), (place, 1)] if across else [(0, place), (1, place)] for place in places]
+    transform = axes.get_xaxis_transform() if across else axes.get_yaxis_transform()
+    axes.add_collection(
+        LineCollection(lines, colors=GRID, linewidths=0.7, transform=transform, zorder=0.4), autolim=False
+    )
+
+
+def _ticks(axis: PlotAxis, ends: tuple[float, float], pixels: float) -> list[tuple[float, str]]:
+    """Where something stands at an axis of about so many pixels, and what."""
     layout = axis.layout
     if layout.tickvals is not None:
-        drawn.set_major_locator(FixedLocator([axis.place(value) for value in layout.tickvals]))
+        places = [axis.place(value) for value in layout.tickvals]
         if layout.ticktext is not None:
-            drawn.set_major_formatter(FixedFormatter([glyphs.fit(plain_label(text)) for text in layout.ticktext]))
-        else:
-            drawn.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value, layout)))
+            return [(place, plain_label(text)) for place, text in zip(places, layout.ticktext, strict=True)]
     elif axis.is_category:
         skip = max(1, math.ceil(len(axis.names) * _PIXELS_A_NAME / max(pixels, 1)))
-        places = range(0, len(axis.names), skip)
-        drawn.set_major_locator(FixedLocator(list(places)))
-        drawn.set_major_formatter(FixedFormatter([glyphs.fit(plain_label(axis.names[place])) for place in places]))
+        return [(float(place), plain_label(axis.names[place])) for place in range(0, len(axis.names), skip)]
     elif axis.is_log:
-        drawn.set_major_locator(FixedLocator(_decades(ends, layout.dtick)))
-        drawn.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value, layout, is_log=True)))
+        places = _decades(ends, layout.dtick)
     else:
         most = max(2, int(pixels / _PIXELS_A_TICK[axis.letter]))
-        step: float | None = layout.dtick if isinstance(layout.dtick, int | float) else None
-        fits = step is not None and abs(ends[1] - ends[0]) / step <= 2 * most
-        drawn.set_major_locator(
-            MultipleLocator(step)
-            if fits and step
-            else MaxNLocator(min(most, layout.nticks or most), steps=[1, 2, 5, 10])
-        )
-        drawn.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value, layout)))
+        places = even_ticks(ends, layout.dtick, 2 * most, min(most, layout.nticks or most), whole=axis.is_whole)
+    return [(place, tick_text(place, layout, is_log=axis.is_log)) for place in places]
+
+
+def even_ticks(ends: tuple[float, float], step: Any, most_steps: int, most: int, *, whole: bool = False) -> list[float]:
+    """Round numbers between two ends: `step` apart if those are not too many, else at most `most`."""
+    low, high = ends
+    if isinstance(step, int | float) and (high - low) / step <= most_steps:
+        first = math.ceil(low / step - 1e-9)
+        return [step * n for n in range(first, math.floor(high / step + 1e-9) + 1)]
+    places: Any = MaxNLocator(most, steps=[1, 2, 5, 10], integer=whole).tick_values(low, high)
+    return [place + 0.0 for place in places.tolist() if low <= place <= high]
 
 
 def _decades(ends: tuple[float, float], dtick: Any) -> list[float]:

@@ -3,9 +3,10 @@
 import plotly.graph_objects as go
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
+from matplotlib.ticker import NullLocator
+from matplotlib.transforms import ScaledTranslation
 
-from playground.export.pictures.axis_scales import SMALL, tick_text
+from playground.export.pictures.axis_scales import SMALL, even_ticks, tick_text
 from playground.export.pictures.drawing import Cells
 from playground.export.pictures.glyphs import Glyphs
 from playground.export.pictures.paper import FAINT_TEXT, TEXT
@@ -22,17 +23,19 @@ def draw_colour_bar(paper: Figure, trace: go.Heatmap, cells: Cells, glyphs: Glyp
     if high <= low:
         high = low + 1
     axes.imshow(cells.ramp[:, None], extent=(0, 1, low, high), origin="lower", aspect="auto", interpolation="none")
-    axes.set(xticks=[], ylim=(low, high))
-    axes.yaxis.tick_right()
+    axes.set(ylim=(low, high))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(NullLocator())
     look = trace.colorbar
     if look.tickvals is not None:
-        axes.set_yticks(list(look.tickvals), [glyphs.fit(plain_label(str(text))) for text in look.ticktext])
+        ticks = [
+            (float(place), plain_label(str(text))) for place, text in zip(look.tickvals, look.ticktext, strict=True)
+        ]
     else:
-        step = look.dtick if isinstance(look.dtick, int | float) else None
-        fits = step is not None and (high - low) / step >= 1
-        axes.yaxis.set_major_locator(MultipleLocator(step) if fits and step else MaxNLocator(5))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value, look)))
-    axes.tick_params(length=0, labelsize=SMALL, labelcolor=FAINT_TEXT, pad=3)
+        ticks = [(place, tick_text(place, look)) for place in even_ticks((low, high), look.dtick, 12, 5)]
+    beside = axes.get_yaxis_transform() + ScaledTranslation(3 / 72, 0, paper.dpi_scale_trans)
+    for place, text in ticks:
+        axes.text(1, place, glyphs.fit(text), fontsize=SMALL, color=FAINT_TEXT, va="center", transform=beside)
     axes.spines[:].set_visible(False)
     axes.set_title(glyphs.fit(plain_label(look.title.text)), fontsize=SMALL, color=TEXT, pad=5, loc="left")
     return axes

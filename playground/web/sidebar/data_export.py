@@ -10,6 +10,7 @@ import streamlit as st
 from playground.accounting.readable import in_units
 from playground.export import data
 from playground.runs.encoder_run import Run
+from playground.text.wording import join_words
 from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
@@ -76,14 +77,24 @@ def _show_sizes(sizes: Sequence[data.PointSize]) -> None:
     table = pd.DataFrame(
         {
             "array": [size.name for size in sizes],
-            "axes": [" × ".join(AXES[axis] for axis in size.axes) for size in sizes],
+            "axes": [_name_axes(size.axes) for size in sizes],
             "shape": [" × ".join(map(str, size.shape)) for size in sizes],
             "size": [in_units(4 * size.n_numbers, "B") for size in sizes],
         }
     )
     st.dataframe(table, key="data_sizes", hide_index=True, height=min(38 + 35 * len(sizes), 250))
     arrays = "1 array" if len(sizes) == 1 else f"{len(sizes)} arrays"
-    st.caption(f"{arrays}, {total:,} numbers of 32 bits: **{in_units(4 * total, 'B')}** before compression.")
+    st.caption(
+        f"{arrays}, {total:,} numbers of 32 bits: **{in_units(4 * total, 'B')}** before compression. At most "
+        f"{data.MOST_NUMBERS:,} numbers fit into .npz, {data.MOST_AS_TEXT:,} into .json."
+    )
+
+
+def _name_axes(axes: Sequence[str]) -> str:
+    """What an array's axes count; of two that count tokens, the first are queries and the second keys."""
+    if axes.count("T") == 2:
+        return "head × query × key"
+    return " × ".join(AXES[axis] for axis in axes)
 
 
 def _draw_files(setup: Setup, run: Run, sizes: Sequence[data.PointSize]) -> None:
@@ -112,9 +123,9 @@ def _draw_files(setup: Setup, run: Run, sizes: Sequence[data.PointSize]) -> None
                 on_click="ignore",
                 disabled=total > most,
             )
-    limits = [f".{ending} holds at most {most:,} numbers" for ending, _, _, most in _FORMATS if total > most]
-    if limits:
-        st.caption(f"{', '.join(limits)}: choose fewer arrays, or one layer.")
+    full = [f".{ending}" for ending, _, _, most in _FORMATS if total > most]
+    if full:
+        st.caption(f"Too many for {join_words(full)}: choose fewer arrays, or one layer.")
 
 
 def _write(

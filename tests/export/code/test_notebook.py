@@ -111,7 +111,7 @@ def test_file_and_notebook_have_the_same_code(notebook: str) -> None:
     assert defined == set(re.findall(r"^(?:class|def) (\w+)", "\n".join(cells[:-6]), re.MULTILINE))
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(setups())
 def test_any_setups_cells_run_with_open_exercises(given: Arguments) -> None:
     run_here("\n".join(code_cells(as_notebook(given.config, **given.options))))
