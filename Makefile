@@ -32,7 +32,7 @@ test: $(VENV)/test.stamp browser nginx
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
-	$(PY) -m pytest -q -rR -W error -n 2 --dist loadscope
+	$(PY) -m pytest -q -rR -W error -n 2 --dist loadscope --no-loadscope-reorder
 
 # Ten thousand links of junk instead of two hundred: about half an hour. Then code of every configuration, written and run.
 soak: $(VENV)/test.stamp browser

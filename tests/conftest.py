@@ -23,6 +23,15 @@ pytest.register_assert_rewrite("tests.browser.visitor")  # so that what went wro
 torch.set_num_threads(1)  # the tests run side by side, and their models are small
 
 
+_FOLDER = Path(__file__).resolve().parent
+_IN_REAL_TIME = [_FOLDER / name for name in ("browser", "cluster", "deploy", "notebooks")]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put tests of servers and other processes first: a long one at the end would leave the other core without work."""
+    items.sort(key=lambda item: not any(folder in item.path.parents for folder in _IN_REAL_TIME))
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The folder that holds the whole project."""

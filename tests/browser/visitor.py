@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Error, Locator, Page, expect
 
 from tests.browser.server import Server
 
@@ -27,6 +27,14 @@ _READ_CHARTS = """() => Object.fromEntries(
     chart.closest("[class*='_chart']").className.match(/st-key-(\\S+)_chart/)[1],
     JSON.parse(JSON.stringify(chart.data, (key, value) => key === "uid" ? undefined : value)),
   ]))"""
+
+# A run that corrected the link ends before it draws a heading.
+_AT_REST = """() => {
+  const count = selector => document.querySelectorAll(selector).length
+  return count("[data-test-script-state=notRunning]") === 1 && count(".stMain h1") === 1
+    && count("[data-testid=stSkeleton], [data-stale=true]") === 0
+    && count("[data-testid=stPlotlyChart]") === count(".js-plotly-plot:has(.main-svg)")
+}"""
 
 _PLACE_OF_HEAD = """(chart, [layer, head]) => {
   const { xaxis, yaxis } = chart._fullLayout, picture = chart.querySelector(".nsewdrag").getBoundingClientRect()
@@ -216,14 +224,12 @@ class Visitor:
         assert self.server.tracebacks() == []
 
     def _at_rest(self) -> bool:
-        page = self.page
-        return (
-            page.locator("[data-test-script-state=notRunning]").count() == 1
-            and page.locator(".stMain h1").count() == 1  # a run that corrected the link ends before it draws
-            and page.get_by_test_id("stSkeleton").count() == 0
-            and page.locator("[data-stale=true]").count() == 0
-            and page.get_by_test_id("stPlotlyChart").count() == page.locator(".js-plotly-plot:has(.main-svg)").count()
-        )
+        try:
+            return bool(self.page.evaluate(_AT_REST))
+        except Error as error:
+            if "context was destroyed" not in error.message:  # as by a link that opens a page anew
+                raise
+            return False
 
     def _listen(self, message: ConsoleMessage) -> None:
         # The front end looks for its server below the page's own path first, and then at the root.

@@ -12,7 +12,7 @@ from playground.web.components.reload_warning import ask_before_reload
 from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared.experiment_status import sharing_sentence
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.navigation import pages
+from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 
 Plan = TypeVar("Plan")
@@ -75,8 +75,8 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
         other = experiments.get(active_page)
         status = "is paused" if other is not None and other.job.status == "paused" else "goes on"
         st.caption(
-            f"What you started on the page “{pages()[active_page].title}” {status}. Only one thing runs at a time: end "
-            "it there first."
+            f"What you started on the page “{page_named(active_page).title}” {status}. Only one thing runs at a time: "
+            "end it there first."
         )
 
 

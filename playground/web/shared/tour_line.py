@@ -5,7 +5,7 @@ import streamlit as st
 from playground.web.choices.setup import OPEN_PAGE
 from playground.web.components.announcement import announce
 from playground.web.components.scroll_to import scroll_to
-from playground.web.shared.navigation import pages
+from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 from playground.web.shared.tour import tour_progress
 from playground.web.shared.tour.tour_steps import STEPS, Step
@@ -44,7 +44,7 @@ def draw_tour_line() -> None:
         with st.container(key=KEY, border=True, gap="xsmall"):
             _say("**That was the tour.** The page Steps computes one vector number by number.")
             with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-                st.page_link(pages()["step-by-step"], label="Open Steps", icon=":material/arrow_forward:")
+                st.page_link(page_named("step-by-step"), label="Open Steps", icon=":material/arrow_forward:")
                 st.button(
                     "Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=tour_progress.leave
                 )
@@ -58,7 +58,7 @@ def _draw_step(step: Step) -> None:
             st.caption("The button » at the top left opens the sidebar.")
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
         if step.page not in (None, st.session_state[OPEN_PAGE]):
-            page = pages()[step.page]
+            page = page_named(step.page)
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
         elif has_target:
             st.button("Show me", key="tour_show", icon=":material/my_location:", type="tertiary", on_click=_show)

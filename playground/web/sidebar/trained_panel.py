@@ -8,7 +8,7 @@ from playground.web.choices import recipe_link, widgets
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import use_example_text
 from playground.web.shared.markdown import quote_token
-from playground.web.shared.navigation import pages
+from playground.web.shared.navigation import page_named
 
 EXAMPLE = "trained_example"
 """Key of the button that sets an example of the task as text."""
@@ -25,7 +25,7 @@ def draw(setup: Setup) -> None:
         if not recipe_link.is_training_page():
             run = recipe_link.parameters_from_link()
             st.page_link(
-                pages()["training"],
+                page_named("training"),
                 label="Train it as in the link" if run else "Train a network",
                 icon=":material/model_training:",
                 query_params=run or None,

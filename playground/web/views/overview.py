@@ -26,7 +26,7 @@ from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_grid import head_picker
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.navigation import pages
+from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 from playground.web.shared.saving.saved_heads import saved_heads
 from playground.web.shared.why_question import ask_why, choose_pair
@@ -72,7 +72,7 @@ def _follow_opened_stage() -> None:
     """Go to the page of the box that was pressed, if one was."""
     page = st.session_state.pop(NEXT_PAGE, None)
     if page:
-        st.switch_page(pages()[page], query_params={})
+        st.switch_page(page_named(page), query_params={})
 
 
 def _draw_tokens(run: Run, focus: Focus) -> None:
@@ -158,7 +158,7 @@ def _draw_previews(run: Run, focus: Focus, side: PinnedSide | None, pinned: Run 
             alt=f"Parameters by component: {listed(count.by(lambda term: term.component).items())}.",
         )
     for page, column in columns.items():
-        column.page_link(pages()[page], label=f"Open {page}", icon=":material/arrow_forward:")
+        column.page_link(page_named(page), label=f"Open {page}", icon=":material/arrow_forward:")
 
 
 def _chips(run: Run) -> list[tuple[str, str, str, str]]:

@@ -20,7 +20,7 @@ from playground.web.choices.shortcuts import apply_topic
 from playground.web.components.data_flow import draw_data_flow
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared import panels
-from playground.web.shared.navigation import pages
+from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 
 SHOWN_TOKENS = 10
@@ -163,7 +163,7 @@ def _show_topics(tutorial: Tutorial, preset: str) -> None:
 
 def _draw_topic(text: str, page: str, key: str, preset: str, settings: Mapping[str, Any]) -> None:
     """A sentence, and a button that opens a page with a preset and settings."""
-    target = pages()[page]
+    target = page_named(page)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         if st.button(target.title, key=key, on_click=apply_topic, args=(preset, settings), width=150):
             st.switch_page(target, query_params={})

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -25,6 +26,7 @@ from tests.figures.test_every_figure import FIGURES
 LINK = "http://127.0.0.1:1/attention?text=a+%26+b&v=2"
 CAPTION = r"**Layer 3.** A row `<x> & $y$` asks \& ends. Click a cell to choose it."
 CAPTION_READ = "Layer 3. A row <x> & $y$ asks & ends."
+Drawn = tuple[go.Figure, str | None, str | None]
 BEGINS = {"png": b"\x89PNG\r\n", "svg": b"<?xml", "pdf": b"%PDF-1."}
 
 
@@ -81,13 +83,29 @@ def test_an_attention_map_of_a_page_is_drawn_with_its_shades_and_its_tokens() ->
     assert {"query: who asks", "key: attended to", "weight", CAPTION_READ} <= set(words)
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
-def test_every_figure_of_every_page_is_drawn(file_format: Format) -> None:
-    for figure, x, _ in FIGURES[:: 4 if file_format == "pdf" else 1]:
+def draw_each(file_format: Format, figures: Iterable[Drawn]) -> None:
+    """A file of the format comes from every figure, and in an SVG the name of the horizontal axis can be read."""
+    for figure, x, _ in figures:
         picture = draw_picture(figure, file_format, caption=CAPTION, title="A figure", link=LINK)
         assert picture.startswith(BEGINS[file_format])
         if file_format == "svg" and x is not None:
             assert re.sub("</?b>", "", x) in texts(picture)
+
+
+def test_every_figure_of_every_page_is_drawn_in_formats_by_turns() -> None:
+    turns: tuple[Format, ...] = ("png", "svg", "png", "svg", "pdf")  # a PDF takes twice as long
+    for first, file_format in enumerate(turns):
+        draw_each(file_format, FIGURES[first :: len(turns)])
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_every_kind_of_line_bar_and_cell_is_drawn_in_every_format(file_format: Format) -> None:
+    kinds: dict[tuple[str | None, ...], Drawn] = {}
+    for drawn in FIGURES:
+        for trace in drawn[0].to_dict()["data"]:
+            kinds.setdefault(tuple(map(trace.get, ("type", "mode", "orientation"))), drawn)
+    assert {kind[0] for kind in kinds} == {"bar", "heatmap", "scatter"}
+    draw_each(file_format, kinds.values())
 
 
 def test_files_say_what_they_show_and_where_it_is_from() -> None:

@@ -13,7 +13,7 @@ from playground.web.session import caches
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.comparison.pinned_side import Difference, PinnedSide, list_differences, pinned_side
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.navigation import pages
+from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 
 KEY = "pin_line"
@@ -37,7 +37,7 @@ def draw_pin_line(*, links_to_compare: bool = True) -> None:
                      disabled=not differences)  # fmt: skip
         _draw_button("Unpin", "unpin", ":material/close:", _unpin, "Pages show the present settings alone.")
         if links_to_compare:
-            st.page_link(pages()["compare"], label="Compare in full", icon=":material/compare_arrows:")
+            st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
 
 
 def _draw_button(

@@ -11,7 +11,7 @@ from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiment_inputs import validation_data
 from playground.web.shared import panels, uploads
-from playground.web.shared.navigation import pages
+from playground.web.shared.navigation import page_named
 from playground.web.views.training import text_generation
 
 UPLOADER = "training_file"
@@ -48,12 +48,12 @@ def after_training() -> None:
                 on_click="ignore",
             )
         if current_value("weights") == "trained here":
-            names, listed = pages(), ["attention", "norms", "parameters", "step-by-step", "positions"]
+            listed = ["attention", "norms", "parameters", "step-by-step", "positions"]
             if trained.task.has_decoder:
                 listed.append("encoder-decoder")
             with st.container(horizontal=True):
-                for name in listed:
-                    st.page_link(names[name], label=names[name].title, icon=":material/arrow_forward:")
+                for page in map(page_named, listed):
+                    st.page_link(page, label=page.title, icon=":material/arrow_forward:")
     _upload()
     if trained is not None:
         with results:  # last, as it may end the page
