@@ -218,6 +218,12 @@ def numbers(
                 draw_table_menu(key, made)
 
 
+def show_table(key: str, table: pd.DataFrame, **options: Any) -> None:
+    """Show a table under this key, with a menu that copies it; options as in `st.dataframe`."""
+    st.dataframe(table, key=key, **options)
+    draw_table_menu(key, table)
+
+
 def _take_row(key: str, on_row: Callable[[int], None]) -> None:
     """Hand over the row of the clicked cell; a second click on it only takes the mark from it."""
     cells = st.session_state[key]["selection"]["cells"]

@@ -209,7 +209,8 @@ def _draw_shapes(config: ModelConfig) -> None:
         n_tokens = config.max_len
     steps = list_shapes(config, n_sentences, n_tokens, setup["causal"])
     sizes = [math.prod(shape) for _, shape in steps]
-    st.dataframe(
+    panels.show_table(
+        "overview_shapes_table",
         pd.DataFrame(
             {
                 "intermediate": [name for name, _ in steps],
@@ -218,7 +219,6 @@ def _draw_shapes(config: ModelConfig) -> None:
                 "numbers": sizes,
             }
         ),
-        key="overview_shapes_table",
         hide_index=True,
         column_config={"numbers": st.column_config.NumberColumn(format="localized")},
     )

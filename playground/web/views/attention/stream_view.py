@@ -115,9 +115,9 @@ def _draw_reading(run: Run, token: int, name: str) -> None:
     }
     entropies = [-sum(p * math.log2(p) for p in row if p > 0) for row in probabilities.tolist()]
     with st.container(key="stream_reading"):
-        st.dataframe(
+        panels.show_table(
+            "stream_reading_table",
             pd.DataFrame({"depth": range(len(order)), **rows, "entropy, bits": entropies}),
-            key="stream_reading_table",
             hide_index=True,
         )
         learnt = (

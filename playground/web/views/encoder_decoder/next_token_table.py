@@ -7,6 +7,7 @@ import streamlit as st
 from playground.web.choices import widgets
 from playground.web.choices.setup import is_random
 from playground.web.session import caches
+from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 
@@ -31,7 +32,8 @@ def show_next_tokens(pair: PairKey) -> None:
     probabilities, vocabulary = run.next_words(position), caches.tokenizer(pair.target)
     best = np.argsort(-probabilities, kind="stable")[:N_ROWS]
     st.text(f"So far: {' '.join(run.target.tokens[: position + 1])}")
-    st.dataframe(
+    panels.show_table(
+        "encdec_next",
         pd.DataFrame(
             {
                 "next token": [vocabulary.id_to_token(int(token)) for token in best],
@@ -41,7 +43,6 @@ def show_next_tokens(pair: PairKey) -> None:
             },
             index=pd.RangeIndex(1, len(best) + 1, name="place"),
         ),
-        key="encdec_next",
         height="content",
         column_config={
             "probability, %": st.column_config.NumberColumn(format="%.3g"),

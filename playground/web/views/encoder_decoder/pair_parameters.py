@@ -5,6 +5,7 @@ import streamlit as st
 
 from playground.accounting import LABELS, Term, count_encoder_decoder
 from playground.web.session import caches
+from playground.web.shared import panels
 from playground.web.shared.built_parameters import count_built_parameters
 from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 
@@ -23,9 +24,9 @@ def show_parameters(pair: PairKey) -> None:
     )
     table["together"] = table.sum(axis=1)
     table.loc["total"] = table.sum()
-    st.dataframe(
+    panels.show_table(
+        "encdec_parameters",
         table,
-        key="encdec_parameters",
         height="content",
         column_config={name: st.column_config.NumberColumn(format="localized") for name in (*totals, "together")},
     )

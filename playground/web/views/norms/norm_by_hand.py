@@ -53,4 +53,4 @@ def _compare_one_norm(point: norms.NormPoint, token: int, pinned: PinnedRun) -> 
     st.markdown(f"**Before and now.** {pinned.name}; the same norm and the same token.")
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["pinned", "now", "now − pinned"])
     columns = {str(name): st.column_config.NumberColumn(format="%.4g") for name in table}
-    st.dataframe(table, key="norm_by_hand_pinned", height="content", column_config=columns)
+    panels.show_table("norm_by_hand_pinned", table, height="content", column_config=columns)

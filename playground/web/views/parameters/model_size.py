@@ -157,11 +157,11 @@ def draw_breakdown(config: ModelConfig) -> None:
     if before and view == "treemap":
         _draw_pinned_treemap(before.parameters, count)
     table = readable.breakdown_table(count, config)
-    st.dataframe(table, key="parameter_formulas", hide_index=True, column_config=COLUMNS, height="content")
+    panels.show_table("parameter_formulas", table, hide_index=True, column_config=COLUMNS, height="content")
     if before:
-        st.dataframe(
+        panels.show_table(
+            "parameter_differences",
             readable.comparison_table(before.parameters, count),
-            key="parameter_differences",
             hide_index=True,
             column_config=dict.fromkeys(("pinned", "now", "now − pinned"), COLUMNS["each"]),
             height="content",

@@ -54,9 +54,9 @@ def draw_cost(config: ModelConfig) -> None:
         alt=f"FLOPs a token by length; attention costs more than the feed-forward from {overtakes:,} tokens.",
         table=lambda: _tabulate_lengths(lengths, by_length, others),
     )
-    st.dataframe(
+    panels.show_table(
+        "parameter_memory",
         readable.memory_table(config, n_tokens, (before.config, before.n_tokens) if before else None),
-        key="parameter_memory",
         hide_index=True,
         height="content",
     )

@@ -214,9 +214,9 @@ def _table(runs: Sequence[AblationRun], results: list[AblationResult]) -> None:
         if short != "ending"
     }
     n_seeds = len(seeds_of(runs))
-    st.dataframe(
+    panels.show_table(
+        f"{PAGE}_table",
         ablation_table(results, runs),
-        key=f"{PAGE}_table",
         height="content",
         placeholder="",
         column_config={**columns, COLUMNS["ending"]: st.column_config.TextColumn(width=175 if n_seeds == 1 else 135)},

@@ -4,7 +4,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
 from playground.analysis.streams import l2
 from playground.analysis.walkthrough import Walk
@@ -107,6 +106,5 @@ def show_dropout(walk: Walk, dropped: DroppedRun, seed: int) -> None:
         SHORT_TITLES[letter]: ["✓" if point in points else "–" for point in DROPOUT_PLACES]
         for letter, points in TUTORIAL_DROPOUTS.items()
     }
-    st.dataframe(
-        pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout"), key="step_drops_where", height="content"
-    )
+    where = pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout")
+    panels.show_table("step_drops_where", where, height="content")

@@ -100,7 +100,7 @@ def _show_results(trained: TrainedNetwork) -> None:
                 for sample in answered
             ],
         }
-        st.dataframe(pd.DataFrame(table), hide_index=True, height="content")
+        panels.show_table("training_trials_table", pd.DataFrame(table), hide_index=True, height="content")
     wrong = sum(sample.n_wrong > 0 for sample in answered)
     st.caption(
         f"{len(answered)} sequences that it has never learnt from, {len(answered) - wrong} of them without a mistake."
