@@ -19,11 +19,12 @@ from playground.web.session.shipped_translator import translator
 
 logger = logging.getLogger(__name__)
 
-_MAIN_SCRIPT = "playground.web.app"
+_LEFT_OUT = ("playground.__main__", "playground.web.app", "playground.export.pictures.")
+"""Beginnings of modules that no start needs: scripts, and matplotlib, which the first picture that is saved loads."""
 
 
 def prepare() -> None:
-    """Load every module, the default model and the shipped one, then freeze them for the garbage collector.
+    """Load what pages need, the default model and the shipped one, then freeze them for the garbage collector.
 
     Streamlit's own collection after every run is off (`runner.postScriptGC`); Python's own remains. Its full
     collections wait until the objects of middle age are a quarter of the old ones. Almost all of the quarter million
@@ -31,7 +32,7 @@ def prepare() -> None:
     the last collection here starts the count anew, so that what visitors leave behind is collected soon.
     """
     for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):
-        if module.name != _MAIN_SCRIPT:
+        if not module.name.startswith(_LEFT_OUT):
             importlib.import_module(module.name)
     need_no_temporary_folder()
     machine_speed()  # the first step of an optimiser loads a good part of torch, which takes seconds

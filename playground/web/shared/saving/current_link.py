@@ -13,6 +13,5 @@ from playground.web.choices.setup import current_setup
 def current_link() -> str:
     """The whole address, with what differs from the defaults and the link's version."""
     texts = recipe_link.parameters_to_copy(current_setup()) | current_parameters() | {"v": [VERSION]}
-    pairs = [(key, text) for key, values in texts.items() for text in values]
     address = urlsplit(st.context.url or "")
-    return urlunsplit((address.scheme, address.netloc, address.path, urlencode(pairs), ""))
+    return urlunsplit((address.scheme, address.netloc, address.path, urlencode(texts, doseq=True), ""))

@@ -52,7 +52,7 @@ def is_left_out(key: str) -> bool:
 def draw_way_out(key: str) -> None:
     """Below the asked chart, a way to the whole page as it is now; elsewhere nothing."""
     if asked_chart() == key:
-        st.caption(f"[Open in the playground]({current_link()})")
+        _draw_link()
 
 
 def end_page() -> None:
@@ -67,4 +67,8 @@ def end_page() -> None:
             if known
             else "No chart is on this page now that could stand in a frame alone."
         )
-        st.caption(f"[Open in the playground]({current_link()})")
+        _draw_link()
+
+
+def _draw_link() -> None:
+    st.caption(f"[Open in the playground]({current_link()})")
