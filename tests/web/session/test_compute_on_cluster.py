@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from playground.errors import BusyError, ClusterError
+from playground.web.server.settings import settings
 from playground.web.session import experiments
 from playground.web.session.experiments import compute_on_cluster
 from tests.waiting import job_threads, until
@@ -24,7 +25,7 @@ def test_it_says_what_failed() -> None:
 
 
 def test_it_gives_up_and_so_does_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    hurried = replace(experiments.settings(), busy_timeout=0.2)
+    hurried = replace(settings(), busy_timeout=0.2)
     monkeypatch.setattr(experiments, "settings", lambda: hurried)
     with pytest.raises(BusyError):
         compute_on_cluster("slow", Count(9, free=False))
