@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis.effects.vector_changes import stream_change
-from playground.figures.effects.vector_changes import vector_changes
+from playground.figures.effects.change_maps import vector_changes
 from playground.figures.theme import token_names
 from playground.link.places import Focus
 from playground.runs.encoder_run import Run
