@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from playground.analysis.effects.sentence_vectors import POOLINGS
 from playground.analysis.walkthrough import STAGES
-from playground.limits import MAX_SENTENCES, MAX_TOKENS
+from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link.architecture_params import ARCHITECTURE, SIZES
 from playground.link.experiment_params import ABLATION, TRAINING
 from playground.link.kinds import Choice, Param, Size, Switch, Text, Whole
@@ -147,6 +148,12 @@ OWN: dict[str, Param] = {
     "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
     **TRAINING,
     **ABLATION,
+    "similarity_list": Text(""),
+    "similarity_pooling": Choice("mean", POOLINGS),
+    "similarity_first": Whole(1, 1, MAX_LISTED),
+    "similarity_second": Whole(2, 1, MAX_LISTED),
+    "similarity_view": Choice("token by token", ("token by token", "leave a word out", "map by depth")),
+    "similarity_depth": Whole(6, 0, 97),
 }
 """The pages' own parameters; each starts with its page."""
 
@@ -156,7 +163,7 @@ LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
 
 PAGES = ("overview", "attention", "norms", "parameters", "compare", "step-by-step", "positions", "encoder-decoder",
-         "gradient-flow", "training", "regularisers", "tutorials")  # fmt: skip
+         "gradient-flow", "training", "regularisers", "tutorials", "similarity")  # fmt: skip
 """Every page's path in the address, but that of the overview is empty there."""
 
 _PREFIXES = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec", "gradient-flow": "gradient"}

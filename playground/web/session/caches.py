@@ -124,7 +124,7 @@ def tokenize(key: TextKey) -> Batch:
 
 
 @contextmanager
-def _turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
+def turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
     """Take a turn to compute with an encoder on a text; raises as `run_sentence`."""
     n = tokenizer(key.text).vocab_size
     if 0 < key.config.vocab_size < n:
@@ -155,7 +155,7 @@ def run_sentence(key: RunKey) -> Run:
 
 def compute_run(key: RunKey) -> Run:
     """The same, of which nothing is kept: for many sentences, of each of which little is needed."""
-    with _turn_on_text(key) as (model, batch):
+    with turn_on_text(key) as (model, batch):
         return run(model, batch, key.sentence, seed=key.seed, causal=key.causal)
 
 
@@ -164,7 +164,7 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
 
     Both raise as `run_sentence`.
     """
-    with _turn_on_text(key) as (model, batch):
+    with turn_on_text(key) as (model, batch):
         pass
 
     def compute() -> Run:
@@ -195,21 +195,21 @@ def position_rows(weights: str, config: ModelConfig, seed: int) -> Array:
 @cache_by_weights
 def swap_words(key: RunKey, first: int, second: int) -> positions.Swap:
     """Exchange the tokens at two positions of a sentence; raises as `run_sentence`."""
-    with _turn_on_text(key) as (model, batch):
+    with turn_on_text(key) as (model, batch):
         return positions.swap_words(model, batch, key.sentence, first, second, seed=key.seed, causal=key.causal)
 
 
 @cache_by_weights
 def trace_layer(key: RunKey, layer: int) -> LayerRun:
     """Run one sentence and keep all of one layer; raises as `run_sentence`."""
-    with _turn_on_text(key) as (model, batch):
+    with turn_on_text(key) as (model, batch):
         return trace(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
 
 
 @cache_by_weights
 def drop_layer(key: RunKey, layer: int) -> DroppedRun:
     """Run one sentence in train mode, in a model of its own, and keep one layer; raises as `run_sentence`."""
-    with _turn_on_text(key) as (model, batch):
+    with turn_on_text(key) as (model, batch):
         return run_with_dropout(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
 
 

@@ -210,18 +210,22 @@ def numbers(
         panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
         if panel.open:
             with panel:
-                clicks: dict[str, Any] = {}
-                if on_row is not None:
-                    clicks = {"on_select": partial(_take_row, f"{key}_table", on_row), "selection_mode": "single-cell"}
                 made = table()
-                st.dataframe(made, key=f"{key}_table", **clicks)
+                st.dataframe(made, key=f"{key}_table", **_take_clicks(f"{key}_table", on_row))
                 draw_table_menu(key, made)
 
 
-def show_table(key: str, table: pd.DataFrame, **options: Any) -> None:
-    """Show a table under this key, with a menu that copies it; options as in `st.dataframe`."""
-    st.dataframe(table, key=key, **options)
+def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
+    """Show a table under this key, with a menu that copies it; `on_row` as of `numbers`, options of `st.dataframe`."""
+    st.dataframe(table, key=key, **_take_clicks(key, on_row), **options)
     draw_table_menu(key, table)
+
+
+def _take_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any]:
+    """The options of a table whose clicks somebody takes."""
+    if on_row is None:
+        return {}
+    return {"on_select": partial(_take_row, key, on_row), "selection_mode": "single-cell"}
 
 
 def _take_row(key: str, on_row: Callable[[int], None]) -> None:
