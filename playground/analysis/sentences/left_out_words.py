@@ -11,7 +11,7 @@ import numpy as np
 from playground.analysis.effects.sentence_vectors import Pooling, pool
 from playground.analysis.streams import cosine_between_tokens
 from playground.model import Encoder
-from playground.model.interventions import Intervention
+from playground.model.interventions import AverageHead, Intervention, SetRow, SkipSublayer, ZeroHead
 from playground.runs.arrays import Array
 from playground.runs.batch_runs import can_afford, run_batch
 from playground.text import Batch, Tokenizer
@@ -42,6 +42,13 @@ def words_to_leave_out(text: str) -> list[Word]:
     return words if len(words) > 1 else []
 
 
+def is_for_any_text(intervention: Intervention) -> bool:
+    """Whether a change names no token, position or other sentence: it means the same in a text with a word less."""
+    if isinstance(intervention, SetRow):
+        return intervention.query is None
+    return isinstance(intervention, ZeroHead | AverageHead | SkipSublayer)
+
+
 def leave_words_out(
     encoder: Encoder,
     tokenizer: Tokenizer,
@@ -62,11 +69,10 @@ def leave_words_out(
     Args:
         tokenizer: that of the batch.
         other: (D,), the other sentence's vector by this pooling.
-        interventions: what changes in the pass of every shortened text; no token has the number that it had before.
+        interventions: what changes in the pass of every shortened text, each `is_for_any_text`.
 
     Raises:
         InputError: the tokenizer has no token for what is left.
-        InterventionError: an intervention cannot apply to a shortened text.
     """
     n_tokens, text = batch.ids.shape[1], kept_text(batch, sentence)
     longest = int(batch.mask.sum(dim=1).argmax())

@@ -5,7 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.effects.sentence_vectors import Pooling
-from playground.analysis.sentences.left_out_words import LeftOutWords
+from playground.analysis.sentences.left_out_words import LeftOutWords, is_for_any_text
 from playground.analysis.sentences.sentence_depths import SentenceDepths, name_depths
 from playground.analysis.sentences.similar_pairs import Pair
 from playground.analysis.sentences.token_contributions import Array64, token_contributions, token_weights
@@ -16,7 +16,7 @@ from playground.web.choices import widgets
 from playground.web.shared import panels
 from playground.web.shared.markdown import escape_markdown, quote_place, quote_token
 from playground.web.views.similarity.sentence_list import SentenceList
-from playground.web.views.similarity.similarity_cache import leave_words_out, map_sentences
+from playground.web.views.similarity.similarity_cache import leave_words_out, map_sentences, read_depths
 
 _VIEW_HELP = (
     "token by token: what each pair of tokens adds to the cosine. leave a word out: the text without one word, run "
@@ -109,12 +109,21 @@ def _draw_left_out(listed: SentenceList, pooling: Pooling, pair: Pair) -> None:
         "One word at a time is taken out of the text, with all its tokens, and the shorter text is run again. A word "
         "is what stands between blanks; a punctuation mark at its end is its own word. The other sentence stays whole."
     )
+    changes = tuple(tuple(filter(is_for_any_text, each)) for each in listed.changes)
+    cosine = pair.cosine
+    if changes != listed.changes:
+        with panels.explain_errors():
+            cosine = float(read_depths(listed.key, changes).similarity(pooling)[pair.first, pair.second])
+        st.caption(
+            "Changes that name a token, a position or a sentence are not made here: a shorter text has other tokens "
+            f"there. Without them, the cosine is {cosine:.3f}."
+        )
     for place, box in enumerate(st.columns(2)):
         side, other = (pair.first, pair.second) if place == 0 else (pair.second, pair.first)
         with box:
             with panels.explain_errors():
-                left_out = leave_words_out(listed.key._replace(sentence=side), other, pooling)
-            _draw_changes(("first", "second")[place], side, left_out, pair.cosine)
+                left_out = leave_words_out(listed.key._replace(sentence=side), changes, other, pooling)
+            _draw_changes(("first", "second")[place], side, left_out, cosine)
 
 
 def _draw_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) -> None:
@@ -156,7 +165,7 @@ def _draw_map(listed: SentenceList, depths: SentenceDepths, pooling: Pooling, pa
         st.info(f"A map needs at least {_MIN_ON_MAP} sentences: two have one distance, and no map.")
         return
     with panels.explain_errors():
-        drawn = map_sentences(listed.key, pooling)
+        drawn = map_sentences(listed.key, listed.changes, pooling)
     names = name_depths(listed.key.config)
     depth = widgets.whole("similarity_depth", "Depth: blocks passed (0 = embeddings)", high=len(names) - 1)
     at_depth = drawn.explained_at[depth]

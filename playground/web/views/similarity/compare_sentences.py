@@ -35,7 +35,7 @@ def explore_similarity() -> None:
     """The sentences, which are alike, and a closer look at two of them."""
     listed = choose_sentences()
     with panels.explain_errors():
-        depths = read_depths(listed.key)
+        depths = read_depths(listed.key, listed.changes)
     meaning.describe_run(listed, depths)
     if not depths.is_finite:
         st.info(

@@ -6,9 +6,10 @@ from playground.analysis.effects.sentence_vectors import Pooling
 from playground.analysis.sentences.sentence_depths import SentenceDepths
 from playground.analysis.sentences.similar_pairs import spread_of_pairs
 from playground.runs.arrays import Array
+from playground.text.wording import join_words
 from playground.web.choices.setup import is_random
 from playground.web.session import trained_slot
-from playground.web.shared.markdown import quote_token
+from playground.web.shared.markdown import escape_markdown, quote_token
 from playground.web.views.similarity.sentence_list import OPPOSITE, SWAPPED, SentenceList
 
 POOLING_HELP = (
@@ -89,10 +90,12 @@ def _describe_padding(depths: SentenceDepths, pair: tuple[int, int]) -> str:
     )
     if not any(added):
         return f"{sentence} The two chosen sentences have no padding, so their cosine is right: {right:.3f}."
-    which = " and ".join(f"{count} of {width} tokens" for count in added)
+    padded = [
+        f"sentence {side + 1} has {count}" for side, count in zip(dict.fromkeys(pair), added, strict=True) if count
+    ]
     return (
-        f"{sentence} In the chosen two, {which} are padding. Their cosine is {here:.3f} instead of {right:.3f}, and "
-        "changes again whenever a longer sentence joins the list."
+        f"{sentence} Of the chosen two, {join_words(padded)} of them. Their cosine is {here:.3f} instead of "
+        f"{right:.3f}, and depends on how long the longest sentence of the list is."
     )
 
 
@@ -148,4 +151,26 @@ def describe_run(listed: SentenceList, depths: SentenceDepths) -> None:
             f"The tokenizer knows no token of {len(unknown)} of these sentences, such as sentence {unknown[0]}: it "
             "reads [UNK] throughout, and sentences of as many [UNK] are equal."
         )
+    for sentence in describe_changes(listed):
+        st.caption(sentence)
     st.markdown(describe_weights(listed))
+
+
+def describe_changes(listed: SentenceList) -> list[str]:
+    """In which sentences each of the visitor's changes is made, and why not in the others."""
+    n, said = len(listed.fitted), []
+    for change, is_on in listed.setup.changes:
+        n_made = sum(change in fitted.applied for fitted in listed.fitted)
+        if not is_on:
+            continue
+        if n_made == n:
+            said.append(f"*{escape_markdown(change.label)}* is made in every sentence's run.")
+            continue
+        which, reason = next(
+            (i, fitted.reasons[change]) for i, fitted in enumerate(listed.fitted) if change in fitted.reasons
+        )
+        said.append(
+            f"*{escape_markdown(change.label)}* is made in {n_made} of {n} sentences. It cannot be made in sentence "
+            f"{which + 1}: {escape_markdown(reason)}"
+        )
+    return said

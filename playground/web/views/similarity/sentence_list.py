@@ -6,6 +6,8 @@ import streamlit as st
 
 from playground.errors import PlaygroundError
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
+from playground.link.interventions import FittedChanges, fit_changes
+from playground.model.interventions import Intervention
 from playground.runs.batch_runs import count_affordable
 from playground.text import Batch, split_sentences
 from playground.web.choices import widgets
@@ -52,6 +54,13 @@ class SentenceList:
     """Whether the others are the example."""
     notes: tuple[str, ...] = ()
     """On everything that had to be left out."""
+    fitted: tuple[FittedChanges, ...] = ()
+    """What of the visitor's changes each sentence's run can have; empty where there is no change."""
+
+    @property
+    def changes(self) -> tuple[tuple[Intervention, ...], ...]:
+        """The changes of each sentence's run; empty where there are none."""
+        return tuple(each.applied for each in self.fitted)
 
     @property
     def batch(self) -> Batch:
@@ -147,12 +156,21 @@ def _list_sentences(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> S
         longest = listed.key.text.max_tokens
         which = f"Sentence {cut[0]} is" if len(cut) == 1 else f"{len(cut)} sentences are"
         notes.append(f"{which} cut after {longest} tokens; the rest is not compared.")
-    return replace(listed, notes=tuple(notes))
+    return replace(listed, notes=tuple(notes), fitted=_fit_changes(listed))
+
+
+def _fit_changes(listed: SentenceList) -> tuple[FittedChanges, ...]:
+    setup, config, batch = listed.setup, listed.key.config, listed.batch
+    if not any(change.is_on for change in setup.changes):
+        return ()
+    return tuple(
+        fit_changes(setup.changes, config, batch, i, causal=setup["causal"]) for i in range(len(listed.sentences))
+    )
 
 
 def _read_all(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> SentenceList:
     whole = replace(setup, listed=sentences, values={**setup.values, "sentence": 1})
-    key = whole.run_key
+    key = whole.untouched_key
     text = replace(key.text, max_tokens=min(key.text.max_tokens, MAX_LISTED_TOKENS))
     return SentenceList(whole, key._replace(text=text), n_typed, is_example=False)
 

@@ -1,0 +1,1 @@
+"""What followed from changes of the computation, and which parts matter, as figures."""
