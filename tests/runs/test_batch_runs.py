@@ -5,9 +5,9 @@ import pytest
 
 from playground import Encoder, ModelConfig
 from playground.errors import TooLargeError
-from playground.model.interventions import SkipSublayer, ZeroHead
+from playground.model.interventions import Intervention, SkipSublayer, ZeroHead
 from playground.presets import PRESETS
-from playground.runs import batch_runs, run, variant_runs
+from playground.runs import batch_runs, run
 from playground.runs.batch_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch
 from playground.text import characters, words
 from tests.model.reference import scramble
@@ -23,7 +23,7 @@ POINTS = frozenset({"embed.out", "layers.0.out", "final"})
 def test_every_row_is_the_run_of_its_sentence(causal: bool, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_runs, "rows_at_once", lambda *_: at_once)
     encoder = scramble(Encoder(ModelConfig(**FIELDS), seed=2))  # type: ignore[arg-type]
-    changes = [[], [ZeroHead(1, 2)], [], [SkipSublayer(0, "ffn")]]
+    changes: list[list[Intervention]] = [[], [ZeroHead(1, 2)], [], [SkipSublayer(0, "ffn")]]
     steps = list(run_batch(encoder, BATCH, keep=POINTS.__contains__, causal=causal, interventions=changes))
     assert sorted(sentence for step in steps for sentence in step.sentences) == [0, 1, 2, 3]
     assert max(len(step.sentences) for step in steps) == min(at_once, 2)
@@ -66,7 +66,3 @@ def test_as_many_sentences_are_affordable_as_both_limits_allow() -> None:
     cheap = ModelConfig(**FIELDS | {"d_model": 64, "n_layers": 1, "d_ff": 8})  # type: ignore[arg-type]
     assert count_affordable(cheap, [2_000] * 40) == MAX_VECTORS // (2_000 * 64)
     assert count_affordable(PRESETS["gpt-3"].config, [128] * 40) == 1
-
-
-def test_passes_share_the_budget_of_variants() -> None:
-    assert batch_runs.rows_at_once is variant_runs.rows_at_once

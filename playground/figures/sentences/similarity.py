@@ -25,6 +25,7 @@ MOST_WRITTEN = 12
 """Sentences up to which every cell of the matrix has its number written in it."""
 
 _SLANT = 55
+_LONGEST_ROW = 14
 _LONGEST_HOVER = 60
 
 
@@ -36,18 +37,20 @@ def sentence_names(sentences: Sequence[str]) -> list[str]:
 def similarity_matrix(similarity: Array, sentences: Sequence[str]) -> go.Figure:
     """Cosines (N, N) between sentences; rows have their beginnings, columns their numbers alone."""
     n = len(sentences)
-    rows = [f"{number} · {label(sentence)}" for number, sentence in enumerate(sentences, start=1)]
+    rows = [f"{number} · {label(sentence, _LONGEST_ROW)}" for number, sentence in enumerate(sentences, start=1)]
+    is_written = n <= MOST_WRITTEN
+    above = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "ypad": 8, "xpad": 0, "dtick": 0.5}
     return heatmap(
         similarity.astype(np.float32),
         "%{y}<br>and sentence %{x}<br>cosine %{z:.3f}",
-        height=int(np.clip(130 + 30 * n, 260, 900)),
-        margin={"l": text_width(rows) + 12, "r": 74, "t": 17, "b": 44},
+        height=130 + (30 if is_written else 18) * n,
+        margin={"l": text_width(rows), "r": 12, "t": 52, "b": 44},
         x=[str(number) for number in range(1, n + 1)],
         y=rows,
-        bar=colour_bar("cosine"),
+        bar=colour_bar("cosine", **above),
         x_axis={"type": "category", "title": "sentence", "tickangle": 0, "nticks": MOST_WRITTEN + 1},
         y_axis={"type": "category", "nticks": n + 1},
-        texttemplate="%{z:.2f}" if n <= MOST_WRITTEN else "",
+        texttemplate="%{z:.2f}" if is_written else "",
         **signed_colours(1),
     )
 

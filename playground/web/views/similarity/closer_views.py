@@ -29,7 +29,7 @@ _MIN_ON_MAP = 3
 def draw_closer_look(listed: SentenceList, depths: SentenceDepths, pooling: Pooling, pair: Pair) -> None:
     """The chosen pair in full, and the view that the visitor chooses."""
     n = len(depths.tokens)
-    st.subheader("Look closer at two sentences")
+    st.header("Look closer at two sentences")
     with st.container(horizontal=True):
         widgets.whole("similarity_first", "First sentence", high=n)
         widgets.whole("similarity_second", "Second sentence", high=n)
@@ -83,10 +83,10 @@ def _draw_contributions(depths: SentenceDepths, pooling: Pooling, pair: Pair) ->
 def _explain_weights(pooling: Pooling, shape: tuple[int, ...]) -> str:
     if pooling == "first token":
         return "$a$ and $b$ are 1 for the first token and 0 for all others, so one pair of tokens is the whole cosine."
-    kind = "of all tokens, padding too" if pooling == "mean with padding" else "of the sentence's tokens"
+    padding = ", [PAD] too" if pooling == "mean with padding" else ""
     return (
         rf"$x_i$ and $y_j$ are the tokens' vectors as they leave the encoder, $\bar x$ and $\bar y$ their means. "
-        f"$a_i = 1/{shape[0]}$ and $b_j = 1/{shape[1]}$: each weighs the same, {kind}."
+        f"$a_i = 1/{shape[0]}$ and $b_j = 1/{shape[1]}$: every token of a sentence weighs the same{padding}."
     )
 
 

@@ -117,6 +117,7 @@ def _draw_pairs(listed: SentenceList, pairs: list[Pair]) -> None:
         column_config={
             "cosine": st.column_config.NumberColumn(format="%.3f", width=64),
             "in common": st.column_config.NumberColumn(format="%.0f %%", width=82),
+            **{name: st.column_config.TextColumn(width=104) for name in ("first", "second")},
         },
     )
     st.caption(

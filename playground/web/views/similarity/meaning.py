@@ -18,14 +18,18 @@ POOLING_HELP = (
 )
 
 
-def describe_weights(listed: SentenceList) -> str:
+def describe_weights(listed: SentenceList, depths: SentenceDepths) -> str:
     """What these weights have learnt of similarity."""
     setup = listed.setup
     drawn = " Words are vectors drawn from the seed: only equal words are alike." if setup.takes_vectors else ""
     if is_random(setup.weights):
+        spread = ""
+        if len(depths.tokens) > 1 and depths.is_finite:
+            low, high = spread_of_pairs(depths.similarity("mean"))
+            spread = f" Mean vectors of different sentences are at {low:.2f} to {high:.2f}, whatever they mean."
         return (
             "**These weights are random**: nothing was learned, so no number here is about meaning. A cosine shows "
-            f"which tokens two sentences share, where these stand, and chance.{drawn}"
+            f"which tokens two sentences share, where these stand, and chance.{spread}{drawn}"
         )
     trained = setup.trained_network
     if trained is not None:
@@ -153,7 +157,7 @@ def describe_run(listed: SentenceList, depths: SentenceDepths) -> None:
         )
     for sentence in describe_changes(listed):
         st.caption(sentence)
-    st.markdown(describe_weights(listed))
+    st.markdown(describe_weights(listed, depths))
 
 
 def describe_changes(listed: SentenceList) -> list[str]:

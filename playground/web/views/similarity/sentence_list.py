@@ -79,19 +79,19 @@ def choose_sentences() -> SentenceList:
     widgets.text(
         "similarity_list",
         "More sentences to compare, one a line",
-        height=120,
+        height=96,
         help_text=f"They join the sidebar's. At most {MAX_LISTED} sentences are compared, each of at most "
         f"{MAX_LISTED_TOKENS} tokens.",
     )
     with panels.explain_errors():
         listed = find_sentences()
     if listed.is_example:
-        first = listed.n_typed + 1
         st.caption(
-            f"Sentences {first} to {len(listed.sentences)} are an example: some mean the same in other words, some "
-            "mean the opposite in nearly the same words."
+            f"Sentences {listed.n_typed + 1} to {len(listed.sentences)} are an example: some mean the same in other "
+            "words, some mean the opposite in nearly the same words."
         )
-        st.button("Put the example into the field", key="similarity_fill", icon=":material/edit:", on_click=_fill_in)
+        label, icon = "Put the example into the field, to change it", ":material/edit:"
+        st.button(label, key="similarity_fill", icon=icon, type="tertiary", on_click=_fill_in)
     for note in listed.notes:
         st.info(note, icon=":material/content_cut:")
     return listed
@@ -104,8 +104,8 @@ def find_sentences() -> SentenceList:
         PlaygroundError: the tokenizer cannot read them, or the model is over this server's limits.
     """
     setup = current_setup()
-    pasted = split_sentences(current_value("similarity_list"), MAX_LISTED, "list")
     typed = setup.text.sentences
+    pasted = split_sentences(current_value("similarity_list"), max(MAX_LISTED - len(typed), 1), "list")
     if not pasted.sentences and len(typed) < 2:
         example = _try_example(setup, typed)
         if example is not None:
@@ -115,8 +115,8 @@ def find_sentences() -> SentenceList:
         notes.append(f"There are {len(every)} sentences; only the first {MAX_LISTED} are compared.")
     if not every:
         return _ask_for_sentences()
-    listed = _list_sentences(setup, every[:MAX_LISTED], len(typed))
-    return replace(listed, notes=(*notes, *listed.notes))
+    listed = _list_sentences(setup, every[:MAX_LISTED], min(len(typed), MAX_LISTED))
+    return replace(listed, notes=tuple(dict.fromkeys([*notes, *listed.notes])))
 
 
 def _try_example(setup: Setup, typed: tuple[str, ...]) -> SentenceList | None:

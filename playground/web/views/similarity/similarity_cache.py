@@ -10,7 +10,6 @@ from playground.web.session import caches
 from playground.web.session.caches import RunKey
 from playground.web.session.weights_cache import cache_by_weights
 
-
 Changes = tuple[tuple[Intervention, ...], ...]
 """What changes in each sentence's run, all of which it can have; empty where nothing changes."""
 
