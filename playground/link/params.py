@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from playground.analysis.walkthrough import STAGES
-from playground.limits import MAX_SENTENCES, MAX_TOKENS
+from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link.architecture_params import ARCHITECTURE, SIZES
 from playground.link.experiment_params import ABLATION, TRAINING
 from playground.link.interventions import normalise_changes
@@ -156,6 +156,12 @@ OWN: dict[str, Param] = {
     "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
     **TRAINING,
     **ABLATION,
+    "similarity_list": Text(""),
+    "similarity_pooling": Choice("mean", ("mean", "first token", "mean with padding")),
+    "similarity_first": Whole(1, 1, MAX_LISTED),
+    "similarity_second": Whole(2, 1, MAX_LISTED),
+    "similarity_view": Choice("token by token", ("token by token", "leave a word out", "map by depth")),
+    "similarity_depth": Whole(6, 0, 97),
 }
 """The pages' own parameters; each starts with its page."""
 
@@ -165,7 +171,7 @@ LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
 
 PAGES = ("overview", "attention", "norms", "parameters", "compare", "what-if", "step-by-step", "positions",
-         "encoder-decoder", "gradient-flow", "training", "regularisers", "tutorials")  # fmt: skip
+         "encoder-decoder", "gradient-flow", "training", "regularisers", "tutorials", "similarity")  # fmt: skip
 """Every page's path in the address, but that of the overview is empty there."""
 
 _PREFIXES = {

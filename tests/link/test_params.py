@@ -157,6 +157,12 @@ DEFAULTS = {
     "regularisers_distill": 0.5,
     "regularisers_dropout_residual": 0.1,
     "regularisers_temperature": 2.0,
+    "similarity_list": "",
+    "similarity_pooling": "mean",
+    "similarity_first": 1,
+    "similarity_second": 2,
+    "similarity_view": "token by token",
+    "similarity_depth": 6,
 }
 """Of version 2."""
 

@@ -12,7 +12,7 @@ from playground.web.shared.page_end import as_one_element
 
 KEY = "change_chips"
 
-CHANGED_PAGES = ("overview", "attention", "norms", "compare", "what-if", "step-by-step")
+CHANGED_PAGES = ("overview", "attention", "norms", "compare", "what-if", "step-by-step", "similarity")
 """Pages that show the changed run; the others show other networks, count without running, or run on their own."""
 
 
