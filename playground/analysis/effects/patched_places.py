@@ -54,7 +54,7 @@ def measure_patches(
     way = float(l2(goal - start))
     shares = np.full(len(patches), np.nan, dtype=np.float32)
     variants = [[patch] for patch in patches]
-    for step in run_variants(encoder, batch, sentence, variants, seed=seed, causal=causal):
+    for step in run_variants(encoder, batch, sentence, variants, seed=seed, causal=causal, untouched=runs[0]):
         left = l2(pool(step.final, padding, pooling) - goal)
         shares[list(step.numbers)] = 1 - left / way if way else np.nan
         yield shares.reshape(-1, n_tokens).copy()
