@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from playground.link.kinds import Choice, Param, Size, Switch
+from playground.link.kinds import Choice, Notation, Param, Size, Switch
 from playground.link.params import SHARED, write, write_all
 from playground.presets import PRESETS
 from playground.runs.budget import MAX_PARAMETERS
@@ -60,14 +60,14 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
     names = [f"--{key.replace('_', '-')}"]
     if key.startswith("n_"):
         names.append(f"--{key.removeprefix('n_')}")
-    shown = f"{param.help_text or param.label} Default: {write(param.default)}.".replace("%", "%%")
+    shown = f"{param.help_text or param.label} Default: {write(param.default) or 'none'}.".replace("%", "%%")
     if isinstance(param, Switch):
         group.add_argument(
             *names, dest=key, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=shown
         )
         return
     words = _WEIGHTS if key == "weights" else param.options if isinstance(param, Choice) else None
-    metavar = "|".join(words) if words else "NUMBER"
+    metavar = "|".join(words) if words else "CHANGES" if isinstance(param, Notation) else "NUMBER"
     if isinstance(param, Size):
         shown += (
             f" One of {', '.join(f'{stop:g}' if isinstance(stop, float) else str(stop) for stop in param.options)}."
@@ -83,6 +83,8 @@ def _reader(key: str, words: Sequence[str] | None) -> Callable[[str], Any]:
         value, complaint = SHARED[key].read(text)
         if words is not None and text not in words:
             raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
+        if complaint is not None and isinstance(SHARED[key], Notation):
+            raise argparse.ArgumentTypeError(complaint)
         if complaint is not None:
             raise argparse.ArgumentTypeError(f"{text!r} {complaint}; {write(value)} would work")
         return value

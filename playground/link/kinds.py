@@ -3,7 +3,7 @@
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,4 +132,17 @@ class Text(_Kind):
         return text, None
 
 
-Param = Choice | Several | Size | Whole | Switch | Text
+@dataclass(frozen=True)
+class Notation(_Kind):
+    """Text in a notation of its own."""
+
+    default: str
+    parse: Callable[[str], Reading]
+    """Reads it; what it says is wrong is a whole sentence."""
+
+    def read(self, text: str) -> Reading:
+        """Read the text, as far as it is in the notation."""
+        return self.parse(text)
+
+
+Param = Choice | Several | Size | Whole | Switch | Text | Notation

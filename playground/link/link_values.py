@@ -10,7 +10,7 @@ from typing import Any
 from playground.config import ModelConfig
 from playground.errors import ConfigError
 from playground.link.architecture_params import ARCHITECTURE, N_HEADS, SIZES
-from playground.link.kinds import Param, Several, Text
+from playground.link.kinds import Notation, Param, Several, Text
 from playground.link.params import LOCKED, PARAMS, SHARED, write, write_all
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
@@ -33,6 +33,8 @@ def read_param(param: Param, name: str, texts: Sequence[str]) -> tuple[Any, str 
     value, complaint = param.read_all(texts)
     if complaint is None:
         return value, None
+    if isinstance(param, Notation):
+        return value, complaint
     if isinstance(param, Text):
         return value, f"The {name.rpartition('_')[-1]} {complaint}."
     text = param.wrong(texts)[0] if isinstance(param, Several) else texts[-1]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
+from playground.link.interventions import FittedChanges, fit_changes, read_changes
 from playground.link.places import Focus, last_places, nearest_places
 from playground.link.run_choices import longest_sentence
 from playground.model import Encoder
@@ -49,6 +50,14 @@ class LinkedView:
         """The sentences as padded token ids; raises as `Tokenizer.encode_batch`."""
         return self.tokenizer.encode_batch(self.text, longest_sentence(self.values))
 
+    @cached_property
+    def changes(self) -> FittedChanges:
+        """The changes of the computation that the link makes, and why others of its changes cannot apply."""
+        changes, _ = read_changes(self.values["do"])
+        if not changes:
+            return FittedChanges()
+        return fit_changes(changes, self.config, self.batch, self.sentence, causal=self.causal)
+
     @property
     def focus(self) -> Focus:
         """The layer, head, query and key that the link looks at: of this run, so the nearest that it has."""
@@ -76,12 +85,20 @@ class LinkedView:
 
     @cached_property
     def run(self) -> Run:
-        """The forward pass of the sentence that is looked at, computed when first asked for; arrays are read-only.
+        """The forward pass of the sentence that is looked at, with the link's changes; arrays are read-only.
 
-        `run.arrays` has every kept intermediate by its name, `run.pattern(layer)` the attention: (H, T, T).
+        It is computed when first asked for. `run.arrays` has every kept intermediate by its name, `run.pattern(layer)`
+        the attention: (H, T, T).
 
         Raises:
             TooLargeError: the model, or what a run keeps of it, is too large.
             PretrainedError: the trained weights are not there any more.
         """
-        return run(self.encoder, self.batch, self.sentence, seed=self.seed, causal=self.causal)
+        return run(
+            self.encoder,
+            self.batch,
+            self.sentence,
+            seed=self.seed,
+            causal=self.causal,
+            interventions=self.changes.applied,
+        )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
@@ -135,7 +136,7 @@ def view_of(
     tokenizer = _find_tokenizer(values, sentences)
     n_rows = drawn_rows(values, tokenizer.vocab_size, is_random=values["weights"] == "random")
     config = link_values.model_config(values, 0 if values["tokenizer"] == "vectors" else n_rows)
-    return LinkedView(
+    view = LinkedView(
         page=page,
         config=config,
         weights=values["weights"],
@@ -149,6 +150,8 @@ def view_of(
         pinned=pinned,
         max_parameters=max_parameters,
     )
+    unfit = view.changes.reasons.values()
+    return replace(view, notices=(*view.notices, *unfit)) if unfit else view
 
 
 def _find_tokenizer(values: Mapping[str, Any], sentences: tuple[str, ...]) -> Tokenizer:

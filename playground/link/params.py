@@ -6,7 +6,8 @@ from playground.analysis.walkthrough import STAGES
 from playground.limits import MAX_SENTENCES, MAX_TOKENS
 from playground.link.architecture_params import ARCHITECTURE, SIZES
 from playground.link.experiment_params import ABLATION, TRAINING
-from playground.link.kinds import Choice, Param, Size, Switch, Text, Whole
+from playground.link.interventions import normalise_changes
+from playground.link.kinds import Choice, Notation, Param, Size, Switch, Text, Whole
 from playground.presets import PRESETS
 from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.tutorials.table import SHORT_TITLES, TITLES
@@ -67,6 +68,13 @@ SHARED: dict[str, Param] = {
         help_text="Random weights are drawn from this number: the same seed gives the same weights everywhere. What "
         "was trained here keeps the one that it began with.",
     ),
+    "do": Notation(
+        "",
+        normalise_changes,
+        label="what if",
+        help_text="Changes of the computation, such as 3.1:zero for head 1 of layer 3 at zero, or 2.ffn:off for no "
+        "feed-forward in layer 2; with commas between them.",
+    ),
 }
 """The sidebar's parameters, the same on every page."""
 
@@ -81,7 +89,7 @@ FOCUS: dict[str, Whole] = {
 TOUR = {"tour": Whole(0, 0, 6)}
 """The step of the tour that the visitor is at, from 1; see `playground.web.shared.tour`. 0: on no tour."""
 
-UNBOUND = {**FOCUS, **TOUR}
+UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "do": SHARED["do"]}
 """What lies in the session as a plain value, on every page, bound to no widget."""
 
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
@@ -126,6 +134,7 @@ OWN: dict[str, Param] = {
     "step_sentence": Whole(1, 1, 5),
     "step_stage": Choice("embedding", STAGES),
     "step_dropout": Switch(False),
+    "whatif_view": Choice("what followed", ("what followed", "which parts matter", "where it lies", "prune")),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
@@ -155,11 +164,17 @@ PARAMS = {**SHARED, **UNBOUND, **OWN}
 LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
 
-PAGES = ("overview", "attention", "norms", "parameters", "compare", "step-by-step", "positions", "encoder-decoder",
-         "gradient-flow", "training", "regularisers", "tutorials")  # fmt: skip
+PAGES = ("overview", "attention", "norms", "parameters", "compare", "what-if", "step-by-step", "positions",
+         "encoder-decoder", "gradient-flow", "training", "regularisers", "tutorials")  # fmt: skip
 """Every page's path in the address, but that of the overview is empty there."""
 
-_PREFIXES = {"": "overview", "step-by-step": "step", "encoder-decoder": "encdec", "gradient-flow": "gradient"}
+_PREFIXES = {
+    "": "overview",
+    "step-by-step": "step",
+    "encoder-decoder": "encdec",
+    "gradient-flow": "gradient",
+    "what-if": "whatif",
+}
 """How a page's parameters start, where that is not the page's path."""
 
 

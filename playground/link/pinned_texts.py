@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from playground.link import link_values
-from playground.link.kinds import Switch, Text
+from playground.link.kinds import Notation, Switch, Text
 from playground.link.params import SHARED, write_all
 
 MARKER = "pinned"
@@ -30,8 +30,8 @@ def read_pinned(
         is_marked, complaint = link_values.read_param(Switch(False), MARKER, texts[MARKER])
     sentences = [complaint] if complaint else []
     for key, (_, complaint) in readings.items():
-        if complaint:  # one on a text does not name its key
-            sentences.append(of_pinned(complaint) if isinstance(SHARED[key], Text) else complaint)
+        if complaint:  # one on a text, or on changes, does not name its key
+            sentences.append(of_pinned(complaint) if isinstance(SHARED[key], Text | Notation) else complaint)
     values = {**now, **{key: value for key, (value, _) in readings.items()}} if linked or is_marked else None
     return values, set(readings), sentences
 

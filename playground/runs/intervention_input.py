@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
+from playground.config import ModelConfig
 from playground.errors import InterventionError
 from playground.model import Encoder, Trace, causal_and_padding
 from playground.model.interventions import (
@@ -31,11 +32,11 @@ def sentence_mask(batch: Batch, sentence: int, *, causal: bool) -> Tensor:
     return causal_and_padding(keys) if causal else keys
 
 
-def intervention_subject(encoder: Encoder, batch: Batch, sentence: int = 0, *, causal: bool = False) -> Subject:
+def intervention_subject(config: ModelConfig, batch: Batch, sentence: int = 0, *, causal: bool = False) -> Subject:
     """What interventions on one sentence's run are checked against; `Subject.split` says which apply."""
     n_tokens = batch.mask.shape[1]
     allowed = sentence_mask(batch, sentence, causal=causal)[0].expand(n_tokens, n_tokens)
-    return Subject(encoder.config, allowed, tuple(batch.mask.sum(dim=1).tolist()), sentence)
+    return Subject(config, allowed, tuple(batch.mask.sum(dim=1).tolist()), sentence)
 
 
 def intervention_trace(
@@ -56,7 +57,7 @@ def intervention_trace(
     """
     if keep is not None and not any(rows):
         return Trace(keep)
-    subject = intervention_subject(encoder, batch, sentence, causal=causal)
+    subject = intervention_subject(encoder.config, batch, sentence, causal=causal)
     for interventions in rows:
         _, wrong = subject.split(interventions)
         if wrong:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
 from playground.link.architecture_params import ARCHITECTURE, SIZES
-from playground.link.kinds import Choice, Param, Several, Size, Switch, Text, Whole
+from playground.link.interventions import read_changes
+from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
 from playground.link.link_values import model_config, read, settle
 from playground.link.params import LOCKED, PARAMS, SHARED
 from playground.text import split_sentences
@@ -18,7 +19,8 @@ from playground.weights.recognise import RecognisedWeights
 JUNK = ["", " ", "NaN", "nan", "<script>alert(1)</script>", "None", "null", "[]", "-", "--5", "+", "²", "½", "1e",
         "0x10", "🙂", "\x00", "\u202e12", "true;", "9" * 5000, "a" * 100_000, "`x` **y** [z](w)"]  # fmt: skip
 DEFAULTS = {key: param.default for key, param in SHARED.items()}
-KINDS = (Choice, Several, Size, Whole, Switch, Text)
+CHANGES = ("3.1:zero", "-0.ffn:off~0.5", "2.*:cut_4_7", "positions:shuffle_1", "0.out:patch_1_2")
+KINDS = (Choice, Several, Size, Whole, Switch, Text, Notation)
 
 
 def inside(param: Param, value: Any) -> bool:
@@ -31,6 +33,8 @@ def inside(param: Param, value: Any) -> bool:
         return type(value) is int and param.low <= value <= param.high
     if isinstance(param, Several):
         return isinstance(value, tuple) and set(value) <= set(param.options) and len(set(value)) == len(value)
+    if isinstance(param, Notation):
+        return isinstance(value, str) and read_changes(value)[1] == []
     return isinstance(value, str) and len(value) <= param.longest
 
 
@@ -44,7 +48,7 @@ def test_junk_becomes_a_value_of_the_parameter_with_a_sentence(junk: str) -> Non
         assert inside(param, value)
         if isinstance(param, Several) and not junk:
             assert (value, sentence) == ((), None)  # how a browser writes that none is chosen
-        elif not isinstance(param, Text):
+        elif not isinstance(param, Text) and (junk or not isinstance(param, Notation)):
             assert sentence is not None
             assert sentence.startswith(f"The link's {key}=")
 
@@ -181,6 +185,7 @@ def values_of_the_sidebar() -> st.SearchStrategy[dict[str, Any]]:
         Switch: lambda _: st.booleans(),
         Whole: lambda param: st.integers(param.low, param.high),
         Text: lambda _: st.text(max_size=20),
+        Notation: lambda _: st.lists(st.sampled_from(CHANGES), unique=True).map(",".join),
     }
     return st.fixed_dictionaries({key: kinds[type(param)](param) for key, param in SHARED.items()})
 

@@ -117,7 +117,7 @@ def test_a_written_link_opens_as_what_was_written(values: dict[str, Any], pinned
     pinned = None if pinned is None else pinned | usable
     view = open_link(write_query(values, pinned))
     assert {key: view.values[key] for key in SHARED} == values
-    assert view.notices == ()
+    assert set(view.notices) == set(view.changes.reasons.values())
     assert (view.pinned and {key: view.pinned.values[key] for key in SHARED}) == pinned
 
 

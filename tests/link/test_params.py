@@ -3,7 +3,7 @@
 from playground.config import ModelConfig
 from playground.link import link_values
 from playground.link.architecture_params import ARCHITECTURE
-from playground.link.kinds import Choice, Several, Size, Switch, Whole
+from playground.link.kinds import Choice, Notation, Several, Size, Switch, Whole
 from playground.link.params import LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
 from playground.presets import PRESETS
 from playground.web.choices.shortcuts import preset_values
@@ -38,6 +38,7 @@ DEFAULTS = {
     "residual": True,
     "causal": False,
     "seed": 0,
+    "do": "",
     "layer": 3,
     "head": 1,
     "query": 10,
@@ -69,6 +70,7 @@ DEFAULTS = {
     "step_sentence": 1,
     "step_stage": "embedding",
     "step_dropout": False,
+    "whatif_view": "what followed",
     "gradient_layers": 12,
     "gradient_scale": 1.0,
     "gradient_of": "whole layer",
@@ -206,6 +208,8 @@ def domain(key: str) -> list[object]:
         return [param.low, param.default, param.high]
     if isinstance(param, Several):
         return [(), param.default, tuple(param.options), tuple(reversed(param.options))]
+    if isinstance(param, Notation):
+        return ["", "3.1:zero", "-2.ffn:off~0.5,embed:patch_4_2"]
     return ["", " two\nlines ", "א🙂"]
 
 

@@ -86,7 +86,7 @@ def test_a_patch_takes_from_the_run_that_it_is_given() -> None:
     "wrong", [ZeroHead(3, 0), PatchVector(0, "out", 1, 2), SetWeight(0, 0, 1, 5, 1.0), PatchVector(0, "out", 1, 3)]
 )
 def test_what_cannot_apply_is_refused_before_anything_runs(wrong: Intervention) -> None:
-    subject = intervention_subject(ENCODER, BATCH)
+    subject = intervention_subject(ENCODER.config, BATCH)
     applied, sentences = subject.split([*SEVERAL, wrong])
     assert list(applied) == SEVERAL
     assert len(sentences) == 1
@@ -96,7 +96,7 @@ def test_what_cannot_apply_is_refused_before_anything_runs(wrong: Intervention) 
 
 def test_the_subject_is_the_sentence_of_the_run() -> None:
     for causal in (False, True):
-        subject = intervention_subject(ENCODER, BATCH, 0, causal=causal)
+        subject = intervention_subject(ENCODER.config, BATCH, 0, causal=causal)
         assert np.array_equal(subject.allowed.numpy(), run(ENCODER, BATCH, 0, causal=causal).allowed)
         assert (subject.lengths, subject.n_tokens) == ((5, 5, 12), 5)
 

@@ -1,1 +1,1 @@
-"""What follows from changes of a computation, as pictures."""
+"""What followed from changes of the computation, and which parts matter, as figures."""

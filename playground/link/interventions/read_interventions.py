@@ -1,10 +1,10 @@
-"""The text of a link's `do` as interventions; see `write_interventions` for what it looks like."""
+"""The text of a link's `do` as changes; see `write_interventions` for what it looks like."""
 
 import re
 from collections.abc import Callable
 
 from playground.errors import InterventionError
-from playground.link.interventions.write_interventions import SEPARATOR
+from playground.link.interventions.write_interventions import OFF, SEPARATOR, Change, write_changes
 from playground.model.interventions import (
     AverageHead,
     Intervention,
@@ -100,15 +100,24 @@ def read_intervention(text: str) -> Intervention:
     raise InterventionError(f"The link's do={quote_text(text, longest=24)} is not a change that the playground knows.")
 
 
-def read_interventions(text: str) -> tuple[tuple[Intervention, ...], list[str]]:
-    """The interventions of a link's `do`, and a sentence on each part of it that is none."""
-    found, sentences = [], []
+def read_changes(text: str) -> tuple[tuple[Change, ...], list[str]]:
+    """The changes of a link's `do`, each once, and a sentence on each part of it that is none."""
+    found: dict[Intervention, Change] = {}
+    sentences: list[str] = []
     items = [item for item in text.split(SEPARATOR, MAX_INTERVENTIONS) if item]
     if len(items) > MAX_INTERVENTIONS:
         sentences.append(f"The link has more than {MAX_INTERVENTIONS} changes; only the first ones are made.")
     for item in items[:MAX_INTERVENTIONS]:
         try:
-            found.append(read_intervention(item))
+            intervention = read_intervention(item.removeprefix(OFF))
         except InterventionError as error:
             sentences.append(str(error))
-    return tuple(found), sentences
+        else:
+            found.setdefault(intervention, Change(intervention, not item.startswith(OFF)))
+    return tuple(found.values()), sentences
+
+
+def normalise_changes(text: str) -> tuple[str, str | None]:
+    """A link's `do` as `write_changes` writes it, without what is no change, and sentences on that, if anything is."""
+    changes, sentences = read_changes(text)
+    return write_changes(changes), " ".join(sentences) or None

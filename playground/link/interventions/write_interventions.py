@@ -1,6 +1,7 @@
-"""Interventions as the text of a link's `do`.
+"""Changes of the computation as the text of a link's `do`.
 
-They stand in a row with commas between them, each as place:what, or place:what~strength where the strength is not 1.
+They stand in a row with commas between them, each as place:what, or place:what~strength where the strength is not 1,
+behind a minus sign where the visitor has switched it off.
 Layers, heads and tokens count from 0, as in the link's `layer`, `head`, `query` and `key`; sentences count from 1, as
 in its `sentence`. `*` is every head, or every token.
 
@@ -18,9 +19,11 @@ in its `sentence`. `*` is every head, or every token.
 | `positions:shuffle_7` | positions shuffled with seed 7 |
 | `embed:patch_4_2`, `3.mid:patch_4_2` | token 4's vector is that of sentence 2, at that point of layer 3 |
 | `3.1.z:patch_*_2` | the same for one head's vectors, of every token |
+| `-3.1:zero` | not made, but kept to be switched on again |
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from playground.model.interventions import (
     AverageHead,
@@ -35,10 +38,20 @@ from playground.model.interventions import (
 
 SEPARATOR = ","
 
+OFF = "-"
+"""What a change that is switched off begins with."""
 
-def write_interventions(interventions: Iterable[Intervention]) -> str:
-    """The text of a link's `do` for interventions in their order; empty for none."""
-    return SEPARATOR.join(write_intervention(each) for each in interventions)
+
+class Change(NamedTuple):
+    """An intervention as the visitor has it on the page: switched on, or kept to be switched on again."""
+
+    intervention: Intervention
+    is_on: bool = True
+
+
+def write_changes(changes: Iterable[Change]) -> str:
+    """The text of a link's `do` for changes in their order; empty for none."""
+    return SEPARATOR.join(f"{'' if is_on else OFF}{write_intervention(each)}" for each, is_on in changes)
 
 
 def write_intervention(intervention: Intervention) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from playground.config import ModelConfig
 from playground.link import link_values, old_links, params
+from playground.link.interventions import Change, FittedChanges, fit_changes, read_changes
 from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
@@ -98,9 +99,30 @@ class Setup:
         n_tokens = caches.tokenizer(self.text_key).vocab_size
         return drawn_rows(self.values, n_tokens, is_random=self.weights == "random")
 
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes of the computation that the visitor has made, switched on or off."""
+        return read_changes(self["do"])[0]
+
+    @cached_property
+    def fitted_changes(self) -> FittedChanges:
+        """Those that are on, divided by whether the sentence's run can have them; there has to be a sentence."""
+        return self.fit_changes(self.sentence)
+
+    def fit_changes(self, sentence: int) -> FittedChanges:
+        """The same for another sentence of the text, counted from 0."""
+        if not any(change.is_on for change in self.changes):
+            return FittedChanges()
+        return fit_changes(self.changes, self.config, self.batch, sentence, causal=self["causal"])
+
     @property
     def run_key(self) -> caches.RunKey:
-        """What the run of the sentence depends on."""
+        """What the run of the sentence depends on, with the changes that it can have."""
+        return self.untouched_key._replace(interventions=self.fitted_changes.applied)
+
+    @property
+    def untouched_key(self) -> caches.RunKey:
+        """What the run of the sentence depends on that nothing changes."""
         return caches.RunKey(self.text_key, self.sentence, self.weights, self.config, self["seed"], self["causal"])
 
 

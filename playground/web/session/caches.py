@@ -5,20 +5,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 import streamlit as st
 import torch
 
-from playground.analysis import positions
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError
 from playground.figures import attention
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
 from playground.model.init import InitialTensor, draw, shared_parameters
-from playground.runs.arrays import Array
+from playground.model.interventions import Intervention
 from playground.runs.budget import check_budget, check_kept
 from playground.runs.device import choose_device
 from playground.runs.dropout_run import DroppedRun, run_with_dropout
@@ -78,6 +77,8 @@ class RunKey(NamedTuple):
     config: ModelConfig
     seed: int
     causal: bool
+    interventions: tuple[Intervention, ...] = ()
+    """Changes of the computation, all of which this sentence's run can have."""
 
 
 def device() -> torch.device:
@@ -124,7 +125,7 @@ def tokenize(key: TextKey) -> Batch:
 
 
 @contextmanager
-def _turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
+def turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
     """Take a turn to compute with an encoder on a text; raises as `run_sentence`."""
     n = tokenizer(key.text).vocab_size
     if 0 < key.config.vocab_size < n:
@@ -141,6 +142,10 @@ def _turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
         yield encoder(key.weights, key.config, key.seed), batch
 
 
+def _options(key: RunKey) -> dict[str, Any]:
+    return {"seed": key.seed, "causal": key.causal, "interventions": key.interventions}
+
+
 @cache_by_weights
 def run_sentence(key: RunKey) -> Run:
     """Run one sentence of a text.
@@ -155,8 +160,8 @@ def run_sentence(key: RunKey) -> Run:
 
 def compute_run(key: RunKey) -> Run:
     """The same, of which nothing is kept: for many sentences, of each of which little is needed."""
-    with _turn_on_text(key) as (model, batch):
-        return run(model, batch, key.sentence, seed=key.seed, causal=key.causal)
+    with turn_on_text(key) as (model, batch):
+        return run(model, batch, key.sentence, **_options(key))
 
 
 def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
@@ -164,12 +169,12 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
 
     Both raise as `run_sentence`.
     """
-    with _turn_on_text(key) as (model, batch):
+    with turn_on_text(key) as (model, batch):
         pass
 
     def compute() -> Run:
         with TURNS.take():
-            return run(model, batch, key.sentence, seed=key.seed, causal=key.causal, keep=keep)
+            return run(model, batch, key.sentence, keep=keep, **_options(key))
 
     return compute
 
@@ -185,31 +190,16 @@ def head_grid(key: RunKey, scale: attention.WeightScale, *, hide_special: bool) 
 
 
 @cache_by_weights
-def position_rows(weights: str, config: ModelConfig, seed: int) -> Array:
-    """The position table's first rows, for the longest sentence there may be, as `positions.first_rows` gives them."""
-    check_budget(config, settings().max_parameters)
-    with TURNS.take():
-        return positions.first_rows(encoder(weights, config, seed), MAX_TOKENS)
-
-
-@cache_by_weights
-def swap_words(key: RunKey, first: int, second: int) -> positions.Swap:
-    """Exchange the tokens at two positions of a sentence; raises as `run_sentence`."""
-    with _turn_on_text(key) as (model, batch):
-        return positions.swap_words(model, batch, key.sentence, first, second, seed=key.seed, causal=key.causal)
-
-
-@cache_by_weights
 def trace_layer(key: RunKey, layer: int) -> LayerRun:
     """Run one sentence and keep all of one layer; raises as `run_sentence`."""
-    with _turn_on_text(key) as (model, batch):
-        return trace(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
+    with turn_on_text(key) as (model, batch):
+        return trace(model, batch, key.sentence, layer, **_options(key))
 
 
 @cache_by_weights
 def drop_layer(key: RunKey, layer: int) -> DroppedRun:
-    """Run one sentence in train mode, in a model of its own, and keep one layer; raises as `run_sentence`."""
-    with _turn_on_text(key) as (model, batch):
+    """Run one sentence in train mode, in a model of its own and without the key's changes; raises as `run_sentence`."""
+    with turn_on_text(key) as (model, batch):
         return run_with_dropout(model, batch, key.sentence, layer, seed=key.seed, causal=key.causal)
 
 

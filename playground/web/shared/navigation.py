@@ -13,6 +13,7 @@ _PAGES = {
     "norms": ("Norms", "How long the vectors are, layer by layer, and what the norms do to them."),
     "parameters": ("Parameters", "Where the parameters, the work and the memory go."),
     "compare": ("Compare", "Two settings side by side: what a change changes, and where."),
+    "what-if": ("What if", "Parts of the computation switched off, cut or replaced, and what followed."),
     "step-by-step": ("Steps", "One layer, one head, one token: every number on the way."),
     "positions": ("Positions", "How words are told apart by their place, and what is lost without."),
     "encoder-decoder": ("Decoder", "How a decoder reads what the encoder wrote, and what comes next."),

@@ -27,16 +27,18 @@ from playground.web.shared.page_end import PageEndError, as_one_element
 from playground.web.shared.saving import single_chart
 from playground.web.shared.saving.save_menu import AS_SHOWN, Saved, draw_save_menu
 from playground.web.shared.saving.table_menu import draw_table_menu
+from playground.web.shared.what_if.change_chips import draw_change_chips
 
 
 @as_one_element
 def heading(question: str) -> None:
-    """Show the page's one question, and the notices on what had to be changed in the visitor's choices."""
+    """Show the page's one question, notices on what had to be changed in the visitor's choices, and the changes."""
     st.title(question)
     setup = current_setup()
     sentences = [*current_notices(setup), *filter(None, [describe_other_weights(setup)])]
     if sentences:
         st.info("\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0])
+    draw_change_chips()
 
 
 def shown_run() -> Run:
@@ -85,9 +87,14 @@ def current_run() -> Run:
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}"
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{_changed(setup)}"
     )
     return run
+
+
+def _changed(setup: Setup) -> str:
+    n = len(setup.fitted_changes.applied)
+    return f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
 
 
 def _explain_script(setup: Setup) -> None:

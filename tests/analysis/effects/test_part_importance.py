@@ -66,9 +66,9 @@ def test_a_head_without_a_way_out_has_no_effect() -> None:
 
 
 def test_edges_are_all_that_a_head_may_link_but_last_keys() -> None:
-    edges = list_edges(intervention_subject(ENCODER, BATCH), 1, 2)
+    edges = list_edges(intervention_subject(ENCODER.config, BATCH), 1, 2)
     assert [(edge.query, edge.key) for edge in edges] == [(query, key) for query in range(5) for key in range(5)]
-    behind = list_edges(intervention_subject(ENCODER, BATCH, causal=True), 1, 2)
+    behind = list_edges(intervention_subject(ENCODER.config, BATCH, causal=True), 1, 2)
     assert [(edge.query, edge.key) for edge in behind] == [(q, k) for q in range(1, 5) for k in range(q + 1)]
     untouched = run(ENCODER, BATCH)
     effects = [each for step in measure_parts(ENCODER, BATCH, 0, untouched, edges) for each in step]

@@ -13,7 +13,7 @@ from playground.web.choices import focus
 from playground.web.choices.focus import current_focus, move_focus, moved_places
 from tests.web.app_test import PAGES, SMALL, choose, component_data, open_page, sentences, shown_focus
 
-SHOWING = ("overview", "attention", "norms", "step_by_step", "positions")
+SHOWING = ("overview", "attention", "norms", "what_if", "step_by_step", "positions")
 """The pages of the sidebar's encoder and the visitor's sentence."""
 
 DEFAULT = {place: param.default for place, param in FOCUS.items()}

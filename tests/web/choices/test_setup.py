@@ -94,7 +94,7 @@ def test_a_page_splits_its_text_once(page: str, splits: list[str]) -> None:
 def test_derived_values_are_computed_once_for_a_setup(splits: list[str]) -> None:
     one = Setup(VALUES, "random")
     assert one.config is one.config
-    assert one.run_key == (one.text_key, 0, "random", one.config, 0, False)
+    assert one.run_key == (one.text_key, 0, "random", one.config, 0, False, ())
     assert splits == [VALUES["text"]]
     assert one == Setup(dict(VALUES), "random")
     assert one != Setup(VALUES, "initial-1")

@@ -10,6 +10,7 @@ from tests.web.app_test import PAGES, charts, choose, new_page, open_page, sente
 
 RUN_A_SENTENCE = (
     "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
+    "what_if",
 )  # fmt: skip
 NEEDED = {"encoder_decoder": {"encdec_source": "your text"}, "compare": {"pinned": "true"}}
 """What a page's link has to say for the page to show a run of the text."""

@@ -136,12 +136,16 @@ def _name(key: str) -> str:
     """What a choice is called: sizes by their names in code, others in words."""
     if key == "untrained":
         return "before training"
+    if key == "do":
+        return "what if"
     return key if isinstance(SHARED[key], Size) else key.replace("_", " ")
 
 
 def _word(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
+    if key == "do":
+        return quote_word(value, longest=24) if value else "nothing"
     return quote_word(value, longest=24) if key == "text" else write(value)
 
 

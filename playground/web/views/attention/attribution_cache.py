@@ -44,7 +44,7 @@ def habits_in_probes(key: RunKey) -> Habits:
     """
     if key.text.tokenizer == "word" and key.config.vocab_size:
         raise InputError("The tokenizer word knows the words of your own text alone, and not the fixed sentences.")
-    probes = key._replace(text=replace(key.text, sentences=PROBES), sentence=0)
+    probes = key._replace(text=replace(key.text, sentences=PROBES), sentence=0, interventions=())
     batch = caches.tokenize(probes.text)
     unknown = [flag for sentence in batch.unknown for flag in sentence]
     if sum(unknown) > len(unknown) / 4:

@@ -5,9 +5,9 @@ import pandas as pd
 from playground.analysis import positions
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
-from playground.web.session import caches
 from playground.web.shared.comparison.pinned_side import beside_same_tokens, pinned_side
 from playground.web.shared.markdown import escape_markdown
+from playground.web.views.positions import position_cache
 from playground.web.views.positions.pinned_table import load_pinned_table
 
 
@@ -17,7 +17,7 @@ def pinned_swap(run: Run, first: int, second: int) -> positions.Swap | None:
     if pinned is None:
         return None
     try:
-        return caches.swap_words(pinned.side.setup.run_key, first, second)
+        return position_cache.swap_words(pinned.side.setup.run_key, first, second)
     except PlaygroundError:
         return None
 

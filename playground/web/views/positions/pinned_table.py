@@ -10,10 +10,10 @@ import streamlit as st
 from playground.errors import PlaygroundError
 from playground.figures import positions as figures
 from playground.runs.arrays import Array
-from playground.web.session import caches
 from playground.web.shared.comparison.pinned_charts import draw_both
 from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.markdown import escape_markdown
+from playground.web.views.positions import position_cache
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def load_pinned_table() -> PinnedTable | None:
         return None
     setup = side.setup
     try:
-        rows = caches.position_rows(setup.weights, setup.config, setup["seed"])
+        rows = position_cache.position_rows(setup.weights, setup.config, setup["seed"])
     except PlaygroundError:
         return None
     return PinnedTable(rows, side.name, setup.config.positions != "none")

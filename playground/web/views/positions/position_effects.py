@@ -14,11 +14,10 @@ from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
 from playground.web.components.token_chips import draw_token_chips
-from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.page_end import fragment
-from playground.web.views.positions import exponents, position_table
+from playground.web.views.positions import exponents, position_cache, position_table
 from playground.web.views.positions.pinned_effects import (
     describe_pinned_addition,
     describe_pinned_swap,
@@ -63,7 +62,7 @@ def show_swap(run: Run, focus: Focus) -> None:
         return
     setup = current_setup()
     with panels.explain_errors():
-        swap = caches.swap_words(setup.run_key, first, second)
+        swap = position_cache.swap_words(setup.run_key, first, second)
     before = pinned_swap(run, first, second)
     order = list(range(n_tokens))
     order[first], order[second] = second, first

@@ -12,11 +12,10 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, is_random
-from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.page_end import as_one_element
-from playground.web.views.positions import pinned_table
+from playground.web.views.positions import pinned_table, position_cache
 from playground.web.views.positions.exponents import round_length
 
 DESCRIPTIONS = {
@@ -33,7 +32,7 @@ def load_rows() -> Array:
     """The first rows of the position table, (positions, d_model); the standard table's where the encoder has none."""
     setup = current_setup()
     with panels.explain_errors():
-        return caches.position_rows(setup.weights, setup.config, setup["seed"])
+        return position_cache.position_rows(setup.weights, setup.config, setup["seed"])
 
 
 @as_one_element

@@ -1,0 +1,41 @@
+"""Which changes of a link the run of its sentence can have."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from playground.config import ModelConfig
+from playground.errors import InterventionError
+from playground.link.interventions.write_interventions import Change
+from playground.model.interventions import Intervention
+from playground.runs.intervention_input import intervention_subject
+from playground.text import Batch
+
+
+class FittedChanges(NamedTuple):
+    """The changes that are switched on, divided by whether the run can have them."""
+
+    applied: tuple[Intervention, ...] = ()
+    reasons: Mapping[Intervention, str] = {}
+    """Of those that cannot apply: why not, in one sentence each."""
+
+
+def fit_changes(
+    changes: Iterable[Change], config: ModelConfig, batch: Batch, sentence: int, *, causal: bool
+) -> FittedChanges:
+    """Divide the changes for one sentence of a batch, counted from 0; of two that exclude each other the first is in.
+
+    With strength 0 a change applies and changes nothing.
+    """
+    subject = intervention_subject(config, batch, sentence, causal=causal)
+    applied: list[Intervention] = []
+    reasons: dict[Intervention, str] = {}
+    for intervention, is_on in changes:
+        if not is_on:
+            continue
+        try:
+            subject.check(intervention, applied)
+        except InterventionError as error:
+            reasons[intervention] = str(error)
+        else:
+            applied.append(intervention)
+    return FittedChanges(tuple(applied), reasons)

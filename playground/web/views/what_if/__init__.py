@@ -1,0 +1,1 @@
+"""The page What if: changes of the computation, what followed, which parts matter, and what can be left out."""
