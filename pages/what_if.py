@@ -2,9 +2,10 @@
 
 from playground.model import interventions
 from playground.web.shared import panels
-from playground.web.views.what_if import change_views
+from playground.web.views.what_if import change_views, how_to_read
 
 panels.heading("What if a part worked otherwise?")
 panels.current_run()
 change_views.explore_changes()
+how_to_read.draw_how_to_read()
 panels.code_behind("what_if", interventions.ZeroHead, interventions.InterventionTrace)

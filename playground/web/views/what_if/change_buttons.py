@@ -1,7 +1,6 @@
 """Buttons that make a change of the computation, which every page then shows."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -15,25 +14,22 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> Non
 
     The whole page follows a press, as its heading names the changes.
     """
-    made = {change.intervention for change in current_setup().changes if change.is_on}
+    made = current_setup().changes
+    on, room = {change.intervention for change in made if change.is_on}, changes.n_free_changes()
     with st.container(key=key, horizontal=True):
         for number, (label, wanted) in enumerate(offers.items()):
-            missing = [each for each in wanted if each not in made]
-            room = changes.n_free_changes()
-            reason = "" if missing else "This change is made already."
-            if len(missing) > room:
-                reason = f"These are {len(missing)} changes, and the link has room for {room} more."
+            reason = "" if set(wanted) - on else "This is changed already."
+            n_new = len(set(wanted) - {change.intervention for change in made})
+            if n_new > room:
+                reason = f"These are {n_new} further changes, and a link has room for {room}."
             pressed = st.button(
                 label,
                 key=f"{key}_{number}",
                 icon=":material/add:",
                 disabled=bool(reason),
                 help=reason or "It joins the changes below the heading; the pages show the model with it.",
-                on_click=_made(wanted),
+                on_click=changes.make_changes,
+                args=[wanted],
             )
             if pressed:
                 st.rerun()
-
-
-def _made(wanted: Sequence[Intervention]) -> Callable[[], None]:
-    return partial(changes.make_changes, wanted)

@@ -1,12 +1,13 @@
 """The focus, the changes, and the view of them that the visitor chooses."""
 
-import streamlit as st
-
 from playground.web.choices import widgets
 from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.views.what_if.followed_view import draw_followed
+from playground.web.views.what_if.parts_view import draw_parts
+from playground.web.views.what_if.patch_view import draw_patches
+from playground.web.views.what_if.prune_view import draw_pruning
 
 
 @fragment
@@ -17,5 +18,9 @@ def explore_changes() -> None:
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
         draw_followed(run, focus)
+    elif view == "which parts matter":
+        draw_parts()
+    elif view == "where it lies":
+        draw_patches()
     else:
-        st.caption("Choose a view.")
+        draw_pruning()

@@ -13,7 +13,7 @@ from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.shared import panels
-from playground.web.views.what_if.part_numbers import PartNumbers
+from playground.web.views.what_if.measurements.part_numbers import PartNumbers
 
 
 def draw_spread(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from playground.text.wording import join_words
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup
 from playground.web.shared.markdown import escape_markdown
@@ -18,10 +19,11 @@ def choose_other(setup: Setup, fitting: Sequence[int]) -> int:
     sentences = setup.text.sentences
     asked = widgets.whole("whatif_other", "The other sentence", high=len(sentences)) - 1
     other = asked if asked in fitting else min(fitting, key=lambda each: ((each - asked) % len(sentences), each))
-    instead = "" if other == asked else f", as sentence {asked + 1} cannot be it. {_list_fitting(fitting)}"
+    instead = "" if other == asked else _explain(asked, fitting)
     st.caption(f"Sentence {other + 1}: “{escape_markdown(sentences[other])}”{instead}")
     return other
 
 
-def _list_fitting(fitting: Sequence[int]) -> str:
-    return f"Possible here: {', '.join(str(each + 1) for each in fitting)}."
+def _explain(asked: int, fitting: Sequence[int]) -> str:
+    possible = join_words([str(each + 1) for each in fitting])
+    return f", as sentence {asked + 1} cannot be it. Possible here: {possible}."

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -22,20 +23,13 @@ from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.markdown import quote_place
-from playground.web.views.what_if import effect_caches, head_points, part_numbers
+from playground.web.views.what_if import head_points
 from playground.web.views.what_if.change_buttons import offer_changes
-from playground.web.views.what_if.effect_caches import PartKind, PartsKey
-from playground.web.views.what_if.measuring import keep_measuring
+from playground.web.views.what_if.measurements import effect_caches, part_numbers
+from playground.web.views.what_if.measurements.effect_caches import PartKind, PartsKey
+from playground.web.views.what_if.measurements.measuring import keep_measuring
+from playground.web.views.what_if.measurements.part_numbers import PartNumbers
 from playground.web.views.what_if.other_sentence import choose_other
-from playground.web.views.what_if.part_numbers import PartNumbers
-
-MAPS: dict[str, PartKind] = {
-    "heads": "heads",
-    "sublayers": "sublayers",
-    "pairs of one head": "pairs of one head",
-    "hidden tokens": "hidden tokens",
-}
-ROWS = {"heads": "heads", "sublayers": "sublayers", "pairs of one head": "pairs", "hidden tokens": "hidden tokens"}
 
 SUBLAYER_NAMES = ("attention", "feed-forward")
 
@@ -55,7 +49,7 @@ def draw_parts() -> None:
     with panels.explain_errors():
         run = caches.run_sentence(setup.untouched_key)
     focus = current_focus(run)
-    kind = MAPS[widgets.choice("whatif_parts", "Switch off, one at a time", help_text=MAP_HELP)]
+    kind: PartKind = cast(PartKind, widgets.choice("whatif_parts", "Switch off, one at a time", help_text=MAP_HELP))
     target = widgets.choice("whatif_on", "Measured on", help_text=ON_HELP)
     key = PartsKey(setup.untouched_key, kind)
     if kind == "pairs of one head":
@@ -65,7 +59,7 @@ def draw_parts() -> None:
             return
     with panels.explain_errors():
         numbers = _find_numbers(setup, key, target, run)
-    keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure, ROWS[kind])
+    keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure)
     _DRAWN[kind](numbers, run, focus)
 
 
@@ -84,8 +78,8 @@ def _find_numbers(setup: Setup, key: PartsKey, target: str, run: Run) -> PartNum
             )
         elif key.kind not in ("heads", "sublayers"):
             st.info(
-                "Validation sequences have their own tokens, so that right answers are measured for heads and sublayers "
-                "alone. This is the effect on the sentence's vector."
+                "Validation sequences have tokens of their own, so that right answers are measured for heads and "
+                "sublayers alone. This is the effect on the sentence's vector."
             )
         else:
             if setup.trained_network.task.has_decoder:
@@ -181,7 +175,6 @@ def _draw_pairs(numbers: PartNumbers, run: Run, focus: Focus) -> None:
         table=lambda: token_table(effects, run.tokens).loc[real, real],
     )
     if (focus.query, focus.key) in pairs:
-        names = [f"{run.tokens[at]} ({at})" for at in (focus.query, focus.key)]
         cut = SetWeight(focus.layer, focus.head, focus.query, focus.key, 0.0)
         offer_changes("whatif_switch", {f"Cut token {focus.query} → token {focus.key} in this head": [cut]})
 

@@ -12,9 +12,9 @@ from playground.model.interventions import Intervention
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.session.caches import RunKey
-from playground.web.views.what_if import effect_caches, task_caches
-from playground.web.views.what_if.effect_caches import PartKind, PartsKey
-from playground.web.views.what_if.growing_numbers import GrowingNumbers, Rows
+from playground.web.views.what_if.measurements import effect_caches, task_caches
+from playground.web.views.what_if.measurements.effect_caches import PartKind, PartsKey
+from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows
 
 Target = Literal["sentence vector", "similarity", "right answers"]
 

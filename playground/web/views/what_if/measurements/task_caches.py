@@ -11,7 +11,7 @@ from playground.training.tasks import Examples
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiment_inputs import validation_data
 from playground.web.session.weights_cache import cache_in_session
-from playground.web.views.what_if.growing_numbers import GrowingNumbers, Rows, empty_numbers
+from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows, empty_numbers
 
 ACCURACY, PROBABILITY = 0, 1
 """The columns of the scores."""

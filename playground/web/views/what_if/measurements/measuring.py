@@ -8,7 +8,7 @@ from playground.accounting.readable import duration
 from playground.runs.arrays import Array
 from playground.web.components.ask_again import ask_again
 from playground.web.shared import panels
-from playground.web.views.what_if.growing_numbers import GrowingNumbers, Rows
+from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows
 
 BY_ITSELF = 3.0
 """Seconds that a measurement may take and begin without being asked."""
@@ -22,9 +22,7 @@ _STARTED = "_what_if_started"
 _WIDTH = 120
 
 
-def keep_measuring(
-    name: str, identity: Hashable, growing: GrowingNumbers, measure: Callable[[Rows], Array], noun: str
-) -> None:
+def keep_measuring(name: str, identity: Hashable, growing: GrowingNumbers, measure: Callable[[Rows], Array]) -> None:
     """Measure for a moment, and draw how far it is and what starts or stops it; the page asks again until all is done.
 
     Called before what shows the numbers. Where the settings change, `identity` does, and the old measurement rests.
@@ -34,7 +32,6 @@ def keep_measuring(
         identity: all that it depends on.
         growing: its numbers so far.
         measure: computes some of its rows; may raise what `panels.explain_errors` explains.
-        noun: what a row is, in the plural.
     """
     with panels.explain_errors():
         if growing.n_done == 0:
@@ -57,18 +54,20 @@ def keep_measuring(
                 disabled=goes_on or growing.is_complete,
                 width=_WIDTH,
             )
-        st.progress(growing.share, _describe(growing, noun, goes_on=goes_on))
+        st.progress(growing.share, _describe(growing, goes_on=goes_on))
         if goes_on and not growing.is_complete:
             ask_again(f"{name}_again")
 
 
-def _describe(growing: GrowingNumbers, noun: str, *, goes_on: bool) -> str:
+def _describe(growing: GrowingNumbers, *, goes_on: bool) -> str:
     n = len(growing.numbers)
     if growing.is_complete:
-        return f"All {n:,} {noun} are measured."
+        return f"All {n:,} variants of the run are measured."
     n_done = sum(map(len, growing.parts[: growing.n_done]))
     left = duration(growing.seconds_left)
-    return f"{n_done:,} of {n:,} {noun}. The rest takes about {left}{'.' if goes_on else ': press Measure.'}"
+    return (
+        f"{n_done:,} of {n:,} variants of the run. The rest takes about {left}{'.' if goes_on else ': press Measure.'}"
+    )
 
 
 def _start(name: str, identity: Hashable) -> None:

@@ -15,7 +15,7 @@ from playground.runs.variant_runs import rows_at_once
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
 from playground.web.session.weights_cache import cache_by_weights
-from playground.web.views.what_if.growing_numbers import GrowingNumbers, Rows, cut, empty_numbers
+from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows, cut, empty_numbers
 
 PartKind = Literal["heads", "sublayers", "pairs of one head", "hidden tokens"]
 
