@@ -139,6 +139,7 @@ OWN: dict[str, Param] = {
     "whatif_on": Choice("sentence vector", ("sentence vector", "similarity", "right answers")),
     "whatif_other": Whole(2, 1, MAX_SENTENCES),
     "whatif_pruned": Whole(0, 0, 96 * 96),
+    "whatif_left": Choice("similarity", ("similarity", "right answers")),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),

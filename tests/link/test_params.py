@@ -75,6 +75,7 @@ DEFAULTS = {
     "whatif_on": "sentence vector",
     "whatif_other": 2,
     "whatif_pruned": 0,
+    "whatif_left": "similarity",
     "gradient_layers": 12,
     "gradient_scale": 1.0,
     "gradient_of": "whole layer",

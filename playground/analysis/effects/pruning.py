@@ -19,7 +19,7 @@ from playground.runs.encoder_run import Run
 from playground.runs.variant_runs import run_variants
 from playground.text import Batch
 
-MAX_SIZES = 72
+MAX_SIZES = 36
 """Steps of a pruning curve: with more heads, each step takes out several."""
 
 Order = tuple[int, ...]

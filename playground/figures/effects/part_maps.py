@@ -100,7 +100,7 @@ def shares_by_place(shares: Array, names: Sequence[str], changed: Sequence[int])
 
 
 def _by_layer(effects: Array, bar: str, place: str, signed: bool, x_axis: dict[str, Any], **options: Any) -> go.Figure:
-    colours = signed_colours(largest(np.abs(effects))) if signed else {"zmin": 0}
+    colours = signed_colours(largest(np.abs(effects))) if signed else {"zmin": 0, "zmax": largest(effects)}
     slanted = {"b": text_width(options["x"]) + 30} if "tickangle" in x_axis else {"b": 48}
     return heatmap(
         effects.astype(np.float32),

@@ -1,6 +1,9 @@
 """The focus, the changes, and the view of them that the visitor chooses."""
 
+import streamlit as st
+
 from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
@@ -18,9 +21,7 @@ def explore_changes() -> None:
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
         draw_followed(run, focus)
-    elif view == "which parts matter":
-        draw_parts()
-    elif view == "where it lies":
-        draw_patches()
-    else:
-        draw_pruning()
+        return
+    if current_setup().fitted_changes.applied:
+        st.caption("This view looks at the model without your changes.")
+    {"which parts matter": draw_parts, "where it lies": draw_patches, "prune": draw_pruning}[view]()

@@ -97,11 +97,19 @@ def _describe(shares: Array, run: Run, batch: Batch, source: int, changed: list[
     more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
     told = f"**{len(changed)} {'token differs' if len(changed) == 1 else 'tokens differ'}:** {', '.join(pairs)}{more}. "
     if not np.isfinite(shares).any():
-        return f"{told}The two sentences have the same vector, so that there is no way between them."
+        return f"{told}There is no way between the two sentences' vectors: they are equal, or not finite."
     told += f"At the embeddings, {_name(shares[0], tokens)}. "
     for depth in dict.fromkeys((len(shares) // 2, len(shares) - 1)):
         if np.isfinite(shares[depth]).any():
             told += f"After {depth} {'block' if depth == 1 else 'blocks'}, {_name(shares[depth], tokens)}. "
+    same = np.array([i not in changed for i in range(shares.shape[1])])
+    elsewhere = np.where(same, shares, np.nan)
+    if np.isfinite(elsewhere).any():
+        depth, place = (int(at) for at in np.unravel_index(np.nanargmax(elsewhere), shares.shape))
+        told += (
+            f"Of the tokens that both sentences share, {quote_place(tokens, place)} brings most, at depth "
+            f"{depth}: **{elsewhere[depth, place]:.0%}**."
+        )
     return told
 
 

@@ -25,9 +25,9 @@ from playground.web.views.what_if.measurements import part_numbers, prune_caches
 from playground.web.views.what_if.measurements.effect_caches import PartsKey
 from playground.web.views.what_if.measurements.measuring import keep_measuring
 
-ON_HELP = (
-    "sentence vector: how similar it stays to the untouched one. right answers: of a network that was trained here, on "
-    "its validation set. similarity is for single parts: here it counts as sentence vector."
+LEFT_HELP = (
+    "similarity: of the sentence's vector to the untouched one. right answers: of a network that was trained here, on "
+    "its validation set."
 )
 
 
@@ -49,7 +49,7 @@ def draw_pruning() -> None:
     setup = current_setup()
     with panels.explain_errors():
         run = caches.run_sentence(setup.untouched_key)
-    target = widgets.choice("whatif_on", "Measured on", help_text=ON_HELP)
+    target = widgets.choice("whatif_left", "What is left of", help_text=LEFT_HELP)
     on_answers = target == "right answers" and setup.trained_network is not None
     if target == "right answers" and not on_answers:
         st.info(

@@ -11,6 +11,10 @@ from playground.runs.arrays import Array
 
 Rows = tuple[int, ...]
 
+MOST_TOGETHER = 24
+"""Rows that are measured together, at most: others wait no longer for a turn than that takes, and a batch of more is no
+faster."""
+
 
 @dataclass(eq=False)
 class GrowingNumbers:
@@ -72,5 +76,6 @@ def empty_numbers(parts: Sequence[Rows], work: Sequence[float], n_columns: int) 
 
 
 def cut(rows: Sequence[int], most: int) -> list[Rows]:
-    """Rows in their order, at most so many together."""
+    """Rows in their order, at most so many together, and at most `MOST_TOGETHER`."""
+    most = min(most, MOST_TOGETHER)
     return [tuple(rows[first : first + most]) for first in range(0, len(rows), most)]

@@ -10,7 +10,7 @@ from playground.web.components.ask_again import ask_again
 from playground.web.shared import panels
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows
 
-BY_ITSELF = 3.0
+BY_ITSELF = 5.0
 """Seconds that a measurement may take and begin without being asked."""
 
 SLICE = 0.4
