@@ -1,10 +1,14 @@
 """Pairs of sentences that differ in a word and have as many tokens, so that vectors can be patched between them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from playground.errors import InputError
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
-from playground.text import Batch, Tokenizer
+from playground.text import Batch
+
+Encode = Callable[[Sequence[str]], Batch]
+"""Cuts sentences into tokens as they would be cut in a text of their own."""
 
 EXAMPLES = (
     ("The doctor said that he was tired.", "The nurse said that he was tired."),
@@ -15,8 +19,8 @@ EXAMPLES = (
 
 CONTRASTS = (
     ("doctor", "nurse"), ("he", "she"), ("it", "he"), ("animal", "child"), ("street", "river"), ("tired", "wide"),
-    ("man", "woman"), ("his", "her"), ("cat", "dog"), ("good", "bad"), ("black", "white"), ("small", "large"),
-    ("old", "new"), ("day", "night"), ("house", "garden"), ("the", "a"), ("is", "was"), ("not", "now"),
+    ("tired", "happy"), ("man", "woman"), ("his", "her"), ("cat", "dog"), ("good", "bad"), ("black", "white"),
+    ("small", "large"), ("old", "new"), ("day", "night"), ("house", "garden"), ("the", "a"), ("is", "was"),
 )  # fmt: skip
 """Words that a student may want to exchange."""
 
@@ -47,37 +51,41 @@ def changed_tokens(batch: Batch, one: int, two: int) -> list[int]:
     return (batch.ids[one] != batch.ids[two]).nonzero()[:, 0].tolist()
 
 
-def corrupt_word(tokenizer: Tokenizer, batch: Batch, sentence: int, token: int) -> Corrupted | None:
+def corrupt_word(encode: Encode, batch: Batch, sentence: int, token: int) -> Corrupted | None:
     """A copy of a sentence, of as many tokens, with the word at a token changed; None where no other word fits.
 
-    Words that the tokenizer knows come first, and its contrast before others; last the word's own letters backwards.
+    Words that `encode` knows come first, and its contrast before others; last the word's own letters backwards.
     """
-    start, end = batch.offsets[sentence][token]
+    text = batch.sentences[sentence]
+    start, end = _word_around(text, *batch.offsets[sentence][token])
     if start == end or batch.truncated[sentence]:
         return None
-    text, own = batch.sentences[sentence], batch.tokens[sentence]
-    start, end = _word_around(text, start, end)
-    candidates = [f"{text[:start]}{word}{text[end:]}" for word in _other_words(text, text[start:end])]
-    encoded = tokenizer.encode_batch(candidates)
-    fitting = [
-        (sum(encoded.unknown[i]), i)
-        for i, tokens in enumerate(encoded.tokens)
-        if len(tokens) == len(own) and (encoded.ids[i][encoded.mask[i]] != batch.ids[sentence][: len(own)]).any()
-    ]
-    if not fitting:
-        return None
-    _, chosen = min(fitting)
-    differs = encoded.ids[chosen][: len(own)] != batch.ids[sentence][: len(own)]
-    return Corrupted(candidates[chosen], int(differs.nonzero()[0, 0]))
+    fitting: list[tuple[int, int, Corrupted]] = []
+    for other in _other_words(text, text[start:end]):
+        both = _encode_known(encode, [text, f"{text[:start]}{other}{text[end:]}"])
+        if both is not None and find_partners(both, 0):
+            copied = Corrupted(both.sentences[1], changed_tokens(both, 0, 1)[0])
+            fitting.append((sum(both.unknown[1]), len(fitting), copied))
+            if fitting[-1][0] == 0:
+                break
+    return min(fitting)[2] if fitting else None
 
 
-def find_example(tokenizer: Tokenizer) -> tuple[str, str] | None:
+def find_example(encode: Encode) -> tuple[str, str] | None:
     """The first example whose two sentences have as many tokens, and not the same; None where there is none."""
-    encoded = tokenizer.encode_batch([sentence for pair in EXAMPLES for sentence in pair])
-    for number, pair in enumerate(EXAMPLES):
-        if 2 * number + 1 in find_partners(encoded, 2 * number):
+    for pair in EXAMPLES:
+        both = _encode_known(encode, pair)
+        if both is not None and find_partners(both, 0):
             return pair
     return None
+
+
+def _encode_known(encode: Encode, sentences: Sequence[str]) -> Batch | None:
+    """The sentences as a batch; None where a vocabulary lacks one of their words and has no token for that."""
+    try:
+        return encode(sentences)
+    except InputError:
+        return None
 
 
 def append_sentences(text: str, n_sentences: int, added: Sequence[str]) -> str | None:
@@ -88,9 +96,11 @@ def append_sentences(text: str, n_sentences: int, added: Sequence[str]) -> str |
 
 
 def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The whole word that a piece of a text belongs to; a piece without letters or digits is a word itself."""
-    if not text[start:end].isalnum():
-        return start, end
+    """The whole word that a piece of a text belongs to; an empty one where the piece has no letter or digit."""
+    letters = [at for at in range(start, end) if text[at].isalnum()]
+    if not letters:
+        return start, start
+    start, end = letters[0], letters[0]
     while start > 0 and text[start - 1].isalnum():
         start -= 1
     while end < len(text) and text[end].isalnum():

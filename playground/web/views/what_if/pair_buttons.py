@@ -1,6 +1,8 @@
 """Buttons that add sentences to the text, so that there is a pair to patch between."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -17,9 +19,10 @@ _FULL = "Your text has no room for further sentences."
 
 def offer_pairs(setup: Setup, batch: Batch, focus: Focus) -> None:
     """A button for a copy of the sentence with the focused word changed, and one for an example of two sentences."""
-    tokenizer, n_sentences = caches.tokenizer(setup.text_key), len(setup.text.sentences)
-    corrupted = sentence_pairs.corrupt_word(tokenizer, batch, setup.sentence, focus.query)
-    example = sentence_pairs.find_example(tokenizer)
+    n_sentences = len(setup.text.sentences)
+    encode = partial(_encode, setup.text_key)
+    corrupted = sentence_pairs.corrupt_word(encode, batch, setup.sentence, focus.query)
+    example = sentence_pairs.find_example(encode)
     pressed = []
     with st.container(key="whatif_pairs", horizontal=True):
         added = [] if corrupted is None else [corrupted.sentence]
@@ -36,7 +39,7 @@ def offer_pairs(setup: Setup, batch: Batch, focus: Focus) -> None:
         )
         differs = 0
         if example is not None:
-            differs = sentence_pairs.changed_tokens(tokenizer.encode_batch(list(example)), 0, 1)[0]
+            differs = sentence_pairs.changed_tokens(encode(example), 0, 1)[0]
         pressed.append(
             _offer(
                 "Add an example pair",
@@ -67,6 +70,11 @@ def _offer(label: str, key: str, setup: Setup, added: Sequence[str], *, other: i
         on_click=_look_at_last,
         args=[text, n_sentences + len(added), other + 1, query],
     )
+
+
+def _encode(key: caches.TextKey, sentences: Sequence[str]) -> Batch:
+    """Sentences as the key's tokenizer cuts them: a vocabulary of the text's own words is made of theirs."""
+    return caches.tokenizer(replace(key, sentences=tuple(sentences))).encode_batch(list(sentences), key.max_tokens)
 
 
 def _look_at_last(text: str, sentence: int, other: int, query: int) -> None:

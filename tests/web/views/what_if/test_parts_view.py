@@ -39,8 +39,8 @@ def test_beside_it_stands_how_evenly_each_head_spreads() -> None:
     effects = array(drawn["head_effects"])
     points = np.concatenate([array(drawn["spread_and_effect"], i, "y") for i in range(2)])
     np.testing.assert_allclose(np.sort(points), np.sort(effects.ravel()), rtol=1e-5)
-    ranks = [np.argsort(np.argsort(values.ravel())) for values in (-spread, effects)]
-    assert f"is **{np.corrcoef(*ranks)[0, 1]:+.2f}**" in prose(app)
+    striking, strong = (np.argsort(np.argsort(values.ravel())) for values in (-spread, effects))
+    assert f"is **{np.corrcoef(striking, strong)[0, 1]:+.2f}**" in prose(app)
 
 
 def test_on_similarity_it_is_the_change_of_the_cosine() -> None:
@@ -79,12 +79,12 @@ def test_a_pair_is_cut_before_the_softmax_and_a_press_makes_it_a_change() -> Non
     encoder = Encoder(CONFIG, 0)
     columns = slice(2 * CONFIG.d_head, 3 * CONFIG.d_head)
     moved = encoder.get_parameter("layers.1.attn.o.weight")[:, columns] @ change
-    layer = encoder.layers[1]
+    norms = [encoder.get_submodule(f"layers.1.{name}") for name in ("norm1", "norm2")]
     with torch.inference_mode():
         attended = trace["layers.1.attn.out"].clone()
         attended[0, 3] += moved
-        mid = layer.norm1(trace["layers.0.out"] + attended)
-        after = layer.norm2(mid + layer.ffn(mid))[0].mean(0).numpy()
+        mid = norms[0](trace["layers.0.out"] + attended)
+        after = norms[1](mid + encoder.get_submodule("layers.1.ffn")(mid))[0].mean(0).numpy()
     expected = np.linalg.norm(after - BEFORE) / np.linalg.norm(BEFORE)
     assert drawn[3, 5] == pytest.approx(expected, rel=1e-2)
     press(app, "whatif_switch_0")
