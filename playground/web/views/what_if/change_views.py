@@ -7,6 +7,7 @@ from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.views.what_if.followed_view import draw_followed
+from playground.web.views.what_if.make_change import draw_change_maker
 
 
 @fragment
@@ -14,6 +15,7 @@ def explore_changes() -> None:
     """The focus, and the chosen view of the page."""
     run = panels.shown_run()
     focus = show_focus(run)
+    draw_change_maker(run, focus)
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
         draw_followed(run, focus)
