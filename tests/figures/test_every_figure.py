@@ -66,7 +66,7 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (positions.addition_lengths(LENGTHS, TOKENS), "token", "L2 norm"),
     (positions.swap_differences(WEIGHTS[0], WEIGHTS[0], TOKENS), "token", "largest |difference|"),
     (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score"), "key", "score"),
-    (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score", pinned=WEIGHTS[1]), "key", "score"),
+    (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score", paler=WEIGHTS[1]), "key", "score"),
     (training.loss_curves([2.0, 1.0], HISTORY, 30, 13), "step", "loss, nats"),
     (training.accuracy_curves(HISTORY, 30, 0.1), "step", "right answers"),
     (training.rate_curve([1.0], 30), "step", "learning rate"),

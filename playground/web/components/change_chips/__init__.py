@@ -27,5 +27,5 @@ class Chip(NamedTuple):
 
 def draw_chips(chips: Sequence[Chip], on_switch: Callable[[], None], on_take_back: Callable[[], None]) -> None:
     """Draw the chips. A press leaves its text in the session as `KEY.switched`, or as `KEY.taken`."""
-    data = {"chips": [chip._asdict() for chip in chips], "colour": palette.ATTENTION}
+    data = {"chips": [chip._asdict() for chip in chips], "colour": palette.CHANGE}
     _chips(key=KEY, data=data, on_switched_change=on_switch, on_taken_change=on_take_back)
