@@ -71,6 +71,8 @@ DEFAULTS = {
     "step_stage": "embedding",
     "step_dropout": False,
     "whatif_view": "what followed",
+    "whatif_measure": "length of the change",
+    "whatif_pooling": "mean",
     "gradient_layers": 12,
     "gradient_scale": 1.0,
     "gradient_of": "whole layer",

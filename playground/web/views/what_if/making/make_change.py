@@ -13,7 +13,7 @@ from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.what_if.change_names import explain_change, name_change
-from playground.web.views.what_if.compose_change import compose_change
+from playground.web.views.what_if.making.compose_change import compose_change
 
 
 def draw_change_maker(run: Run, focus: Focus) -> None:
