@@ -76,6 +76,8 @@ DEFAULTS = {
     "whatif_other": 2,
     "whatif_pruned": 0,
     "whatif_left": "similarity",
+    "whatif_measure": "length of the change",
+    "whatif_pooling": "mean",
     "gradient_layers": 12,
     "gradient_scale": 1.0,
     "gradient_of": "whole layer",
