@@ -86,16 +86,13 @@ def current_run(*, changed: bool = True) -> Run:
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
+    n = len(run.interventions)
+    changes = f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{_count_changes(run)}"
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{changes}"
     )
     return run
-
-
-def _count_changes(run: Run) -> str:
-    n = len(run.interventions)
-    return f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
 
 
 def _explain_script(setup: Setup) -> None:
