@@ -38,10 +38,11 @@ def prepare() -> None:
     the last collection here starts the count anew, so that what visitors leave behind is collected soon.
     """
     with ThreadPoolExecutor(1) as beside:
-        beside.submit(checkpoint_available)  # reading a file and its checksum leaves a core free for imports
+        loading = beside.submit(checkpoint_available)  # a file's checksum leaves the interpreter free for imports
         for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):
             if not module.name.startswith(_LEFT_OUT):
                 importlib.import_module(module.name)
+    loading.result()
     need_no_temporary_folder()
     translator()
     connect_cluster()

@@ -40,6 +40,15 @@ def test_garbage_made_later_is_still_collected(monkeypatch: pytest.MonkeyPatch) 
     assert gc.collect() >= 1
 
 
+def test_a_model_that_cannot_be_loaded_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise OSError("as asked")
+
+    monkeypatch.setattr(start, "checkpoint_available", fail)
+    with pytest.raises(OSError, match="as asked"):
+        start.prepare()
+
+
 def test_no_visitor_waits_for_what_only_trainings_need(repository: Path) -> None:
     program = """
 import asyncio, sys
