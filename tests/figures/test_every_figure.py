@@ -69,7 +69,7 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (similarity.depth_map(np.ones((2, 4, 2)), 1, TOKENS, (0, 1), (0.5, 0.25)), "axis 1: 50 % of the variance",
      "axis 2: 25 % of the variance"),
     (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score"), "key", "score"),
-    (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score", pinned=WEIGHTS[1]), "key", "score"),
+    (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score", paler=WEIGHTS[1]), "key", "score"),
     (training.loss_curves([2.0, 1.0], HISTORY, 30, 13), "step", "loss, nats"),
     (training.accuracy_curves(HISTORY, 30, 0.1), "step", "right answers"),
     (training.rate_curve([1.0], 30), "step", "learning rate"),

@@ -41,13 +41,14 @@ def heading(question: str) -> None:
     draw_change_chips()
 
 
-def shown_run() -> Run:
-    """The run of the visitor's sentence; where there can be none, the page says why and ends.
+def shown_run(*, changed: bool = True) -> Run:
+    """The run of the visitor's sentence, without their changes on request; where there is none, the page ends, and why.
 
     A fragment calls this anew rather than taking a run as an argument, which its session would keep in memory.
     """
     with explain_errors():
-        return caches.run_sentence(current_setup().run_key)
+        setup = current_setup()
+        return caches.run_sentence(setup.run_key if changed else setup.untouched_key)
 
 
 @contextmanager
@@ -62,11 +63,11 @@ def explain_errors() -> Iterator[None]:
 
 
 @as_one_element
-def current_run() -> Run:
-    """The run of the visitor's sentence; the page also describes it: its size, what was cut, what is unknown."""
+def current_run(*, changed: bool = True) -> Run:
+    """As `shown_run`; the page also describes it: its size, what was cut, what is unknown."""
     setup = current_setup()
     require_text(setup, "Type a sentence in the sidebar, and this page shows what the encoder does with it.")
-    run = shown_run()
+    run = shown_run(changed=changed)
     if setup.trained_network and all(setup.batch.unknown[setup.sentence]):
         st.info(
             "The network that was trained here knows no token of this sentence: it reads [UNK] throughout. The "
@@ -85,16 +86,13 @@ def current_run() -> Run:
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
+    n = len(run.interventions)
+    changes = f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{_changed(setup)}"
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{changes}"
     )
     return run
-
-
-def _changed(setup: Setup) -> str:
-    n = len(setup.fitted_changes.applied)
-    return f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
 
 
 def _explain_script(setup: Setup) -> None:
