@@ -9,7 +9,7 @@ from playground.web.views.positions import position_effects, position_table
 
 panels.heading("How does the encoder know the order of the words?")
 pin_line.draw_pin_line()
-run = panels.current_run()
+run = panels.current_run(changed=False)
 pin_line.explain_pinned_run()
 position_table.show_table(run)
 position_effects.show_chosen_view()

@@ -6,7 +6,7 @@ computed at the stage itself stands beside it. Legend: T tokens, H heads, D = d_
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -27,7 +27,7 @@ class Step:
     by_hand: Floats
     """What the formulas give; (1,) to (T,) or (D,)."""
     traced: Floats
-    """The same, as the model computed it."""
+    """The same, as the model computed it, before a change that sets it (see `effects.changed_stages`)."""
 
     @property
     def off(self) -> float:
@@ -55,12 +55,17 @@ def _embedding(walk: Walk) -> Step:
     if "embed.segments" in learned:
         symbols, numbers = [*symbols, "S_0"], [*numbers, factor(learned["embed.segments"][0])]
         x = x + learned["embed.segments"]
+    change = walk.layer.run.change("embed.sum")
+    if change is not None:
+        symbols, numbers = [*symbols, r"\Delta_t"], [*numbers, factor(change[walk.query, 0])]
+        x = x + change[walk.query]
     formulas = [f"x = {' + '.join(symbols)}"]
     lines = [" = ".join(dict.fromkeys(("x_0", " + ".join(numbers), number(x[0]))))]  # one number alone is its sum
     if config.embedding_norm:
         x, norm_formulas, norm_lines = _normalise(walk, "embed.norm", x.astype(np.float32))
         formulas, lines = [*formulas, *norm_formulas], [*lines, *norm_lines]
-    return Step(tuple(formulas), tuple(lines), x, arrays["embed.out"][walk.query])
+    traced = walk.layer.run.computed.get("embed.out", arrays["embed.out"])[walk.query]
+    return Step(tuple(formulas), tuple(lines), x, traced)
 
 
 def _projections(walk: Walk) -> Step:
@@ -69,7 +74,7 @@ def _projections(walk: Walk) -> Step:
     for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j"), ("v", walk.key, "j")):
         weight, bias = learned[f"{name}.weight"][walk.head], learned[f"{name}.bias"][walk.head]
         results.append(weight.astype(np.float64) @ x[token] + bias)
-        traced.append(walk.layer[f"attn.{name}"][walk.head, token, 0])
+        traced.append(replace(walk, query=token).computed(f"attn.{name}")[0])
         lines.append(sum_of_products(f"{name}_{{{index},0}}", weight, x[token], results[-1], bias))
     formulas = r"q_t = W_Q\, x_t + b_Q", r"k_j = W_K\, x_j + b_K", r"v_j = W_V\, x_j + b_V"
     return Step(formulas, tuple(lines), np.array(results), np.array(traced))
@@ -77,7 +82,7 @@ def _projections(walk: Walk) -> Step:
 
 def _dot_products(walk: Walk) -> Step:
     products, q, k = walk.dot_products(), walk.of_query("attn.q"), walk.layer["attn.k"][walk.head, walk.key]
-    traced = walk.of_query("attn.scores") * math.sqrt(walk.config.d_head)
+    traced = walk.computed("attn.scores") * math.sqrt(walk.config.d_head)
     line = sum_of_products(r"q_t \cdot k_j", q, k, products[walk.key])
     formula = r"q_t \cdot k_j = \sum_i q_{t,i}\, k_{j,i}"
     return Step((formula,), (line,), products[walk.allowed], traced[walk.allowed])
@@ -87,14 +92,14 @@ def _scale(walk: Walk) -> Step:
     product, scaled, d_head = walk.dot_products()[walk.key], walk.scaled(), walk.config.d_head
     line = rf"s_{{t,j}} = \frac{{{number(product)}}}{{\sqrt{{{d_head}}}}} = {number(scaled[walk.key])}"
     formula = r"s_{t,j} = \frac{q_t \cdot k_j}{\sqrt{d_\text{head}}}"
-    return Step((formula,), (line,), scaled[walk.allowed], walk.of_query("attn.scores")[walk.allowed])
+    return Step((formula,), (line,), scaled[walk.allowed], walk.computed("attn.scores")[walk.allowed])
 
 
 def _mask(walk: Walk) -> Step:
     scores = np.where(walk.allowed, walk.scaled(), -np.inf)
     formula = r"s_{t,j} \leftarrow -\infty \quad \text{where } t \text{ may not attend to } j"
     line = rf"s_{{t,j}} = {number(scores[walk.key])}"
-    return Step((formula,), (line,), scores, walk.of_query("attn.scores"))
+    return Step((formula,), (line,), scores, walk.computed("attn.scores"))
 
 
 def _softmax(walk: Walk) -> Step:
@@ -105,14 +110,14 @@ def _softmax(walk: Walk) -> Step:
     top = f"{number(scores[walk.key])} - {factor(largest)}"
     line = rf"a_{{t,j}} = \frac{{e^{{{top}}}}}{{{number(powers.sum())}}} = {number(weights[walk.key])}"
     formula = r"a_{t,j} = \frac{e^{s_{t,j} - m}}{\sum_i e^{s_{t,i} - m}}, \quad m = \max_i s_{t,i}"
-    return Step((formula,), (line,), weights, walk.of_query("attn.pattern"))
+    return Step((formula,), (line,), weights, walk.computed("attn.pattern"))
 
 
 def _weighted_sum(walk: Walk) -> Step:
     weights, values = walk.of_query("attn.pattern").astype(np.float64), walk.layer["attn.v"][walk.head]
     z, heaviest = weights @ values, np.argsort(weights)[::-1]
     line = sum_of_products("z_{t,0}", weights[heaviest], values[heaviest, 0], z[0])
-    return Step((r"z_t = \sum_j a_{t,j}\, v_j",), (line,), z, walk.of_query("attn.z"))
+    return Step((r"z_t = \sum_j a_{t,j}\, v_j",), (line,), z, walk.computed("attn.z"))
 
 
 def _merge(walk: Walk) -> Step:
@@ -132,7 +137,7 @@ def _output_projection(walk: Walk) -> Step:
     merged = walk.layer.merged[walk.query]
     result = weight.astype(np.float64) @ merged + bias
     line = sum_of_products("o_{t,0}", weight, merged, result, bias)
-    return Step((r"o_t = W_O\, c_t + b_O",), (line,), np.array([result]), walk.of_query("attn.out")[:1])
+    return Step((r"o_t = W_O\, c_t + b_O",), (line,), np.array([result]), walk.computed("attn.out")[:1])
 
 
 def _residual(walk: Walk, name: str) -> Step:
@@ -144,10 +149,10 @@ def _residual(walk: Walk, name: str) -> Step:
         result, symbols, (stream, added) = "x''_t", (base, "f_t"), walk.second_sum
     first = result.replace("_t", "_{t,0}")
     if not walk.config.residual:
-        return Step((f"{result} = {symbols[1]}",), (f"{first} = {number(added[0])}",), added, walk.of_query(name))
+        return Step((f"{result} = {symbols[1]}",), (f"{first} = {number(added[0])}",), added, walk.computed(name))
     summed = stream.astype(np.float64) + added
     line = f"{first} = {number(stream[0])} + {factor(added[0])} = {number(summed[0])}"
-    return Step((f"{result} = {' + '.join(symbols)}",), (line,), summed, walk.of_query(name))
+    return Step((f"{result} = {' + '.join(symbols)}",), (line,), summed, walk.computed(name))
 
 
 def _norm(walk: Walk, name: str) -> Step:
@@ -184,7 +189,7 @@ def _feed_forward(walk: Walk) -> Step:
             sum_of_products("f_{t,0}", w2[0], hidden, down, b2[0]),
         ),
         np.array([up, activate(up), down]),
-        np.array([walk.of_query("ffn.up")[0], hidden[0], walk.of_query("ffn.out")[0]]),
+        np.array([walk.of_query("ffn.up")[0], hidden[0], walk.computed("ffn.out")[0]]),
     )
 
 

@@ -63,6 +63,12 @@ class Walk:
         row: Floats = array[self.head, self.query] if array.ndim == 3 else array[self.query]
         return row
 
+    def computed(self, name: str) -> Floats:
+        """The same as the model itself computed it, where a change then set other numbers."""
+        array = self.layer.computed(name)
+        row: Floats = array[self.head, self.query] if array.ndim == 3 else array[self.query]
+        return row
+
     @property
     def first_sum(self) -> tuple[Floats, Floats]:
         """The two vectors (D,) that the first residual connection adds."""

@@ -92,14 +92,17 @@ def list_sizes(config: ModelConfig, n_tokens: int, points: Iterable[str], layers
     return found
 
 
-def describe_run(run: Run, *, seed: int, causal: bool, sentence: str, weights: str, link: str) -> dict[str, Any]:
-    """What a run is of, in words and numbers that JSON has; `weights` are named as on the page."""
+def describe_run(
+    run: Run, *, seed: int, causal: bool, sentence: str, weights: str, link: str, do: str
+) -> dict[str, Any]:
+    """What a run is of, in words and numbers that JSON has; `weights` are named as on the page, `do` as in the link."""
     return {
         "link": link,
         "config": asdict(run.config),
         "seed": seed,
         "causal": causal,
         "weights": weights,
+        "do": do,
         "sentence": sentence,
         "tokens": list(run.tokens),
         "special": run.special.tolist(),

@@ -21,6 +21,7 @@ KIND_COLOURS = {
     "segment": palette.EMBEDDINGS,
     "attention": palette.ATTENTION,
     "feed-forward": palette.FEED_FORWARD,
+    "change": palette.CHANGE,
     "bias": palette.NORMS,
 }
 """By the kind of a source."""

@@ -32,6 +32,8 @@ REGULARISERS = {
 ALL_REGULARISERS = "#c93756"
 FOCUS = "#e5174b"
 """What the visitor has chosen to look at: its frame, its bar, its line, its chip, on every page."""
+CHANGE = "#0f8f88"
+"""What the visitor has changed in the computation, and what that adds."""
 MUTED = "rgba(138, 135, 148, 0.45)"
 """Padding, masked cells and grid lines."""
 

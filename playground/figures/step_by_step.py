@@ -66,13 +66,19 @@ def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int
 
 
 def keys(
-    values: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], *, title: str, pinned: Array | None = None
+    values: Array,
+    tokens: Sequence[str],
+    allowed: NDArray[np.bool_],
+    *,
+    title: str,
+    paler: Array | None = None,
+    paler_name: str = "pinned",
 ) -> go.Figure:
     """One number a key, (T,), as bars; a key that is not allowed has none.
 
-    Paler beside each stands the same number of other settings, `pinned`.
+    Paler beside each stands the same number of other settings.
     """
-    sides = [("", values, 1.0)] + ([] if pinned is None else [(", pinned", pinned, PALE)])
+    sides = [("", values, 1.0)] + ([] if paler is None else [(f", {paler_name}", paler, PALE)])
     bars = [
         go.Bar(
             x=token_labels(tokens),

@@ -1,14 +1,14 @@
 """One bounded pass: (encoder, batch, sentence) → `Run`, the arrays that every page draws from."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
 from playground.model import Encoder
-from playground.model.interventions import Intervention
+from playground.model.interventions import Intervention, InterventionTrace, point_of, rank
 from playground.runs.arrays import Array, first_sentence, freeze
 from playground.runs.budget import check_kept
 from playground.runs.device import time_pass
@@ -38,10 +38,22 @@ class Run:
     device: str
     seconds: float
     """Of the forward pass alone."""
+    interventions: tuple[Intervention, ...] = ()
+    """What was changed on the way."""
+    computed: Mapping[str, Array] = field(default_factory=dict)
+    """What the model itself computed where that was changed, by the names of `arrays`, which hold what came of it."""
 
     def pattern(self, layer: int) -> Array:
         """One layer's attention: (H, T, T); padding's own rows are zero, nobody reads what padding attends to."""
         return self.arrays[f"layers.{layer}.attn.pattern"] * ~self.padding[:, None]
+
+    def changes_at(self, name: str) -> tuple[Intervention, ...]:
+        """What was changed at a point of the trace, in the order in which it was."""
+        return tuple(sorted((each for each in self.interventions if point_of(each) == name), key=rank))
+
+    def change(self, name: str) -> Array | None:
+        """What changes added at a point that is kept, of its shape; None where nothing was changed."""
+        return self.arrays[name] - self.computed[name] if name in self.computed else None
 
     def patterns(self) -> Array:
         """Every layer's attention, as `pattern` gives it: (n_layers, H, T, T)."""
@@ -100,4 +112,6 @@ def run(
         arrays=first_sentence(trace),
         device=device.type,
         seconds=seconds,
+        interventions=tuple(each for each in interventions if each.strength != 0),
+        computed=first_sentence(trace.computed) if isinstance(trace, InterventionTrace) else {},
     )

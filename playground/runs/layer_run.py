@@ -37,6 +37,10 @@ class LayerRun:
         """An array of this layer, such as `attn.q`."""
         return self.run.arrays[f"layers.{self.layer}.{name}"]
 
+    def computed(self, name: str) -> Array:
+        """The same as the model itself computed it, where an intervention then set other numbers."""
+        return self.run.computed.get(f"layers.{self.layer}.{name}", self[name])
+
 
 def trace_layer(
     encoder: Encoder,

@@ -20,6 +20,7 @@ PAGES = (
     "regularisers",
     "tutorials",
     "parameters",
+    "similarity",
 )
 
 

@@ -42,7 +42,7 @@ def test_points_and_sizes_are_those_of_the_trace(changes: dict[str, Any]) -> Non
 
 def about(made: Run) -> dict[str, Any]:
     return data.describe_run(
-        made, seed=1, causal=False, sentence=SENTENCE, weights="random", link="http://x/?seed=1&v=2"
+        made, seed=1, causal=False, sentence=SENTENCE, weights="random", link="http://x/?seed=1&v=2", do="1.1:zero"
     )
 
 
@@ -60,7 +60,7 @@ def test_the_three_lines_that_are_shown_read_the_file(tmp_path: Path, monkeypatc
     said = found["about"]
     assert ModelConfig(**said["config"]) == made.config
     assert (said["sentence"], said["tokens"], said["seed"]) == (SENTENCE, list(made.tokens), 1)
-    assert said["versions"]["torch"] == torch.__version__
+    assert (said["do"], said["versions"]["torch"]) == ("1.1:zero", torch.__version__)
 
 
 def test_a_file_makes_the_same_run_again() -> None:

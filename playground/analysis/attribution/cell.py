@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playground.analysis.attribution.head_maps import HeadMaps
+from playground.analysis.effects.changed_stages import list_row_changes
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 from playground.runs.arrays import Array
@@ -94,7 +95,9 @@ def multiply(walk: Walk) -> Products:
 
 @np.errstate(invalid="ignore", over="ignore")
 def compete(walk: Walk) -> Competition:
-    """The walk's key among all that its query may attend to, itself among them.
+    """The walk's key among all that its query may attend to, itself among them, as the model itself computes it.
+
+    Where changes set weights of the query, these are the weights before them.
 
     Raises:
         ValueError: the mask hides the key from the query.
@@ -107,6 +110,9 @@ def compete(walk: Walk) -> Competition:
     keys = keys[np.lexsort((keys != walk.key, -scores[keys]))]
     rank = 1 + int(np.flatnonzero(keys == walk.key)[0])
     weights = walk.of_query("attn.pattern")[keys]
+    if list_row_changes(walk):
+        powers = np.exp(scores[keys] - scores[keys].max())
+        weights = powers / powers.sum()
     return Competition(keys, scores[keys], weights, scores[walk.key] - scores[keys], rank)
 
 

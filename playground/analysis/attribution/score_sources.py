@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from playground.analysis.attribution.head_maps import HeadMaps
-from playground.analysis.attribution.stream_sources import Source, StreamSplit
+from playground.analysis.attribution.stream_sources import BIASES, CHANGES, Source, StreamSplit
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 
@@ -65,19 +65,32 @@ def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps) -> ScoreSplit:
     """Split the score of a walk's query and key; stream and maps are those of its layer and its head."""
     scores = walk.scaled()
     allowed = walk.allowed
-    query_parts = _project(stream.sources, stream.parts[:, walk.query], maps.q, maps.q_bias)  # (S, d_head)
-    key_parts = _project(stream.sources, stream.parts[:, walk.key], maps.k, maps.k_bias)
+    sources, parts = stream.sources, stream.parts
+    changed_q, changed_k = (_changes_of(walk, name) for name in ("q", "k"))
+    if CHANGES not in sources and (changed_q.any() or changed_k.any()):
+        sources, parts = (CHANGES, *sources), np.concatenate([np.zeros_like(parts[:1]), parts])
+    query_parts = _project(sources, parts[:, walk.query], maps.q, maps.q_bias, changed_q[walk.query])  # (S, d_head)
+    key_parts = _project(sources, parts[:, walk.key], maps.k, maps.k_bias, changed_k[walk.key])
     matrix = query_parts @ key_parts.T / math.sqrt(walk.config.d_head)
     if not allowed.any():
-        return ScoreSplit(stream.sources, matrix, np.full_like(matrix, math.nan), float(scores[walk.key]), math.nan)
-    mean_parts = stream.parts[:, allowed].mean(axis=1, dtype=np.float64)
-    mean_key = _project(stream.sources, mean_parts, maps.k, maps.k_bias)  # (S, d_head)
+        return ScoreSplit(sources, matrix, np.full_like(matrix, math.nan), float(scores[walk.key]), math.nan)
+    mean_parts = parts[:, allowed].mean(axis=1, dtype=np.float64)
+    mean_key = _project(sources, mean_parts, maps.k, maps.k_bias, changed_k[allowed].mean(axis=0))  # (S, d_head)
     relative = query_parts @ (key_parts - mean_key).T / math.sqrt(walk.config.d_head)
-    return ScoreSplit(stream.sources, matrix, relative, float(scores[walk.key]), float(scores[allowed].mean()))
+    return ScoreSplit(sources, matrix, relative, float(scores[walk.key]), float(scores[allowed].mean()))
 
 
-def _project(sources: Sequence[Source], parts: Floats, weight: Floats, bias: Floats) -> Floats:
-    """(S, D) → (S, d_head); the map's bias joins the biases."""
+def _changes_of(walk: Walk, name: str) -> Floats:
+    """What changes of this layer's queries or keys themselves, `q` or `k`, add to the head's: (T, d_head)."""
+    change = walk.layer.run.change(f"layers.{walk.layer.layer}.attn.{name}")
+    shape = walk.layer[f"attn.{name}"][walk.head].shape
+    return np.zeros(shape) if change is None else change[walk.head].astype(np.float64)
+
+
+def _project(sources: Sequence[Source], parts: Floats, weight: Floats, bias: Floats, change: Floats) -> Floats:
+    """(S, D) → (S, d_head); the map's bias joins the biases, and what was changed behind the map the changes."""
     projected = parts.astype(np.float64) @ weight.T
-    projected[[source.kind for source in sources].index("bias")] += bias
+    projected[sources.index(BIASES)] += bias
+    if CHANGES in sources:
+        projected[sources.index(CHANGES)] += change
     return projected

@@ -20,7 +20,7 @@ from playground.model import Encoder
 from playground.runs.arrays import Array, freeze
 from playground.runs.encoder_run import Run
 
-SourceKind = Literal["token", "position", "segment", "attention", "feed-forward", "bias"]
+SourceKind = Literal["token", "position", "segment", "attention", "feed-forward", "change", "bias"]
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,23 @@ class Source:
 
     kind: SourceKind
     """`token`: its row of the token table, scaled where the config says so, or its raw vector. `attention` and
-    `feed-forward`: the output of an earlier layer, its own bias included. `bias`: those of the norms."""
+    `feed-forward`: the output of an earlier layer, its own bias included. `change`: what the visitor's changes add to
+    the stream itself; what they make of a layer's output is part of that output. `bias`: those of the norms."""
     layer: int | None = None
     """Of attention or feed-forward, from 0."""
 
     @property
     def name(self) -> str:
         """`token`, `layer 2 attention`, `biases`."""
-        if self.kind == "bias":
-            return "biases"
+        if self.kind in _NAMES:
+            return _NAMES[self.kind]
         return self.kind if self.layer is None else f"layer {self.layer} {self.kind}"
 
 
+_NAMES = {"bias": "biases", "change": "your changes"}
+
 BIASES = Source("bias")
+CHANGES = Source("change")
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class StreamSplit:
     parts: Array
     """(S, T, D), read-only."""
     written: Array
-    """(S, T), read-only: length of what each source wrote, before any norm; NaN for biases, which have no one place."""
+    """(S, T), read-only: length of what each source wrote, before any norm; NaN for biases, and for changes at several
+    places: these have no one length."""
     off: float
     """The largest difference between their sum and the vectors of the run; NaN where those are not finite."""
 
@@ -69,8 +74,10 @@ def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
     config, blocks = run.config, encoder.layers
     parts = _embedding_parts(run, encoder)
     written = {source: np.linalg.norm(part, axis=-1) for source, part in parts.items()}
+    _add_changes(run, "embed.sum", parts, written)
     if encoder.embed.norm is not None:
         parts = _carry_through(run, "embed.norm", encoder.embed.norm, parts)
+    _add_changes(run, "embed.out", parts, written)
     for i in range(layer):
         block, name = blocks[i], f"layers.{i}"
         for kind, sublayer, norm in (("attention", "attn", "norm1"), ("feed-forward", "ffn", "norm2")):
@@ -79,8 +86,11 @@ def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
             source = Source(kind, i)  # type: ignore[arg-type]
             parts[source] = _wide(run.arrays[f"{name}.{sublayer}.out"])
             written[source] = np.linalg.norm(parts[source], axis=-1)
+            if kind == "attention":
+                _add_changes(run, f"{name}.resid_mid", parts, written)
             if config.norm_placement == "post":
                 parts = _carry_through(run, f"{name}.{norm}", getattr(block, norm), parts)
+        _add_changes(run, f"{name}.out", parts, written)
     is_last = layer == config.n_layers
     if is_last and encoder.final_norm is not None:
         parts = _carry_through(run, "final_norm", encoder.final_norm, parts)
@@ -106,6 +116,16 @@ def _embedding_parts(run: Run, encoder: Encoder) -> dict[Source, Floats]:
         segment = _wide(embed.segments.weight[0].detach().cpu().numpy())
         parts[Source("segment")] = np.broadcast_to(segment, tokens.shape)
     return parts
+
+
+def _add_changes(run: Run, point: str, parts: dict[Source, Floats], written: dict[Source, Floats]) -> None:
+    """Add what was changed at a point of the stream itself to the parts, in place; nothing where nothing was."""
+    change = run.change(point)
+    if change is None:
+        return
+    length = np.linalg.norm(_wide(change), axis=-1)
+    written[CHANGES] = np.full_like(length, np.nan) if CHANGES in parts else length
+    parts[CHANGES] = parts.get(CHANGES, 0.0) + _wide(change)
 
 
 def _carry_through(run: Run, name: str, norm: nn.Module, parts: dict[Source, Floats]) -> dict[Source, Floats]:

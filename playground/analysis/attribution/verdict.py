@@ -12,7 +12,7 @@ from playground.analysis.attribution.stream_sources import Source
 from playground.analysis.tex import Floats
 from playground.text.wording import join_words, write_amount
 
-Group = Literal["token", "position", "attention", "feed-forward", "others"]
+Group = Literal["token", "position", "attention", "feed-forward", "change", "others"]
 Kind = Literal["mostly", "mixed", "even", "only key", "rounding", "not finite"]
 
 MOST = 0.5
@@ -32,6 +32,7 @@ NAMES: dict[Group, str] = {
     "position": "its position",
     "attention": "earlier attention",
     "feed-forward": "earlier feed-forward",
+    "change": "your changes",
     "others": "segment and biases",
 }
 """How the groups are called in a sentence about the key."""
@@ -41,6 +42,7 @@ OPENINGS: dict[Group, str] = {
     "position": "Mostly the key's position.",
     "attention": "Mostly what attention of earlier layers wrote at the key.",
     "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the key.",
+    "change": "Mostly what your changes write at the key.",
     "others": "Mostly the segment and the biases, which each key's norms scale in their own way.",
 }
 """The verdict where one group has the most."""

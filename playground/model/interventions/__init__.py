@@ -1,6 +1,7 @@
 """What if: a forward pass with parts of it switched off, cut, set or replaced."""
 
 from playground.model.interventions.intervention_checks import Subject
+from playground.model.interventions.intervention_edits import point_of, rank
 from playground.model.interventions.intervention_kinds import (
     AverageHead,
     Intervention,
@@ -26,4 +27,6 @@ __all__ = [
     "Subject",
     "ZeroHead",
     "first_layer",
+    "point_of",
+    "rank",
 ]

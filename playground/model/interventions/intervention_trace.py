@@ -54,6 +54,8 @@ class InterventionTrace(Trace):
             for intervention in sorted(interventions, key=rank):
                 if intervention.strength != 0:
                     self._edits[point_of(intervention)].append(_Edit(sentence, intervention))
+        self.computed: dict[str, Tensor] = {}
+        """What the model itself computed where something was changed, by the same names, as far as `keep` says."""
         self._around = [Surroundings(each, positions, sources or {}) for each in real]
 
     def scope(self, name: str) -> Trace:
@@ -73,6 +75,8 @@ class InterventionTrace(Trace):
         edits = self._edits.get(f"{self._prefix}{name}", ())
         if edits:
             computed, tensor = tensor, tensor.clone()
+            if self._keep(f"{self._prefix}{name}"):
+                self.computed[f"{self._prefix}{name}"] = computed
             for each in edits:
                 around = self._around[each.sentence]
                 edit(each.intervention, tensor[each.sentence], computed[each.sentence], around)

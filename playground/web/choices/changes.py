@@ -20,6 +20,11 @@ def make_changes(interventions: Iterable[Intervention]) -> None:
     _keep([*kept, *(Change(each) for each in wanted if each not in known)])
 
 
+def replace_change(old: Intervention, new: Intervention) -> None:
+    """Make a change in the place of another, switched on."""
+    _keep(Change(new) if each == old else Change(each, is_on) for each, is_on in current_setup().changes)
+
+
 def switch_changes(on: Collection[Intervention]) -> None:
     """Switch these on, and all others of the visitor's changes off."""
     _keep(Change(each, each in on) for each, _ in current_setup().changes)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from playground.export.code.export import Export
 from playground.export.code.own_weights import FILE_NAME
-from playground.web.choices.setup import OPEN_PAGE
+from playground.web.choices.setup import OPEN_PAGE, current_setup
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, fragment
 from playground.web.sidebar.data_export import draw_data_export
@@ -90,6 +90,11 @@ def chosen_export(variants: Variants) -> Export:
     chosen = st.segmented_control(
         "What", list(variants), default=usual, required=True, key=key, label_visibility="collapsed"
     )
+    if (chosen or usual) == next(iter(variants)) and any(change.is_on for change in current_setup().changes):
+        st.caption(
+            "The changes of What if are not in this code: its numbers are those of the model without them. "
+            "`open_link` of the copied link has them, and so has the tab Data."
+        )
     with panels.explain_errors():
         return variants[chosen or usual]()
 

@@ -27,7 +27,7 @@ from playground.web.views.training.training_run import make_plan
 def encoder_on_screen() -> Export:
     """The encoder and the sentence of the sidebar; raises PlaygroundError where it can't be written down."""
     setup = _setup_with_text()
-    run = caches.run_sentence(setup.run_key)
+    run = caches.run_sentence(setup.untouched_key)
     focus = current_focus(run)
     is_own = setup.weights not in ("random", "minilm")
     shown = of_run(

@@ -1,19 +1,19 @@
 """The line below every page's heading that names the changes of the computation, and switches each off and on."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from playground.link.interventions import write_intervention
+from playground.errors import PlaygroundError
+from playground.link.interventions import FittedChanges, write_intervention
 from playground.model.interventions import Intervention
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
-from playground.web.shared.markdown import escape_markdown
+from playground.web.components.change_chips import KEY, Chip, draw_chips
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
-
-KEY = "change_chips"
-
-CHANGED_PAGES = ("overview", "attention", "norms", "compare", "what-if", "step-by-step")
-"""Pages that show the changed run; the others show other networks, count without running, or run on their own."""
+from playground.web.shared.what_if.change_names import explain_change, name_change
+from playground.web.shared.what_if.changed_pages import what_page_shows
 
 
 @as_one_element
@@ -22,43 +22,50 @@ def draw_change_chips() -> None:
     setup = current_setup()
     if not setup.changes:
         return
-    names = {write_intervention(each): describe_change(each) for each, _ in setup.changes}
-    st.session_state[KEY] = [write_intervention(each) for each, is_on in setup.changes if is_on]
-    with st.container(key=f"{KEY}_line", horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.pills(
-            "What if: press a change to switch it off or on",
-            list(names),
-            selection_mode="multi",
-            format_func=names.__getitem__,
-            key=KEY,
-            on_change=_switch,
-            width="content",
+    tokens, fitted = _read_text(setup)
+    with st.container(key=f"{KEY}_line", horizontal=True, vertical_alignment="center", gap="small"):
+        draw_chips(
+            [
+                Chip(
+                    write_intervention(each),
+                    name_change(each, tokens),
+                    explain_change(each, tokens),
+                    is_on,
+                    fitted.reasons.get(each, ""),
+                )
+                for each, is_on in setup.changes
+            ],
+            _switch,
+            _take_back,
         )
-        st.button(
-            "Take all back", key="changes_back", icon=":material/undo:", type="tertiary", on_click=changes.take_back_all
-        )
+        if len(setup.changes) > 1:
+            st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
         if st.session_state[OPEN_PAGE] != "what-if":
             st.page_link(page_named("what-if"), label="What followed?", icon=":material/arrow_forward:")
-    _explain(setup)
+    told = what_page_shows(st.session_state[OPEN_PAGE])
+    if told and fitted.applied:
+        st.caption(told)
 
 
-def describe_change(intervention: Intervention) -> str:
-    """What it changes in a few words, with its strength where it is not made in full."""
-    strength = "" if intervention.strength == 1 else f", strength {intervention.strength:g}"
-    return f"{intervention.label}{strength}"
-
-
-def _explain(setup: Setup) -> None:
-    """Which of the changes cannot apply, and whether this page shows any."""
-    if not setup.text.sentences:
-        return
-    fitted = setup.fitted_changes
-    for reason in fitted.reasons.values():
-        st.caption(f":material/warning: {escape_markdown(reason)}")
-    if fitted.applied and st.session_state[OPEN_PAGE] not in CHANGED_PAGES:
-        st.caption("This page shows the model without these changes.")
+def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges]:
+    """The sentence's tokens, and which changes its run can have; nothing of either where there is no such sentence."""
+    try:
+        if setup.text.sentences:
+            return setup.batch.tokens[setup.sentence], setup.fitted_changes
+    except PlaygroundError:
+        pass  # the page says it where it asks for the run
+    return (), FittedChanges()
 
 
 def _switch() -> None:
-    on = st.session_state[KEY]
-    changes.switch_changes([each for each, _ in current_setup().changes if write_intervention(each) in on])
+    text = st.session_state[KEY].switched
+    changes.switch_changes([each for each, is_on in current_setup().changes if is_on != _is(each, text)])
+
+
+def _take_back() -> None:
+    text = st.session_state[KEY].taken
+    changes.take_back([each for each, _ in current_setup().changes if _is(each, text)])
+
+
+def _is(intervention: Intervention, text: object) -> bool:
+    return write_intervention(intervention) == text

@@ -31,6 +31,7 @@ from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.head_map import Mask
 from playground.web.shared.markdown import quote_token
 from playground.web.shared.saving.save_menu import Saved
+from playground.web.shared.what_if.changed_captions import has_odd_rows
 from playground.web.views.attention import pinned_views
 
 
@@ -115,7 +116,8 @@ def draw_entropies(run: Run, focus: Focus) -> None:
         caption=r"How spread out is each head? Its entropy is $-\sum p \log_2 p$ over keys, averaged over queries. It "
         f"is 0 bits if every query attends to one token, and {highest:.2f} if every query spreads evenly over all keys "
         f"that it may attend to. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits. "
-        + ("Special tokens count, hidden or not." if (run.special & real).any() else ""),
+        + ("Special tokens count, hidden or not." if (run.special & real).any() else "")
+        + (" Rows with a weight set after the softmax do not add up to 1, and count as they are." * has_odd_rows(run)),
         alt="Mean entropy of every head, in bits.",
         overlay=frame_cell(
             "attention_entropy",
@@ -139,6 +141,8 @@ def draw_rollout(run: Run, layer: int, visible: Mask) -> None:
     scale = figures.WeightScale(square_root=False, top=top)
     residual = "keeps half of each token in place, as the residual connection does, " if run.config.residual else ""
     sums = "add up to 1" if visible.all() else "add up to 1 or less, as tokens are hidden"
+    if has_odd_rows(run):
+        sums = "need not add up to 1, as a weight was set after the softmax"
     panels.chart(
         "attention_rollout",
         pinned_views.rollout_map(run, shares, visible, scale),

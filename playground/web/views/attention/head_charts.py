@@ -24,6 +24,8 @@ from playground.web.shared.head_grid import head_picker
 from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
 from playground.web.shared.page_end import fragment
 from playground.web.shared.saving.saved_heads import heads_of, saved_heads
+from playground.web.shared.what_if.changed_captions import has_odd_rows, note_changes, note_set_weights
+from playground.web.shared.what_if.quick_changes import draw_quick_changes
 from playground.web.views.attention import attention_views, heads_view, stream_view, why_panel
 
 HELP = {
@@ -71,10 +73,13 @@ def explore_heads() -> None:
     with large:
         if other is None:
             sums = "add up to 1" if visible.all() else "add up to 1 or less, as tokens are hidden"
+            if has_odd_rows(run, layer):
+                sums = "add up to 1, but where one was set after the softmax"
             reading = (
                 f"A row is a query, the token that asks; a column is a key, the token asked. A row's weights {sums}."
             )
             reading += " Colours are those of the thumbnails."
+            reading += note_set_weights(run, layer, None if average else head)
             _draw_pattern(run, focus, pattern, visible, name, reading, scale)
         else:
             reading = f"Violet: head {head} gives more weight. Orange: head {other} gives more."
@@ -84,6 +89,9 @@ def explore_heads() -> None:
     if side and pinned:
         draw_pinned_head(run, pinned, side, focus, pattern, scale, average=average, hide=hide)
 
+    if show == "one head":
+        with beside:
+            draw_quick_changes(run, focus)
     if explanation:
         why_panel.draw_steps(explanation)
     with beside:
@@ -144,7 +152,7 @@ def _draw_grid(run: Run, selected: tuple[int, int], visible: Mask, scale: figure
         selected,
         places=("layer", "head"),
         caption="Every head, small: a row is a layer, a column is a head. "
-        f"{_describe_scale(scale)}{hidden} Click a head to open it.",
+        f"{_describe_scale(scale)}{hidden}{note_changes(run)} Click a head to open it.",
         alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails.",
         saved=saved_heads(
             "attention_all_heads", heads_of(run.patterns, visible), shown, shown, n_layers * n_heads, scale

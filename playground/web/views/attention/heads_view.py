@@ -71,6 +71,8 @@ def draw_known_for(run: Run, layer: int, head: int) -> None:
         habits = attribution_cache.habits_in_probes(key) if fixed else attribution_cache.habits_in_text(key)
     st.markdown(_describe_habits(habits, run, layer, head))
     say_present_alone("the habits")
+    if fixed and run.interventions:
+        st.caption("The fixed sentences are read by the model without your changes.")
     table = _habit_table(habits)
     columns = dict.fromkeys(habits.scores, NumberColumn(format="%.2f"))
     draw_head_table("known_for", table, columns, current_focus(run))

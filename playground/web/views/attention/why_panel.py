@@ -1,5 +1,6 @@
 """Why one query looks at one key: a measured answer, and the computation behind it in four steps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,23 +10,27 @@ import streamlit as st
 from playground.analysis.attribution.cell import Competition, compete, move, multiply
 from playground.analysis.attribution.head_maps import HeadMaps
 from playground.analysis.attribution.score_sources import ScoreSplit, split_score
+from playground.analysis.attribution.stream_sources import CHANGES
 from playground.analysis.attribution.verdict import NAMES, Verdict, describe, judge
+from playground.analysis.effects.changed_stages import list_output_changes, list_row_changes
 from playground.analysis.walkthrough import Walk
 from playground.errors import PlaygroundError
 from playground.figures import attribution as figures
 from playground.link.places import Focus
+from playground.model.interventions import Intervention
 from playground.runs.encoder_run import Run
-from playground.text.wording import write_amount
+from playground.text.wording import join_words, write_amount
 from playground.web.choices import widgets
+from playground.web.choices.actions import record_action
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.scroll_to import scroll_to
 from playground.web.session import caches
-from playground.web.session.actions import record_action
 from playground.web.session.caches import RunKey
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_heads import nearest_head
 from playground.web.shared.comparison.pinned_side import beside_same_tokens, say_present_alone
 from playground.web.shared.markdown import escape_markdown, quote_place
+from playground.web.shared.what_if.change_names import name_change
 from playground.web.shared.why_question import ask_why
 from playground.web.views.attention import attribution_cache, why_charts
 
@@ -77,7 +82,7 @@ def draw_answer(run: Run, layer: int, head: int, query: int, key: int) -> Explan
             except PlaygroundError as error:
                 st.error(escape_markdown(error))
                 return None
-            st.markdown(_describe(found))
+            st.markdown(f"{_describe_changes(found.walk)}{_describe(found)}")
             if found.has_parts:
                 _draw_parts(found)
         _tell_pinned(run, Focus(layer, head, query, key))
@@ -100,6 +105,7 @@ def draw_steps(found: Explanation) -> None:
         elif step == "products":
             why_charts.draw_products(found.walk, multiply(found.walk))
         else:
+            _explain_output(found.walk)
             why_charts.draw_moved(found.walk, move(found.walk, found.maps))
 
 
@@ -113,7 +119,8 @@ def _tell_pinned(run: Run, focus: Focus) -> None:
         answer = _describe_hidden(pinned.run, focus.query, focus.key)
     else:
         try:
-            answer = _describe(_explain(pinned.side.setup.run_key, layer, head, focus.query, focus.key))
+            found = _explain(pinned.side.setup.run_key, layer, head, focus.query, focus.key)
+            answer = f"{_describe_changes(found.walk)}{_describe(found)}"
         except PlaygroundError as error:
             answer = escape_markdown(error)
     st.caption(f"**{pinned.name}, layer {layer}, head {head}.** {answer}")
@@ -123,6 +130,33 @@ def _describe(found: Explanation) -> str:
     """The answer in words, in markdown."""
     answer = describe(found.verdict, found.split.lead, len(found.rivals.keys))
     return answer if found.verdict.kind == "not finite" else f"{_describe_place(found.walk, found.rivals)} {answer}"
+
+
+def _describe_changes(walk: Walk) -> str:
+    """That changes set weights of this row, and what they make of this one; empty where none does."""
+    changes = list_row_changes(walk)
+    if not changes:
+        return ""
+    weight = walk.of_query("attn.pattern")[walk.key]
+    return (
+        f"**Weights of this row are set by {_name_changes(walk, changes)}.** This one is **{weight:.2f}** now. "
+        "What follows is what the model itself computes before that. "
+    )
+
+
+def _explain_output(walk: Walk) -> None:
+    """Where changes set what leaves the head: that what is shown goes no further as it is."""
+    changes = list_output_changes(walk)
+    if changes:
+        st.markdown(
+            f"What the head gathers is then set by {_name_changes(walk, changes)}: it goes no further as shown here."
+        )
+
+
+def _name_changes(walk: Walk, changes: Sequence[Intervention]) -> str:
+    tokens = walk.layer.run.tokens
+    what = "your change" if len(changes) == 1 else "your changes"
+    return f"{what} {join_words([f'“{escape_markdown(name_change(change, tokens))}”' for change in changes])}"
 
 
 def _is_hidden(run: Run, query: int, key: int) -> bool:
@@ -140,12 +174,13 @@ def _explain(run_key: RunKey, layer: int, head: int, query: int, key: int) -> Ex
 
 def _draw_parts(found: Explanation) -> None:
     """The lead over the mean key by kinds of sources, the same for every cell, so that nothing below them moves."""
-    amounts = [found.verdict.amounts.get(group, 0.0) for group in NAMES]
-    kinds = ["bias" if group == "others" else group for group in NAMES]
+    groups = [group for group in NAMES if group != "change" or CHANGES in found.split.sources]
+    amounts = [found.verdict.amounts.get(group, 0.0) for group in groups]
+    kinds = ["bias" if group == "others" else group for group in groups]
     key = quote_place(found.walk.layer.run.tokens, found.walk.key)
     panels.bars(
         "why_parts",
-        figures.contributions(list(NAMES.values()), kinds, np.array(amounts), title="part of the lead"),
+        figures.contributions([NAMES[group] for group in groups], kinds, np.array(amounts), title="part of the lead"),
         caption=f"**By what wrote the vector of {key}.** The bars add up to the lead.",
         alt="Bars: parts of the score's lead over the mean key, by kind of source",
     )

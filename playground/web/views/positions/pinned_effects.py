@@ -17,7 +17,7 @@ def pinned_swap(run: Run, first: int, second: int) -> positions.Swap | None:
     if pinned is None:
         return None
     try:
-        return position_cache.swap_words(pinned.side.setup.run_key, first, second)
+        return position_cache.swap_words(pinned.side.setup.untouched_key, first, second)
     except PlaygroundError:
         return None
 

@@ -30,7 +30,7 @@ from playground.web.views.positions.pinned_effects import (
 @fragment
 def show_chosen_view() -> None:
     """The view of the page that the visitor has chosen."""
-    run, rows = panels.shown_run(), position_table.load_rows()
+    run, rows = panels.shown_run(changed=False), position_table.load_rows()
     focus = show_focus(run)
     view = widgets.choice("positions_view", "Look closer")
     if view == "swap two words":
@@ -62,7 +62,7 @@ def show_swap(run: Run, focus: Focus) -> None:
         return
     setup = current_setup()
     with panels.explain_errors():
-        swap = position_cache.swap_words(setup.run_key, first, second)
+        swap = position_cache.swap_words(setup.untouched_key, first, second)
     before = pinned_swap(run, first, second)
     order = list(range(n_tokens))
     order[first], order[second] = second, first

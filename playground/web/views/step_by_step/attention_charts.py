@@ -31,7 +31,7 @@ def draw_vectors(key: str, rows: Mapping[str, Floats], reading: str) -> None:
 def show_projections(walk: Walk) -> None:
     """Queries, keys and values of every token, the chosen query and key framed."""
     layer, head, d_head = walk.layer, walk.head, walk.config.d_head
-    matrices = {name.upper(): layer[f"attn.{name}"][head] for name in "qkv"}
+    matrices = {name.upper(): layer.computed(f"attn.{name}")[head] for name in "qkv"}
     query, key = _quote_tokens(walk)
     drawn = "" if d_head <= figures.SHOWN else f"; the first {figures.SHOWN} are drawn"
     framed = {"q": matrices["Q"][walk.query], "k": matrices["K"][walk.key], "v": matrices["V"][walk.key]}
@@ -82,7 +82,7 @@ def show_mask(walk: Walk) -> None:
 def show_softmax(walk: Walk) -> None:
     """The query's weights, and every other query's beside them."""
     query, _ = _quote_tokens(walk)
-    weights = walk.of_query("attn.pattern")
+    weights = walk.computed("attn.pattern")
     heaviest = quote_token(walk.layer.run.tokens[int(weights.argmax())])
     left, right = st.columns(2, gap="medium")
     with left:
@@ -105,7 +105,7 @@ def show_weighted_sum(walk: Walk) -> None:
     rows = {f"{weights[i]:.3f} × {labels[i]}": weights[i] * values[i] for i in drawn}
     if others.size:
         rows[f"the {others.size} others"] = weights[others] @ values[others]
-    rows["z, their sum"] = walk.of_query("attn.z")
+    rows["z, their sum"] = walk.computed("attn.z")
     reading = "Each row is one key's value times its weight, the heaviest first. The last row is their sum."
     draw_vectors("weighted_sum", rows, reading)
 
@@ -129,7 +129,7 @@ def show_merge(walk: Walk) -> None:
 
 def show_output_projection(walk: Walk) -> None:
     """The merged vector before and after W_O."""
-    rows = {"merged heads": walk.layer.merged[walk.query], "attention's output": walk.of_query("attn.out")}
+    rows = {"merged heads": walk.layer.merged[walk.query], "attention's output": walk.computed("attn.out")}
     draw_vectors("output_projection", rows, "Every number of the output depends on all numbers of the merged heads.")
 
 
@@ -173,7 +173,7 @@ def _draw_keys(walk: Walk, key: str, values: Floats, title: str, reading: str, *
 
 def _draw_matrix(walk: Walk, key: str, name: str, title: str, reading: str, *, signed: bool) -> None:
     """An array of the head with a row a query and a column a key, by its name in the layer."""
-    run, values = walk.layer.run, walk.layer[name][walk.head]
+    run, values = walk.layer.run, walk.layer.computed(name)[walk.head]
     panels.chart(
         f"step_{key}",
         head_heatmap(values, run.tokens, run.allowed, signed=signed, bar=title),

@@ -30,11 +30,13 @@ def show_embedding(walk: Walk) -> None:
         rows["position"] = layer.learned["embed.positions"][walk.query]
     if "embed.segments" in layer.learned:
         rows["segment"] = layer.learned["embed.segments"]
+    if (change := layer.run.change("embed.sum")) is not None:
+        rows["your changes"] = change[walk.query]
     reading = "These rows add up to the embedding" if len(rows) > 1 else "Nothing is added to the token's vector"
     reading += "; a norm then rescales it." if walk.config.embedding_norm else "."
     if "position" in rows and (length := l2(rows["token"])) > 0:
         reading += f" The position's vector is {l2(rows['position']) / length:.3g} times as long as the token's."
-    rows["embedding"] = arrays["embed.out"][walk.query]
+    rows["embedding"] = layer.run.computed.get("embed.out", arrays["embed.out"])[walk.query]
     if layer.layer:
         rows[f"enters layer {layer.layer}"] = walk.first_sum[0]
         before = "layer 0" if layer.layer == 1 else f"layers 0 to {layer.layer - 1}"
@@ -52,7 +54,7 @@ def show_residual(walk: Walk, number: Literal[1, 2]) -> None:
     action = "They are added, number by number." if walk.config.residual else "Only the second goes on."
     reading = f"The first vector has length {stream:.3g}, the second {added:.3g}. {action}"
     rows = dict(zip(names, vectors, strict=True))
-    draw_vectors(f"{key}_residual", rows | {"goes on": walk.of_query(result)}, reading)
+    draw_vectors(f"{key}_residual", rows | {"goes on": walk.computed(result)}, reading)
 
 
 def show_norm(walk: Walk, number: Literal[1, 2]) -> None:
@@ -74,7 +76,7 @@ def show_feed_forward(walk: Walk) -> None:
         "input y": walk.of_query("ffn.in"),
         "u, before activation": walk.of_query("ffn.up"),
         "h, after activation": hidden,
-        "output f": walk.of_query("ffn.out"),
+        "output f": walk.computed("ffn.out"),
     }
     reading = (
         f"After {walk.config.activation}, {quiet:,} of the {hidden.size:,} hidden numbers are almost silent: "

@@ -92,7 +92,7 @@ def _compare_keys(before: Walk, now: Walk, stage: str, name: str) -> None:
     names = token_names(tokens)
     panels.chart(
         "step_pinned",
-        figures.keys(new, tokens, allowed, title=title, pinned=old),
+        figures.keys(new, tokens, allowed, title=title, paler=old),
         caption=f"{escape_markdown(describe_vector_change(old, new, names))} The paler bar beside each: {name}.",
         alt=f"Bars: {title} of one query with every key, pinned and now",
         table=lambda: pd.DataFrame({"pinned": old, "now": new, "now − pinned": new - old}, names).rename_axis("key"),

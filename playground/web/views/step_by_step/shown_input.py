@@ -42,6 +42,8 @@ def _choose_sentence(setup: Setup, place: DeltaGenerator) -> RunKey:
     with place:
         sentence = widgets.whole("step_sentence", "Sentence", high=chapter.shape[0])
     _describe(chapter)
+    if setup.fitted_changes.applied:
+        st.caption("The tutorial's own input is computed without your changes.")
     text = TextKey("word", 0, MAX_TOKENS, chapter.sentences)
     return RunKey(text, sentence - 1, setup.weights, chapter.own_config(setup.config), setup["seed"], setup["causal"])
 

@@ -1,6 +1,7 @@
 """The chosen stage: its idea, its formula with this run's numbers, its picture, and dropout on request."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.views.step_by_step import attention_charts, block_charts
+from playground.web.views.step_by_step.changed_stage import draw_stage_changes
 from playground.web.views.step_by_step.pinned_stage import compare_stage
 from playground.web.views.step_by_step.shown_input import choose_input
 from playground.web.views.step_by_step.stage_choice import choose_path, choose_stage
@@ -93,9 +95,13 @@ def show_chosen_stage() -> None:
     show_stage(walk, stage)
     compare_stage(walk, stage, run_key)
     if widgets.switch("step_dropout", "Show what dropout does during training"):
+        plain = run_key._replace(interventions=())
         with panels.explain_errors():
-            dropped = caches.drop_layer(run_key, focus.layer)
-        block_charts.show_dropout(walk, dropped, run_key.seed)
+            dropped = caches.drop_layer(plain, focus.layer)
+            untouched = replace(walk, layer=caches.trace_layer(plain, focus.layer))
+        block_charts.show_dropout(untouched, dropped, run_key.seed)
+        if run_key.interventions:
+            st.caption("Dropout is shown for the model without your changes.")
 
 
 def show_stage(walk: Walk, stage: str) -> None:
@@ -120,6 +126,7 @@ def show_stage(walk: Walk, stage: str) -> None:
         "This stage was also worked out by hand, from the model's own inputs. "
         f"The largest difference from the model is {step.off:.1e}.{destination}"
     )
+    draw_stage_changes(walk, stage)
 
 
 def _describe_destination(walk: Walk) -> str:

@@ -8,6 +8,7 @@ from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.views.what_if.followed_view import draw_followed
+from playground.web.views.what_if.making.make_change import draw_change_maker
 from playground.web.views.what_if.parts_view import draw_parts
 from playground.web.views.what_if.patch_view import draw_patches
 from playground.web.views.what_if.prune_view import draw_pruning
@@ -18,6 +19,7 @@ def explore_changes() -> None:
     """The focus, and the chosen view of the page."""
     run = panels.shown_run()
     focus = show_focus(run)
+    draw_change_maker(run, focus)
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
         draw_followed(run, focus)

@@ -1,0 +1,132 @@
+"""What a change of the computation is called, with the words of the tokens that it is about."""
+
+from collections.abc import Sequence
+
+from playground.figures.theme import shortened, subscript
+from playground.model.interventions import (
+    AverageHead,
+    Intervention,
+    PatchVector,
+    SetRow,
+    SetWeight,
+    ShufflePositions,
+    SkipSublayer,
+    ZeroHead,
+)
+from playground.model.interventions.intervention_kinds import PatchPoint, Sublayer
+
+_LONGEST_TOKEN = 12
+
+SUBLAYERS: dict[Sublayer, str] = {"attn": "attention", "ffn": "feed-forward"}
+
+POINTS: dict[PatchPoint, str] = {
+    "embed": "the embedding",
+    "q": "queries",
+    "k": "keys",
+    "v": "values",
+    "z": "the heads' results",
+    "attn": "attention's output",
+    "mid": "the stream after attention",
+    "ffn": "feed-forward's output",
+    "out": "the output",
+}
+"""Where a vector can be replaced, in words."""
+
+
+def name_change(intervention: Intervention, tokens: Sequence[str] = ()) -> str:
+    """What it changes in a few words, such as `3.1: it₁₀ ↛ animal₂`, with its strength where that is not 1."""
+    strength = "" if intervention.strength == 1 else f" · {intervention.strength:.3g} of the way"
+    return f"{_name_in_full(intervention, tokens)}{strength}"
+
+
+def _name_in_full(intervention: Intervention, tokens: Sequence[str]) -> str:
+    match intervention:
+        case ShufflePositions(seed=seed):
+            return f"positions shuffled, seed {seed}"
+        case SkipSublayer(layer=layer, sublayer=sublayer):
+            return f"layer {layer}: {SUBLAYERS[sublayer]} off"
+        case ZeroHead():
+            return f"{_name_head(intervention)}: zero"
+        case AverageHead():
+            return f"{_name_head(intervention)}: mean over tokens"
+        case SetRow(query=query, row=row, source=source):
+            whom = {"uniform": "all evenly", "diagonal": "itself alone", "copy": f"as head {source}"}[row]
+            return f"{_name_head(intervention)}: {_name_token(query, tokens)} → {whom}"
+        case SetWeight(query=query, key=key, weight=weight, renormalise=renormalise):
+            after = "" if renormalise else ", after the softmax"
+            arrow = "↛" if weight == 0 else "→"
+            amount = {0.0: "", 1.0: " alone"}.get(weight, f" {weight:g}") if renormalise else f" {weight:g}"
+            asks, asked = _name_token(query, tokens), _name_token(key, tokens)
+            return f"{_name_head(intervention)}: {asks} {arrow} {asked}{amount}{after}"
+        case PatchVector(layer=layer, point=point, head=head, token=token, sentence=sentence):
+            place = "embedding" if layer is None else f"{layer}{'' if head is None else f'.{head}'} {point}"
+            return f"{place}: {_name_token(token, tokens)} from sentence {sentence + 1}"
+
+
+def explain_change(intervention: Intervention, tokens: Sequence[str]) -> str:
+    """One sentence in plain text on which numbers become what, with the tokens' words."""
+    what = _describe_in_full(intervention, tokens)
+    if intervention.strength == 1:
+        return f"{what}."
+    return f"{what}; it goes {intervention.strength:.3g} of the way there, where 0 is no change and 1 all of it."
+
+
+def _describe_in_full(intervention: Intervention, tokens: Sequence[str]) -> str:
+    match intervention:
+        case ShufflePositions():
+            return "The tokens get each other's position vectors, in an order drawn from the seed"
+        case SkipSublayer(layer=layer, sublayer=sublayer):
+            return f"In layer {layer}, {SUBLAYERS[sublayer]} adds nothing: its output, biases included, becomes 0"
+        case ZeroHead():
+            return f"{_place_head(intervention)}, what is gathered for every token, z, becomes 0"
+        case AverageHead():
+            return f"{_place_head(intervention)}, what is gathered for every token, z, becomes its mean over all tokens"
+        case SetRow(query=query, row=row, source=source):
+            whom = {
+                "uniform": "to all keys that the mask allows, evenly",
+                "diagonal": "to itself alone",
+                "copy": f"as in head {source}",
+            }[row]
+            return f"{_place_head(intervention)}, {_name_token(query, tokens)} attends {whom}"
+        case SetWeight(query=query, key=key, weight=weight, renormalise=renormalise):
+            asks, asked = _name_token(query, tokens), _name_token(key, tokens)
+            return f"{_place_head(intervention)}, {asks} {_give_weight(asked, weight, before_softmax=renormalise)}"
+        case PatchVector(layer=layer, point=point, head=head, token=token, sentence=sentence):
+            where = f"At {POINTS[point]}{'' if layer is None else f' of layer {layer}'}"
+            whose = (
+                f"the vector of {_name_token(token, tokens)} becomes that of the same place in sentence {sentence + 1}"
+            )
+            return f"{where}{'' if head is None else f', in head {head}'}, {whose}"
+
+
+def _give_weight(key: str, weight: float, *, before_softmax: bool) -> str:
+    """What a query does with a key, as the rest of a sentence."""
+    if not before_softmax:
+        return (
+            f"gives {key} the weight {weight:g} after the softmax; its other weights stay, so they add up to 1 no more"
+        )
+    if weight == 0:
+        return f"does not see {key}: the score becomes −∞ before the softmax, and the other keys share the whole row"
+    if weight == 1:
+        return f"sees {key} alone: every other score becomes −∞ before the softmax"
+    return f"gives {key} the weight {weight:g}: its score is set before the softmax, and the other keys share the rest"
+
+
+def _name_head(intervention: ZeroHead | AverageHead | SetRow | SetWeight) -> str:
+    head = "all heads" if intervention.head is None else intervention.head
+    return f"{intervention.layer}.{head}"
+
+
+def _place_head(intervention: ZeroHead | AverageHead | SetRow | SetWeight) -> str:
+    head = "every head" if intervention.head is None else f"head {intervention.head}"
+    return f"In layer {intervention.layer}, {head}"
+
+
+def _name_token(token: int | None, tokens: Sequence[str]) -> str:
+    """A token by its word and its place; by its place alone where the sentence has no such token."""
+    if token is None:
+        return "every token"
+    if token >= len(tokens):
+        return f"token {token}"
+    word = " ".join(shortened(tokens[token], _LONGEST_TOKEN).split()) or "␣"
+    return f"{word}{subscript(token)}"

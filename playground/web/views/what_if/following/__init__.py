@@ -1,0 +1,1 @@
+"""What followed from the changes: for vectors, attention, sentences and answers."""

@@ -1,0 +1,1 @@
+"""Making a change: the choices, the sentence and the button."""
