@@ -18,6 +18,7 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup
+from playground.web.components.ask_again import ask_again
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.views.what_if.change_buttons import offer_changes
@@ -69,6 +70,8 @@ def draw_pruning() -> None:
     if not numbers.growing.is_complete:
         st.caption("First, each head is switched off alone: the order in which heads go follows from that.")
         keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure)
+        if numbers.growing.is_complete:
+            ask_again("whatif_order_again")  # the curves are measured from the next run on, in the place of this bar
         return
     losses = -numbers.effects() if on_answers else numbers.effects()
     order = order_by_effect(losses.reshape(run.config.n_layers, run.config.n_heads))
