@@ -28,8 +28,7 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> Non
                 icon=":material/add:",
                 disabled=bool(reason),
                 help=reason or "It joins the changes below the heading; the pages show the model with it.",
-                on_click=changes.make_changes,
-                args=[wanted],
             )
-            if pressed:
+            if pressed and not reason:
+                changes.make_changes(wanted)
                 st.rerun()

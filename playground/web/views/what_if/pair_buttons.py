@@ -14,54 +14,48 @@ from playground.web.choices.setup import Setup, note_focus_text
 from playground.web.session import caches
 from playground.web.shared.markdown import escape_markdown
 
+_ADDED = "_what_if_added"
+"""Session key that is there after a press, until the whole page has followed: the text is drawn outside of the view."""
+
 _FULL = "Your text has no room for further sentences."
 
 
 def offer_pairs(setup: Setup, batch: Batch, focus: Focus) -> None:
     """A button for a copy of the sentence with the focused word changed, and one for an example of two sentences."""
+    if st.session_state.pop(_ADDED, False):
+        st.rerun()
     n_sentences = len(setup.text.sentences)
     encode = partial(_encode, setup.text_key)
     corrupted = sentence_pairs.corrupt_word(encode, batch, setup.sentence, focus.query)
     example = sentence_pairs.find_example(encode)
-    pressed = []
     with st.container(key="whatif_pairs", horizontal=True):
-        added = [] if corrupted is None else [corrupted.sentence]
-        pressed.append(
-            _offer(
-                "Copy this sentence with another word",
-                "whatif_corrupt",
-                setup,
-                added,
-                other=setup.sentence,
-                query=corrupted.token if corrupted else 0,
-                missing="No other word fits at the chosen query; choose the token of a word.",
-            )
+        _offer(
+            "Copy this sentence with another word",
+            "whatif_corrupt",
+            setup,
+            [] if corrupted is None else [corrupted.sentence],
+            other=setup.sentence,
+            query=corrupted.token if corrupted else 0,
+            missing="No other word fits at the chosen query; choose the token of a word.",
         )
-        differs = 0
-        if example is not None:
-            differs = sentence_pairs.changed_tokens(encode(example), 0, 1)[0]
-        pressed.append(
-            _offer(
-                "Add an example pair",
-                "whatif_example",
-                setup,
-                example or [],
-                other=n_sentences,
-                query=differs,
-                missing="In no example pair do both sentences have as many tokens by this tokenizer.",
-            )
+        _offer(
+            "Add an example pair",
+            "whatif_example",
+            setup,
+            example or [],
+            other=n_sentences,
+            query=sentence_pairs.changed_tokens(encode(example), 0, 1)[0] if example else 0,
+            missing="In no example pair do both sentences have as many tokens by this tokenizer.",
         )
-    if any(pressed):
-        st.rerun()
 
 
-def _offer(label: str, key: str, setup: Setup, added: Sequence[str], *, other: int, query: int, missing: str) -> bool:
-    """A button that adds sentences, and looks at the last beside the sentence `other`; returns whether pressed."""
+def _offer(label: str, key: str, setup: Setup, added: Sequence[str], *, other: int, query: int, missing: str) -> None:
+    """A button that adds sentences to the text, and looks at the last of them beside the sentence `other`."""
     n_sentences = len(setup.text.sentences)
     text = sentence_pairs.append_sentences(setup["text"], n_sentences, added) if added else None
     quoted = " and ".join(f"“{escape_markdown(sentence)}”" for sentence in added)
     reason = missing if not added else _FULL
-    return st.button(
+    st.button(
         label,
         key=key,
         icon=":material/playlist_add:",
@@ -78,6 +72,6 @@ def _encode(key: caches.TextKey, sentences: Sequence[str]) -> Batch:
 
 
 def _look_at_last(text: str, sentence: int, other: int, query: int) -> None:
-    st.session_state.update({"text": text, "sentence": sentence, "whatif_other": other})
+    st.session_state.update({"text": text, "sentence": sentence, "whatif_other": other, _ADDED: True})
     move_focus(query=query)
     note_focus_text(text)
