@@ -15,6 +15,7 @@ from playground.model import Encoder, Trace
 from playground.model.interventions import Intervention, first_layer
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_kept
+from playground.runs.encoder_run import Run
 from playground.runs.intervention_input import Sources, intervention_trace, sentence_mask
 from playground.runs.sentence_input import encode_input, sentence_input
 from playground.text import Batch
@@ -50,10 +51,12 @@ def run_variants(
     seed: int = 0,
     causal: bool = False,
     sources: Sources | None = None,
+    untouched: Run | None = None,
 ) -> Iterator[VariantBatch]:
     """Run every variant of a sentence, a batch of them a step, those that change the earliest layer first.
 
-    `seed`, `causal` and `sources` are as in `encoder_run.run`. Nothing runs before the first step is asked for.
+    `seed`, `causal` and `sources` are as in `encoder_run.run`. `untouched` is the sentence's run that nothing changes,
+    where it is at hand: its vectors are where variants begin. Nothing runs before the first step is asked for.
 
     Raises:
         TooLargeError: not even one variant fits the memory budget.
@@ -64,7 +67,7 @@ def run_variants(
     check_kept(config, n_tokens)
     mask = sentence_mask(batch, sentence, causal=causal).to(next(encoder.parameters()).device)
     x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
-    streams = _untouched_streams(encoder, x, mask)
+    streams = _untouched_streams(encoder, x, mask) if untouched is None else read_streams(untouched, encoder)
     starts = [min((first_layer(each) for each in variant), default=config.n_layers) for variant in variants]
     at_once = rows_at_once(config, n_tokens)
     for start in sorted(set(starts)):
@@ -79,10 +82,20 @@ def run_variants(
             yield VariantBatch(chosen, to_array(_run_rows(encoder, begin, mask, trace, len(rows), start)))
 
 
+def read_streams(untouched: Run, encoder: Encoder) -> list[Tensor]:
+    """What every block reads in a run that is at hand, (1, T, D) each, and after them what leaves the last."""
+    weights = next(encoder.parameters())
+    return [torch.tensor(untouched.arrays[point])[None].to(weights) for point in _stream_points(encoder)]
+
+
+def _stream_points(encoder: Encoder) -> list[str]:
+    return ["embed.out", *(f"layers.{i}.out" for i in range(encoder.config.n_layers))]
+
+
 @torch.inference_mode()
 def _untouched_streams(encoder: Encoder, x: Tensor, mask: Tensor) -> list[Tensor]:
     """What every block reads in a pass that nothing changes, (1, T, D) each, and after them what leaves the last."""
-    points = ["embed.out", *(f"layers.{i}.out" for i in range(encoder.config.n_layers))]
+    points = _stream_points(encoder)
     trace = Trace(frozenset(points).__contains__)
     encode_input(encoder, x, mask, trace)
     return [trace[point] for point in points]

@@ -21,6 +21,7 @@ from playground.figures import (
     step_by_step,
     training,
 )
+from playground.figures.effects import part_maps, pruning_curves
 from tests.model.reference import small_config
 
 TOKENS = ["[CLS]", "<b>", "it", "it"]
@@ -30,6 +31,8 @@ SIGNED = WEIGHTS * np.array([[-1], [1], [1], [1]], np.float32)
 W = np.array([6.0, 60.0])
 ALL = np.ones((4, 4), bool)
 KEY, QUERY, POINT = "key: attended to", "query: who asks", "point of the forward pass"
+SPREAD = "spread of the pattern (0 = one key, 1 = all keys evenly)"
+W4 = WEIGHTS[0]
 LENGTHS = pd.DataFrame(WEIGHTS[:, :3], columns=["token", "position", "sum"])
 OFFSETS = pd.DataFrame({"mean": [4.0, 3], "lowest": [1.0, 2], "highest": [9.0, 4]})
 PARTS = dict.fromkeys(("residual", "attention", "feed-forward"), WEIGHTS)
@@ -72,6 +75,8 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (training.rate_curve([1.0], 30), "step", "learning rate"),
     (training.gradient_curve([1.0], 30, 0), "step", "gradient norm (log scale)"),
     (training.next_tokens(["a"], WEIGHTS[0, :1]), "probability of being drawn next", "character"),
+    (pruning_curves.pruning_curves(range(4), W4, WEIGHTS, 1, title="left", number=".3f"), "heads taken out", "left"),
+    (part_maps.spread_and_effect(WEIGHTS, SIGNED, (1, 2), "effect"), SPREAD, "effect"),
 ]  # fmt: skip
 
 
@@ -114,6 +119,12 @@ HEATMAPS = [
     Map(step_by_step.drops({"weights": (WEIGHTS[0], WEIGHTS[1])}), "number in the vector, first 4", None, None, 0, 1),
     Map(differences.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
     Map(differences.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
+    Map(part_maps.effects_by_head(WEIGHTS, "change"), "head", "layer", "change", 0, 0.5),
+    Map(part_maps.effects_by_head(SIGNED, "change", signed=True), "head", "layer", "change", -0.5, 0.5),
+    Map(part_maps.effects_by_sublayer(WEIGHTS[:, :2], "change"), "sublayer", "layer", "change", 0, 0.5),
+    Map(part_maps.effects_by_position(WEIGHTS, TOKENS, "change"), "token that is hidden", "layer", "change", 0, 0.5),
+    Map(part_maps.spread_by_head(WEIGHTS), "head", "layer", "spread", 0, 1),
+    Map(part_maps.shares_by_place(SIGNED, TOKENS, [1]), "token", "blocks passed", "share", -0.5, 0.5),
 ]  # fmt: skip
 FIGURES = CURVES + [(each.figure, each.x, each.y) for each in HEATMAPS]
 
@@ -143,4 +154,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
         assert not [trace.name for trace in figure.data if "<b>" in (trace.name or "")]
-    assert named == 15
+    assert named == 17

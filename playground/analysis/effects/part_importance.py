@@ -30,6 +30,8 @@ class PartEffect:
     """Between the vector with the part and without it: 1 is no effect on its direction."""
     relative: float
     """The length of their difference, by the vector's length: 0 is no effect."""
+    similarities: tuple[float, ...] = ()
+    """Cosines between the vector without the part and those of other sentences, in their order."""
 
 
 def list_heads(config: ModelConfig) -> list[ZeroHead]:
@@ -59,26 +61,38 @@ def measure_parts(
     pooling: Pooling = "mean",
     seed: int = 0,
     causal: bool = False,
+    others: Array | None = None,
 ) -> Iterator[list[PartEffect]]:
     """The effect of each part, some of them a step, in the order in which `run_variants` has them.
 
     Args:
         untouched: the run of this sentence that nothing changes.
         parts: each is an intervention on its own.
+        others: vectors of other sentences, (S, D), that the sentence is compared with.
         seed: of the words' vectors, as in `encoder_run.run`; so is `causal`.
 
     Raises:
         InterventionError: a part cannot be switched off, as it is not there.
         TooLargeError: not even one variant fits the memory budget.
     """
-    before = sentence_vector(untouched, pooling)
-    for step in run_variants(encoder, batch, sentence, [[part] for part in parts], seed=seed, causal=causal):
+    before, variants = sentence_vector(untouched, pooling), [[part] for part in parts]
+    if others is None:
+        others = np.zeros((0, before.size), np.float32)
+    for step in run_variants(encoder, batch, sentence, variants, seed=seed, causal=causal, untouched=untouched):
         after = pool(step.final, untouched.padding, pooling)
-        change = compare_vectors(np.broadcast_to(before, after.shape), after)
+        change, similarities = compare_vectors(np.broadcast_to(before, after.shape), after), cosines(after, others)
         yield [
-            PartEffect(parts[number], float(cosine), float(relative))
-            for number, cosine, relative in zip(step.numbers, change.cosine, change.relative, strict=True)
+            PartEffect(
+                parts[number], float(change.cosine[i]), float(change.relative[i]), tuple(similarities[i].tolist())
+            )
+            for i, number in enumerate(step.numbers)
         ]
+
+
+def cosines(vectors: Array, others: Array) -> Array:
+    """Cosine of the angle between each vector and each other one: (N, D), (S, D) → (N, S), from -1 to 1."""
+    shape = (len(vectors), *others.shape)
+    return compare_vectors(np.broadcast_to(vectors[:, None], shape), np.broadcast_to(others, shape)).cosine
 
 
 def map_heads(effects: Iterable[PartEffect], config: ModelConfig) -> Array:

@@ -4,7 +4,7 @@ Known as causal tracing (Meng et al. 2022, section 2.1), here without noise: bot
 Legend: L layers, T tokens, padding left out. A depth counts the blocks passed: 0 is the embeddings, L the last block.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -34,6 +34,7 @@ def measure_patches(
     pooling: Pooling = "mean",
     seed: int = 0,
     causal: bool = False,
+    places: Sequence[int] | None = None,
 ) -> Iterator[Array]:
     """The share of the way from a sentence's vector to the source's that one patched vector brings: (L + 1, T).
 
@@ -43,6 +44,7 @@ def measure_patches(
     Args:
         runs: the untouched ones of the sentence and of the source.
         seed: of the words' vectors, as in `encoder_run.run`; so is `causal`.
+        places: which of `list_patches` to measure, by their numbers; all of them by default.
 
     Raises:
         InterventionError: the two sentences differ in length.
@@ -53,8 +55,12 @@ def measure_patches(
     start, goal = (sentence_vector(run, pooling) for run in runs)
     way = float(l2(goal - start))
     shares = np.full(len(patches), np.nan, dtype=np.float32)
-    variants = [[patch] for patch in patches]
-    for step in run_variants(encoder, batch, sentence, variants, seed=seed, causal=causal):
+    wanted = np.arange(len(patches)) if places is None else np.array(places)
+    variants = [[patches[place]] for place in wanted]
+    sources = {source: runs[1].arrays}
+    for step in run_variants(
+        encoder, batch, sentence, variants, seed=seed, causal=causal, sources=sources, untouched=runs[0]
+    ):
         left = l2(pool(step.final, padding, pooling) - goal)
-        shares[list(step.numbers)] = 1 - left / way if way else np.nan
+        shares[wanted[list(step.numbers)]] = 1 - left / way if way else np.nan
         yield shares.reshape(-1, n_tokens).copy()

@@ -26,7 +26,7 @@ def _describe_trace(trace: Any, figure: go.Figure) -> str:
     if isinstance(trace, go.Bar):
         return _largest_bar(trace)
     if isinstance(trace, go.Scatter) and trace.y is not None and trace.hoverinfo != "skip":
-        return _ends_of_line(trace)
+        return _extent_of_points(trace) if _is_cloud(trace) else _ends_of_line(trace)
     return ""
 
 
@@ -62,6 +62,21 @@ def _largest_bar(trace: go.Bar) -> str:
     place = int(np.nanargmax(sizes))
     subject = f"{trace.name}: the" if trace.name else "The"
     return _plain(f"{subject} longest bar is {_number(sizes[place])}, at {_name(names, place)}.")
+
+
+def _is_cloud(trace: go.Scatter) -> bool:
+    """Whether points stand for themselves, without an order."""
+    return trace.mode == "markers" and np.asarray(trace.x).dtype.kind in "fiu"
+
+
+def _extent_of_points(trace: go.Scatter) -> str:
+    """Between which numbers points lie."""
+    x, y = (np.asarray(values, dtype=float) for values in (trace.x, trace.y))
+    known = np.isfinite(x) & np.isfinite(y)
+    if known.sum() < 2:
+        return ""
+    sides = [f"from {_number(each[known].min())} to {_number(each[known].max())}" for each in (x, y)]
+    return _plain(f"{trace.name or 'Points'}: {known.sum()} points, across {sides[0]}, up {sides[1]}.")
 
 
 def _ends_of_line(trace: go.Scatter) -> str:

@@ -3,11 +3,15 @@
 import streamlit as st
 
 from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.views.what_if.followed_view import draw_followed
 from playground.web.views.what_if.making.make_change import draw_change_maker
+from playground.web.views.what_if.parts_view import draw_parts
+from playground.web.views.what_if.patch_view import draw_patches
+from playground.web.views.what_if.prune_view import draw_pruning
 
 
 @fragment
@@ -19,5 +23,7 @@ def explore_changes() -> None:
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
         draw_followed(run, focus)
-    else:
-        st.caption("Choose a view.")
+        return
+    if current_setup().fitted_changes.applied:
+        st.caption("This view looks at the model without your changes.")
+    {"which parts matter": draw_parts, "where it lies": draw_patches, "prune": draw_pruning}[view]()

@@ -1,0 +1,40 @@
+"""One sentence in many variants, in each of which one layer's attention does not see one token.
+
+Legend: N variants, T tokens, padding included, D = d_model.
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+from playground.model import Encoder
+from playground.model.masks import AttentionMask, over_heads
+from playground.model.trace import UNTRACED
+from playground.runs.arrays import Array, to_array
+from playground.runs.encoder_run import Run
+from playground.runs.variant_runs import read_streams
+
+
+@torch.inference_mode()
+def run_hidden_positions(encoder: Encoder, untouched: Run, layer: int, positions: Sequence[int]) -> Array:
+    """What leaves the encoder where a layer's other tokens may not attend to a position, in any head: (N, T, D).
+
+    The token itself still may. That is one mask a variant: the same as cutting each of these pairs before the softmax.
+
+    Args:
+        encoder: the model of the run.
+        untouched: the sentence's run that nothing changes.
+        layer: in which the tokens are hidden, from 0.
+        positions: the token that is hidden in each variant.
+    """
+    stream = read_streams(untouched, encoder)[layer]  # (1, T, D)
+    allowed = torch.tensor(untouched.allowed)
+    masks = allowed.expand(len(positions), -1, -1).clone()  # (N, T, T)
+    for mask, position in zip(masks, positions, strict=True):
+        mask[:, position] = False
+        mask[position, position] = allowed[position, position]
+    masks, n_tokens = masks.to(stream.device), len(allowed)
+    rows = stream.expand(len(positions), -1, -1)
+    prepared = AttentionMask(over_heads(masks, len(positions), n_tokens, n_tokens))
+    after = encoder.layers[layer](rows, prepared, UNTRACED)
+    return to_array(encoder.encode(after, allowed[None].to(stream.device), first_layer=layer + 1))

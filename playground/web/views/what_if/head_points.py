@@ -1,0 +1,76 @@
+"""Whether striking heads matter: the spread of every head's pattern beside its effect."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from playground.analysis.effects.pattern_spread import pattern_spread, rank_correlation
+from playground.figures.effects import part_maps
+from playground.link.places import Focus
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.web.shared import panels
+from playground.web.views.what_if.measurements.part_numbers import PartNumbers
+
+
+def draw_spread(
+    run: Run,
+    numbers: PartNumbers,
+    effects: Array,
+    focus: Focus,
+    *,
+    beside: DeltaGenerator,
+    overlay: Callable[[], None],
+) -> None:
+    """The spread of every head's pattern as a map in `beside`, and below both maps spread and effect as points."""
+    spread, sizes = pattern_spread(run), np.abs(effects)
+    columns = [f"head {head}" for head in range(spread.shape[1])]
+    with beside:
+        panels.chart(
+            "head_spread",
+            part_maps.spread_by_head(spread),
+            caption="**How evenly each head spreads its attention in this sentence:** the mean entropy of its rows, as "
+            "a share of the highest there can be. Near 0, every token looks at one key alone: a striking pattern. At "
+            "1, it looks at all keys evenly.",
+            alt="Spread of every head's attention by layer",
+            overlay=overlay,
+            table=lambda: pd.DataFrame(spread, columns=columns).rename_axis("layer"),
+        )
+    st.markdown(_compare(spread, sizes))
+    panels.chart(
+        "spread_and_effect",
+        part_maps.spread_and_effect(spread, sizes, (focus.layer, focus.head), "size of the effect"),
+        caption=f"**Each point is a head**, striking patterns to the left, large effects on top: {numbers.meaning}, "
+        "whatever the sign. The diamond is the chosen head. If striking heads were those that matter, the points would "
+        "fall from the left to the right.",
+        alt="Every head by the spread of its pattern and the size of its effect",
+        table=lambda: _list_heads(spread, sizes),
+    )
+
+
+def _compare(spread: Array, sizes: Array) -> str:
+    """The rank correlation, and where the most striking and the most important head stand in the other order."""
+    known = np.isfinite(spread) & np.isfinite(sizes)
+    n, correlation = int(known.sum()), rank_correlation(-spread, sizes)
+    if np.isnan(correlation):
+        return "**Do striking heads matter?** It takes three heads whose patterns and effects differ to compare them."
+    shares, effects = (np.where(known, values, np.nan) for values in (spread, sizes))
+    striking, strong = (np.unravel_index(at, spread.shape) for at in (np.nanargmin(shares), np.nanargmax(effects)))
+    by_effect = 1 + int(np.nansum(effects > effects[striking]))
+    by_spread = 1 + int(np.nansum(shares < shares[strong]))
+    return (
+        f"**Do striking heads matter?** Over {n} heads, the rank correlation of how striking a pattern is and how much "
+        f"its head matters is **{correlation:+.2f}** (Spearman: 1 the same order, 0 none, -1 the opposite). The most "
+        f"striking pattern, layer {striking[0]}, head {striking[1]}, is number {by_effect} of {n} by effect. The head "
+        f"with the largest effect, layer {strong[0]}, head {strong[1]}, is number {by_spread} by how striking it is."
+    )
+
+
+def _list_heads(spread: Array, sizes: Array) -> pd.DataFrame:
+    """A row a head, the largest effect first."""
+    layers, heads = (each.ravel() for each in np.indices(spread.shape))
+    columns = {"layer": layers, "head": heads, "spread": spread.ravel(), "size of the effect": sizes.ravel()}
+    return pd.DataFrame(columns).sort_values("size of the effect", ascending=False, ignore_index=True)

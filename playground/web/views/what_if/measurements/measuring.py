@@ -1,0 +1,78 @@
+"""A measurement that takes a while: by itself where it is short, else by a button that says how long it takes."""
+
+from collections.abc import Callable, Hashable
+
+import streamlit as st
+
+from playground.accounting.readable import duration
+from playground.runs.arrays import Array
+from playground.web.components.ask_again import ask_again
+from playground.web.shared import panels
+from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows
+
+BY_ITSELF = 5.0
+"""Seconds that a measurement may take and begin without being asked."""
+
+SLICE = 0.4
+"""Seconds of computing in one run of the page; between two of them it answers the visitor."""
+
+_STARTED = "_what_if_started"
+"""Session key of what the visitor has asked for: a dict from a measurement's name to all that it depends on."""
+
+_WIDTH = 120
+
+
+def keep_measuring(name: str, identity: Hashable, growing: GrowingNumbers, measure: Callable[[Rows], Array]) -> None:
+    """Measure for a moment, and draw how far it is and what starts or stops it; the page asks again until all is done.
+
+    Called before what shows the numbers. Where the settings change, `identity` does, and the old measurement rests.
+
+    Args:
+        name: of the measurement, for keys.
+        identity: all that it depends on.
+        growing: its numbers so far.
+        measure: computes some of its rows; may raise what `panels.explain_errors` explains.
+    """
+    with panels.explain_errors():
+        if growing.n_done == 0:
+            growing.advance(measure, 0)  # which says how long the others will take
+        is_asked = st.session_state.get(_STARTED, {}).get(name) == identity
+        is_short = growing.seconds_left <= BY_ITSELF
+        goes_on = is_asked or is_short
+        if goes_on:
+            growing.advance(measure, SLICE)
+    with st.container(key=f"{name}_progress", horizontal=True, vertical_alignment="center"):
+        if is_asked and not growing.is_complete:
+            st.button("Stop", key=f"{name}_stop", icon=":material/stop:", on_click=_stop, args=[name], width=_WIDTH)
+        else:
+            st.button(
+                "Measure",
+                key=f"{name}_measure",
+                icon=":material/play_arrow:",
+                on_click=_start,
+                args=[name, identity],
+                disabled=goes_on or growing.is_complete,
+                width=_WIDTH,
+            )
+        st.progress(growing.share, _describe(growing, goes_on=goes_on))
+        if goes_on and not growing.is_complete:
+            ask_again(f"{name}_again")
+
+
+def _describe(growing: GrowingNumbers, *, goes_on: bool) -> str:
+    n = len(growing.numbers)
+    if growing.is_complete:
+        return f"All {n:,} variants of the run are measured."
+    n_done = sum(map(len, growing.parts[: growing.n_done]))
+    left = duration(growing.seconds_left)
+    return (
+        f"{n_done:,} of {n:,} variants of the run. The rest takes about {left}{'.' if goes_on else ': press Measure.'}"
+    )
+
+
+def _start(name: str, identity: Hashable) -> None:
+    st.session_state[_STARTED] = {**st.session_state.get(_STARTED, {}), name: identity}
+
+
+def _stop(name: str) -> None:
+    st.session_state[_STARTED] = {key: value for key, value in st.session_state[_STARTED].items() if key != name}

@@ -1,0 +1,98 @@
+"""The effects of parts as the numbers of a map: of what, between which bounds, and in which words."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from playground.analysis.effects.part_importance import cosines, list_heads, list_sublayers
+from playground.analysis.effects.sentence_vectors import sentence_vector
+from playground.model.interventions import Intervention
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.web.session.caches import RunKey
+from playground.web.views.what_if.measurements import effect_caches, task_caches
+from playground.web.views.what_if.measurements.effect_caches import PartKind, PartsKey
+from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows
+
+Target = Literal["sentence vector", "similarity", "right answers"]
+
+
+@dataclass(frozen=True)
+class PartNumbers:
+    """What is measured of some parts, and how it is read off."""
+
+    identity: Hashable
+    """All that the measurement depends on."""
+    growing: GrowingNumbers
+    measure: Callable[[Rows], Array]
+    effects: Callable[[], Array]
+    """A number for each part by now: (parts,), NaN where it is not measured."""
+    signed: bool
+    """Whether it may be below 0."""
+    bar: str
+    """What the colours stand for."""
+    meaning: str
+    """What a number is, as a caption says it."""
+    number: str
+    """The format of a number in a sentence."""
+
+    @property
+    def sizes(self) -> Array:
+        """How much each part matters, whatever the sign: (parts,)."""
+        return np.abs(self.effects())
+
+
+def numbers_on_vector(key: PartsKey) -> PartNumbers:
+    """The change of the sentence's vector; raises as `effect_caches.part_effects`."""
+    growing = effect_caches.part_effects(key)
+    return PartNumbers(
+        key,
+        growing,
+        lambda rows: effect_caches.measure_rows(key, rows),
+        lambda: growing.numbers[:, 0].copy(),
+        signed=False,
+        bar="change",
+        meaning="how far the sentence's vector moves, as a share of its length. The vector is the mean over the "
+        "sentence's tokens",
+        number=".1%",
+    )
+
+
+def numbers_on_similarity(key: PartsKey, other: int, run: Run) -> PartNumbers:
+    """The change of the cosine with another sentence's vector; raises as `effect_caches.part_effects`."""
+    growing = effect_caches.part_effects(key)
+    vectors = effect_caches.text_vectors(key.run._replace(sentence=0))
+    before = float(cosines(sentence_vector(run)[None], vectors[other : other + 1])[0, 0])
+    return PartNumbers(
+        key,
+        growing,
+        lambda rows: effect_caches.measure_rows(key, rows),
+        lambda: growing.numbers[:, 1 + other] - np.float32(before),
+        signed=True,
+        bar="change",
+        meaning=f"what is added to the similarity of this sentence and sentence {other + 1}, the cosine of their "
+        f"vectors, which is {before:.3f} with every part. Sentence {other + 1} itself keeps every part",
+        number="+.4f",
+    )
+
+
+def numbers_on_answers(run_key: RunKey, kind: PartKind) -> PartNumbers:
+    """The change of the probability of the right answer, for heads or sublayers of a network trained here."""
+    config, weights = run_key.config, run_key.weights
+    parts: Sequence[Intervention] = list_heads(config) if kind == "heads" else list_sublayers(config)
+    variants: list[list[Intervention]] = [[], *([part] for part in parts)]
+    growing = task_caches.task_scores(weights, kind, len(variants))
+    scores = growing.numbers[:, task_caches.PROBABILITY]
+    return PartNumbers(
+        (weights, kind),
+        growing,
+        lambda rows: task_caches.measure_variants(weights, variants, rows),
+        lambda: scores[1:] - scores[0],
+        signed=True,
+        bar="change",
+        meaning="what is added to the probability of the right answer, a mean over all positions that are asked for in "
+        f"{len(task_caches.validation_sequences(weights)):,} validation sequences",
+        number="+.4f",
+    )

@@ -1,0 +1,85 @@
+"""Which parts matter: each is switched off alone, and its effect drawn where it stands in the model."""
+
+from collections.abc import Callable
+from typing import cast
+
+import streamlit as st
+
+from playground.link.places import Focus
+from playground.runs.encoder_run import Run
+from playground.web.choices import widgets
+from playground.web.choices.focus import current_focus
+from playground.web.choices.setup import Setup, current_setup
+from playground.web.session import caches
+from playground.web.shared import panels
+from playground.web.views.what_if import part_charts
+from playground.web.views.what_if.measurements import effect_caches, part_numbers
+from playground.web.views.what_if.measurements.effect_caches import PartKind, PartsKey
+from playground.web.views.what_if.measurements.measuring import keep_measuring
+from playground.web.views.what_if.measurements.part_numbers import PartNumbers
+from playground.web.views.what_if.other_sentence import choose_other
+
+MAP_HELP = (
+    "heads: one head gathers nothing. sublayers: attention or feed-forward adds nothing. pairs of one head: one token "
+    "does not attend to one other. hidden tokens: in one layer, no other token attends to this one."
+)
+ON_HELP = (
+    "sentence vector: how far it moves. similarity: to another sentence of your text. right answers: of a network that "
+    "was trained here, on its validation set."
+)
+
+
+def draw_parts() -> None:
+    """The choice of parts, and of what their absence is measured on; the map, and what is read off it."""
+    setup = current_setup()
+    with panels.explain_errors():
+        run = caches.run_sentence(setup.untouched_key)
+    focus = current_focus(run)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        kind = cast(PartKind, widgets.choice("whatif_parts", "Switch off, one at a time", help_text=MAP_HELP))
+    with right:
+        target = widgets.choice("whatif_on", "Measured on", help_text=ON_HELP)
+    key = PartsKey(setup.untouched_key, kind)
+    if kind == "pairs of one head":
+        key = key._replace(layer=focus.layer, head=focus.head)
+        if not effect_caches.list_pairs(run):
+            st.info("No token has a second key here, so that no pair can be cut.")
+            return
+    with panels.explain_errors():
+        numbers = _find_numbers(setup, key, target, run)
+    keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure)
+    _DRAWN[kind](numbers, run, focus)
+
+
+def _find_numbers(setup: Setup, key: PartsKey, target: str, run: Run) -> PartNumbers:
+    """What is to be measured; where that cannot be, the sentence's vector, and a sentence that says why."""
+    if target == "similarity":
+        others = [each for each in range(len(setup.text.sentences)) if each != setup.sentence]
+        if others:
+            return part_numbers.numbers_on_similarity(key, choose_other(setup, others), run)
+        st.info("Your text has one sentence. With a second one, on a line of its own, this shows their similarity.")
+    if target == "right answers":
+        if setup.trained_network is None:
+            st.info(
+                "Right answers are measured on a network that was trained on the Training page, once its weights are "
+                "chosen in the sidebar. This is the effect on the sentence's vector."
+            )
+        elif key.kind not in ("heads", "sublayers"):
+            st.info(
+                "Validation sequences have tokens of their own, so that right answers are measured for heads and "
+                "sublayers alone. This is the effect on the sentence's vector."
+            )
+        else:
+            if setup.trained_network.task.has_decoder:
+                st.caption("Parts of the encoder; the decoder is given the right beginning of each answer.")
+            return part_numbers.numbers_on_answers(key.run, key.kind)
+    return part_numbers.numbers_on_vector(key)
+
+
+_DRAWN: dict[PartKind, Callable[[PartNumbers, Run, Focus], None]] = {
+    "heads": part_charts.draw_heads,
+    "sublayers": part_charts.draw_sublayers,
+    "pairs of one head": part_charts.draw_pairs,
+    "hidden tokens": part_charts.draw_hidden,
+}

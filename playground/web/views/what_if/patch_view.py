@@ -1,0 +1,118 @@
+"""Where the difference of two sentences lies: each vector of one is put into the other, and the sentence follows."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from playground.analysis.effects import sentence_pairs
+from playground.figures.effects.part_maps import shares_by_place
+from playground.figures.theme import shortened, token_names
+from playground.link.places import Focus
+from playground.model.interventions import PatchVector
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.text import Batch
+from playground.web.choices.focus import current_focus
+from playground.web.choices.setup import Setup, current_setup
+from playground.web.session import caches
+from playground.web.shared import panels
+from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.markdown import quote_place, quote_token
+from playground.web.views.what_if.change_buttons import offer_changes
+from playground.web.views.what_if.measurements import patch_caches
+from playground.web.views.what_if.measurements.measuring import keep_measuring
+from playground.web.views.what_if.other_sentence import choose_other
+from playground.web.views.what_if.pair_buttons import offer_pairs
+
+
+def draw_patches() -> None:
+    """The other sentence, the map of places, the largest of them in words, and what makes a pair of sentences."""
+    setup = current_setup()
+    with panels.explain_errors():
+        run, batch = caches.run_sentence(setup.untouched_key), setup.batch
+    focus = current_focus(run)
+    partners = sentence_pairs.find_partners(batch, setup.sentence)
+    if partners:
+        source = choose_other(setup, partners)
+        _draw_map(setup, run, batch, focus, source)
+    else:
+        st.info(
+            "A patch needs a second sentence with as many tokens as this one, and at least one other token. Your text "
+            "has none: add one yourself, or press a button."
+        )
+    with panels.explain_errors():
+        offer_pairs(setup, batch, focus)
+
+
+def _draw_map(setup: Setup, run: Run, batch: Batch, focus: Focus, source: int) -> None:
+    key = patch_caches.PatchKey(setup.untouched_key, source)
+    with panels.explain_errors():
+        growing = patch_caches.patched_shares(*key)
+    keep_measuring("whatif_patches", key, growing, partial(patch_caches.measure_rows, key))
+    n_layers, n_tokens = run.config.n_layers, int((~run.padding).sum())
+    shares = growing.numbers.reshape(n_layers + 1, n_tokens)
+    changed = sentence_pairs.changed_tokens(batch, setup.sentence, source)
+    names = [
+        f"{shortened(batch.tokens[source][i], 9)} → {shortened(token, 9)}" if i in changed else token
+        for i, token in enumerate(batch.tokens[setup.sentence])
+    ]
+    st.markdown(_describe(shares, run, batch, source, changed))
+    panels.chart(
+        "patched_places",
+        shares_by_place(shares, names, changed),
+        caption=f"**One vector of sentence {source + 1} at a time is put into sentence {setup.sentence + 1}**, at one "
+        "token and one depth: 0 is the embeddings, then the number of blocks passed. The number is the share of the "
+        f"way from this sentence's vector to that of sentence {source + 1}. 100 %: all of the difference; 0: none; "
+        "below 0: farther away. A sentence's vector is the mean over its tokens. Frames mark the tokens that differ. "
+        "Click a cell to choose its token, as the query, and the layer that it leaves.",
+        alt=f"Share of the way to sentence {source + 1} that each patched vector brings, by depth and token",
+        overlay=frame_cell(
+            "patched_places",
+            focus,
+            rows=Cells("layer", {layer + 1: layer for layer in range(n_layers)}),
+            columns=Cells.of("query", range(n_tokens)),
+            label="What leaves the chosen layer, in its row, at the chosen query, in its column. Arrow keys move them.",
+        ),
+        table=lambda: pd.DataFrame(shares, columns=token_names(batch.tokens[setup.sentence])).rename_axis(
+            "blocks passed"
+        ),
+    )
+    patch = PatchVector(focus.layer, "out", focus.query, source)
+    embedding = PatchVector(None, "embed", focus.query, source)
+    offer_changes(
+        "whatif_patch",
+        {
+            f"Patch token {focus.query} after layer {focus.layer}": [patch],
+            f"Patch the embedding of token {focus.query}": [embedding],
+        },
+    )
+
+
+def _describe(shares: Array, run: Run, batch: Batch, source: int, changed: list[int]) -> str:
+    """Which tokens differ, and the places that bring most of the difference, with their numbers."""
+    tokens = run.tokens
+    pairs = [f"{quote_token(batch.tokens[source][i])} → {quote_place(tokens, i)}" for i in changed[:4]]
+    more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
+    told = f"**{len(changed)} {'token differs' if len(changed) == 1 else 'tokens differ'}:** {', '.join(pairs)}{more}. "
+    if not np.isfinite(shares).any():
+        return f"{told}There is no way between the two sentences' vectors: they are equal, or not finite."
+    told += f"At the embeddings, {_name(shares[0], tokens)}. "
+    for depth in dict.fromkeys((len(shares) // 2, len(shares) - 1)):
+        if np.isfinite(shares[depth]).any():
+            told += f"After {depth} {'block' if depth == 1 else 'blocks'}, {_name(shares[depth], tokens)}. "
+    same = np.array([i not in changed for i in range(shares.shape[1])])
+    elsewhere = np.where(same, shares, np.nan)
+    if np.isfinite(elsewhere).any():
+        depth, place = (int(at) for at in np.unravel_index(np.nanargmax(elsewhere), shares.shape))
+        told += (
+            f"Of the tokens that both sentences share, {quote_place(tokens, place)} brings most, at depth "
+            f"{depth}: **{elsewhere[depth, place]:.0%}**."
+        )
+    return told
+
+
+def _name(row: Array, tokens: tuple[str, ...]) -> str:
+    place = int(np.nanargmax(row))
+    return f"{quote_place(tokens, place)} brings most: **{row[place]:.0%}** of the way"

@@ -1,0 +1,61 @@
+"""What the page What if measures grows by itself, stops for other settings, and becomes changes of every page."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.visitor import Visitor
+
+PARTS = "/what-if?whatif_view=which+parts+matter"
+LONG = "&whatif_parts=pairs+of+one+head&layer=0&head=1&text=" + "+".join(["one", "two", "three", "four"] * 9)
+DONE = re.compile(r"^All [0-9,]+ variants")
+PART = re.compile(r"^[0-9,]+ of 1,444 variants")
+
+
+def test_heads_are_measured_by_themselves_and_a_clicked_one_is_switched_off(visitor: Visitor) -> None:
+    visitor.open(PARTS)
+    bar = visitor.widget("whatif_effects_progress")
+    expect(bar).to_contain_text(re.compile("All 72 variants"), timeout=30_000)
+    visitor.settled().click_cell("head_effects", 5, 11)
+    expect(visitor.focus("head")).to_have_value("11")
+    visitor.settled()
+    x, y = visitor.place_of_cell("head_spread", 5, 11)
+    assert abs(visitor.framed("head_spread")[0] - x) < 3
+    assert abs(visitor.framed("head_spread")[1] - y) < 3
+    visitor.widget("whatif_switch").get_by_role("button", name="Switch off layer 5, head 11").click()
+    expect(visitor.widget("change_chips_line")).to_contain_text("layer 5, head 11: zero")
+    assert visitor.settled().query()["do"] == ["5.11:zero"]
+    visitor.go_to("Attention")
+    expect(visitor.widget("change_chips_line")).to_contain_text("layer 5, head 11: zero")
+
+
+def test_a_long_measurement_waits_to_be_asked_and_rests_where_the_settings_change(visitor: Visitor) -> None:
+    visitor.open(PARTS + LONG)
+    bar = visitor.widget("whatif_effects_progress")
+    expect(bar).to_contain_text("press Measure")
+    before = bar.inner_text()
+    visitor.page.wait_for_timeout(1_000)
+    assert bar.inner_text() == before
+    visitor.widget("whatif_effects_measure").get_by_role("button").click()
+    expect(visitor.widget("whatif_effects_stop")).to_be_visible()
+    visitor.eventually(lambda: bar.inner_text().split()[1:2] != before.split()[1:2], "the measurement goes on")
+    visitor.move("next head")
+    expect(visitor.focus("head")).to_have_value("2")
+    expect(bar).to_contain_text("press Measure")
+    visitor.settled().move("previous head")  # what was asked for goes on where it was
+    expect(visitor.widget("whatif_effects_stop")).to_be_visible()
+    visitor.widget("whatif_effects_stop").get_by_role("button").click()
+    expect(bar).to_contain_text("press Measure")
+    visitor.settled()
+
+
+def test_a_copied_sentence_is_patched_and_a_phone_can_tap_a_place(phone: Visitor) -> None:
+    phone.open("/what-if?whatif_view=where+it+lies")
+    phone.widget("whatif_corrupt").get_by_role("button").tap()
+    expect(phone.widget("whatif_patches_progress")).to_contain_text(re.compile("All 112 variants"), timeout=30_000)
+    phone.settled().tap_cell("patched_places", 2, 5)
+    expect(phone.focus("layer")).to_have_value("1")
+    expect(phone.focus("query")).to_have_value("5")
+    phone.settled()
+    assert phone.query()["sentence"] == ["2"]
+    assert phone.array("patched_places").shape == (7, 16)

@@ -1,0 +1,80 @@
+"""Numbers grow part by part, are kept where one fails, and are measured once for all who look."""
+
+import threading
+from itertools import count
+
+import numpy as np
+import pytest
+
+from playground.errors import BusyError
+from playground.runs.arrays import Array
+from playground.web.session.sized_cache import size_in_bytes
+from playground.web.views.what_if.measurements import growing_numbers
+from playground.web.views.what_if.measurements.growing_numbers import MOST_TOGETHER, Rows, cut, empty_numbers
+
+
+def doubled(rows: Rows) -> Array:
+    return 2 * np.array(rows, np.float32)[:, None]
+
+
+def refuse(rows: Rows) -> Array:
+    pytest.fail(f"{rows} are measured again")
+
+
+def test_each_step_measures_a_part_or_as_many_as_fit_into_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count(0, 1)  # a second passes between any two looks at it
+    monkeypatch.setattr(growing_numbers, "monotonic", lambda: float(next(clock)))
+    growing = empty_numbers([(0, 1), (2,), (3, 4)], [2, 1, 3], 1)
+    assert (growing.share, growing.seconds_left) == (0, float("inf"))
+    growing.advance(doubled, 0)
+    np.testing.assert_array_equal(growing.numbers[:, 0], [0, 2, np.nan, np.nan, np.nan])
+    assert growing.share == pytest.approx(2 / 6)
+    assert (growing.seconds, growing.seconds_left) == (1, 2)
+    growing.advance(doubled, 100)
+    assert growing.is_complete
+    assert (growing.numbers[:, 0] == [0, 2, 4, 6, 8]).all()
+    assert (growing.share, growing.seconds_left) == (1, 0)
+    growing.advance(refuse, 1)
+
+
+def test_what_was_measured_stays_where_a_part_fails() -> None:
+    growing = empty_numbers([(0,), (1,)], [1, 1], 1)
+
+    def refuse_second(rows: Rows) -> Array:
+        if rows == (1,):
+            raise BusyError("Many people are computing right now.")
+        return doubled(rows)
+
+    with pytest.raises(BusyError):
+        growing.advance(refuse_second, 100)
+    assert growing.n_done == 1
+    assert not growing.lock.locked()
+    growing.advance(doubled, 100)
+    assert growing.is_complete
+
+
+def test_two_who_look_at_the_same_time_measure_each_part_once() -> None:
+    growing = empty_numbers([(i,) for i in range(50)], [1] * 50, 1)
+    measured: list[int] = []
+
+    def note(rows: Rows) -> Array:
+        measured.extend(rows)
+        return doubled(rows)
+
+    threads = [threading.Thread(target=growing.advance, args=(note, 100)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert measured == list(range(50))
+
+
+def test_nothing_to_measure_is_complete_and_rows_are_cut_small() -> None:
+    nothing = empty_numbers([], [], 3)
+    assert (nothing.is_complete, nothing.share, nothing.numbers.shape) == (True, 1, (0, 3))
+    assert cut(range(3, 8), 2) == [(3, 4), (5, 6), (7,)]
+    assert [len(part) for part in cut(range(60), 1_000)] == [MOST_TOGETHER, MOST_TOGETHER, 60 - 2 * MOST_TOGETHER]
+
+
+def test_a_cache_counts_the_whole_table_before_it_is_filled() -> None:
+    assert size_in_bytes(empty_numbers([tuple(range(1_000))], [1], 100)) >= 400_000

@@ -1,0 +1,91 @@
+"""A measurement begins by itself where it is short, else by a press, and rests where the settings change."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.web.session import caches
+from playground.web.session.turns import Turns
+from playground.web.views.what_if.measurements import growing_numbers, measuring
+from tests.web.app_test import (
+    SMALL,
+    array,
+    charts,
+    choose,
+    component_data,
+    open_page,
+    press,
+    sentences,
+    without_error,
+    working,
+)
+from tests.web.views.what_if.what_if_page import PARTS, progress
+
+TEXT = "a sentence of its own"
+PAIRS = {"whatif_parts": "pairs of one head", "layer": 1, "head": 1}
+
+
+@pytest.fixture
+def never_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "BY_ITSELF", -1.0)
+    monkeypatch.setattr(measuring, "SLICE", 0.0)
+    monkeypatch.setattr(growing_numbers, "MOST_TOGETHER", 20)
+
+
+def open_pairs(seed: int) -> AppTest:
+    """The pairs of a head of weights that no other test has, so that nothing of it is measured yet."""
+    return open_page("what_if", whatif_view=PARTS, text=TEXT, seed=seed, **SMALL, **PAIRS)
+
+
+def n_measured(app: AppTest) -> int:
+    return int(np.isfinite(array(charts(app)["pair_effects"])).sum())
+
+
+@pytest.mark.usefixtures("never_short")
+def test_one_part_is_measured_unasked_and_the_rest_after_a_press() -> None:
+    app = open_pairs(101)
+    for _ in range(2):
+        assert n_measured(app) == 20
+        assert progress(working(app.run())).startswith("20 of 441 variants of the run. The rest takes about ")
+    assert not component_data(app, "ask_again")
+    press(app, "whatif_effects_measure")
+    assert component_data(app, "ask_again")
+    assert n_measured(app) == 40
+    assert n_measured(working(app.run())) == 60
+    press(app, "whatif_effects_stop")
+    assert n_measured(app) == 60
+    assert not component_data(app, "ask_again")
+    assert n_measured(working(app.run())) == 60
+
+
+@pytest.mark.usefixtures("never_short")
+def test_another_head_has_to_be_asked_for_anew_and_what_was_measured_stays() -> None:
+    app = press(open_pairs(102), "whatif_effects_measure")
+    assert n_measured(app) == 40
+    choose(app, head=2)
+    assert n_measured(app) == 20
+    assert not component_data(app, "ask_again")
+    choose(app, head=1)
+    assert n_measured(app) == 60
+    other = open_pairs(102)
+    assert n_measured(other) == 60, "another visitor sees what is measured"
+    assert not component_data(other, "ask_again"), "and has not asked for more"
+
+
+def test_what_is_short_needs_no_press() -> None:
+    app = open_pairs(103)
+    while not progress(app).startswith("All"):
+        assert component_data(app, "ask_again")
+        working(app.run())
+    assert app.button(key="whatif_effects_measure").disabled
+    assert not component_data(app, "ask_again")
+
+
+def test_where_no_turn_comes_free_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, busy = open_pairs(104), Turns(1, 0.01)
+    with monkeypatch.context() as patch, busy.take():
+        patch.setattr(caches, "TURNS", busy)
+        choose(app, whatif_parts="hidden tokens")
+        assert "Many people are computing right now" in sentences(app)
+        assert "hidden_tokens" not in charts(app)
+    assert "hidden_tokens" in charts(without_error(app.run()))

@@ -1,0 +1,163 @@
+"""Which parts matter: the maps' numbers are those of weights without the part, or of masks without the pair."""
+
+import numpy as np
+import pytest
+import torch
+
+from playground import Encoder
+from playground.analysis.attention import mean_entropy
+from playground.link.interventions import read_changes
+from playground.model.interventions import SetWeight, SkipSublayer, ZeroHead
+from tests.web.app_test import SMALL, array, captions, charts, choose, open_page, press, prose, sentences, small_trace
+from tests.web.views.what_if.what_if_page import CONFIG, PAIR, PARTS, cosine, open_view, progress, vector, without_heads
+
+FIRST, SECOND = PAIR.split("\n")
+BEFORE = vector(Encoder(CONFIG, 0), FIRST)
+
+
+def effect(encoder: Encoder) -> float:
+    return float(np.linalg.norm(vector(encoder, FIRST) - BEFORE) / np.linalg.norm(BEFORE))
+
+
+def test_each_heads_effect_is_that_of_weights_without_it() -> None:
+    app = open_view(PARTS)
+    expected = [[effect(without_heads([(layer, head)])) for head in range(4)] for layer in range(2)]
+    np.testing.assert_allclose(array(charts(app)["head_effects"]), expected, rtol=1e-3)
+    layer, head = np.unravel_index(np.argmax(expected), (2, 4))
+    assert f"layer {layer}, head {head} ({np.max(expected):.1%})" in prose(app)
+    assert progress(app) == "All 8 variants of the run are measured."
+    assert "without your changes" not in captions(app)
+
+
+def test_beside_it_stands_how_evenly_each_head_spreads() -> None:
+    app = open_view(PARTS)
+    trace = small_trace(FIRST)
+    patterns = np.stack([trace[f"layers.{layer}.attn.pattern"][0].numpy() for layer in range(2)])
+    spread = mean_entropy(patterns, np.ones(len(FIRST), bool)) / np.log2(len(FIRST))
+    drawn = charts(app)
+    np.testing.assert_allclose(array(drawn["head_spread"]), spread, rtol=1e-4)
+    effects = array(drawn["head_effects"])
+    points = np.concatenate([array(drawn["spread_and_effect"], i, "y") for i in range(2)])
+    np.testing.assert_allclose(np.sort(points), np.sort(effects.ravel()), rtol=1e-5)
+    striking, strong = (np.argsort(np.argsort(values.ravel())) for values in (-spread, effects))
+    assert f"is **{np.corrcoef(striking, strong)[0, 1]:+.2f}**" in prose(app)
+
+
+def test_on_similarity_it_is_the_change_of_the_cosine() -> None:
+    app = open_view(PARTS, whatif_on="similarity")
+    other = vector(Encoder(CONFIG, 0), SECOND)
+    before = cosine(BEFORE, other)
+    expected = [
+        [cosine(vector(without_heads([(layer, head)]), FIRST), other) - before for head in range(4)]
+        for layer in range(2)
+    ]
+    np.testing.assert_allclose(array(charts(app)["head_effects"]), expected, atol=1e-5)
+    assert f"which is {before:.3f} with every part" in captions(app)
+
+
+def test_sublayers_are_switched_off_with_their_biases() -> None:
+    app = open_view(PARTS, whatif_parts="sublayers")
+    drawn = array(charts(app)["sublayer_effects"])
+    for column, name in enumerate(("attn.o", "ffn.down")):
+        for layer in range(2):
+            encoder = Encoder(CONFIG, 0)
+            with torch.no_grad():
+                encoder.get_parameter(f"layers.{layer}.{name}.weight").zero_()
+                encoder.get_parameter(f"layers.{layer}.{name}.bias").zero_()
+            assert drawn[layer, column] == pytest.approx(effect(encoder), rel=1e-3)
+
+
+def test_a_pair_is_cut_before_the_softmax_and_a_press_makes_it_a_change() -> None:
+    app = open_view(PARTS, whatif_parts="pairs of one head", layer=1, head=2, query=3, key=5, causal=False)
+    drawn = array(charts(app)["pair_effects"])
+    assert drawn.shape == (len(FIRST), len(FIRST))
+    assert np.isfinite(drawn).all()
+    trace = small_trace(FIRST)
+    cut = trace["layers.1.attn.scores"][0, 2, 3].clone()
+    cut[5] = -torch.inf
+    change = (cut.softmax(-1) - trace["layers.1.attn.pattern"][0, 2, 3]) @ trace["layers.1.attn.v"][0, 2]  # (d_head,)
+    encoder = Encoder(CONFIG, 0)
+    columns = slice(2 * CONFIG.d_head, 3 * CONFIG.d_head)
+    moved = encoder.get_parameter("layers.1.attn.o.weight")[:, columns] @ change
+    norms = [encoder.get_submodule(f"layers.1.{name}") for name in ("norm1", "norm2")]
+    with torch.inference_mode():
+        attended = trace["layers.1.attn.out"].clone()
+        attended[0, 3] += moved
+        mid = norms[0](trace["layers.0.out"] + attended)
+        after = norms[1](mid + encoder.get_submodule("layers.1.ffn")(mid))[0].mean(0).numpy()
+    expected = np.linalg.norm(after - BEFORE) / np.linalg.norm(BEFORE)
+    assert drawn[3, 5] == pytest.approx(expected, rel=1e-2)
+    press(app, "whatif_switch_0")
+    assert read_changes(app.session_state["do"])[0][0].intervention == SetWeight(1, 2, 3, 5, 0.0)
+    assert "without your changes" in captions(app)
+    assert app.button(key="whatif_switch_0").disabled
+    np.testing.assert_array_equal(array(charts(app)["pair_effects"]), drawn)
+
+
+def test_in_a_causal_model_pairs_that_are_hidden_or_alone_stay_grey() -> None:
+    app = open_view(PARTS, whatif_parts="pairs of one head", causal=True)
+    n = len(FIRST)
+    expected = np.tril(np.ones((n, n), bool))
+    expected[0] = False
+    np.testing.assert_array_equal(np.isfinite(array(charts(app)["pair_effects"])), expected)
+
+
+def test_a_hidden_token_is_a_mask_in_one_layer() -> None:
+    app = open_view(PARTS, whatif_parts="hidden tokens")
+    drawn = array(charts(app)["hidden_tokens"])
+    n = len(FIRST)
+    assert drawn.shape == (2, n)
+    encoder, trace = Encoder(CONFIG, 0), small_trace(FIRST)
+    mask = torch.ones(1, n, n, dtype=torch.bool)
+    mask[:, :, 4] = False
+    mask[:, 4, 4] = True
+    with torch.inference_mode():
+        after = encoder.encode(trace["layers.0.out"], mask, first_layer=1)[0].mean(0).numpy()
+    assert drawn[1, 4] == pytest.approx(float(np.linalg.norm(after - BEFORE) / np.linalg.norm(BEFORE)), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("heads", [ZeroHead(1, 3)]), ("sublayers", [SkipSublayer(1, "attn")])],
+)
+def test_the_focused_part_becomes_a_change_by_a_press(kind: str, expected: list[object]) -> None:
+    app = press(open_view(PARTS, whatif_parts=kind, layer=1, head=3), "whatif_switch_0")
+    assert [change.intervention for change in read_changes(app.session_state["do"])[0]] == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"whatif_on": "similarity", "text": "a cat"}, "Your text has one sentence"),
+        ({"whatif_on": "right answers"}, "trained on the Training page"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_and_the_vector_stands_in(query: dict[str, str], said: str) -> None:
+    app = open_view(PARTS, **query)
+    assert said in sentences(app)
+    assert array(charts(app)["head_effects"]).min() > 0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"norm_placement": "pre", "final_norm": True, "causal": True},
+        {"norm": "none", "residual": False, "n_heads": 1, "n_layers": 1, "positions": "none"},
+        {"tokenizer": "vectors", "sentence": 2},
+    ],
+    ids=["pre-norm", "bare", "vectors"],
+)
+@pytest.mark.parametrize("text", [PAIR, "x", "<b>$x$</b>\nعربى 🧭 `c` [a](b)\nx"], ids=["pair", "one token", "odd"])
+def test_every_map_is_drawn_in_every_architecture(text: str, changes: dict[str, object]) -> None:
+    app = open_view(PARTS, text, **changes)
+    assert {"head_effects", "head_spread", "spread_and_effect"} <= set(charts(app))
+    for kind, chart in (("sublayers", "sublayer_effects"), ("hidden tokens", "hidden_tokens")):
+        assert chart in charts(choose(app, whatif_parts=kind))
+    choose(app, whatif_parts="pairs of one head")
+    assert ("pair_effects" in charts(app)) != ("no pair can be cut" in sentences(app))
+
+
+def test_a_map_of_too_many_parts_is_refused_in_one_sentence() -> None:
+    app = open_page("what_if", whatif_view=PARTS, whatif_parts="pairs of one head", text="ab " * 70, layer=0, **SMALL)
+    assert "whole ones are the most" in sentences(app)
+    assert "pair_effects" not in charts(app)

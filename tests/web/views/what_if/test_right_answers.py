@@ -1,0 +1,77 @@
+"""On a network that was trained here, a part's effect is what its right answers lose."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from playground.config import ModelConfig
+from playground.training.after.trained_network import TrainedNetwork
+from playground.training.evaluation import evaluate, scores, select_scored
+from playground.training.tasks import make_data
+from tests.training.after.trained import CONFIG, trained
+from tests.training.tiny import CPU
+from tests.web.app_test import array, captions, charts, choose, new_page, prose, sentences
+from tests.web.sidebar.test_trained_panel import put
+from tests.web.views.what_if.what_if_page import PARTS, PRUNE, measured
+
+WIDE: ModelConfig = replace(CONFIG, n_heads=4)
+
+
+def opened(view: str, one: TrainedNetwork, **query: object) -> Any:
+    asked = {"whatif_on": "right answers", "whatif_left": "right answers"} | query
+    return measured(put(new_page("what_if", whatif_view=view, text=one.example, weights="trained here", **asked), one))
+
+
+def cut(task: Any, heads: list[tuple[int, int]]) -> TrainedNetwork:
+    """A copy of the network whose W_O reads nothing of these heads."""
+    one = trained.__wrapped__(task, WIDE, steps=60)
+    for layer, head in heads:
+        one.encoder.get_parameter(f"layers.{layer}.attn.o.weight")[:, 4 * head : 4 * head + 4] = 0
+    return one
+
+
+def probability(one: TrainedNetwork) -> float:
+    examples = make_data(one.recipe).validation
+    with torch.inference_mode():
+        logits, targets = select_scored(scores(one.network, examples, one.recipe), examples.targets)
+    return float(logits.softmax(-1)[torch.arange(len(targets)), targets].mean())
+
+
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
+def test_each_heads_effect_is_what_the_right_answer_loses(task: Any) -> None:
+    app = opened(PARTS, trained(task, WIDE, steps=60))
+    whole = probability(cut(task, []))
+    expected = [[probability(cut(task, [(layer, head)])) - whole for head in range(4)] for layer in range(2)]
+    np.testing.assert_allclose(array(charts(app)["head_effects"]), expected, atol=1e-5)
+    assert "16 validation sequences" in captions(app)
+    assert ("the right beginning of each answer" in captions(app)) == (task == "seq2seq-reverse")
+
+
+def test_pruning_follows_the_right_answers() -> None:
+    app = opened(PRUNE, trained("reverse", WIDE, steps=60), whatif_pruned=4)
+    whole = probability(cut("reverse", []))
+    losses = [whole - probability(cut("reverse", [divmod(number, 4)])) for number in range(8)]
+    order = np.argsort(losses, kind="stable").tolist()
+    pruned = [cut("reverse", [divmod(number, 4) for number in order[:n]]) for n in range(9)]
+    examples = make_data(pruned[0].recipe).validation
+    accuracies = [evaluate(each.network, examples, each.recipe, CPU).accuracy for each in pruned]
+    np.testing.assert_allclose(array(charts(app)["pruning_curves"], 2, "y"), accuracies, atol=0.03)
+    assert "**Without 4 of 8 heads**, right answers" in prose(app)
+
+
+def test_before_training_the_same_view_shows_the_random_network() -> None:
+    one = trained("reverse", WIDE, steps=60)
+    app = opened(PARTS, one)
+    after = array(charts(app)["head_effects"])
+    measured(choose(app, untrained=True))
+    before = array(charts(app)["head_effects"])
+    assert np.abs(before).max() < np.abs(after).max()
+
+
+def test_pairs_of_tokens_have_no_right_answers() -> None:
+    app = opened(PARTS, trained("reverse", WIDE, steps=60), whatif_parts="pairs of one head")
+    assert "tokens of their own" in sentences(app)
+    assert "pair_effects" in charts(app)

@@ -1,0 +1,59 @@
+"""The page What if, with everything measured, and encoders whose parts are cut out of the weights by hand."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from streamlit.testing.v1 import AppTest
+
+from playground import Encoder, ModelConfig
+from playground.runs.arrays import Array
+from playground.text import characters
+from tests.web.app_test import SMALL, SMALL_CONFIG, open_page, without_error, working
+
+PARTS, PLACES, PRUNE = "which parts matter", "where it lies", "prune"
+PAIR = "a cat sat\na dog sat"
+CONFIG = ModelConfig(**SMALL_CONFIG)
+
+
+def progress(app: AppTest) -> str:
+    """What the bar of the measurement says."""
+    (bar,) = app.get("progress")
+    return str(bar.proto.text)
+
+
+def measured(app: AppTest) -> AppTest:
+    """The page once all is measured: the browser asks again and again, and a test does likewise."""
+    for _ in range(60):
+        bars = app.get("progress")
+        if bars and progress(app).startswith("All") and "First, each head" not in "".join(c.value for c in app.caption):
+            return without_error(app)
+        working(app.run())
+    raise AssertionError("The measurement does not come to its end.")
+
+
+def open_view(view: str, text: str = PAIR, **query: object) -> AppTest:
+    """A view of the page, for the encoder behind SMALL, with everything measured."""
+    return measured(open_page("what_if", whatif_view=view, text=text, **SMALL | query))
+
+
+def vector(encoder: Encoder, text: str) -> Array:
+    """A sentence's vector: the mean of what leaves the encoder, in plain torch."""
+    with torch.inference_mode():
+        mean: Array = encoder(characters().encode_batch([text]).ids)[0].mean(0).numpy()
+    return mean
+
+
+def without_heads(heads: Sequence[tuple[int, int]], config: ModelConfig = CONFIG, seed: int = 0) -> Encoder:
+    """The encoder whose W_O reads nothing of these heads, (layer, head)."""
+    encoder = Encoder(config, seed)
+    with torch.no_grad():
+        for layer, head in heads:
+            columns = slice(head * config.d_head, (head + 1) * config.d_head)
+            encoder.get_parameter(f"layers.{layer}.attn.o.weight")[:, columns] = 0
+    return encoder
+
+
+def cosine(one: Array, two: Array) -> float:
+    """Of the angle between two vectors."""
+    return float(one @ two / (np.linalg.norm(one) * np.linalg.norm(two)))
