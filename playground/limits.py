@@ -29,5 +29,11 @@ MAX_CHARACTERS = read_limit("MAX_CHARACTERS", 2_000)
 MAX_SENTENCES = read_limit("MAX_SENTENCES", 8)
 """Sentences in one batch."""
 
+MAX_LISTED = read_limit("MAX_LISTED", 40)
+"""Sentences that are compared with each other: those of the text, and of a list beside it."""
+
+MAX_LISTED_TOKENS = read_limit("MAX_LISTED_TOKENS", 128)
+"""Tokens of each of these, special tokens included."""
+
 MAX_TOKENS = read_limit("MAX_TOKENS", 256)
 """Tokens of one sentence, special tokens included."""

@@ -15,6 +15,7 @@ _PAGES = {
     "attention": ("abnar2020quantifying",),
     "gradient-flow": ("xiong2020layer",),
     "training": ("kingma2015adam",),
+    "similarity": ("reimers2019sentence",),
     "regularisers": ("kingma2015adam", "srivastava2014dropout"),
 }
 """What a page computes with beside the encoder: attention rollout, the optimiser, dropout."""

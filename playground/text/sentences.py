@@ -19,15 +19,15 @@ class Sentences:
     notes: tuple[str, ...]
 
 
-def split_sentences(text: str) -> Sentences:
+def split_sentences(text: str, max_sentences: int = MAX_SENTENCES, name: str = "text") -> Sentences:
     """Split `text` into sentences, one a line; blank lines are dropped. Never raises.
 
-    Text past `MAX_CHARACTERS`, then sentences past `MAX_SENTENCES`, are left out. Control characters become
-    spaces; lone surrogates become U+FFFD.
+    Text past `MAX_CHARACTERS`, then sentences past `max_sentences`, are left out. Control characters become
+    spaces; lone surrogates become U+FFFD. `name` is what the notes call the text.
     """
     notes = []
     if len(text) > MAX_CHARACTERS:
-        notes.append(f"The text has {len(text):,} characters; only the first {MAX_CHARACTERS:,} are used.")
+        notes.append(f"The {name} has {len(text):,} characters; only the first {MAX_CHARACTERS:,} are used.")
         text = text[:MAX_CHARACTERS]
 
     lines = LINE_BREAK.split(replace_surrogates(text))
@@ -38,9 +38,9 @@ def split_sentences(text: str) -> Sentences:
         notes.append("Characters that are not valid Unicode were replaced by �.")
 
     sentences = tuple(line for line in cleaned if line.strip())
-    if len(sentences) > MAX_SENTENCES:
-        notes.append(f"The text has {len(sentences):,} sentences; only the first {MAX_SENTENCES} are used.")
-    return Sentences(sentences[:MAX_SENTENCES], tuple(notes))
+    if len(sentences) > max_sentences:
+        notes.append(f"The {name} has {len(sentences):,} sentences; only the first {max_sentences} are used.")
+    return Sentences(sentences[:max_sentences], tuple(notes))
 
 
 def replace_surrogates(text: str) -> str:

@@ -38,7 +38,8 @@ _CONTRASTS = """() => {
 
 
 HOSTILE = "<img src=x onerror=alert(1)> <b onclick='alert(2)'>bold</b>"
-TYPED = {"text": f"{DEFAULT_TEXT}\n{HOSTILE}", "encdec_example": HOSTILE, "encdec_target": HOSTILE}
+TYPED = {"text": f"{DEFAULT_TEXT}\n{HOSTILE}", "encdec_example": HOSTILE, "encdec_target": HOSTILE,
+         "similarity_list": HOSTILE}  # fmt: skip
 """What stands in every field that takes text, by the link's keys."""
 
 

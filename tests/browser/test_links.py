@@ -47,6 +47,13 @@ VIEWS = {
     "training": {"training_task": "Sort", "training_lr": "0.001", "training_d_model": "32", "training_warmup": "50"},
     "regularisers": {"regularisers_task": "Sort", "regularisers_clip": "0.5", "regularisers_measure": "loss"},
     "tutorials": {"tutorials_against": "B", "tutorials_letter": "C"},
+    "similarity": {
+        "similarity_list": "one cat\ntwo dogs",
+        "similarity_pooling": "first token",
+        "similarity_second": "3",
+        "similarity_view": "map by depth",
+        "similarity_depth": "1",
+    },
 }
 
 

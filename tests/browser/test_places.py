@@ -21,6 +21,7 @@ PAGES = (
     "regularisers",
     "tutorials",
     "parameters",
+    "similarity",
 )
 
 

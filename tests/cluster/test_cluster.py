@@ -7,13 +7,23 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import pytest
+
+from playground.analysis.gradient_flow.depth_sweep import DepthSweep
+from playground.analysis.gradient_flow.gradient_variants import VARIANTS, common_config
 from playground.jobs import JobStatus, Member, SharedRuns
 from playground.jobs.cluster import ENVIRONMENT, UNREACHABLE
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.after.trained_network import from_trainer
 from playground.training.regularisers.ablation import Ablation, ablation_runs
 from playground.training.regularisers.ablation_request import AblationRequest
+from playground.web.server.settings import settings
+from playground.web.session import experiments
+from playground.web.session.caches import TextKey
+from playground.web.views.gradient_flow import gradient_cache
+from playground.web.views.gradient_flow.gradient_cache import ComparisonKey, list_depths
 from tests.cluster.conftest import TwoNodes
 from tests.training.tiny import CONFIG, SMALL, train
 from tests.waiting import until
@@ -47,6 +57,25 @@ def test_an_ablations_runs_go_side_by_side_and_give_the_numbers_of_one_after_the
         assert (there.run, there.outcome, there.unbatched) == (own.run, own.outcome, own.unbatched)
         assert there.history.loss == own.history.loss
     assert member.state.n_answers == here.n_answers
+
+
+def test_a_page_has_its_sweep_over_depths_computed_there_and_draws_the_same_numbers(
+    two_nodes: TwoNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = ComparisonKey(
+        TextKey("char", 0, 64, ("abcd",)), 0, common_config(replace(CONFIG, vocab_size=300), 5), 3, 1.4, causal=True
+    )
+    depths = list_depths(5)[:-1]
+    monkeypatch.setattr(gradient_cache, "compute_on_cluster", Mock(side_effect=AssertionError))
+    here = gradient_cache._sweep(key, depths)
+    runs, patient = SharedRuns(two_nodes.queue, 4, 10**8), replace(settings(), busy_timeout=120.0)
+    monkeypatch.undo()
+    monkeypatch.setattr(experiments, "RUNS", runs)
+    monkeypatch.setattr(experiments, "settings", lambda: patient)
+    monkeypatch.setattr(gradient_cache, "BACKEND", two_nodes.queue)
+    monkeypatch.setattr(DepthSweep, "run", Mock(side_effect=AssertionError))  # nothing is computed in this process
+    assert gradient_cache._sweep(key, depths) == here
+    assert {variant: tuple(by_depth) for variant, by_depth in here.items()} == dict.fromkeys(VARIANTS, depths)
 
 
 def test_a_run_that_pauses_and_whose_node_is_killed_ends_with_the_same_weights(two_nodes: TwoNodes) -> None:

@@ -22,6 +22,7 @@ from playground.figures import (
     training,
 )
 from playground.figures.effects import part_maps, pruning_curves
+from playground.figures.sentences import similarity
 from tests.model.reference import small_config
 
 TOKENS = ["[CLS]", "<b>", "it", "it"]
@@ -68,6 +69,8 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (positions.wavelengths(W, W, 9), "dimension, the sine of each pair", "wavelength, in positions (log scale)"),
     (positions.addition_lengths(LENGTHS, TOKENS), "token", "L2 norm"),
     (positions.swap_differences(WEIGHTS[0], WEIGHTS[0], TOKENS), "token", "largest |difference|"),
+    (similarity.depth_map(np.ones((2, 4, 2)), 1, TOKENS, (0, 1), (0.5, 0.25)), "axis 1: 50 % of the variance",
+     "axis 2: 25 % of the variance"),
     (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score"), "key", "score"),
     (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score", paler=WEIGHTS[1]), "key", "score"),
     (training.loss_curves([2.0, 1.0], HISTORY, 30, 13), "step", "loss, nats"),
@@ -117,6 +120,8 @@ HEATMAPS = [
     Map(step_by_step.vectors({"x": SIGNED[0]}), "number in the vector, first 4", None, "value", -0.5, 0.5),
     Map(step_by_step.projections({"Q": SIGNED}, TOKENS, 0, 0), "<b>Q</b>, first 4", "token", "value", -0.5, 0.5),
     Map(step_by_step.drops({"weights": (WEIGHTS[0], WEIGHTS[1])}), "number in the vector, first 4", None, None, 0, 1),
+    Map(similarity.similarity_matrix(WEIGHTS, TOKENS), "sentence", None, "cosine", -1, 1),
+    Map(similarity.contribution_map(SIGNED, TOKENS, TOKENS), "second sentence", "first sentence", "part", -0.5, 0.5),
     Map(differences.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
     Map(differences.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
     Map(part_maps.effects_by_head(WEIGHTS, "change"), "head", "layer", "change", 0, 0.5),
@@ -154,4 +159,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
         assert not [trace.name for trace in figure.data if "<b>" in (trace.name or "")]
-    assert named == 17
+    assert named == 18

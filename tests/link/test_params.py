@@ -71,13 +71,13 @@ DEFAULTS = {
     "step_stage": "embedding",
     "step_dropout": False,
     "whatif_view": "what followed",
-    "whatif_measure": "length of the change",
-    "whatif_pooling": "mean",
     "whatif_parts": "heads",
     "whatif_on": "sentence vector",
     "whatif_other": 2,
     "whatif_pruned": 0,
     "whatif_left": "similarity",
+    "whatif_measure": "length of the change",
+    "whatif_pooling": "mean",
     "gradient_layers": 12,
     "gradient_scale": 1.0,
     "gradient_of": "whole layer",
@@ -164,6 +164,12 @@ DEFAULTS = {
     "regularisers_distill": 0.5,
     "regularisers_dropout_residual": 0.1,
     "regularisers_temperature": 2.0,
+    "similarity_list": "",
+    "similarity_pooling": "mean",
+    "similarity_first": 1,
+    "similarity_second": 2,
+    "similarity_view": "token by token",
+    "similarity_depth": 6,
 }
 """Of version 2."""
 

@@ -21,8 +21,8 @@ from playground.link import link_values, places
 from playground.link.params import FOCUS
 from playground.link.places import Focus
 from playground.runs.encoder_run import Run
+from playground.web.choices.actions import record_action
 from playground.web.choices.setup import note_focus_text
-from playground.web.session.actions import record_action
 
 
 def last_places(run: Run) -> Focus:

@@ -47,6 +47,8 @@ class Setup:
     """`minilm`, `random`, the SHA-256 of the upload, or the key of the trained network."""
     own_tokenizer: str = ""
     """Key of the upload's own tokenizer; empty where the sidebar's reads the text."""
+    listed: tuple[str, ...] = ()
+    """Sentences of a page's own that take the place of the text's, however many they are."""
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -54,7 +56,7 @@ class Setup:
     @cached_property
     def text(self) -> Sentences:
         """The typed text as sentences, with notes on what had to change."""
-        return split_sentences(self["text"])
+        return Sentences(self.listed, ()) if self.listed else split_sentences(self["text"])
 
     @cached_property
     def text_key(self) -> caches.TextKey:

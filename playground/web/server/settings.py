@@ -35,10 +35,12 @@ class Settings:
     """Seconds from which the run of a page is named in the log."""
     max_own_weights: int = 2_000_000_000
     """Bytes that the weights visitors have opened, train or have trained, and the models made of them, may take."""
-    max_cached_results: int = 200_000_000
-    """Bytes of computed results that all visitors share; the least lately used go first."""
+    max_cached_results: int = 320_000_000
+    """Bytes of computed results that all visitors share; the least lately used go first.
+
+    Two runs of the largest size have room, as pages compare two settings, and what is drawn of them."""
     max_cached_weights: int = 500_000_000
-    """Bytes of random weights that all visitors share; at least 4 for each of `max_parameters` are used."""
+    """Bytes of random weights that all visitors share; more where the two models used last need it."""
     release_after: float = 150.0
     """Seconds without any visitor after which what they computed is dropped; Streamlit keeps a session for 120."""
     weights_folder: Path | None = None

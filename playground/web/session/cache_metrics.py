@@ -6,13 +6,14 @@ from prometheus_client import REGISTRY, Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from playground.web.session.random_weights import RandomWeights
 from playground.web.session.sized_cache import SizedCache
 
 
 class CacheMetrics(Collector):
     """Bytes, hits and misses of each cache, by its name."""
 
-    def __init__(self, **caches: SizedCache) -> None:
+    def __init__(self, **caches: SizedCache | RandomWeights) -> None:
         self.caches = caches
 
     def collect(self) -> Iterator[Metric]:
@@ -27,6 +28,6 @@ class CacheMetrics(Collector):
         yield from (size, hits, misses)
 
 
-def publish_cache_metrics(**caches: SizedCache) -> None:
+def publish_cache_metrics(**caches: SizedCache | RandomWeights) -> None:
     """Have Prometheus read these caches from now on; once in a process."""
     REGISTRY.register(CacheMetrics(**caches))

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -16,7 +15,6 @@ from playground.errors import InputError, PretrainedError
 from playground.figures import attention
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
-from playground.model.init import InitialTensor, draw, shared_parameters
 from playground.model.interventions import Intervention
 from playground.runs.budget import check_budget, check_kept
 from playground.runs.device import choose_device
@@ -28,17 +26,15 @@ from playground.text import Batch, Tokenizer, build_tokenizer, characters
 from playground.web.server.settings import settings
 from playground.web.session import shipped_translator, trained_slot, uploaded_vocabulary, uploaded_weights
 from playground.web.session.cache_metrics import publish_cache_metrics
-from playground.web.session.sized_cache import SizedCache
+from playground.web.session.random_weights import RandomWeights
 from playground.web.session.turns import Turns
 from playground.web.session.weights_cache import RESULTS, TRANSLATOR, cache_by_weights
 from playground.weights import checkpoint
 
 logger = logging.getLogger(__name__)
 
-RANDOM_WEIGHTS = SizedCache(max(settings().max_cached_weights, 4 * settings().max_parameters))
-"""Encoders with random weights, and their tensors, of which those that differ in a slider share most.
-
-The largest encoder has room here. What both an encoder and its tensors hold counts twice."""
+RANDOM_WEIGHTS = RandomWeights(settings().max_cached_weights, lambda: device())
+"""Encoders with random weights."""
 
 
 def _forget_results() -> None:
@@ -212,24 +208,10 @@ def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
     if weights == "minilm":
         return _checkpoint()[0]
     if weights == "random":
-        return _random_encoder(config, seed)
+        return RANDOM_WEIGHTS.encoder(config, seed)
     if trained_slot.is_trained_network(weights):
         return trained_slot.network_on_device(weights).encoder
     return uploaded_weights.uploaded_encoder(weights, config, seed)
-
-
-@RANDOM_WEIGHTS
-def _random_encoder(config: ModelConfig, seed: int) -> Encoder:
-    """An encoder with random weights, of tensors that it shares with all others that have them."""
-    encoder = Encoder(config, seed=None).requires_grad_(False)
-    weights = shared_parameters(encoder, config.initialisation, partial(_first_weights, seed=seed))
-    encoder.load_state_dict(weights, assign=True)
-    return encoder.to(device())
-
-
-@RANDOM_WEIGHTS
-def _first_weights(tensor: InitialTensor, seed: int) -> torch.Tensor:
-    return draw(tensor, seed).to(device())
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

@@ -1,17 +1,20 @@
 """A visitor's experiments: run in the background, shown on every page, cancelled when the connection breaks."""
 
 import secrets
+import time
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from playground.errors import BusyError, ClusterError
 from playground.jobs import JobBackend, JobQueue, JobStatus, Member, Request, SharedRuns
 from playground.jobs.cluster import ClusterQueue
 from playground.web.server.settings import Settings, settings
 from playground.web.session import memory_budget
 from playground.web.session.memory_budget import MemoryReservation, MemoryUser
+from playground.web.session.turns import BUSY
 
 EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
@@ -31,6 +34,9 @@ RUNS = SharedRuns(BACKEND, settings().max_shared_runs, settings().max_shared_byt
 """The runs that they take part in, and the results that are kept for whoever asks for the same."""
 
 memory_budget.free_caches.append(RUNS.forget_results)
+
+_POLL = 0.05
+"""Seconds between two looks at a run that a page waits for."""
 
 S = TypeVar("S")
 
@@ -126,6 +132,26 @@ class Experiment(Generic[S]):
     def discard(self) -> None:
         """Cancel it, and keep nothing of its results."""
         self.job.discard()
+
+
+def compute_on_cluster(key: Hashable, request: Request[S]) -> S:
+    """The last state of a run that a page waits for, which others of equal keys share.
+
+    Raises:
+        BusyError: it has not ended after the seconds that a visitor waits for a turn; it is given up then.
+        ClusterError: it failed, in the words of its failure.
+    """
+    member = RUNS.join(key, request, keep=False)
+    deadline = time.monotonic() + settings().busy_timeout
+    while not member.ended:
+        if time.monotonic() > deadline:
+            member.discard()
+            raise BusyError(BUSY)
+        time.sleep(_POLL)
+    state = member.state
+    if member.status != "finished" or state is None:
+        raise ClusterError(member.error)
+    return state
 
 
 class SessionExperiments:

@@ -13,6 +13,9 @@ from playground.web.server.monitoring import WAIT_SECONDS
 logger = logging.getLogger(__name__)
 
 
+BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
+
+
 def _nothing() -> None:
     pass
 
@@ -37,7 +40,7 @@ class Turns:
         with WAIT_SECONDS.time():
             is_free = self._free.acquire(timeout=self._timeout)
         if not is_free:
-            raise BusyError("Many people are computing right now. Change anything to try again in a few seconds.")
+            raise BusyError(BUSY)
         try:
             yield
         except Exception as error:

@@ -27,6 +27,7 @@ _PAGES = {
         "Tutorials",
         "The five tutorials side by side: where they differ, what it does, and what went wrong.",
     ),
+    "similarity": ("Similarity", "Which sentences the encoder puts close together, and which words do that."),
 }
 """Title and purpose; titles this short, without icons, all fit into the menu of a window of 1,280 pixels."""
 

@@ -86,16 +86,13 @@ def current_run(*, changed: bool = True) -> Run:
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
+    n = len(run.interventions)
+    changes = f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
     st.caption(
         f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
-        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{_count_changes(run)}"
+        f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{changes}"
     )
     return run
-
-
-def _count_changes(run: Run) -> str:
-    n = len(run.interventions)
-    return f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
 
 
 def _explain_script(setup: Setup) -> None:
@@ -218,25 +215,26 @@ def numbers(
         panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
         if panel.open:
             with panel:
-                clicks: dict[str, Any] = {}
-                if on_row is not None:
-                    clicks = {"on_select": partial(_take_row, f"{key}_table", on_row), "selection_mode": "single-cell"}
                 made = table()
-                st.dataframe(made, key=f"{key}_table", **clicks)
+                st.dataframe(made, key=f"{key}_table", **_row_clicks(f"{key}_table", on_row))
                 draw_table_menu(key, made)
 
 
-def show_table(key: str, table: pd.DataFrame, **options: Any) -> None:
-    """Show a table under this key, with a menu that copies it; options as in `st.dataframe`."""
-    st.dataframe(table, key=key, **options)
+def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
+    """Show a table under this key, with a menu that copies it; `on_row` as of `numbers`, options of `st.dataframe`."""
+    st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
     draw_table_menu(key, table)
 
 
-def _take_row(key: str, on_row: Callable[[int], None]) -> None:
-    """Hand over the row of the clicked cell; a second click on it only takes the mark from it."""
-    cells = st.session_state[key]["selection"]["cells"]
-    if cells:
-        on_row(int(cells[0][0]))
+def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any]:
+    """A table's options to hand over a clicked cell's row; a second click on the cell only takes the mark from it."""
+
+    def take() -> None:
+        cells = st.session_state[key]["selection"]["cells"]
+        if cells and on_row is not None:
+            on_row(int(cells[0][0]))
+
+    return {} if on_row is None else {"on_select": take, "selection_mode": "single-cell"}
 
 
 def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[..., Any]) -> None:

@@ -9,10 +9,10 @@ from playground.link.architecture_params import ARCHITECTURE
 from playground.link.link_values import VERSION
 from playground.presets import PRESETS
 from playground.web.choices import recipe_link, shortcuts, widgets
+from playground.web.choices.actions import record_action
 from playground.web.choices.pinned import unpin
 from playground.web.choices.setup import Setup, current_setup, note_focus_text, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
-from playground.web.session.actions import record_action
 from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.glossary import draw_glossary
 from playground.web.shared.page_end import as_one_element, fragment

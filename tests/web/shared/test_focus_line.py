@@ -98,5 +98,5 @@ def test_a_row_of_a_table_opens_its_head(monkeypatch: pytest.MonkeyPatch) -> Non
     for cells, expected in (([], {}), ([(9, "key")], {"layer": 2, "head": 1})):
         selected = {"heads_table": {"selection": {"cells": cells}}}
         monkeypatch.setattr(panels, "st", SimpleNamespace(session_state=selected))
-        panels._take_row("heads_table", partial(_open_row, 4))
+        panels._row_clicks("heads_table", partial(_open_row, 4))["on_select"]()
         assert session == expected

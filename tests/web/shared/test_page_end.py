@@ -12,7 +12,11 @@ RUN_A_SENTENCE = (
     "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
     "what_if",
 )  # fmt: skip
-NEEDED = {"encoder_decoder": {"encdec_source": "your text"}, "compare": {"pinned": "true"}}
+NEEDED = {
+    "encoder_decoder": {"encdec_source": "your text"},
+    "compare": {"pinned": "true"},
+    "what_if": {"do": "0.0:zero"},
+}
 """What a page's link has to say for the page to show a run of the text."""
 IN_THE_EXPANDERS = ("n_layers", "d_ff", "norm", "tokenizer", "max_len")
 

@@ -12,7 +12,12 @@ from playground.web.components.page_style import show_only
 from playground.web.shared.page_end import as_one_element
 from playground.web.shared.saving.current_link import current_link
 
-MAIN_CHARTS = {"attention": "attention_pattern", "norms": "norms_by_layer", "parameters": "parameter_breakdown"}
+MAIN_CHARTS = {
+    "attention": "attention_pattern",
+    "norms": "norms_by_layer",
+    "parameters": "parameter_breakdown",
+    "similarity": "similarity_matrix",
+}
 """A page's path, which stands for its main chart in `only`."""
 
 _NOTE = "single_chart"

@@ -12,6 +12,7 @@ import streamlit as st
 from playground.errors import PlaygroundError
 from playground.link.params import SHARED
 from playground.text.pronouns import choose_pronoun
+from playground.web.choices.actions import clear_actions, recorded_actions
 from playground.web.choices.pinned import pinned_values
 from playground.web.choices.setup import (
     OPEN_PAGE,
@@ -20,7 +21,6 @@ from playground.web.choices.setup import (
     is_focus_of_text,
     recognised_weights,
 )
-from playground.web.session.actions import clear_actions, recorded_actions
 from playground.web.shared.tour.tour_steps import STEPS, Step, TourState
 
 KEY = "tour"

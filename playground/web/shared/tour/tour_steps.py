@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from playground.link.params import DEFAULT_TEXT
-from playground.web.session.actions import Action
+from playground.web.choices.actions import Action
 
 
 @dataclass(frozen=True)

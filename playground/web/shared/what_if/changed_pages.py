@@ -1,6 +1,6 @@
 """Which pages show the run that the visitor has changed, and what the others show."""
 
-CHANGED_PAGES = ("overview", "attention", "norms", "compare", "what-if", "step-by-step")
+CHANGED_PAGES = ("overview", "attention", "norms", "compare", "what-if", "step-by-step", "similarity")
 """By their paths; those that show how the present sentence is computed."""
 
 _OTHERS = {

@@ -21,10 +21,10 @@ from playground.model.interventions import Intervention
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, write_amount
 from playground.web.choices import widgets
+from playground.web.choices.actions import record_action
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.scroll_to import scroll_to
 from playground.web.session import caches
-from playground.web.session.actions import record_action
 from playground.web.session.caches import RunKey
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_heads import nearest_head

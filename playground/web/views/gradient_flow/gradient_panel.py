@@ -9,9 +9,9 @@ import streamlit as st
 
 from playground.accounting import count_parameters
 from playground.accounting.readable import in_millions
-from playground.analysis import gradient_reading as reading
-from playground.analysis.gradient_variants import Comparison, Variant
-from playground.analysis.gradients import Flow, Norms
+from playground.analysis.gradient_flow import gradient_reading as reading
+from playground.analysis.gradient_flow.gradient_variants import Comparison, Variant
+from playground.analysis.gradient_flow.gradients import Flow, Norms
 from playground.analysis.tex import number
 from playground.figures import gradient_flow as figures
 from playground.web.choices import widgets
@@ -19,7 +19,13 @@ from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import as_one_element, fragment
-from playground.web.views.gradient_flow.gradient_cache import ComparisonKey, build_key, compare_depths, compare_variants
+from playground.web.views.gradient_flow.gradient_cache import (
+    ComparisonKey,
+    build_key,
+    compare_depths,
+    compare_variants,
+    list_depths,
+)
 
 SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
 
@@ -213,13 +219,13 @@ def _show_sweep(key: ComparisonKey, part: str) -> None:
         st.info("One layer is the least there is. With more, this shows how the first layer's gradient changes.")
         return
     with panels.explain_errors(), st.spinner("The same six at every depth …"):
-        flows_by_depth = compare_depths(key).flows
+        norms_by_depth = {
+            variant: np.array([norms[part] for norms in by_depth.values()])
+            for variant, by_depth in compare_depths(key).items()
+            if part in by_depth[n_layers]
+        }
+    depths = list(list_depths(n_layers))
     first, _ = reading.first_and_last(part, n_layers)
-    norms_by_depth = {
-        variant: np.array([flows[variant].gradients[part][0] for flows in flows_by_depth.values()])
-        for variant in reading.of_part(flows_by_depth[n_layers], part)
-    }
-    depths = list(flows_by_depth)
     changes = "; ".join(
         f"{variant.name} {reading.times(reading.first_over_last(norms[::-1]))}"
         for variant, norms in norms_by_depth.items()

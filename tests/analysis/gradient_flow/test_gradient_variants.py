@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig, count_parameters
-from playground.analysis.gradient_variants import (
+from playground.analysis.gradient_flow.gradient_variants import (
     VARIANTS,
     Variant,
     check_layers,
@@ -17,7 +17,7 @@ from playground.analysis.gradient_variants import (
     draw_weights,
     with_variant,
 )
-from playground.analysis.gradients import backward
+from playground.analysis.gradient_flow.gradients import backward
 from playground.errors import TooLargeError
 from playground.model.norms import NoNorm
 from playground.presets import PRESETS

@@ -4,7 +4,7 @@ Legend: L layers, T tokens, D = d_model. A depth counts the blocks passed: 0 is 
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from playground.analysis.gradient_flow.block_gradients import MAP_POINTS, BlockStep, l2_norm, through_block
 from playground.analysis.streams import cosine_between_tokens, mean_of_pairs
 from playground.errors import InputError
-from playground.model import Encoder, causal_mask
-from playground.model.blocks import EncoderBlock
+from playground.model import Encoder, Trace, causal_mask
 from playground.model.init import Embedding
 from playground.model.masks import UNMASKED, AttentionMask
 from playground.runs.arrays import freeze
@@ -57,6 +57,17 @@ def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
     return F.cross_entropy(vectors @ table.detach().T, ids.roll(-1))
 
 
+@dataclass(frozen=True)
+class _Pass:
+    """A forward pass, block by block."""
+
+    embedded: Tensor
+    """(1, T, D)"""
+    table: Tensor
+    """(V, D), the loss's."""
+    steps: list[BlockStep]
+
+
 def backward(
     encoder: Encoder, ids: Tensor, *, vectors: Tensor | None = None, n_layers: int | None = None, causal: bool = False
 ) -> Flow:
@@ -65,7 +76,7 @@ def backward(
     Each block's graph, and its parameters' gradients, are gone before the next block's are made.
 
     Args:
-        encoder: whose parameters want gradients; they are handed over as norms, not stored.
+        encoder: whose parameters' gradients are handed over as norms, not stored.
         ids: (T,) int64.
         vectors: (V, D), the raw vectors that ids are rows of, for an encoder without a token table. Over √D, so that
             they are about 1 long, they are the loss's table.
@@ -75,41 +86,67 @@ def backward(
     Raises:
         InputError: the encoder has no token table, or the sentence is longer than its position table.
     """
-    mask = AttentionMask(causal_mask(len(ids), ids.device)[:, None]) if causal else UNMASKED  # (1, 1, T, T)
-    if vectors is None:
-        x, table = encoder.embed(ids[None]), token_table(encoder).weight
-    else:
-        x, table = encoder.embed_vectors(vectors[ids][None]), vectors / math.sqrt(encoder.config.d_model)
-    embedded = x  # (1, T, D)
-    blocks: list[tuple[EncoderBlock, Tensor, Tensor]] = []
-    for block in encoder.layers[:n_layers]:
-        start = x.detach().requires_grad_()
-        x = block(start, mask)
-        blocks.append((block, start, x))  # type: ignore[arg-type]
-    stream = [start.detach() for _, start, _ in blocks] + [x.detach()]
-
-    end = x.detach().requires_grad_()
-    last = end if encoder.final_norm is None else encoder.final_norm(end)
-    loss = next_token_loss(last[0], table, ids)
-    (gradient,) = torch.autograd.grad(loss, end)
-    by_part: dict[str, list[float]] = {"stream": [_norm([gradient])]}
-    while blocks:
-        block, start, out = blocks.pop()
-        parts = _parts(block)
-        parameters = [parameter for part in parts.values() for parameter in part]
-        gradient, *of_parameters = torch.autograd.grad(out, [start, *parameters], gradient)
-        by_part["stream"].append(_norm([gradient]))
-        norms = {name: _norm([of_parameters.pop(0) for _ in part]) for name, part in parts.items()}
-        for name, norm in {**norms, "whole layer": float(np.linalg.norm(list(norms.values())))}.items():
+    there = _forward(encoder, ids, vectors, n_layers, causal)
+    steps = there.steps
+    stream = [step.start.detach() for step in steps] + [steps[-1].out.detach()]
+    loss, gradient = _loss_gradient(encoder, stream[-1], there.table, ids)
+    by_part: dict[str, list[float]] = {"stream": [l2_norm([gradient])]}
+    while steps:
+        gradient, norms = through_block(steps.pop(), gradient)
+        for name, norm in norms.items():
             by_part.setdefault(name, []).append(norm)
     of_embeddings = list(encoder.embed.parameters())
     return Flow(
-        loss=float(loss.detach()),
+        loss=loss,
         gradients={name: _read_only(norms[::-1]) for name, norms in by_part.items()},
-        embeddings=_norm(torch.autograd.grad(embedded, of_embeddings, gradient)) if of_embeddings else None,
+        embeddings=l2_norm(torch.autograd.grad(there.embedded, of_embeddings, gradient)) if of_embeddings else None,
         lengths=_read_only([float(torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64).mean()) for x in stream]),
         alike=mean_of_pairs(cosine_between_tokens(stream[-1][0].float().cpu().numpy())),
     )
+
+
+def sweep_depths(
+    encoder: Encoder, ids: Tensor, depths: Sequence[int], *, vectors: Tensor | None = None, causal: bool = False
+) -> dict[int, dict[str, float]]:
+    """The first layer's gradient norms, by depth and by part, of encoders that end after so many of the blocks.
+
+    They are `backward`'s, whose arguments and errors these are. A deeper encoder begins with the blocks of a shallower
+    one, so that all depths share one forward pass; of the blocks behind the first, no parameter's gradient is asked.
+    """
+    there = _forward(encoder, ids, vectors, max(depths), causal)
+    first, *others = there.steps
+    norms_by_depth = {}
+    for depth in depths:
+        _, gradient = _loss_gradient(encoder, there.steps[depth - 1].out, there.table, ids)
+        for step in reversed(others[: depth - 1]):
+            (gradient,) = torch.autograd.grad(step.out, step.start, gradient, retain_graph=True)
+        norms_by_depth[depth] = through_block(first, gradient)[1]
+    return norms_by_depth
+
+
+def _forward(encoder: Encoder, ids: Tensor, vectors: Tensor | None, n_layers: int | None, causal: bool) -> _Pass:
+    """Run some blocks of an encoder, each with a graph of its own; arguments and errors as of `backward`."""
+    mask = AttentionMask(causal_mask(len(ids), ids.device)[:, None]) if causal else UNMASKED  # (1, 1, T, T)
+    if vectors is None:
+        embedded, table = encoder.embed(ids[None]), token_table(encoder).weight
+    else:
+        embedded = encoder.embed_vectors(vectors[ids][None])
+        table = vectors / math.sqrt(encoder.config.d_model)
+    x, steps = embedded, []
+    for block in encoder.layers[:n_layers]:
+        start, trace = x.detach().requires_grad_(), Trace(MAP_POINTS.__contains__)
+        x = block(start, mask, trace)
+        steps.append(BlockStep(block, start, x, trace))  # type: ignore[arg-type]
+    return _Pass(embedded, table, steps)
+
+
+def _loss_gradient(encoder: Encoder, last: Tensor, table: Tensor, ids: Tensor) -> tuple[float, Tensor]:
+    """The loss of what leaves the last block, (1, T, D), and its gradient there."""
+    end = last.detach().requires_grad_()
+    normed = end if encoder.final_norm is None else encoder.final_norm(end)
+    loss = next_token_loss(normed[0], table, ids)
+    (gradient,) = torch.autograd.grad(loss, end)
+    return float(loss.detach()), gradient
 
 
 def token_table(encoder: Encoder) -> Embedding:
@@ -117,23 +154,6 @@ def token_table(encoder: Encoder) -> Embedding:
     if encoder.embed.tokens is None:
         raise InputError("This encoder has vocab_size=0, no token table: it has no next token to name.")
     return encoder.embed.tokens
-
-
-def _parts(block: EncoderBlock) -> dict[str, list[Tensor]]:
-    """A block's parameters by part, without parts that have none."""
-    parts: dict[str, list[Tensor]] = {
-        "attention": [*block.attn.parameters()],
-        "feed-forward": [*block.ffn.parameters()],
-        "norms": [*block.norm1.parameters(), *block.norm2.parameters()],
-    }
-    return {name: part for name, part in parts.items() if part}
-
-
-def _norm(tensors: Iterable[Tensor]) -> float:
-    """√Σ x² over all numbers of several tensors, summed in fp64: in fp32 squares far from 1 vanish or overflow."""
-    dense = [tensor.coalesce().values() if tensor.is_sparse else tensor for tensor in tensors]
-    norms = [torch.linalg.vector_norm(tensor, dtype=torch.float64) for tensor in dense]
-    return float(torch.linalg.vector_norm(torch.stack(norms)))
 
 
 def _read_only(numbers: list[float]) -> Norms:

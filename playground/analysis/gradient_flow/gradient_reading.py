@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from playground.analysis.gradient_variants import Comparison, Variant
-from playground.analysis.gradients import Flow, Norms
+from playground.analysis.gradient_flow.gradient_variants import Comparison, Variant
+from playground.analysis.gradient_flow.gradients import Flow, Norms
 from playground.analysis.tex import number
 
 LIMIT = 1_000

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from playground.accounting import count_parameters
-from playground.analysis.gradients import Flow, backward
+from playground.analysis.gradient_flow.gradients import Flow, backward
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.model import Encoder
@@ -109,6 +109,7 @@ def compare(
     scale: float = 1.0,
     causal: bool = False,
     device: torch.device | None = None,
+    weights: Encoder | None = None,
 ) -> Comparison:
     """Run the six forwards and backwards, on ids (T,) int64, one sentence without padding; errors as in `backward`.
 
@@ -121,9 +122,10 @@ def compare(
         scale: every linear map's weights are multiplied by it.
         causal: whether later tokens are hidden.
         device: where to run; the weights are drawn on the CPU all the same.
+        weights: what `draw_weights` returns for these, on the device, where it is there already.
     """
     started = time.perf_counter()
-    weights = draw_weights(config, seed, scale).to(device)
+    weights = draw_weights(config, seed, scale).to(device) if weights is None else weights
     ids, vectors = ids.to(device), None if vectors is None else vectors.to(device)
     flows: dict[int, dict[Variant, Flow]] = {depth: {} for depth in depths}
     for variant in VARIANTS:
@@ -137,14 +139,19 @@ def compare(
 
 def draw_weights(config: ModelConfig, seed: int, scale: float) -> Encoder:
     """An encoder as `initialise` draws it, its linear maps' weights then multiplied by `scale`."""
-    encoder = Encoder(config, seed)
-    with torch.no_grad():
-        for module in encoder.modules():
-            if isinstance(module, Linear):
-                module.weight.mul_(scale)
-    if encoder.embed.tokens is not None:
-        encoder.embed.tokens.sparse = True  # its gradient is zero but in this sentence's rows
-    return encoder
+    return scale_weights(Encoder(config, seed), scale)
+
+
+def scale_weights(encoder: Encoder, scale: float) -> Encoder:
+    """The same tensors in an encoder of its own, but for its linear maps' weights: copies times `scale`, unless 1."""
+    other, tensors = Encoder(encoder.config, seed=None), encoder.state_dict()
+    if scale != 1:
+        maps = [f"{name}.weight" for name, module in encoder.named_modules() if isinstance(module, Linear)]
+        tensors |= {name: tensors[name] * scale for name in maps}
+    other.load_state_dict(tensors, assign=True)
+    if other.embed.tokens is not None:
+        other.embed.tokens.sparse = True  # its gradient is zero but in this sentence's rows
+    return other.to(next(iter(tensors.values())).device)
 
 
 def with_variant(encoder: Encoder, variant: Variant) -> Encoder:

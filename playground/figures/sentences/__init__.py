@@ -1,0 +1,1 @@
+"""Sentences beside each other as pictures."""

@@ -1,0 +1,142 @@
+"""Sentences beside each other as pictures. Legend: N sentences, n and m tokens of two of them."""
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from playground.figures import palette
+from playground.figures.attribution import MOST_BARS, Bars
+from playground.figures.heatmap import colour_bar, heatmap, largest, signed_colours
+from playground.figures.theme import (
+    Array,
+    draw_figure,
+    label,
+    shortened,
+    subscript,
+    text_width,
+    token_labels,
+    token_names,
+)
+
+MOST_WRITTEN = 12
+"""Sentences up to which every cell of the matrix has its number written in it."""
+
+_SLANT = 55
+_LONGEST_ROW = 14
+_LONGEST_HOVER = 60
+
+
+def sentence_names(sentences: Sequence[str]) -> list[str]:
+    """Each sentence's number, from 1, and its beginning, so that no two are the same. For tables."""
+    return [f"{number} · {shortened(sentence)}" for number, sentence in enumerate(sentences, start=1)]
+
+
+def similarity_matrix(similarity: Array, sentences: Sequence[str]) -> go.Figure:
+    """Cosines (N, N) between sentences; rows have their beginnings, columns their numbers alone."""
+    n = len(sentences)
+    rows = [f"{number} · {label(sentence, _LONGEST_ROW)}" for number, sentence in enumerate(sentences, start=1)]
+    is_written = n <= MOST_WRITTEN
+    above = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "ypad": 8, "xpad": 0, "dtick": 0.5}
+    return heatmap(
+        similarity.astype(np.float32),
+        "%{y}<br>and sentence %{x}<br>cosine %{z:.3f}",
+        height=130 + (30 if is_written else 18) * n,
+        margin={"l": text_width(rows), "r": 12, "t": 52, "b": 44},
+        x=[str(number) for number in range(1, n + 1)],
+        y=rows,
+        bar=colour_bar("cosine", **above),
+        x_axis={"type": "category", "title": "sentence", "tickangle": 0, "nticks": MOST_WRITTEN + 1},
+        y_axis={"type": "category", "nticks": n + 1},
+        texttemplate="%{z:.2f}" if is_written else "",
+        **signed_colours(1),
+    )
+
+
+def contribution_map(contributions: Array, first: Sequence[str], second: Sequence[str]) -> go.Figure:
+    """What each pair of tokens adds to a cosine, (n, m): rows are the first sentence's tokens."""
+    rows, columns = token_labels(first), token_labels(second)
+    slanted = int(np.ceil(np.sin(np.radians(_SLANT)) * text_width(columns)))
+    return heatmap(
+        contributions.astype(np.float32),
+        "%{y} · %{x}<br>adds %{z:+.4f}",
+        height=int(np.clip(150 + 22 * len(rows), 300, 700)),
+        margin={"l": text_width(rows) + 35, "r": 84, "t": 17, "b": slanted + 44},
+        x=columns,
+        y=rows,
+        bar=colour_bar("part"),
+        x_axis={"type": "category", "title": "second sentence", "tickangle": -_SLANT},
+        y_axis={"type": "category", "title": "first sentence"},
+        **signed_colours(largest(np.abs(contributions))),
+    )
+
+
+def token_sums(tokens: Sequence[str], sums: Array) -> Bars:
+    """What each token of a sentence adds to a cosine, (n,), in their order; the smallest are added up in one bar."""
+    shown = strongest_places(sums, MOST_BARS - 1 if len(sums) > MOST_BARS else MOST_BARS)
+    names, values = [token_names(tokens)[i] for i in shown], sums[shown].tolist()
+    if len(shown) < len(sums):
+        names, values = [*names, f"{len(sums) - len(shown)} others"], [*values, float(sums.sum() - sums[shown].sum())]
+    return _draw_bars(names, values, "part of the cosine")
+
+
+def word_changes(words: Sequence[str], changes: Array) -> Bars:
+    """What leaving each word out does to a cosine, (W,), in their order; the strongest where they are many."""
+    shown = strongest_places(changes, MOST_BARS)
+    names = [f"{shortened(words[i])}{subscript(i + 1)}" for i in shown]
+    return _draw_bars(names, changes[shown].tolist(), "change of the cosine")
+
+
+def strongest_places(amounts: Array, most: int) -> NDArray[np.intp]:
+    """The places of at most so many amounts, those of the largest size, in their own order."""
+    return np.sort(np.argsort(-np.abs(amounts), kind="stable")[:most])
+
+
+def _draw_bars(names: Sequence[str], values: Sequence[float], title: str) -> Bars:
+    colours = [palette.FEED_FORWARD if value < 0 else palette.ATTENTION for value in values]
+    return Bars(names, values, colours, [f"{value:+.3f}" for value in values], title)
+
+
+def depth_map(
+    points: Array, depth: int, sentences: Sequence[str], pair: tuple[int, int], explained: tuple[float, float]
+) -> go.Figure:
+    """Sentences on two axes at one depth, of `points` (S, N, 2); the chosen pair with its way through all depths.
+
+    Both axes are as long at every depth, and a unit is as long on both. `explained` names the axes' shares, 0 … 1.
+    """
+    drawn = points.astype(np.float32)
+    reach = 1.12 * largest(np.abs(drawn))
+    colours = [palette.FOCUS if i in pair else palette.RESIDUAL for i in range(len(sentences))]
+    hover = [
+        f"{i} · {html.escape(shortened(text, _LONGEST_HOVER), quote=False)}" for i, text in enumerate(sentences, 1)
+    ]
+    ways = [
+        go.Scatter(
+            x=drawn[:, i, 0],
+            y=drawn[:, i, 1],
+            mode="lines",
+            line={"color": palette.MUTED, "width": 2},
+            hoverinfo="skip",
+        )
+        for i in dict.fromkeys(pair)
+    ]
+    dots = go.Scatter(
+        x=drawn[depth, :, 0],
+        y=drawn[depth, :, 1],
+        mode="markers+text",
+        marker={"color": colours, "size": 10},
+        text=[str(number) for number in range(1, len(sentences) + 1)],
+        textposition="top center",
+        customdata=hover,
+        hovertemplate="%{customdata}<br>%{x:.3g}, %{y:.3g}<extra></extra>",
+        cliponaxis=False,
+    )
+    axes = [
+        {"title": f"axis {number}: {100 * share:.0f} % of the variance", "range": [-reach, reach], "zeroline": True}
+        for number, share in enumerate(explained, start=1)
+    ]
+    return draw_figure(
+        [*ways, dots], height=480, x_axis=axes[0], y_axis={**axes[1], "scaleanchor": "x", "constrain": "domain"}
+    )

@@ -1,0 +1,184 @@
+"""The sentences that are compared: the sidebar's, and those of the list on this page; or an example beside one."""
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from playground.errors import PlaygroundError
+from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
+from playground.link.interventions import FittedChanges, fit_changes
+from playground.model.interventions import Intervention
+from playground.runs.batch_runs import count_affordable
+from playground.text import Batch, split_sentences
+from playground.web.choices import widgets
+from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.session import caches
+from playground.web.session.caches import RunKey
+from playground.web.shared import panels
+from playground.web.shared.page_end import PageEndError, as_one_element
+
+EXAMPLE = (
+    "The animal crossed the street because it was not tired.",
+    "The tired animal stayed on its side of the road.",
+    "The film was good.",
+    "The film was not good.",
+    "I enjoyed the movie.",
+    "The dog bit the man.",
+    "The man bit the dog.",
+    "Interest rates rose last week.",
+    "The bank raised its rates.",
+)
+"""Sentences that mean the same in other words, the opposite in nearly the same words, and something else."""
+
+OPPOSITE = (EXAMPLE[2], EXAMPLE[3], EXAMPLE[4])
+"""A sentence, its negation, and the first one in other words."""
+
+SWAPPED = (EXAMPLE[5], EXAMPLE[6])
+"""The same words in another order, who does what to whom."""
+
+KNOWN_FROM = 0.75
+"""Share of its tokens that a tokenizer has to know to be offered the example."""
+
+
+@dataclass(frozen=True)
+class SentenceList:
+    """The sentences on the screen, and how they are run."""
+
+    setup: Setup
+    """Of the whole list."""
+    key: RunKey
+    """What the runs of all of them depend on."""
+    n_typed: int
+    """How many are the sidebar's; they come first."""
+    is_example: bool
+    """Whether the others are the example."""
+    notes: tuple[str, ...] = ()
+    """On everything that had to be left out."""
+    fitted: tuple[FittedChanges, ...] = ()
+    """What of the visitor's changes each sentence's run can have; empty where there is no change."""
+
+    @property
+    def changes(self) -> tuple[tuple[Intervention, ...], ...]:
+        """The changes of each sentence's run; empty where there are none."""
+        return tuple(each.applied for each in self.fitted)
+
+    @property
+    def batch(self) -> Batch:
+        """The tokens, from the cache that all sessions share."""
+        return caches.tokenize(self.key.text)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The sentences, without those that were left out."""
+        return self.key.text.sentences
+
+
+@as_one_element
+def choose_sentences() -> SentenceList:
+    """Draw the field for the list, and what had to be left out; returns the sentences; ends the page without any."""
+    widgets.text(
+        "similarity_list",
+        "More sentences to compare, one a line",
+        height=96,
+        help_text=f"They join the sidebar's. At most {MAX_LISTED} sentences are compared, each of at most "
+        f"{MAX_LISTED_TOKENS} tokens.",
+    )
+    with panels.explain_errors():
+        listed = find_sentences()
+    if listed.is_example:
+        st.caption(
+            f"Sentences {listed.n_typed + 1} to {len(listed.sentences)} are an example: some mean the same in other "
+            "words, some mean the opposite in nearly the same words."
+        )
+        label, icon = "Put the example into the field, to change it", ":material/edit:"
+        st.button(label, key="similarity_fill", icon=icon, type="tertiary", on_click=_fill_in)
+    for note in listed.notes:
+        st.info(note, icon=":material/content_cut:")
+    return listed
+
+
+def find_sentences() -> SentenceList:
+    """The sentences of the sidebar and of the list; the example where there is no list and at most one sentence.
+
+    Raises:
+        PlaygroundError: the tokenizer cannot read them, or the model is over this server's limits.
+    """
+    setup = current_setup()
+    typed = setup.text.sentences
+    pasted = split_sentences(current_value("similarity_list"), max(MAX_LISTED - len(typed), 1), "list")
+    if not pasted.sentences and len(typed) < 2:
+        example = _try_example(setup, typed)
+        if example is not None:
+            return example
+    every, notes = (*typed, *pasted.sentences), [*setup.text.notes, *pasted.notes]
+    if len(every) > MAX_LISTED:
+        notes.append(f"There are {len(every)} sentences; only the first {MAX_LISTED} are compared.")
+    if not every:
+        return _ask_for_sentences()
+    listed = _list_sentences(setup, every[:MAX_LISTED], min(len(typed), MAX_LISTED))
+    return replace(listed, notes=tuple(dict.fromkeys([*notes, *listed.notes])))
+
+
+def _try_example(setup: Setup, typed: tuple[str, ...]) -> SentenceList | None:
+    """The example beside the text; None where the tokenizer knows too little of it."""
+    try:
+        listed = replace(_list_sentences(setup, (*typed, *EXAMPLE), len(typed)), is_example=True)
+        unknown = [flag for row in listed.batch.unknown[len(typed) :] for flag in row]
+    except PlaygroundError:
+        return None
+    is_whole = listed.sentences == (*typed, *EXAMPLE)
+    return listed if is_whole and sum(unknown) <= (1 - KNOWN_FROM) * len(unknown) else None
+
+
+def _list_sentences(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> SentenceList:
+    """As many of these sentences as can be run together, the first ones, with notes on the others."""
+    listed = _read_all(setup, sentences, n_typed)
+    batch, notes = listed.batch, []
+    lengths = [len(tokens) for tokens in batch.tokens]
+    empty = [number for number, length in enumerate(lengths, start=1) if not length]
+    if empty:
+        which = f"Sentence {empty[0]} has" if len(empty) == 1 else f"{len(empty)} sentences have"
+        notes.append(f"{which} no token that this tokenizer makes, and cannot be compared.")
+        kept = tuple(sentence for sentence, length in zip(sentences, lengths, strict=True) if length)
+        if not kept:
+            return _ask_for_sentences()
+        listed = _read_all(setup, kept, n_typed - sum(number <= n_typed for number in empty))
+        lengths = [length for length in lengths if length]
+    n = count_affordable(listed.key.config, lengths)
+    if n < len(lengths):
+        notes.append(
+            f"Together, {len(lengths)} sentences of up to {max(lengths)} tokens are too much for this server in this "
+            f"shape of model; the first {n} are compared. Shorter sentences or fewer layers would fit."
+        )
+        listed = _read_all(setup, listed.sentences[:n], min(listed.n_typed, n))
+    cut = [number for number, n_cut in enumerate(listed.batch.truncated, start=1) if n_cut]
+    if cut:
+        longest = listed.key.text.max_tokens
+        which = f"Sentence {cut[0]} is" if len(cut) == 1 else f"{len(cut)} sentences are"
+        notes.append(f"{which} cut after {longest} tokens; the rest is not compared.")
+    return replace(listed, notes=tuple(notes), fitted=_fit_changes(listed))
+
+
+def _fit_changes(listed: SentenceList) -> tuple[FittedChanges, ...]:
+    setup, config, batch = listed.setup, listed.key.config, listed.batch
+    if not any(change.is_on for change in setup.changes):
+        return ()
+    return tuple(
+        fit_changes(setup.changes, config, batch, i, causal=setup["causal"]) for i in range(len(listed.sentences))
+    )
+
+
+def _read_all(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> SentenceList:
+    whole = replace(setup, listed=sentences, values={**setup.values, "sentence": 1})
+    key = whole.untouched_key
+    text = replace(key.text, max_tokens=min(key.text.max_tokens, MAX_LISTED_TOKENS))
+    return SentenceList(whole, key._replace(text=text), n_typed, is_example=False)
+
+
+def _ask_for_sentences() -> SentenceList:
+    st.info("Type a sentence in the sidebar, or some more into the field above, and this page compares them.")
+    raise PageEndError
+
+
+def _fill_in() -> None:
+    st.session_state["similarity_list"] = "\n".join(EXAMPLE)

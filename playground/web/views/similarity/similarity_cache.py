@@ -1,0 +1,50 @@
+"""Caches of what compares sentences."""
+
+from playground.analysis.effects.sentence_vectors import Pooling
+from playground.analysis.sentences import left_out_words, sentence_depths
+from playground.analysis.sentences.depth_map import DepthMap, map_depths
+from playground.analysis.sentences.left_out_words import LeftOutWords
+from playground.analysis.sentences.sentence_depths import SentenceDepths
+from playground.model.interventions import Intervention
+from playground.web.session import caches
+from playground.web.session.caches import RunKey
+from playground.web.session.weights_cache import cache_by_weights
+
+Changes = tuple[tuple[Intervention, ...], ...]
+"""What changes in each sentence's run, all of which it can have; empty where nothing changes."""
+
+
+@cache_by_weights
+def read_depths(key: RunKey, changes: Changes) -> SentenceDepths:
+    """Run every sentence of the key's text; raises as `caches.run_sentence`."""
+    with caches.turn_on_text(key) as (model, batch):
+        return sentence_depths.read_depths(model, batch, seed=key.seed, causal=key.causal, interventions=changes)
+
+
+@cache_by_weights
+def map_sentences(key: RunKey, changes: Changes, pooling: Pooling) -> DepthMap:
+    """The sentences on two axes at every depth; raises as `caches.run_sentence`."""
+    pooled = read_depths(key, changes).pooled[pooling]
+    with caches.TURNS.take():
+        return map_depths(pooled)
+
+
+@cache_by_weights
+def leave_words_out(key: RunKey, changes: Changes, other: int, pooling: Pooling) -> LeftOutWords:
+    """The key's sentence without each of its words, beside the `other` one; raises as `caches.run_sentence`.
+
+    Every change is one for any text.
+    """
+    vector = read_depths(key._replace(sentence=0), changes).pooled[pooling][-1, other]
+    with caches.turn_on_text(key) as (model, batch):
+        return left_out_words.leave_words_out(
+            model,
+            caches.tokenizer(key.text),
+            batch,
+            key.sentence,
+            vector,
+            pooling,
+            seed=key.seed,
+            causal=key.causal,
+            interventions=changes[key.sentence] if changes else (),
+        )

@@ -1,0 +1,65 @@
+"""A student compares sentences: the example, a list of their own, a pair by mouse, keyboard, table and finger."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visitor import Visitor
+
+SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&text=a+cat%0Aa+dog%0Atwo+cats"
+
+
+def pair(visitor: Visitor) -> tuple[int, int]:
+    """What the two sliders stand at."""
+    first, second = (int(visitor.slider(f"similarity_{name}").input_value()) for name in ("first", "second"))
+    return first, second
+
+
+def choose_by(visitor: Visitor, act: Callable[[], None], wanted: tuple[int, int]) -> None:
+    act()
+    visitor.eventually(lambda: pair(visitor) == wanted, f"the pair {wanted}")
+    visitor.settled()
+    x, y = visitor.place_of_cell("similarity_matrix", wanted[0] - 1, wanted[1] - 1)
+    assert visitor.framed("similarity_matrix") == pytest.approx((x, y), abs=3)
+    parts = visitor.array("similarity_tokens").sum()
+    assert parts == pytest.approx(visitor.array("similarity_matrix")[wanted[0] - 1, wanted[1] - 1], abs=1e-4)
+
+
+def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
+    visitor: Visitor, newcomer: Callable[..., Visitor]
+) -> None:
+    visitor.open("/similarity")
+    assert visitor.array("similarity_matrix").shape == (10, 10)
+    choose_by(visitor, lambda: visitor.click_cell("similarity_matrix", 3, 4), (4, 5))
+    choose_by(visitor, lambda: visitor.page.keyboard.press("ArrowRight"), (4, 6))
+    box = visitor.widget("similarity_pairs").locator("canvas").first.bounding_box()
+    assert box is not None
+    choose_by(visitor, lambda: visitor.page.mouse.click(box["x"] + 30, box["y"] + 38 + 17), (7, 8))
+    visitor.widget("similarity_fill").get_by_role("button").click()
+    field = visitor.widget("similarity_list").locator("textarea")
+    expect(field).to_have_value("\n".join(["The animal crossed the street because it was not tired.",
+                                           *field.input_value().splitlines()[1:]]))  # fmt: skip
+    visitor.eventually(lambda: "similarity_list" in visitor.query(), "the list in the link")
+    visitor.choose("similarity_view", "leave a word out")
+    expect(visitor.widget("similarity_left_out_second")).to_contain_text("the second")
+    theirs = newcomer().open(visitor.settled().copied_link())
+    assert theirs.charts() == visitor.charts()
+    assert pair(theirs) == (7, 8)
+
+
+def test_the_map_of_depths_keeps_its_axes_while_the_slider_moves(visitor: Visitor) -> None:
+    visitor.open(f"/similarity?{SMALL}&similarity_view=map+by+depth")
+    ranges = "chart => ['xaxis', 'yaxis'].map(name => chart._fullLayout[name].range)"
+    drawing = visitor.widget("similarity_map_chart").locator(".js-plotly-plot")
+    before, dots = drawing.evaluate(ranges), visitor.array("similarity_map", 2, "x")
+    visitor.press("similarity_depth", "ArrowLeft")
+    visitor.eventually(lambda: visitor.query().get("similarity_depth") == ["1"], "the depth in the link")
+    assert np.abs(visitor.settled().array("similarity_map", 2, "x") - dots).max() > 1e-3
+    np.testing.assert_allclose(drawing.evaluate(ranges), before)
+
+
+def test_a_finger_chooses_a_pair(phone: Visitor) -> None:
+    phone.open(f"/similarity?{SMALL}")
+    choose_by(phone, lambda: phone.tap_cell("similarity_matrix", 2, 0), (3, 1))
