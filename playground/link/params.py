@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from playground.analysis.effects.sentence_vectors import POOLINGS
 from playground.analysis.walkthrough import STAGES
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link.architecture_params import ARCHITECTURE, SIZES
@@ -142,7 +141,7 @@ OWN: dict[str, Param] = {
     "whatif_pruned": Whole(0, 0, 96 * 96),
     "whatif_left": Choice("similarity", ("similarity", "right answers")),
     "whatif_measure": Choice("length of the change", ("length of the change", "cosine")),
-    "whatif_pooling": Choice("mean", POOLINGS),
+    "whatif_pooling": Choice("mean", ("mean", "first token", "mean with padding")),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
