@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 from benchmarks.load.student import LoadError, visit
 from benchmarks.server import processor_seconds
+from playground.link.kinds import Notation
 from playground.link.link_values import read
 from playground.link.params import PARAMS, SHARED, page_parameters
 from playground.link.pinned_texts import MARKER, PINNED_KEYS
@@ -34,13 +35,21 @@ WORDS = [
 ]  # fmt: skip
 
 
+CHANGES = [
+    "3.1:zero", "-3.1:zero", "0.*:zero~0.5,1.ffn:off", "1.attn:off,1.*:off", "0.0:cut_1_2,0.0:force_1_2_after",
+    "2.3:weight_4_4_0.25~0.5", "1.0:uniform_*,1.1:diagonal_3", "0.1:copy_2_0", "positions:shuffle_7,embed:patch_*_2",
+    "0.out:patch_1_2,5.z:patch_2_1", "95.95:mean,0.0:mean", "3.1:zero," * 40, "3.1:cut_4,<b>,2.ffn:off",
+]  # fmt: skip
+"""Values of `do`: many cannot apply, some contradict each other, and some are none."""
+
+
 def hostile_query(chance: random.Random) -> dict[str, str]:
     """Up to twenty parameters with junk, with values of their own, and with those of others."""
     keys = [*PARAMS, *PINNED_KEYS, MARKER, "v", "tour", "unknown", "__proto__"]
     query = {}
     for key in chance.sample(keys, chance.randint(1, 20)):
         param = PARAMS.get(chance.choice([key, key, chance.choice(list(PARAMS))]))
-        words = [str(option) for option in getattr(param, "options", ())]
+        words = CHANGES if isinstance(param, Notation) else [str(option) for option in getattr(param, "options", ())]
         numbers = [str(chance.randint(getattr(param, "low", 0), getattr(param, "high", 99)))]
         query[key] = chance.choice(chance.choice([WORDS, words or WORDS, numbers]))
     return query
