@@ -94,6 +94,9 @@ UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "do": SHARED["do"]}
 
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
+POOLINGS = ("mean", "first token", "mean with padding")
+"""Those of `analysis.effects.sentence_vectors`, whose import would bring pandas along."""
+
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
     "overview_batch": Choice(
@@ -164,7 +167,7 @@ OWN: dict[str, Param] = {
     **TRAINING,
     **ABLATION,
     "similarity_list": Text(""),
-    "similarity_pooling": Choice("mean", ("mean", "first token", "mean with padding")),
+    "similarity_pooling": Choice("mean", POOLINGS),
     "similarity_first": Whole(1, 1, MAX_LISTED),
     "similarity_second": Whole(2, 1, MAX_LISTED),
     "similarity_view": Choice("token by token", ("token by token", "leave a word out", "map by depth")),

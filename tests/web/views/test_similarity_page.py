@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig
 from playground.analysis.effects.sentence_vectors import POOLINGS
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
-from playground.link.params import DEFAULT_TEXT, PARAMS
+from playground.link import params
+from playground.link.params import DEFAULT_TEXT
 from playground.runs import batch_runs
 from playground.text import characters
 from playground.web.views.similarity.sentence_list import EXAMPLE
@@ -249,7 +250,7 @@ def test_changes_are_made_in_every_sentence_that_can_have_them() -> None:
 
 
 def test_every_pooling_is_a_choice() -> None:
-    assert PARAMS["similarity_pooling"].options == POOLINGS  # type: ignore[union-attr]
+    assert params.POOLINGS == POOLINGS
 
 
 def test_tables_and_code_open() -> None:
