@@ -177,8 +177,8 @@ PARAMS = {**SHARED, **UNBOUND, **OWN}
 LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
 
-PAGES = ("overview", "attention", "norms", "parameters", "compare", "what-if", "step-by-step", "positions",
-         "encoder-decoder", "gradient-flow", "training", "regularisers", "tutorials", "similarity")  # fmt: skip
+PAGES = ("overview", "attention", "norms", "parameters", "compare", "what-if", "similarity", "step-by-step",
+         "positions", "encoder-decoder", "gradient-flow", "training", "regularisers", "tutorials")  # fmt: skip
 """Every page's path in the address, but that of the overview is empty there."""
 
 _PREFIXES = {

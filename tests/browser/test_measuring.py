@@ -23,10 +23,10 @@ def test_heads_are_measured_by_themselves_and_a_clicked_one_is_switched_off(visi
     assert abs(visitor.framed("head_spread")[0] - x) < 3
     assert abs(visitor.framed("head_spread")[1] - y) < 3
     visitor.widget("whatif_switch").get_by_role("button", name="Switch off layer 5, head 11").click()
-    expect(visitor.widget("change_chips_line")).to_contain_text("layer 5, head 11: zero")
+    expect(visitor.widget("change_chips_line")).to_contain_text("5.11: zero")
     assert visitor.settled().query()["do"] == ["5.11:zero"]
     visitor.go_to("Attention")
-    expect(visitor.widget("change_chips_line")).to_contain_text("layer 5, head 11: zero")
+    expect(visitor.widget("change_chips_line")).to_contain_text("5.11: zero")
 
 
 def test_a_long_measurement_waits_to_be_asked_and_rests_where_the_settings_change(visitor: Visitor) -> None:
@@ -59,3 +59,7 @@ def test_a_copied_sentence_is_patched_and_a_phone_can_tap_a_place(phone: Visitor
     phone.settled()
     assert phone.query()["sentence"] == ["2"]
     assert phone.array("patched_places").shape == (7, 16)
+    phone.choose("whatif_view", "prune")  # which begins with every head alone
+    expect(phone.widget("whatif_pruning_progress")).to_be_visible(timeout=30_000)
+    expect(phone.widget("pruning_curves")).to_be_visible()
+    phone.settled()

@@ -178,6 +178,11 @@ def test_random_weights_are_called_random_and_causal_first_tokens_see_nothing_el
     assert "**These weights are random**" in prose(app)
     assert "random weights" in captions(app)
     assert "was made for this" not in prose(app)
+    told = "sees no other token"
+    assert told in prose(app)
+    mixed = page(**SMALL, text="abc\nabd", causal=True, similarity_pooling="first token", head_merge="reshape")
+    assert told not in prose(mixed), "the reshape merge mixes tokens all the same"
+    assert matrix(mixed)[0, 1] < 0.9999
 
 
 @pytest.mark.parametrize("task", KINDS)

@@ -19,9 +19,9 @@ def explore_changes() -> None:
     """The focus, and the chosen view of the page."""
     run = panels.shown_run()
     focus = show_focus(run)
-    draw_change_maker(run, focus)
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
+        draw_change_maker(run, focus)
         draw_followed(run, focus)
         return
     if current_setup().fitted_changes.applied:

@@ -13,18 +13,9 @@ from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.shared import panels
-from playground.web.views.what_if.measurements.part_numbers import PartNumbers
 
 
-def draw_spread(
-    run: Run,
-    numbers: PartNumbers,
-    effects: Array,
-    focus: Focus,
-    *,
-    beside: DeltaGenerator,
-    overlay: Callable[[], None],
-) -> None:
+def draw_spread(run: Run, effects: Array, focus: Focus, *, beside: DeltaGenerator, overlay: Callable[[], None]) -> None:
     """The spread of every head's pattern as a map in `beside`, and below both maps spread and effect as points."""
     spread, sizes = pattern_spread(run), np.abs(effects)
     columns = [f"head {head}" for head in range(spread.shape[1])]
@@ -43,9 +34,9 @@ def draw_spread(
     panels.chart(
         "spread_and_effect",
         part_maps.spread_and_effect(spread, sizes, (focus.layer, focus.head), "size of the effect"),
-        caption=f"**Each point is a head**, striking patterns to the left, large effects on top: {numbers.meaning}, "
-        "whatever the sign. The diamond is the chosen head. If striking heads were those that matter, the points would "
-        "fall from the left to the right.",
+        caption="**Each point is a head**, striking patterns to the left, large effects on top. Both are the numbers "
+        "of the maps above, the effect without its sign. The diamond is the chosen head. If striking heads were those "
+        "that matter, the points would fall from the left to the right.",
         alt="Every head by the spread of its pattern and the size of its effect",
         table=lambda: _list_heads(spread, sizes),
     )

@@ -50,7 +50,7 @@ def draw_heads(numbers: PartNumbers, run: Run, focus: Focus) -> None:
             overlay=frame("head_effects"),
             table=lambda: table,
         )
-    head_points.draw_spread(run, numbers, effects, focus, beside=right, overlay=frame("head_spread"))
+    head_points.draw_spread(run, effects, focus, beside=right, overlay=frame("head_spread"))
     label = f"Switch off layer {focus.layer}, head {focus.head}"
     offer_changes("whatif_switch", {label: [ZeroHead(focus.layer, focus.head)]})
 

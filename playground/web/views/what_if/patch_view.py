@@ -98,6 +98,8 @@ def _describe(shares: Array, run: Run, batch: Batch, source: int, changed: list[
     told = f"**{len(changed)} {'token differs' if len(changed) == 1 else 'tokens differ'}:** {', '.join(pairs)}{more}. "
     if not np.isfinite(shares).any():
         return f"{told}There is no way between the two sentences' vectors: they are equal, or not finite."
+    if np.isnan(shares).any():
+        told += "Not all places are measured yet. "
     told += f"At the embeddings, {_name(shares[0], tokens)}. "
     for depth in dict.fromkeys((len(shares) // 2, len(shares) - 1)):
         if np.isfinite(shares[depth]).any():

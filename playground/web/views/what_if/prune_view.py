@@ -18,6 +18,7 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup
+from playground.web.components.ask_again import ask_again
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.views.what_if.change_buttons import offer_changes
@@ -42,6 +43,7 @@ class Curves:
     number: str
     """The format of a value in a sentence."""
     measured_on: str
+    """What that is, and what heads are sorted by, as a caption says it."""
 
 
 def draw_pruning() -> None:
@@ -63,14 +65,18 @@ def draw_pruning() -> None:
             if on_answers
             else part_numbers.numbers_on_vector(PartsKey(key, "heads"))
         )
+    sizes = pruned_sizes(run.config)
+    asked = widgets.whole("whatif_pruned", "Heads taken out", high=sizes[-1], step=sizes.step)
     if not numbers.growing.is_complete:
         st.caption("First, each head is switched off alone: the order in which heads go follows from that.")
         keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure)
+        if numbers.growing.is_complete:
+            ask_again("whatif_order_again")  # the curves are measured from the next run on, in the place of this bar
         return
     losses = -numbers.effects() if on_answers else numbers.effects()
     order = order_by_effect(losses.reshape(run.config.n_layers, run.config.n_heads))
     curves = _measure_answers(setup, order) if on_answers else _measure_sentences(setup, order)
-    _draw_curves(run, order, curves)
+    _draw_curves(run, order, curves, min(asked // sizes.step, len(sizes) - 1))
 
 
 def _measure_sentences(setup: Setup, order: Order) -> Curves:
@@ -105,10 +111,9 @@ def _measure_answers(setup: Setup, order: Order) -> Curves:
     )
 
 
-def _draw_curves(run: Run, order: Order, curves: Curves) -> None:
+def _draw_curves(run: Run, order: Order, curves: Curves, place: int) -> None:
+    """What is left and what is saved at one size, by its place in the curves, the curves, and the button."""
     config, sizes = run.config, pruned_sizes(run.config)
-    asked = widgets.whole("whatif_pruned", "Heads taken out", high=sizes[-1], step=sizes.step)
-    place = min(asked // sizes.step, len(sizes) - 1)
     n = sizes[place]
     st.markdown(_describe_left(curves, place, n, config) + _describe_saved(config, n, int((~run.padding).sum())))
     panels.chart(

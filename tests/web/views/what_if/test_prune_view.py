@@ -7,8 +7,29 @@ from playground import Encoder, count_parameters
 from playground.analysis.effects.pruning import order_at_random
 from playground.link.interventions import read_changes
 from playground.model.interventions import ZeroHead
-from tests.web.app_test import array, captions, charts, choose, press, prose
-from tests.web.views.what_if.what_if_page import CONFIG, PAIR, PARTS, PRUNE, cosine, open_view, vector, without_heads
+from tests.web.app_test import (
+    SMALL,
+    array,
+    captions,
+    charts,
+    choose,
+    component_data,
+    open_page,
+    press,
+    prose,
+    working,
+)
+from tests.web.views.what_if.what_if_page import (
+    CONFIG,
+    PAIR,
+    PARTS,
+    PRUNE,
+    cosine,
+    open_view,
+    progress,
+    vector,
+    without_heads,
+)
 
 SENTENCES = PAIR.split("\n")
 BEFORE = [vector(Encoder(CONFIG, 0), text) for text in SENTENCES]
@@ -35,6 +56,15 @@ def test_the_curve_is_that_of_weights_without_the_heads_that_matter_least() -> N
     assert f"**Without 3 of 8 heads**, similarity to the untouched vector: **{left(order, 3):.3f}**" in prose(app)
     assert f"{np.mean(random, axis=0)[3]:.3f} in random order" in prose(app)
     assert "the text's 2 sentences" in captions(app)
+
+
+def test_the_curves_follow_by_themselves_once_the_order_is_known() -> None:
+    app = open_page("what_if", whatif_view=PRUNE, text="a text of its own", whatif_pruned=4, seed=201, **SMALL)
+    assert progress(app).startswith("All 8 variants")
+    assert "pruning_curves" not in charts(app)
+    assert component_data(app, "ask_again"), "the browser asks for the next step"
+    assert "pruning_curves" in charts(working(app.run()))
+    assert app.slider(key="whatif_pruned").value == 4
 
 
 def test_what_is_saved_is_the_difference_of_two_models_parameters() -> None:

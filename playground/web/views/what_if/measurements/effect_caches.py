@@ -41,8 +41,7 @@ def part_effects(key: PartsKey) -> GrowingNumbers:
     The others are that vector's cosines with the untouched ones of the text's sentences, in their order.
 
     Raises:
-        TooLargeError: they are too many to be measured.
-        as `caches.run_sentence`.
+        TooLargeError: they are too many to be measured; and as `caches.run_sentence`.
     """
     return _part_effects(key.run, key.kind, key.layer, key.head)
 

@@ -16,8 +16,8 @@ BY_ITSELF = 5.0
 SLICE = 0.4
 """Seconds of computing in one run of the page; between two of them it answers the visitor."""
 
-_STARTED = "_what_if_started"
-"""Session key of what the visitor has asked for: a dict from a measurement's name to all that it depends on."""
+_ASKED = "_what_if_asked"
+"""Session key of the last presses: from a measurement's name to all that it depends on, and whether it is to run."""
 
 _WIDTH = 120
 
@@ -36,21 +36,28 @@ def keep_measuring(name: str, identity: Hashable, growing: GrowingNumbers, measu
     with panels.explain_errors():
         if growing.n_done == 0:
             growing.advance(measure, 0)  # which says how long the others will take
-        is_asked = st.session_state.get(_STARTED, {}).get(name) == identity
-        is_short = growing.seconds_left <= BY_ITSELF
-        goes_on = is_asked or is_short
+        asked, is_wanted = st.session_state.get(_ASKED, {}).get(name, (None, False))
+        goes_on = is_wanted if asked == identity else growing.seconds_left <= BY_ITSELF
+        is_asked = asked == identity and is_wanted
         if goes_on:
             growing.advance(measure, SLICE)
     with st.container(key=f"{name}_progress", horizontal=True, vertical_alignment="center"):
         if is_asked and not growing.is_complete:
-            st.button("Stop", key=f"{name}_stop", icon=":material/stop:", on_click=_stop, args=[name], width=_WIDTH)
+            st.button(
+                "Stop",
+                key=f"{name}_stop",
+                icon=":material/stop:",
+                on_click=_ask,
+                args=[name, identity, False],
+                width=_WIDTH,
+            )
         else:
             st.button(
                 "Measure",
                 key=f"{name}_measure",
                 icon=":material/play_arrow:",
-                on_click=_start,
-                args=[name, identity],
+                on_click=_ask,
+                args=[name, identity, True],
                 disabled=goes_on or growing.is_complete,
                 width=_WIDTH,
             )
@@ -70,9 +77,5 @@ def _describe(growing: GrowingNumbers, *, goes_on: bool) -> str:
     )
 
 
-def _start(name: str, identity: Hashable) -> None:
-    st.session_state[_STARTED] = {**st.session_state.get(_STARTED, {}), name: identity}
-
-
-def _stop(name: str) -> None:
-    st.session_state[_STARTED] = {key: value for key, value in st.session_state[_STARTED].items() if key != name}
+def _ask(name: str, identity: Hashable, is_wanted: bool) -> None:
+    st.session_state[_ASKED] = {**st.session_state.get(_ASKED, {}), name: (identity, is_wanted)}

@@ -42,7 +42,7 @@ def n_measured(app: AppTest) -> int:
 
 
 @pytest.mark.usefixtures("never_short")
-def test_one_part_is_measured_unasked_and_the_rest_after_a_press() -> None:
+def test_one_part_is_measured_unasked_and_the_rest_after_a_press(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_pairs(101)
     for _ in range(2):
         assert n_measured(app) == 20
@@ -52,10 +52,12 @@ def test_one_part_is_measured_unasked_and_the_rest_after_a_press() -> None:
     assert component_data(app, "ask_again")
     assert n_measured(app) == 40
     assert n_measured(working(app.run())) == 60
+    monkeypatch.setattr(measuring, "BY_ITSELF", 1e9)
     press(app, "whatif_effects_stop")
-    assert n_measured(app) == 60
+    assert n_measured(app) == 60, "what was stopped does not go on by itself, however little is left"
     assert not component_data(app, "ask_again")
     assert n_measured(working(app.run())) == 60
+    assert n_measured(press(app, "whatif_effects_measure")) == 80
 
 
 @pytest.mark.usefixtures("never_short")
