@@ -75,3 +75,22 @@ def test_pairs_of_tokens_have_no_right_answers() -> None:
     app = opened(PARTS, trained("reverse", WIDE, steps=60), whatif_parts="pairs of one head")
     assert "tokens of their own" in sentences(app)
     assert "pair_effects" in charts(app)
+
+
+def test_what_followed_says_how_many_answers_are_right_over_the_validation_set() -> None:
+    one = trained("reverse", WIDE, steps=60)
+    query = {"text": one.example, "weights": "trained here", "do": "0.2:zero,1.1:zero"}
+    app = put(new_page("what_if", **query), one)
+    pruned = cut("reverse", [(0, 2), (1, 1)])
+    examples = make_data(one.recipe).validation
+    before, after = (evaluate(each.network, examples, each.recipe, CPU).accuracy for each in (one, pruned))
+    assert f"**{after:.1%}** of the answers are right, before the changes {before:.1%}" in prose(app)
+    assert f"**{probability(pruned):.1%}**, before {probability(one):.1%}" in prose(app)
+
+
+def test_changes_of_tokens_have_no_validation_score() -> None:
+    one = trained("reverse", WIDE, steps=60)
+    query = {"text": one.example, "weights": "trained here", "do": "0.2:zero,1.1:uniform_0"}
+    app = put(new_page("what_if", **query), one)
+    assert "only changes of heads and sublayers apply" in captions(app)
+    assert "of the answers are right" not in prose(app)
