@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from playground.analysis.effects.change_places import names_no_token
 from playground.analysis.effects.sentence_vectors import Pooling, pool
 from playground.analysis.streams import cosine_between_tokens
 from playground.model import Encoder
-from playground.model.interventions import AverageHead, Intervention, SetRow, SkipSublayer, ZeroHead
+from playground.model.interventions import Intervention, ShufflePositions
 from playground.runs.arrays import Array
 from playground.runs.batch_runs import can_afford, run_batch
 from playground.text import Batch, Tokenizer
@@ -44,9 +45,7 @@ def words_to_leave_out(text: str) -> list[Word]:
 
 def is_for_any_text(intervention: Intervention) -> bool:
     """Whether a change names no token, position or other sentence: it means the same in a text with a word less."""
-    if isinstance(intervention, SetRow):
-        return intervention.query is None
-    return isinstance(intervention, ZeroHead | AverageHead | SkipSublayer)
+    return names_no_token(intervention) and not isinstance(intervention, ShufflePositions)
 
 
 def leave_words_out(

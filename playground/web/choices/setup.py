@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from playground.analysis.effects.change_places import names_no_token
 from playground.config import ModelConfig
 from playground.link import link_values, old_links, params
 from playground.link.interventions import Change, FittedChanges, fit_changes, read_changes
@@ -112,10 +113,11 @@ class Setup:
         return self.fit_changes(self.sentence)
 
     def fit_changes(self, sentence: int) -> FittedChanges:
-        """The same for another sentence of the text, counted from 0."""
-        if not any(change.is_on for change in self.changes):
+        """The same for any sentence of the text, counted from 0; what names a token is made in the chosen one alone."""
+        changes = [each for each in self.changes if sentence == self.sentence or names_no_token(each.intervention)]
+        if not any(change.is_on for change in changes):
             return FittedChanges()
-        return fit_changes(self.changes, self.config, self.batch, sentence, causal=self["causal"])
+        return fit_changes(changes, self.config, self.batch, sentence, causal=self["causal"])
 
     @property
     def run_key(self) -> caches.RunKey:

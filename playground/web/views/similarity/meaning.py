@@ -174,9 +174,11 @@ def describe_changes(listed: SentenceList) -> list[str]:
         if n_made == n:
             said.append(f"*{escape_markdown(change.label)}* is made in every sentence's run.")
             continue
-        which, reason = next(
-            (i, fitted.reasons[change]) for i, fitted in enumerate(listed.fitted) if change in fitted.reasons
-        )
+        reasons = [(i, fitted.reasons[change]) for i, fitted in enumerate(listed.fitted) if change in fitted.reasons]
+        if not reasons:
+            said.append(f"*{escape_markdown(change.label)}* is made in the sidebar's chosen sentence alone.")
+            continue
+        which, reason = reasons[0]
         said.append(
             f"*{escape_markdown(change.label)}* is made in {n_made} of {n} sentences. It cannot be made in sentence "
             f"{which + 1}: {escape_markdown(reason)}"

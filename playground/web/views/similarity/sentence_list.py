@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from playground.analysis.effects.change_places import names_no_token
 from playground.errors import PlaygroundError
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link.interventions import FittedChanges, fit_changes
@@ -156,15 +157,23 @@ def _list_sentences(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> S
         longest = listed.key.text.max_tokens
         which = f"Sentence {cut[0]} is" if len(cut) == 1 else f"{len(cut)} sentences are"
         notes.append(f"{which} cut after {longest} tokens; the rest is not compared.")
-    return replace(listed, notes=tuple(notes), fitted=_fit_changes(listed))
+    return replace(listed, notes=tuple(notes), fitted=_fit_changes(listed, setup))
 
 
-def _fit_changes(listed: SentenceList) -> tuple[FittedChanges, ...]:
-    setup, config, batch = listed.setup, listed.key.config, listed.batch
+def _fit_changes(listed: SentenceList, setup: Setup) -> tuple[FittedChanges, ...]:
+    """The changes of every sentence; what names a token is made in the sidebar's chosen sentence alone."""
     if not any(change.is_on for change in setup.changes):
         return ()
+    key, batch, chosen = listed.key, listed.batch, setup.text.sentences[setup.sentence : setup.sentence + 1]
     return tuple(
-        fit_changes(setup.changes, config, batch, i, causal=setup["causal"]) for i in range(len(listed.sentences))
+        fit_changes(
+            [each for each in setup.changes if chosen == (sentence,) or names_no_token(each.intervention)],
+            key.config,
+            batch,
+            i,
+            causal=setup["causal"],
+        )
+        for i, sentence in enumerate(listed.sentences)
     )
 
 

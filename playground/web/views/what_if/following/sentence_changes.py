@@ -79,10 +79,7 @@ def _compare_all(setup: Setup, pooling: Pooling, *, changed: bool) -> Array:
     for sentence in range(len(setup.text.sentences)):
         key = setup.untouched_key._replace(sentence=sentence)
         if changed:
-            applied = setup.fit_changes(sentence).applied
-            if sentence != setup.sentence:
-                applied = tuple(each for each in applied if names_no_token(each))
-            key = key._replace(interventions=applied)
+            key = key._replace(interventions=setup.fit_changes(sentence).applied)
         vectors.append(_find_vector(key, pooling))
     return cosine_between_tokens(np.stack(vectors))
 
