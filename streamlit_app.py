@@ -27,7 +27,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Sets torch's threads, loads the default model before the first visitor comes, and tidies up after the last."""
     # Imported here, because a cache is tied to the runtime that runs when it is made.
     from playground.web.release_memory import release_when_empty
-    from playground.web.start import prepare
+    from playground.web.start import prepare, prepare_training
 
     torch.set_num_threads(settings().threads)
     try:
@@ -35,9 +35,13 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         readiness.loaded = True
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
-    releasing = asyncio.create_task(release_when_empty(visitors, settings().release_after))
+    tasks = [
+        asyncio.create_task(release_when_empty(visitors, settings().release_after)),
+        asyncio.create_task(prepare_training()),
+    ]
     yield
-    releasing.cancel()
+    for task in tasks:
+        task.cancel()
 
 
 def explain_script_error(error: Exception) -> bool:

@@ -14,7 +14,8 @@ from playground.config import ModelConfig
 from playground.model import Encoder, Trace
 from playground.presets import PRESETS
 from playground.runs import encoder_run
-from playground.text import words
+from playground.runs.intervention_input import intervention_trace
+from playground.text import Batch, words
 from playground.weights import load_weights
 
 CONFIG = ModelConfig(vocab_size=0, d_model=512, n_heads=8, d_ff=2048, n_layers=6, positions="none", fused_qkv=True)
@@ -121,6 +122,8 @@ def part_effects() -> Iterator[Result]:
             "parts": lambda: list(measure_parts(encoder, batch, 0, untouched, parts)),
             "changed": lambda: encoder_run.run(encoder, batch, interventions=parts[:1]),
             "plain": lambda: encoder_run.run(encoder, batch),
+            "none": lambda: encoder(batch.ids, batch.mask, _trace_unchanged(encoder, batch)),
+            "trace": lambda: encoder(batch.ids, batch.mask, Trace(encoder_run.on_every_page)),
         },
         rounds=15,
     )
@@ -128,6 +131,14 @@ def part_effects() -> Iterator[Result]:
     what = f"{size}: all {len(parts)} heads switched off in turn / a run"
     yield compare(what, times["parts"], times["plain"], 12)
     yield compare(f"{size}: a run with one head switched off / a run", times["changed"], times["plain"], 1.15)
+    yield compare(f"{size}: a pass that may be changed and is not / a traced pass", times["none"], times["trace"], 1.05)
+
+
+def _trace_unchanged(encoder: Encoder, batch: Batch) -> Trace:
+    """What a run without interventions is traced with."""
+    return intervention_trace(
+        encoder, batch, 0, [()], seed=0, causal=False, sources=None, keep=encoder_run.on_every_page
+    )
 
 
 def traced(forward: Callable[..., Tensor], keep: Callable[[str], bool]) -> None:

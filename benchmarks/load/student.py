@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -35,6 +36,8 @@ class _Widget:
     kind: str
     fragment: str
     is_disabled: bool
+    drawn: Any
+    """What the server said of it."""
 
 
 @dataclass
@@ -192,7 +195,8 @@ class Student:
             self.progress = element.progress.text
         drawn = getattr(element, kind)
         if key := _KEY.fullmatch(getattr(drawn, "id", "")):
-            self.widgets[key[1]] = _Widget(drawn.id, kind, message.delta.fragment_id, getattr(drawn, "disabled", False))
+            is_disabled = getattr(drawn, "disabled", False)
+            self.widgets[key[1]] = _Widget(drawn.id, kind, message.delta.fragment_id, is_disabled, drawn)
 
     def _fail(self, problem: LoadError) -> None:
         for wait in self._waits:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from playground.analysis.effects.sentence_vectors import POOLINGS
 from playground.analysis.walkthrough import STAGES
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link.architecture_params import ARCHITECTURE, SIZES
@@ -95,6 +94,9 @@ UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "do": SHARED["do"]}
 
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
+POOLINGS = ("mean", "first token", "mean with padding")
+"""Those of `analysis.effects.sentence_vectors`, whose import would bring pandas along."""
+
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
     "overview_batch": Choice(
@@ -142,7 +144,7 @@ OWN: dict[str, Param] = {
     "whatif_pruned": Whole(0, 0, 96 * 96),
     "whatif_left": Choice("similarity", ("similarity", "right answers")),
     "whatif_measure": Choice("length of the change", ("length of the change", "cosine")),
-    "whatif_pooling": Choice("mean", POOLINGS),
+    "whatif_pooling": Choice("mean", ("mean", "first token", "mean with padding")),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
@@ -165,7 +167,7 @@ OWN: dict[str, Param] = {
     **TRAINING,
     **ABLATION,
     "similarity_list": Text(""),
-    "similarity_pooling": Choice("mean", ("mean", "first token", "mean with padding")),
+    "similarity_pooling": Choice("mean", POOLINGS),
     "similarity_first": Whole(1, 1, MAX_LISTED),
     "similarity_second": Whole(2, 1, MAX_LISTED),
     "similarity_view": Choice("token by token", ("token by token", "leave a word out", "map by depth")),
@@ -178,8 +180,8 @@ PARAMS = {**SHARED, **UNBOUND, **OWN}
 LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
 
-PAGES = ("overview", "attention", "norms", "parameters", "compare", "what-if", "step-by-step", "positions",
-         "encoder-decoder", "gradient-flow", "training", "regularisers", "tutorials", "similarity")  # fmt: skip
+PAGES = ("overview", "attention", "norms", "parameters", "compare", "what-if", "similarity", "step-by-step",
+         "positions", "encoder-decoder", "gradient-flow", "training", "regularisers", "tutorials")  # fmt: skip
 """Every page's path in the address, but that of the overview is empty there."""
 
 _PREFIXES = {

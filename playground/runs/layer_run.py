@@ -4,17 +4,19 @@ Legend: T tokens, padding included, H heads, D = d_model.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
-from playground.model import Encoder
+from playground.model import Encoder, Trace
 from playground.model.blocks import EncoderBlock
 from playground.model.interventions import Intervention
-from playground.runs.arrays import Array, to_array
+from playground.model.masks import AttentionMask, over_heads
+from playground.runs.arrays import Array, first_sentence, to_array
 from playground.runs.encoder_run import Run, run
-from playground.runs.intervention_input import Sources
+from playground.runs.intervention_input import Sources, sentence_mask
+from playground.runs.sentence_input import embed_input, sentence_input
 from playground.text import Batch
 
 
@@ -52,23 +54,47 @@ def trace_layer(
     causal: bool = False,
     interventions: Sequence[Intervention] = (),
     sources: Sources | None = None,
+    known: Run | None = None,
 ) -> LayerRun:
-    """Run one sentence and keep all of one layer; arguments and errors as in `encoder_run.run`."""
-    result = run(
-        encoder,
-        batch,
-        sentence,
-        seed=seed,
-        causal=causal,
-        keep=lambda name: is_of_layer(name, layer),
-        interventions=interventions,
-        sources=sources,
-    )
+    """Run one sentence and keep all of one layer; arguments and errors as in `encoder_run.run`.
+
+    `known` is the same run with the points of every page, where it is at hand: then this layer alone is computed, from
+    what entered it. With interventions the whole sentence runs all the same, as each is checked beside the others.
+    """
+    if known is not None and not interventions:
+        result = _run_layer(encoder, batch, sentence, layer, known, seed=seed, causal=causal)
+    else:
+        result = run(
+            encoder,
+            batch,
+            sentence,
+            seed=seed,
+            causal=causal,
+            keep=lambda name: is_of_layer(name, layer),
+            interventions=interventions,
+            sources=sources,
+        )
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])
     merged = to_array(block.attn.merge(z[None])[0], copy=True)
     learned = _embedding_numbers(encoder, len(result.tokens)) | _block_numbers(block)
     return LayerRun(result, layer, merged, {name: to_array(tensor, copy=True) for name, tensor in learned.items()})
+
+
+@torch.inference_mode()
+def _run_layer(
+    encoder: Encoder, batch: Batch, sentence: int, layer: int, known: Run, *, seed: int, causal: bool
+) -> Run:
+    """A run that is known, with all of its embeddings and of one layer instead of the points of every page."""
+    trace = Trace(lambda name: is_of_layer(name, layer))
+    x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
+    device, n_tokens = x.device, x.shape[1]
+    x = embed_input(encoder, x, trace)
+    if layer > 0:
+        x = torch.tensor(known.arrays[f"layers.{layer - 1}.out"], device=device)[None]
+    allowed = over_heads(sentence_mask(batch, sentence, causal=causal).to(device), 1, n_tokens, n_tokens)
+    encoder.layers[layer](x, AttentionMask(allowed), trace.scope(f"layers.{layer}"))
+    return replace(known, arrays=first_sentence(trace))
 
 
 def is_of_layer(name: str, layer: int) -> bool:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from playground.model import Encoder, Trace
-from playground.model.trace import UNTRACED
+from playground.model.trace import UNTRACED, or_untraced
 from playground.text import Batch
 from playground.text.word_vectors import draw_vectors
 
@@ -25,8 +25,11 @@ def sentence_input(encoder: Encoder, batch: Batch, sentence: int, seed: int) -> 
     return torch.cat([draw_vectors(words, d_model, seed), padding]).to(weights)
 
 
+def embed_input(encoder: Encoder, x: Tensor, trace: Trace) -> Tensor:
+    """Embed ids (B, T) or vectors (B, T, D), as `sentence_input` makes them → (B, T, D), with `embed.` in the trace."""
+    return encoder.embed(x, trace.scope("embed")) if encoder.config.vocab_size else encoder.embed_vectors(x, trace)
+
+
 def encode_input(encoder: Encoder, x: Tensor, mask: Tensor | None, trace: Trace | None = UNTRACED) -> Tensor:
     """Encode ids (B, T) or vectors (B, T, D), as `sentence_input` makes them → (B, T, D); else as `Encoder.forward`."""
-    if encoder.config.vocab_size:
-        return encoder(x, mask, trace)  # type: ignore[no-any-return]
-    return encoder.encode(encoder.embed_vectors(x, trace), mask, trace)
+    return encoder.encode(embed_input(encoder, x, or_untraced(trace)), mask, trace)

@@ -37,6 +37,7 @@ def release_memory() -> None:
     RANDOM_WEIGHTS.clear()
     RUNS.forget_results()
     gc.collect()
+    gc.freeze()  # what is left belongs to modules that were loaded after the start, as `prepare` freezes the others
     trim_heap()
     logger.info("Nobody is here: what visitors computed was released")
 

@@ -1,5 +1,6 @@
 """Preparations before the first visitor comes."""
 
+import asyncio
 import contextlib
 import gc
 import importlib
@@ -7,6 +8,7 @@ import logging
 import os
 import pkgutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import playground
@@ -23,6 +25,10 @@ _LEFT_OUT = ("playground.__main__", "playground.web.app", "playground.export.pic
 """Beginnings of modules that no start needs: scripts, and matplotlib, which the first picture that is saved loads."""
 
 
+TRAINING_AFTER = 15.0
+"""Seconds after the start when what only trainings need is loaded: by then the first visitors have their pages."""
+
+
 def prepare() -> None:
     """Load what pages need, the default model and the shipped one, then freeze them for the garbage collector.
 
@@ -31,17 +37,32 @@ def prepare() -> None:
     old objects belong to modules and live as long as the server does. Frozen, they are neither visited nor counted;
     the last collection here starts the count anew, so that what visitors leave behind is collected soon.
     """
-    for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):
-        if not module.name.startswith(_LEFT_OUT):
-            importlib.import_module(module.name)
+    with ThreadPoolExecutor(1) as beside:
+        loading = beside.submit(checkpoint_available)  # a file's checksum leaves the interpreter free for imports
+        for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):
+            if not module.name.startswith(_LEFT_OUT):
+                importlib.import_module(module.name)
+    loading.result()
     need_no_temporary_folder()
-    machine_speed()  # the first step of an optimiser loads a good part of torch, which takes seconds
-    checkpoint_available()
     translator()
     connect_cluster()
     gc.collect()
     gc.freeze()
     gc.collect()
+
+
+async def prepare_training(after: float = TRAINING_AFTER) -> None:
+    """Load what an optimiser needs, and measure this machine's speed; who trains earlier has it measured then.
+
+    The first optimiser loads a good part of torch, which takes longer than a page, and no page but Training and
+    Regularisers asks for it.
+    """
+    await asyncio.sleep(after)
+    try:
+        await asyncio.to_thread(importlib.import_module, "torch._dynamo")  # before the measurement takes a turn
+        await asyncio.to_thread(machine_speed)
+    except Exception:
+        logger.exception("The machine's speed could not be measured ahead of the first training")
 
 
 def need_no_temporary_folder() -> None:

@@ -12,6 +12,7 @@ PAGES = (
     "attention",
     "norms",
     "compare",
+    "what-if",
     "step-by-step",
     "positions",
     "encoder-decoder",

@@ -4,9 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Position, expect
 
+from playground.web.views.similarity.sentence_list import EXAMPLE
 from tests.browser.visitor import Visitor
+
+ROW = 35
+"""Pixels of a table's row."""
 
 SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&text=a+cat%0Aa+dog%0Atwo+cats"
 
@@ -34,13 +38,14 @@ def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
     assert visitor.array("similarity_matrix").shape == (10, 10)
     choose_by(visitor, lambda: visitor.click_cell("similarity_matrix", 3, 4), (4, 5))
     choose_by(visitor, lambda: visitor.page.keyboard.press("ArrowRight"), (4, 6))
-    box = visitor.widget("similarity_pairs").locator("canvas").first.bounding_box()
-    assert box is not None
-    choose_by(visitor, lambda: visitor.page.mouse.click(box["x"] + 30, box["y"] + 38 + 17), (7, 8))
+    table = visitor.widget("similarity_pairs").locator(".stDataFrameGlideDataEditor").first
+    first_row: Position = {"x": 30, "y": 1.5 * ROW}  # below the header
+    table.hover(position=first_row)
+    visitor.page.wait_for_timeout(300)  # the table has to see the pointer before the click
+    choose_by(visitor, lambda: table.click(position=first_row), (7, 8))
     visitor.widget("similarity_fill").get_by_role("button").click()
     field = visitor.widget("similarity_list").locator("textarea")
-    expect(field).to_have_value("\n".join(["The animal crossed the street because it was not tired.",
-                                           *field.input_value().splitlines()[1:]]))  # fmt: skip
+    expect(field).to_have_value("\n".join(EXAMPLE))
     visitor.eventually(lambda: "similarity_list" in visitor.query(), "the list in the link")
     visitor.choose("similarity_view", "leave a word out")
     expect(visitor.widget("similarity_left_out_second")).to_contain_text("the second")

@@ -1,11 +1,15 @@
 """What happens before the first visitor comes."""
 
+import asyncio
 import gc
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from playground.errors import BusyError
 from playground.web import start
 
 
@@ -34,3 +38,43 @@ def test_garbage_made_later_is_still_collected(monkeypatch: pytest.MonkeyPatch) 
     circle.append(circle)
     del circle
     assert gc.collect() >= 1
+
+
+def test_a_model_that_cannot_be_loaded_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise OSError("as asked")
+
+    monkeypatch.setattr(start, "checkpoint_available", fail)
+    with pytest.raises(OSError, match="as asked"):
+        start.prepare()
+
+
+def test_no_visitor_waits_for_what_only_trainings_need(repository: Path) -> None:
+    program = """
+import asyncio, sys
+from playground.errors import BusyError
+from playground.web import start
+start.prepare()
+before = "torch._dynamo" in sys.modules
+asyncio.run(start.prepare_training(after=0))
+print(before, "torch._dynamo" in sys.modules)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.splitlines()[-1] == "False True"
+
+
+def test_the_speed_is_measured_ahead_and_a_failure_is_logged_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    measured = []
+    monkeypatch.setattr(start, "machine_speed", lambda: measured.append(True))
+    asyncio.run(start.prepare_training(after=0))
+    assert measured == [True]
+
+    def fail() -> None:
+        raise BusyError("as asked")
+
+    monkeypatch.setattr(start, "machine_speed", fail)
+    asyncio.run(start.prepare_training(after=0))
+    assert [record.levelname for record in caplog.records] == ["ERROR"]

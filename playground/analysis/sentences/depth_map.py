@@ -12,6 +12,9 @@ from playground.runs.arrays import Array
 
 Array64 = NDArray[np.float64]
 
+_LEAST = 1e-12
+"""Share of the variance below which an axis is rounding."""
+
 
 @dataclass(frozen=True)
 class DepthMap:
@@ -29,21 +32,20 @@ def map_depths(pooled: Array) -> DepthMap:
     """Fit two axes to the vectors of every depth together, and place each sentence at each depth on them.
 
     Each depth's mean over its sentences is taken off first: the axes show how sentences differ from each other, not how
-    depths do. They are the first two right singular vectors of what is left, (S · N, D) (Pearson 1901; Jolliffe 2002,
-    section 3.5). An axis points to where its largest coordinate is positive, so that equal numbers give equal pictures.
+    depths do. They are the first two principal axes of what is left, (S · N, D) (Pearson 1901; Jolliffe 2002, section
+    3.5). An axis points to where its largest coordinate is positive, so that equal numbers give equal pictures.
 
     Args:
         pooled: (S, N, D), finite, D at least 2.
     """
     vectors = pooled.astype(np.float64)
     centred = vectors - vectors.mean(axis=1, keepdims=True)
-    flat = centred.reshape(-1, centred.shape[-1])
-    _, sizes, axes = np.linalg.svd(flat, full_matrices=False)
-    axes = _pad_axes(axes[:2])
+    axes = _principal_axes(centred.reshape(-1, centred.shape[-1]))
     largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
     axes *= np.where(largest < 0, -1.0, 1.0)
+    of_depth = np.square(centred).sum(axis=(1, 2))
+    total = float(of_depth.sum())
     points = centred @ axes.T
-    total, of_depth = float(np.square(sizes).sum()), np.square(centred).sum(axis=(1, 2))
     along = np.square(points).sum(axis=1)  # (S, 2)
     shares = along.sum(axis=0) / total if total else np.zeros(2)
     return DepthMap(
@@ -53,6 +55,17 @@ def map_depths(pooled: Array) -> DepthMap:
     )
 
 
-def _pad_axes(axes: Array64) -> Array64:
-    """Two axes, the second of zeros where one depth of one sentence has but one."""
-    return np.concatenate([axes, np.zeros((2 - len(axes), axes.shape[1]))])
+def _principal_axes(rows: Array64) -> Array64:
+    """The two directions in which centred rows (M, D) vary most: (2, D), of length 1; zeros where there is none.
+
+    From the smaller of the two products of the rows with themselves, which takes a tenth of the time of all singular
+    vectors: rowsᵀ · rows has the axes as eigenvectors, and rows · rowsᵀ what they give each row.
+    """
+    is_wide = len(rows) < rows.shape[1]
+    values, vectors = np.linalg.eigh(rows @ rows.T if is_wide else rows.T @ rows)
+    axes: Array64 = np.zeros((2, rows.shape[1]))
+    for number, place in enumerate(range(len(values) - 1, max(len(values) - 3, -1), -1)):
+        if values[place] > _LEAST * values.sum():
+            axis = rows.T @ vectors[:, place] if is_wide else vectors[:, place]
+            axes[number] = axis / np.linalg.norm(axis)
+    return axes

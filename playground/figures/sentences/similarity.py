@@ -39,16 +39,16 @@ def similarity_matrix(similarity: Array, sentences: Sequence[str]) -> go.Figure:
     n = len(sentences)
     rows = [f"{number} · {label(sentence, _LONGEST_ROW)}" for number, sentence in enumerate(sentences, start=1)]
     is_written = n <= MOST_WRITTEN
-    above = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "ypad": 8, "xpad": 0, "dtick": 0.5}
+    above = {"orientation": "h", "y": 1.0, "yanchor": "top", "yref": "container", "ypad": 8, "xpad": 0, "dtick": 0.5}
     return heatmap(
         similarity.astype(np.float32),
         "%{y}<br>and sentence %{x}<br>cosine %{z:.3f}",
-        height=130 + (30 if is_written else 18) * n,
-        margin={"l": text_width(rows), "r": 12, "t": 52, "b": 44},
+        height=144 + (30 if is_written else 18) * n,
+        margin={"l": text_width(rows), "r": 12, "t": 66},
         x=[str(number) for number in range(1, n + 1)],
         y=rows,
         bar=colour_bar("cosine", **above),
-        x_axis={"type": "category", "title": "sentence", "tickangle": 0, "nticks": MOST_WRITTEN + 1},
+        x_axis={"type": "category", "title": "sentence", "nticks": MOST_WRITTEN + 1},
         y_axis={"type": "category", "nticks": n + 1},
         texttemplate="%{z:.2f}" if is_written else "",
         **signed_colours(1),

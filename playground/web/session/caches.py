@@ -188,8 +188,9 @@ def head_grid(key: RunKey, scale: attention.WeightScale, *, hide_special: bool) 
 @cache_by_weights
 def trace_layer(key: RunKey, layer: int) -> LayerRun:
     """Run one sentence and keep all of one layer; raises as `run_sentence`."""
+    known = run_sentence(key)
     with turn_on_text(key) as (model, batch):
-        return trace(model, batch, key.sentence, layer, **_options(key))
+        return trace(model, batch, key.sentence, layer, known=known, **_options(key))
 
 
 @cache_by_weights

@@ -14,6 +14,7 @@ _PAGES = {
     "parameters": ("Parameters", "Where the parameters, the work and the memory go."),
     "compare": ("Compare", "Two settings side by side: what a change changes, and where."),
     "what-if": ("What if", "Parts of the computation switched off, cut or replaced, and what followed."),
+    "similarity": ("Similarity", "Which sentences the encoder puts close together, and which words do that."),
     "step-by-step": ("Steps", "One layer, one head, one token: every number on the way."),
     "positions": ("Positions", "How words are told apart by their place, and what is lost without."),
     "encoder-decoder": ("Decoder", "How a decoder reads what the encoder wrote, and what comes next."),
@@ -27,7 +28,6 @@ _PAGES = {
         "Tutorials",
         "The five tutorials side by side: where they differ, what it does, and what went wrong.",
     ),
-    "similarity": ("Similarity", "Which sentences the encoder puts close together, and which words do that."),
 }
 """Title and purpose; titles this short, without icons, all fit into the menu of a window of 1,280 pixels."""
 

@@ -10,7 +10,8 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig
 from playground.analysis.effects.sentence_vectors import POOLINGS
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
-from playground.link.params import DEFAULT_TEXT, PARAMS
+from playground.link import params
+from playground.link.params import DEFAULT_TEXT
 from playground.runs import batch_runs
 from playground.text import characters
 from playground.web.views.similarity.sentence_list import EXAMPLE
@@ -178,6 +179,11 @@ def test_random_weights_are_called_random_and_causal_first_tokens_see_nothing_el
     assert "**These weights are random**" in prose(app)
     assert "random weights" in captions(app)
     assert "was made for this" not in prose(app)
+    told = "sees no other token"
+    assert told in prose(app)
+    mixed = page(**SMALL, text="abc\nabd", causal=True, similarity_pooling="first token", head_merge="reshape")
+    assert told not in prose(mixed), "the reshape merge mixes tokens all the same"
+    assert matrix(mixed)[0, 1] < 0.9999
 
 
 @pytest.mark.parametrize("task", KINDS)
@@ -244,7 +250,7 @@ def test_changes_are_made_in_every_sentence_that_can_have_them() -> None:
 
 
 def test_every_pooling_is_a_choice() -> None:
-    assert PARAMS["similarity_pooling"].options == POOLINGS  # type: ignore[union-attr]
+    assert params.POOLINGS == POOLINGS
 
 
 def test_tables_and_code_open() -> None:

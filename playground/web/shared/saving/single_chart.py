@@ -1,7 +1,7 @@
 """One chart of a page, in a frame of another page: `?embed=true&only=attention_pattern`.
 
 The other charts are not sent, and the rest of the page is not seen. What stays beside the chart is the focus line,
-which moves it, and what the page has to say of a link that it could not follow.
+which moves it, the changes that it shows, and what the page has to say of a link that it could not follow.
 """
 
 import re
@@ -41,7 +41,7 @@ def begin_page() -> None:
     st.session_state[_DRAWN] = []
     asked = asked_chart()
     if asked is not None:
-        shown = [asked, "focus_line", _NOTE]
+        shown = [asked, "focus_line", "change_chips_line", _NOTE]
         show_only([key for key in shown if re.fullmatch(r"[a-z0-9_]+", key)])
 
 

@@ -40,7 +40,7 @@ def draw_change_chips() -> None:
         )
         if len(setup.changes) > 1:
             st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
-        if st.session_state[OPEN_PAGE] != "what-if":
+        if st.session_state[OPEN_PAGE] != "what-if" and not st.context.is_embedded:
             st.page_link(page_named("what-if"), label="What followed?", icon=":material/arrow_forward:")
     told = what_page_shows(st.session_state[OPEN_PAGE])
     if told and fitted.applied:

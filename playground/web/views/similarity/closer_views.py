@@ -71,7 +71,7 @@ def _draw_contributions(depths: SentenceDepths, pooling: Pooling, pair: Pair) ->
         caption="Which tokens make the cosine? A row is a token of the first sentence, a column one of the second. A "
         f"cell is what the two add; all cells add up to {parts.sum():.3f}, the cosine. The strongest is "
         f"{quote_place(tokens[0], row)} with {quote_place(tokens[1], column)}: {parts[row, column]:+.3f}. A token's "
-        "vector has read its whole sentence, so it stands for more than its own piece.",
+        "vector can also hold what attention brought from others, so it may stand for more than its own piece.",
         alt="Heatmap of what each pair of tokens adds to the cosine of two sentences",
         table=lambda: token_table(parts, *tokens),
     )
@@ -141,8 +141,8 @@ def _draw_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) 
         f"similarity_left_out_{which}",
         figures.word_changes(left_out.words, changes),
         caption=f"Sentence {side + 1}, the {which}, without each of its words: the change of the cosine from "
-        f"{cosine:.3f}. {_name_extremes(left_out, changes, lowest, highest)} Without a word, the others also stand "
-        f"elsewhere and read something else.{notes}",
+        f"{cosine:.3f}. {_name_extremes(left_out, changes, lowest, highest)} Without a word, the others may stand "
+        f"elsewhere, and have less to read.{notes}",
         alt=f"Bars: the change of the cosine without each word of the {which} sentence",
         table=lambda: pd.DataFrame(
             {"cosine without it": left_out.similarities, "change": changes},

@@ -67,10 +67,14 @@ def _describe_first_token(listed: SentenceList) -> str:
         sentence = (
             "A sentence's vector is that of its first token: this tokenizer adds no [CLS] that could stand for all."
         )
+    if any(listed.changes):
+        return sentence
     if listed.setup["causal"]:
-        sentence += " Under the causal mask it sees no other token, so sentences with the same first token are equal."
-    elif listed.setup.weights == "minilm":
-        sentence += " It has read all others, but was trained only as one of those in the mean."
+        is_alone = listed.key.config.head_merge == "transpose"  # the reshape merge mixes tokens, masked or not
+        alone = " Under the causal mask it sees no other token, so sentences with the same first token are equal."
+        return f"{sentence}{alone if is_alone else ''}"
+    if listed.setup.weights == "minilm":
+        return f"{sentence} It has read all others, but was trained only as one of those in the mean."
     return sentence
 
 
@@ -93,7 +97,7 @@ def _describe_padding(depths: SentenceDepths, pair: tuple[int, int]) -> str:
         "mistake that raises no error."
     )
     if not any(added):
-        return f"{sentence} The two chosen sentences have no padding, so their cosine is right: {right:.3f}."
+        return f"{sentence} The two chosen sentences have no padding, so their cosine is that of the mean: {right:.3f}."
     padded = [
         f"sentence {side + 1} has {count}" for side, count in zip(dict.fromkeys(pair), added, strict=True) if count
     ]

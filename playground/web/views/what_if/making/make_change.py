@@ -57,7 +57,7 @@ def _offer(setup: Setup, subject: Subject, wanted: Intervention) -> None:
     """The button, or one sentence on why the change cannot be made."""
     made = next((each for each, _ in setup.changes if _is_same_place(each, wanted)), None)
     reason = _why_not(setup, subject, wanted, made)
-    label = "Make this change" if made is None else f"Set its strength to {wanted.strength:g}"
+    label = "Make this change" if made in (None, wanted) else f"Set its strength to {wanted.strength:g}"
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(label, key="compose_make", type="primary", disabled=bool(reason))
         if reason:

@@ -1,0 +1,47 @@
+"""A change that is made with a finger, switched with the keyboard on another page, and asked for by a hostile link."""
+
+import re
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.visitor import Visitor
+
+
+def chip(visitor: Visitor, name: str) -> Locator:
+    """The part of a change's chip that switches it."""
+    return visitor.widget("change_chips_line").get_by_role("button", name=name, exact=True)
+
+
+def test_a_finger_makes_a_change_and_takes_it_back(phone: Visitor) -> None:
+    phone.open("/what-if")
+    phone.widget("compose_make").get_by_role("button").tap()
+    expect(chip(phone, "3.1: zero")).to_have_attribute("aria-pressed", "true")
+    assert phone.settled().query() == {"do": ["3.1:zero"]}
+    assert phone.array("whatif_vectors")[4].max() > 0
+    edges = chip(phone, "3.1: zero").evaluate("each => [each.offsetHeight, document.scrollingElement.scrollWidth]")
+    assert edges[0] >= 44
+    assert edges[1] <= 390
+    phone.widget("change_chips_line").get_by_role("button", name="Take back: 3.1: zero").tap()
+    expect(chip(phone, "3.1: zero")).to_have_count(0)
+    assert phone.settled().query() == {}
+
+
+def test_the_keyboard_switches_a_change_off_on_another_page(visitor: Visitor) -> None:
+    visitor.open("/attention?do=3.1:cut_10_2,2.0:zero")
+    assert visitor.array("attention_pattern", name="customdata")[10, 2] == 0
+    chip(visitor, "3.1: it₁₀ ↛ animal₂").focus()
+    visitor.page.keyboard.press("Space")
+    expect(visitor.page.locator(".stMain")).to_contain_text("1 change")
+    assert visitor.settled().query() == {"do": ["-3.1:cut_10_2,2.0:zero"]}
+    assert visitor.array("attention_pattern", name="customdata")[10, 2] > 0.5
+    expect(chip(visitor, "3.1: it₁₀ ↛ animal₂")).to_be_focused()
+    expect(chip(visitor, "3.1: it₁₀ ↛ animal₂")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_hostile_link_says_what_it_could_not_read_and_makes_the_rest(visitor: Visitor) -> None:
+    visitor.open("/attention?do=<img src=x onerror=alert(1)>,3.1:zero,9.9:zero,0.out:patch_*_2,%F0%9F%92%A5")
+    assert len(re.findall("is not a change", visitor.notices())) == 2
+    line = visitor.widget("change_chips_line")
+    expect(line.locator(".reason")).to_have_count(2)
+    expect(line.locator("img")).to_have_count(0)
+    assert visitor.query() == {"do": ["3.1:zero,9.9:zero,0.out:patch_*_2"]}

@@ -1,0 +1,65 @@
+"""Changes stand on every page; what cannot apply says why, and no link breaks a page."""
+
+import pytest
+
+from playground.web.shared.what_if.changed_pages import CHANGED_PAGES, what_page_shows
+from tests.web.app_test import PAGES, SMALL, array, captions, charts, component_data, open_page, press, sentences
+
+CHANGES = "1.1:zero,-0.2:mean,9.0:zero,1.3:cut_4_2,positions:shuffle_1"
+HOSTILE = (
+    "3.1:zero,3.1:zero", "<script>alert(1)</script>", "-", ",,,,", "~~~", "1.1:zero~9", "-1.-1:zero", "9e9.1:zero",
+    "1.1:weight_0_0_nan", "embed:patch_*_0", "\u202e1.1:zero", "1.1:" + "9" * 5000, ",".join(["1.1:zero"] * 500),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_names_the_changes_and_counts_those_that_it_shows(page: str) -> None:
+    app = open_page(page, **SMALL, do=CHANGES)
+    chips = component_data(app, "change_chips")["chips"]
+    assert [chip["text"] for chip in chips] == CHANGES.replace("-", "").split(",")
+    assert [chip["is_on"] for chip in chips] == [True, False, True, True, True]
+    assert [bool(chip["reason"]) for chip in chips] == [False, False, True, False, False]
+    is_changed = page.replace("_", "-") in CHANGED_PAGES
+    assert ("3 changes" in captions(app)) <= is_changed
+    told = what_page_shows(page.replace("_", "-"))
+    assert bool(told) == (not is_changed)
+    assert told in captions(app)
+
+
+@pytest.mark.parametrize("do", HOSTILE)
+def test_a_hostile_link_opens_with_what_can_be_read(do: str) -> None:
+    app = open_page("what_if", **SMALL, do=do)
+    assert not app.error
+    assert "Traceback" not in sentences(app)
+    assert len(component_data(app, "change_chips").get("chips", [])) <= 24
+
+
+def test_a_text_that_no_run_can_have_leaves_the_chips() -> None:
+    app = open_page("attention", **SMALL | {"text": ""}, do="1.1:zero")
+    (chip,) = component_data(app, "change_chips")["chips"]
+    assert (chip["name"], chip["reason"]) == ("1.1: zero", "")
+
+
+def test_a_patch_between_sentences_of_other_lengths_is_told_of_and_the_rest_applies() -> None:
+    app = open_page(
+        "attention", **SMALL | {"text": "abcdef\nabc\nxyzuvw"}, do="0.out:patch_2_2,0.out:patch_3_3,1.1:zero"
+    )
+    reasons = [chip["reason"] for chip in component_data(app, "change_chips")["chips"]]
+    assert "6 and 3 tokens" in reasons[0]
+    assert reasons[1:] == ["", ""]
+    assert "2 changes" in captions(app)
+
+
+def test_all_is_taken_back_at_once() -> None:
+    app = open_page("attention", **SMALL, do="1.1:cut_4_2,1.2:zero")
+    assert array(charts(app)["attention_pattern"], name="customdata")[4, 2] == 0
+    press(app, "changes_back")
+    assert component_data(app, "change_chips") == {}
+    assert array(charts(app)["attention_pattern"], name="customdata")[4, 2] > 0
+
+
+def test_positions_shows_the_model_without_changes() -> None:
+    one, two = (open_page("positions", **SMALL, **query) for query in ({}, {"do": "positions:shuffle_3,0.attn:off"}))
+    assert charts(one).keys() == charts(two).keys()
+    for name, traces in charts(one).items():
+        assert traces == charts(two)[name]

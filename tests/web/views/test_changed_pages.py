@@ -1,0 +1,86 @@
+"""Under changes, Steps and the reasons of the page Attention say what the model computed and what was set instead."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.web.app_test import SMALL, array, captions, charts, drawn_bars, formulas, open_page, prose, without_error
+
+TWO = {**SMALL, "text": "abcdefgh\nhgfedcba", "layer": "1", "head": "2", "query": "5", "key": "3"}
+
+ACTING = {
+    "embedding": "positions:shuffle_1",
+    "projections": "1.2.k:patch_3_2",
+    "mask": "1.2:cut_5_3",
+    "softmax": "1.2:uniform_5",
+    "weighted sum": "1.2:zero",
+    "output projection": "1.attn:off",
+    "first residual": "1.mid:patch_5_2",
+    "feed-forward": "1.ffn:off~0.5",
+    "second norm": "1.out:patch_5_2",
+}
+
+
+@pytest.mark.parametrize("stage", ACTING)
+def test_a_stage_adds_up_and_shows_what_was_set_after_it(stage: str) -> None:
+    app = without_error(open_page("step_by_step", **TWO, do=ACTING[stage], step_stage=stage))
+    found = re.search(r"largest difference from the model is ([\d.e+-]+)\.", captions(app))
+    assert found
+    assert float(found[1]) < 1e-5
+    assert "your changes act" in prose(app)
+    assert any(r"\leftarrow" in formula for formula in formulas(app))
+    drawn = charts(app)["step_changed"]
+    if stage in ("mask", "softmax"):
+        assert not np.array_equal(array(drawn, 0, "y"), array(drawn, 1, "y"), equal_nan=True)
+    else:
+        before, after, change = array(drawn)[:3]
+        np.testing.assert_allclose(after - before, change, atol=1e-6)
+        assert np.abs(change).max() > 0
+
+
+@pytest.mark.parametrize("stage", ACTING)
+def test_a_change_elsewhere_says_nothing_of_this_stage(stage: str) -> None:
+    app = without_error(open_page("step_by_step", **TWO, do="0.0:zero,1.1:cut_2_2", step_stage=stage))
+    assert "step_changed" not in charts(app)
+    assert "your changes act" not in prose(app)
+
+
+def test_dropout_is_shown_for_the_model_without_changes() -> None:
+    query = {**TWO, "step_dropout": "true"}
+    plain, changed = (open_page("step_by_step", **query, **more) for more in ({}, {"do": "0.0:zero"}))
+    assert charts(plain)["step_drops"] == charts(changed)["step_drops"]
+    assert "without your changes" in captions(changed)
+    assert "without your changes" not in captions(plain)
+
+
+def test_a_weight_that_was_set_is_told_from_the_models_own() -> None:
+    plain = without_error(open_page("attention", **TWO, attention_why="competition"))
+    changed = without_error(open_page("attention", **TWO, attention_why="competition", do="1.2:force_5_3"))
+    assert "This one is **1.00** now" in prose(changed)
+    assert drawn_bars(changed)["why_competition"] == drawn_bars(plain)["why_competition"]
+    assert drawn_bars(changed)["why_parts"] == drawn_bars(plain)["why_parts"]
+    assert array(charts(changed)["attention_pattern"], name="customdata")[5, 3] == 1
+    other = without_error(open_page("attention", **TWO | {"query": "4"}, do="1.2:force_5_3"))
+    assert "This one is" not in prose(other)
+
+
+def test_sources_have_the_changes_as_one_and_still_add_up() -> None:
+    app = without_error(open_page("attention", **TWO, do="0.mid:patch_3_2", attention_why="sources"))
+    bars = drawn_bars(app)["why_key_sources"]
+    assert "your changes" in bars["labels"]
+    found = re.search(r"bars add up to ([+-]\d+\.\d+)", captions(app))
+    assert found
+    assert sum(bars["values"]) == pytest.approx(float(found[1]), abs=0.006)
+
+
+def test_a_head_that_is_off_says_that_what_it_gathers_goes_no_further() -> None:
+    app = without_error(open_page("attention", **TWO, do="1.2:zero", attention_why="what it moves"))
+    assert "goes no further" in prose(app)
+
+
+def test_rows_that_do_not_add_up_are_not_said_to() -> None:
+    for view in ("lines", "rollout", "entropy"):
+        app = without_error(open_page("attention", **TWO, do="1.2:force_5_3_after", attention_view=view))
+        assert "after the softmax" in captions(app)
+        assert "weights add up to 1." not in captions(app)

@@ -1,0 +1,110 @@
+"""A change is put together at the focus, checked before it is made, and can be set to another strength."""
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.link.interventions import MAX_INTERVENTIONS
+from playground.web.views.what_if.making.compose_change import _KINDS
+from tests.web.app_test import SMALL, captions, component_data, open_page, press, working
+
+KINDS = list(_KINDS)
+PAIR = {**SMALL, "text": "abcdefgh\nhgfedcba\nabc", "layer": "1", "head": "2", "query": "5", "key": "3"}
+
+
+def chips(app: AppTest) -> list[str]:
+    return [chip["text"] for chip in component_data(app, "change_chips").get("chips", [])]
+
+
+def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
+    working(app.selectbox(key="compose_kind").set_value(next(each for each in KINDS if each.startswith(kind))).run())
+    for key, value in choices.items():
+        found = [
+            each
+            for each in (*app.segmented_control, *app.slider, *app.number_input, *app.selectbox)
+            if (each.key or "").startswith(f"compose_{key}")
+        ]
+        working(found[0].set_value(value).run())
+    return app
+
+
+@pytest.mark.parametrize(
+    ("kind", "choices", "text"),
+    [
+        ("switch a head off", {}, "1.2:zero"),
+        ("switch a head off", {"head": "every head", "strength": 0.5}, "1.*:zero~0.5"),
+        ("replace a head", {}, "1.2:mean"),
+        ("switch a sublayer", {"sublayer": "feed-forward"}, "1.ffn:off"),
+        ("forbid a pair", {}, "1.2:cut_5_3"),
+        ("forbid a pair", {"when": "after the softmax", "head": "every head"}, "1.*:cut_5_3_after"),
+        ("force a pair", {}, "1.2:force_5_3"),
+        ("set a pair's weight", {"weight": 0.25}, "1.2:weight_5_3_0.25"),
+        ("set what", {}, "1.2:uniform_5"),
+        ("set what", {"row": "to itself alone", "token": "every token"}, "1.2:diagonal_*"),
+        ("set what", {"row": "as another head"}, "1.2:copy_5_0"),
+        ("shuffle", {"seed": 7}, "positions:shuffle_7"),
+        ("take a vector", {}, "1.out:patch_5_2"),
+        ("take a vector", {"point": "values", "token": "every token"}, "1.2.v:patch_*_2"),
+        ("take a vector", {"point": "the embedding"}, "embed:patch_5_2"),
+    ],
+)
+def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text: str) -> None:
+    app = composed(open_page("what_if", **PAIR), kind, **choices)
+    press(app, "compose_make")
+    assert chips(app) == [text]
+    assert "1 change" in captions(app)
+
+
+@pytest.mark.parametrize(
+    ("kind", "choices", "query", "reason"),
+    [
+        ("take a vector", {"sentence": 3}, {}, "8 and 3 tokens"),
+        ("take a vector", {}, {"text": "abc"}, "the text has 1 sentence"),
+        ("shuffle", {}, {"positions": "none"}, "adds no positions"),
+        ("forbid a pair", {}, {"causal": "true", "query": "2"}, "the mask hides token 3"),
+        ("switch a head off", {}, {"do": "1.2:mean"}, "already sets the same numbers"),
+        ("switch a head off", {}, {"do": "1.2:zero"}, "made already"),
+        ("set what", {"row": "as another head"}, {"n_heads": "1", "head": "0"}, "already as it is itself"),
+        ("switch a head off", {}, {"do": ",".join(f"9.{i}:mean" for i in range(MAX_INTERVENTIONS))},
+         "holds no more changes"),
+    ],
+)  # fmt: skip
+def test_what_cannot_apply_is_said_before_it_is_made(
+    kind: str, choices: dict[str, Any], query: dict[str, str], reason: str
+) -> None:
+    app = composed(open_page("what_if", **PAIR | query), kind, **choices)
+    assert app.button(key="compose_make").disabled
+    assert reason in captions(app)
+
+
+def test_a_made_change_is_set_to_another_strength() -> None:
+    app = composed(open_page("what_if", **PAIR, do="1.2:zero,0.0:zero"), "switch a head off", strength=0.25)
+    assert "strength" in app.button(key="compose_make").label
+    press(app, "compose_make")
+    assert chips(app) == ["1.2:zero~0.25", "0.0:zero"]
+
+
+@pytest.mark.parametrize(
+    ("query", "made"),
+    [
+        ({}, ["1.2:zero", "1.attn:off", "positions:shuffle_1"]),
+        ({"positions": "none"}, ["1.2:zero", "1.attn:off", "1.2:cut_5_3"]),
+        ({"text": "a"}, ["1.2:zero", "1.attn:off"]),
+    ],
+)
+def test_the_first_examples_are_made_by_one_press_and_apply(query: dict[str, str], made: list[str]) -> None:
+    for place, text in enumerate(made):
+        app = press(open_page("what_if", **PAIR | query), f"example_{place}")
+        assert chips(app) == [text]
+        assert not component_data(app, "change_chips")["chips"][0]["reason"]
+    assert f"example_{len(made)}" not in {button.key for button in open_page("what_if", **PAIR | query).button}
+
+
+def test_the_attention_page_has_quick_ways_in() -> None:
+    app = press(open_page("attention", **PAIR), "quick_cut")
+    assert chips(app) == ["1.2:cut_5_3"]
+    press(app, "quick_off")
+    assert chips(app) == ["1.2:cut_5_3", "1.2:zero"]
+    assert app.button(key="quick_cut").disabled
+    assert app.button(key="quick_off").disabled
