@@ -24,5 +24,5 @@ need not add up to 100 %: the vector of one token already holds a part of what a
 def draw_how_to_read() -> None:
     """How to read effects, patterns and patches, with the papers that argue about it."""
     with st.container(key="whatif_how_to_read"):
-        st.subheader("How to read this, and what it does not prove")
+        st.header("How to read this, and what it does not prove")
         st.markdown(HOW_TO_READ)
