@@ -12,7 +12,7 @@ from playground.runs.intervention_input import intervention_subject
 from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.what_if.change_names import explain_change, name_change
+from playground.web.shared.what_if.change_names import explain_change
 from playground.web.views.what_if.making.compose_change import compose_change
 
 
@@ -44,13 +44,26 @@ def _draw_examples(run: Run, focus: Focus, subject: Subject) -> None:
     with st.container(key="examples", horizontal=True):
         for place, example in enumerate(list_examples(focus, subject)):
             if st.button(
-                name_change(example, run.tokens),
+                _invite_to(example),
                 key=f"example_{place}",
                 icon=":material/play_arrow:",
                 help=explain_change(example, run.tokens),
             ):
                 changes.make_changes([example])
                 st.rerun()
+
+
+def _invite_to(example: Intervention) -> str:
+    """An example as a newcomer would say it."""
+    match example:
+        case ZeroHead(layer=layer, head=head):
+            return f"Switch head {head} of layer {layer} off"
+        case SkipSublayer(layer=layer):
+            return f"Switch all attention of layer {layer} off"
+        case ShufflePositions():
+            return "Shuffle the positions"
+        case _:
+            return "Forbid the chosen pair"
 
 
 def _offer(setup: Setup, subject: Subject, wanted: Intervention) -> None:
