@@ -47,3 +47,18 @@ def test_a_hostile_link_says_what_it_could_not_read_and_makes_the_rest(visitor: 
     expect(line.locator(".reason")).to_have_count(2)
     expect(line.locator("img")).to_have_count(0)
     assert visitor.query() == {"do": ["3.1:zero,9.9:zero,0.out:patch_*_2"]}
+
+
+def test_many_changes_fold_and_the_keyboard_goes_on_where_one_is_taken_back(visitor: Visitor) -> None:
+    visitor.open("/attention?do=" + ",".join(f"3.{head}:zero" for head in range(9)))
+    line = visitor.widget("change_chips_line")
+    expect(line.locator(".change:visible")).to_have_count(6)
+    line.get_by_role("button", name="3 more").click()
+    expect(line.locator(".change:visible")).to_have_count(9)
+    line.get_by_role("button", name="Take back: layer 3, head 0 off").press("Enter")
+    expect(line.locator(".change:visible")).to_have_count(8)
+    expect(line.get_by_role("button", name="Take back: layer 3, head 1 off")).to_be_focused()
+    visitor.open("/attention?do=3.1:zero")
+    visitor.widget("change_chips_line").get_by_role("button", name="Take back: layer 3, head 1 off").press("Enter")
+    expect(visitor.widget("change_chips_line")).to_have_count(0)
+    expect(visitor.page.locator(".stMain h1")).to_be_focused()
