@@ -32,10 +32,10 @@ def test_heads_are_measured_by_themselves_and_a_clicked_one_is_switched_off(visi
     assert abs(visitor.framed("head_spread")[0] - x) < 3
     assert abs(visitor.framed("head_spread")[1] - y) < 3
     visitor.widget("whatif_switch").get_by_role("button", name="Switch off layer 5, head 11").click()
-    expect(visitor.widget("change_chips_line")).to_contain_text("5.11: zero")
+    expect(visitor.widget("change_chips_line")).to_contain_text("layer 5, head 11 off")
     assert visitor.settled().query()["do"] == ["5.11:zero"]
     visitor.go_to("Attention")
-    expect(visitor.widget("change_chips_line")).to_contain_text("5.11: zero")
+    expect(visitor.widget("change_chips_line")).to_contain_text("layer 5, head 11 off")
 
 
 def test_a_long_measurement_waits_to_be_asked_and_rests_where_the_settings_change(visitor: Visitor) -> None:

@@ -15,27 +15,29 @@ def chip(visitor: Visitor, name: str) -> Locator:
 def test_a_finger_makes_a_change_and_takes_it_back(phone: Visitor) -> None:
     phone.open("/what-if")
     phone.widget("compose_make").get_by_role("button").tap()
-    expect(chip(phone, "3.1: zero")).to_have_attribute("aria-pressed", "true")
+    expect(chip(phone, "layer 3, head 1 off")).to_have_attribute("aria-pressed", "true")
     assert phone.settled().query() == {"do": ["3.1:zero"]}
     assert phone.array("whatif_vectors")[4].max() > 0
-    edges = chip(phone, "3.1: zero").evaluate("each => [each.offsetHeight, document.scrollingElement.scrollWidth]")
+    edges = chip(phone, "layer 3, head 1 off").evaluate(
+        "each => [each.offsetHeight, document.scrollingElement.scrollWidth]"
+    )
     assert edges[0] >= 44
     assert edges[1] <= 390
-    phone.widget("change_chips_line").get_by_role("button", name="Take back: 3.1: zero").tap()
-    expect(chip(phone, "3.1: zero")).to_have_count(0)
+    phone.widget("change_chips_line").get_by_role("button", name="Take back: layer 3, head 1 off").tap()
+    expect(chip(phone, "layer 3, head 1 off")).to_have_count(0)
     assert phone.settled().query() == {}
 
 
 def test_the_keyboard_switches_a_change_off_on_another_page(visitor: Visitor) -> None:
     visitor.open("/attention?do=3.1:cut_10_2,2.0:zero")
     assert visitor.array("attention_pattern", name="customdata")[10, 2] == 0
-    chip(visitor, "3.1: it₁₀ ↛ animal₂").focus()
+    chip(visitor, "layer 3, head 1: it₁₀ ↛ animal₂").focus()
     visitor.page.keyboard.press("Space")
     expect(visitor.page.locator(".stMain")).to_contain_text("1 change")
     assert visitor.settled().query() == {"do": ["-3.1:cut_10_2,2.0:zero"]}
     assert visitor.array("attention_pattern", name="customdata")[10, 2] > 0.5
-    expect(chip(visitor, "3.1: it₁₀ ↛ animal₂")).to_be_focused()
-    expect(chip(visitor, "3.1: it₁₀ ↛ animal₂")).to_have_attribute("aria-pressed", "false")
+    expect(chip(visitor, "layer 3, head 1: it₁₀ ↛ animal₂")).to_be_focused()
+    expect(chip(visitor, "layer 3, head 1: it₁₀ ↛ animal₂")).to_have_attribute("aria-pressed", "false")
 
 
 def test_a_hostile_link_says_what_it_could_not_read_and_makes_the_rest(visitor: Visitor) -> None:
@@ -45,3 +47,18 @@ def test_a_hostile_link_says_what_it_could_not_read_and_makes_the_rest(visitor: 
     expect(line.locator(".reason")).to_have_count(2)
     expect(line.locator("img")).to_have_count(0)
     assert visitor.query() == {"do": ["3.1:zero,9.9:zero,0.out:patch_*_2"]}
+
+
+def test_many_changes_fold_and_the_keyboard_goes_on_where_one_is_taken_back(visitor: Visitor) -> None:
+    visitor.open("/attention?do=" + ",".join(f"3.{head}:zero" for head in range(9)))
+    line = visitor.widget("change_chips_line")
+    expect(line.locator(".change:visible")).to_have_count(6)
+    line.get_by_role("button", name="3 more").click()
+    expect(line.locator(".change:visible")).to_have_count(9)
+    line.get_by_role("button", name="Take back: layer 3, head 0 off").press("Enter")
+    expect(line.locator(".change:visible")).to_have_count(8)
+    expect(line.get_by_role("button", name="Take back: layer 3, head 1 off")).to_be_focused()
+    visitor.open("/attention?do=3.1:zero")
+    visitor.widget("change_chips_line").get_by_role("button", name="Take back: layer 3, head 1 off").press("Enter")
+    expect(visitor.widget("change_chips_line")).to_have_count(0)
+    expect(visitor.page.locator(".stMain h1")).to_be_focused()

@@ -7,6 +7,7 @@ from playground.config import ModelConfig
 from playground.errors import InterventionError
 from playground.link.interventions.write_interventions import Change
 from playground.model.interventions import Intervention
+from playground.model.interventions.idle_interventions import find_idle
 from playground.runs.intervention_input import intervention_subject
 from playground.text import Batch
 
@@ -17,6 +18,8 @@ class FittedChanges(NamedTuple):
     applied: tuple[Intervention, ...] = ()
     reasons: Mapping[Intervention, str] = {}
     """Of those that cannot apply: why not, in one sentence each."""
+    idle: Mapping[Intervention, str] = {}
+    """Of those that are applied and change nothing that follows: what is off, as the rest of a sentence."""
 
 
 def fit_changes(
@@ -38,4 +41,4 @@ def fit_changes(
             reasons[intervention] = str(error)
         else:
             applied.append(intervention)
-    return FittedChanges(tuple(applied), reasons)
+    return FittedChanges(tuple(applied), reasons, find_idle(applied, config.n_heads))

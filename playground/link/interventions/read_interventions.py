@@ -23,6 +23,9 @@ MAX_INTERVENTIONS = 64
 _N, _ANY = r"[0-9]{1,9}", r"\*|[0-9]{1,9}"
 _SHARE = r"[0-9.]{1,24}(?:e-[0-9]{1,3})?"
 
+_LONGEST_QUOTED = 24
+"""Characters of what is no change, in the sentence that says so."""
+
 Parts = dict[str, str]
 """What a pattern's named groups have matched; a group that has matched nothing is left out."""
 
@@ -97,7 +100,14 @@ def read_intervention(text: str) -> Intervention:
                 return build(parts, _share(halves["strength"] or "1"))
             except ValueError:  # a weight or a strength that is no number between 0 and 1
                 break
-    raise InterventionError(f"The link's do={quote_text(text, longest=24)} is not a change that the playground knows.")
+    raise InterventionError(f"The link's do={_quote(text)} is not a change that the playground knows.")
+
+
+def _quote(text: str) -> str:
+    """A text that is no change in quotation marks; with its `:` and `@` where these can make no link and no icon."""
+    if len(text) <= _LONGEST_QUOTED and re.fullmatch(r"[0-9a-z_.]*:[0-9a-z_.]*(?:@[0-9.]*)?", text, re.ASCII):
+        return f"“{text}”"
+    return quote_text(text, longest=_LONGEST_QUOTED)
 
 
 def read_changes(text: str) -> tuple[tuple[Change, ...], list[str]]:

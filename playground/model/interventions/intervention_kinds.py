@@ -50,7 +50,7 @@ class ZeroHead:
     @property
     def label(self) -> str:
         """What it changes, in a few words."""
-        return f"{_name_head(self.layer, self.head)}: zero"
+        return f"{_name_head(self.layer, self.head)} off"
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ def current_run(*, changed: bool = True) -> Run:
         st.info(f"The sentence is cut after {n_kept} tokens; {n_cut} more are left out.", icon=":material/content_cut:")
     tokens = int((~run.padding).sum())
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
+    of_tokens = "token" if tokens == 1 else "tokens"
     where = "a GPU" if run.device == "cuda" else "CPU"
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
@@ -89,7 +90,7 @@ def current_run(*, changed: bool = True) -> Run:
     n = len(run.interventions)
     changes = f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
     st.caption(
-        f"{tokens} tokens{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
+        f"{tokens} {of_tokens}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
         f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{changes}"
     )
     return run

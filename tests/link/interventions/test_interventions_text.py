@@ -110,3 +110,20 @@ def test_the_readable_rest_applies_and_a_link_holds_only_so_many() -> None:
     many = ",".join(f"{i}.1:zero" for i in range(10 * MAX_INTERVENTIONS))
     found, sentences = read_changes(many)
     assert (len(found), len(sentences)) == (MAX_INTERVENTIONS, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("3.1:zero@0.5", "“3.1:zero@0.5”"),
+        ("3.1:zro", "“3.1:zro”"),
+        ("https://evil.com", "“https//evil.com”"),
+        ("a:b@evil.com", "“abevil.com”"),
+        (":red[x]", "“redx”"),
+        (":a:", "“a”"),
+    ],
+)
+def test_what_is_no_change_is_quoted_as_it_was_written_where_that_can_be_no_markdown(text: str, quoted: str) -> None:
+    with pytest.raises(InterventionError) as caught:
+        read_intervention(text)
+    assert quoted in str(caught.value)

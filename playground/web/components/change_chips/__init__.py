@@ -23,6 +23,10 @@ class Chip(NamedTuple):
     is_on: bool
     reason: str = ""
     """Why it cannot apply; empty where it can."""
+    note: str = ""
+    """What else is to be said of it; empty for nothing."""
+    is_pending: bool = False
+    """Whether it is switched on, and there is no run that it could apply to."""
 
 
 def draw_chips(chips: Sequence[Chip], on_switch: Callable[[], None], on_take_back: Callable[[], None]) -> None:

@@ -22,7 +22,7 @@ def draw_change_chips() -> None:
     setup = current_setup()
     if not setup.changes:
         return
-    tokens, fitted = _read_text(setup)
+    tokens, fitted, waits = _read_text(setup)
     with st.container(key=f"{KEY}_line", horizontal=True, vertical_alignment="center", gap="small"):
         draw_chips(
             [
@@ -32,6 +32,8 @@ def draw_change_chips() -> None:
                     explain_change(each, tokens),
                     is_on,
                     fitted.reasons.get(each, ""),
+                    waits if is_on and waits else _note_idle(fitted.idle.get(each)),
+                    is_on and bool(waits),
                 )
                 for each, is_on in setup.changes
             ],
@@ -47,14 +49,18 @@ def draw_change_chips() -> None:
         st.caption(told)
 
 
-def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges]:
-    """The sentence's tokens, and which changes its run can have; nothing of either where there is no such sentence."""
+def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
+    """The sentence's tokens, and which changes its run can have; where there is no run, what the changes wait for."""
+    if not setup.text.sentences:
+        return (), FittedChanges(), "Waits for a sentence."
     try:
-        if setup.text.sentences:
-            return setup.batch.tokens[setup.sentence], setup.fitted_changes
-    except PlaygroundError:
-        pass  # the page says it where it asks for the run
-    return (), FittedChanges()
+        return setup.batch.tokens[setup.sentence], setup.fitted_changes, ""
+    except PlaygroundError:  # the page says it where it asks for the run
+        return (), FittedChanges(), "Waits until the model can run."
+
+
+def _note_idle(off: str | None) -> str:
+    return f"No effect on what follows: {off}." if off else ""
 
 
 def _switch() -> None:

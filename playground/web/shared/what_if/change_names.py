@@ -17,6 +17,9 @@ from playground.model.interventions.intervention_kinds import PatchPoint, Sublay
 
 _LONGEST_TOKEN = 12
 
+_USUAL_SEED = 1
+"""Of the order of shuffled positions that is not told."""
+
 SUBLAYERS: dict[Sublayer, str] = {"attn": "attention", "ffn": "feed-forward"}
 
 POINTS: dict[PatchPoint, str] = {
@@ -34,7 +37,7 @@ POINTS: dict[PatchPoint, str] = {
 
 
 def name_change(intervention: Intervention, tokens: Sequence[str] = ()) -> str:
-    """What it changes in a few words, such as `3.1: it₁₀ ↛ animal₂`, with its strength where that is not 1."""
+    """What it changes in a few words, such as `layer 3, head 1: it₁₀ ↛ animal₂`, with a strength below 1."""
     strength = "" if intervention.strength == 1 else f" · {intervention.strength:.3g} of the way"
     return f"{_name_in_full(intervention, tokens)}{strength}"
 
@@ -42,11 +45,11 @@ def name_change(intervention: Intervention, tokens: Sequence[str] = ()) -> str:
 def _name_in_full(intervention: Intervention, tokens: Sequence[str]) -> str:
     match intervention:
         case ShufflePositions(seed=seed):
-            return f"positions shuffled, seed {seed}"
+            return "positions shuffled" if seed == _USUAL_SEED else f"positions shuffled, seed {seed}"
         case SkipSublayer(layer=layer, sublayer=sublayer):
             return f"layer {layer}: {SUBLAYERS[sublayer]} off"
         case ZeroHead():
-            return f"{_name_head(intervention)}: zero"
+            return f"{_name_head(intervention)} off"
         case AverageHead():
             return f"{_name_head(intervention)}: mean over tokens"
         case SetRow(query=query, row=row, source=source):
@@ -59,8 +62,7 @@ def _name_in_full(intervention: Intervention, tokens: Sequence[str]) -> str:
             asks, asked = _name_token(query, tokens), _name_token(key, tokens)
             return f"{_name_head(intervention)}: {asks} {arrow} {asked}{amount}{after}"
         case PatchVector(layer=layer, point=point, head=head, token=token, sentence=sentence):
-            place = "embedding" if layer is None else f"{layer}{'' if head is None else f'.{head}'} {point}"
-            return f"{place}: {_name_token(token, tokens)} from sentence {sentence + 1}"
+            return f"{_name_place(layer, point, head)}: {_name_token(token, tokens)} as in sentence {sentence + 1}"
 
 
 def explain_change(intervention: Intervention, tokens: Sequence[str]) -> str:
@@ -73,8 +75,8 @@ def explain_change(intervention: Intervention, tokens: Sequence[str]) -> str:
 
 def _describe_in_full(intervention: Intervention, tokens: Sequence[str]) -> str:
     match intervention:
-        case ShufflePositions():
-            return "The tokens get each other's position vectors, in an order drawn from the seed"
+        case ShufflePositions(seed=seed):
+            return f"The tokens get each other's position vectors, in an order drawn from the seed {seed}"
         case SkipSublayer(layer=layer, sublayer=sublayer):
             return f"In layer {layer}, {SUBLAYERS[sublayer]} adds nothing: its output, biases included, becomes 0"
         case ZeroHead():
@@ -113,8 +115,21 @@ def _give_weight(key: str, weight: float, *, before_softmax: bool) -> str:
 
 
 def _name_head(intervention: ZeroHead | AverageHead | SetRow | SetWeight) -> str:
-    head = "all heads" if intervention.head is None else intervention.head
-    return f"{intervention.layer}.{head}"
+    head = "all heads" if intervention.head is None else f"head {intervention.head}"
+    return f"layer {intervention.layer}, {head}"
+
+
+def _name_place(layer: int | None, point: PatchPoint, head: int | None) -> str:
+    """Where a vector is replaced, in a few words."""
+    if layer is None:
+        return "embedding"
+    if point == "out":
+        return f"after layer {layer}"
+    if point == "mid":
+        return f"layer {layer}, after attention"
+    if head is None:
+        return f"layer {layer}, {POINTS[point]}"
+    return f"layer {layer}, head {head}'s {'result' if point == 'z' else POINTS[point]}"
 
 
 def _place_head(intervention: ZeroHead | AverageHead | SetRow | SetWeight) -> str:

@@ -32,3 +32,16 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> Non
             if pressed and not reason:
                 changes.make_changes(wanted)
                 st.rerun()
+        if any(wanted and set(wanted) <= on for wanted in offers.values()):
+            st.button(
+                "Made. What followed?",
+                key=f"{key}_followed",
+                type="tertiary",
+                icon=":material/arrow_forward:",
+                on_click=_show_what_followed,
+                help="The chips below the heading switch it off, and take it back.",
+            )
+
+
+def _show_what_followed() -> None:
+    st.session_state["whatif_view"] = "what followed"

@@ -11,7 +11,7 @@ from playground.figures.theme import token_names
 from playground.link.places import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_setup
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
@@ -24,7 +24,7 @@ from playground.web.views.what_if.following.validation_scores import draw_valida
 def draw_followed(run: Run, focus: Focus) -> None:
     """How far the changed run is from the untouched one: the sentence, its tokens' vectors, and attention."""
     if not run.interventions:
-        st.caption("Nothing is changed, so nothing has followed. Make a change above, and its effects stand here.")
+        st.caption(_why_nothing_followed(current_setup()))
         return
     with panels.explain_errors():
         untouched = caches.run_sentence(current_setup().untouched_key)
@@ -36,6 +36,21 @@ def draw_followed(run: Run, focus: Focus) -> None:
     _draw_vectors(run, untouched, focus)
     st.header("What became of attention?")
     draw_attention_changes(run, untouched, focus)
+
+
+def _why_nothing_followed(setup: Setup) -> str:
+    """One sentence or two for a run without any change."""
+    n_unfit = len(setup.fitted_changes.reasons)
+    if n_unfit:
+        whose = (
+            "Your change cannot apply here; its chip" if n_unfit == 1 else "Your changes cannot apply here; their chips"
+        )
+        return f"{whose} below the heading {'says' if n_unfit == 1 else 'say'} why."
+    if setup.changes:
+        return (
+            "Your changes are switched off, so nothing has followed. Press a chip below the heading to make it again."
+        )
+    return "Nothing is changed, so nothing has followed. Make a change above, and its effects stand here."
 
 
 def _draw_vectors(run: Run, untouched: Run, focus: Focus) -> None:

@@ -37,7 +37,18 @@ def test_a_hostile_link_opens_with_what_can_be_read(do: str) -> None:
 def test_a_text_that_no_run_can_have_leaves_the_chips() -> None:
     app = open_page("attention", **SMALL | {"text": ""}, do="1.1:zero")
     (chip,) = component_data(app, "change_chips")["chips"]
-    assert (chip["name"], chip["reason"]) == ("1.1: zero", "")
+    assert (chip["name"], chip["reason"], chip["is_pending"]) == ("layer 1, head 1 off", "", True)
+    (chip,) = component_data(open_page("attention", **SMALL | {"text": ""}, do="-1.1:zero"), "change_chips")["chips"]
+    assert (chip["note"], chip["is_pending"]) == ("", False)
+
+
+def test_a_change_of_a_head_that_is_off_says_that_it_has_no_effect_and_is_made() -> None:
+    app = open_page("attention", **SMALL, do="1.1:zero,1.1:cut_4_2,1.2:cut_4_2,-0.attn:off,0.1:zero")
+    chips = component_data(app, "change_chips")["chips"]
+    assert [bool(chip["note"]) for chip in chips] == [False, True, False, False, False]
+    assert "head 1 of layer 1 is off" in chips[1]["note"]
+    assert not any(chip["reason"] or chip["is_pending"] for chip in chips)
+    assert "4 changes" in captions(app)
 
 
 def test_a_patch_between_sentences_of_other_lengths_is_told_of_and_the_rest_applies() -> None:

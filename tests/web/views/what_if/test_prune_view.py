@@ -81,6 +81,7 @@ def test_the_slider_takes_heads_out_and_a_press_makes_them_changes() -> None:
     app = open_view(PRUNE)
     assert "**Without 0 of 8 heads**, similarity to the untouched vector: **1.000**" in prose(app)
     assert app.button(key="whatif_take_out_0").disabled
+    assert "whatif_take_out_followed" not in {button.key for button in app.button}
     choose(app, whatif_pruned=5)
     press(app, "whatif_take_out_0")
     made = [change.intervention for change in read_changes(app.session_state["do"])[0]]
@@ -89,6 +90,8 @@ def test_the_slider_takes_heads_out_and_a_press_makes_them_changes() -> None:
     assert heads == {divmod(number, 4) for number in order_of_effects()[:5]}
     assert len(made) <= 5
     assert "without your changes" in captions(app)
+    press(app, "whatif_take_out_followed")
+    assert "whatif_vectors" in charts(app)
 
 
 def test_all_heads_of_a_layer_are_one_change() -> None:

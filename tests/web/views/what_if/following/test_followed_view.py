@@ -97,6 +97,18 @@ def test_every_state_is_drawn(query: dict[str, str]) -> None:
     assert ("whatif_vectors" in charts(app)) == applies
 
 
+@pytest.mark.parametrize(
+    ("do", "told"),
+    [("", "Nothing is changed"), ("9.9:zero", "cannot apply here"), ("-1.2:zero", "switched off"),
+     ("-1.2:zero,9.9:zero", "cannot apply here")],
+)  # fmt: skip
+def test_without_a_change_it_says_which_of_the_reasons_there_is(do: str, told: str) -> None:
+    shown = captions(without_error(open_page("what_if", **SMALL, do=do)))
+    assert [each in shown for each in ("Nothing is changed", "cannot apply here", "switched off")] == [
+        each == told for each in ("Nothing is changed", "cannot apply here", "switched off")
+    ]
+
+
 @pytest.mark.parametrize("task", ["reverse", "characters", "count", "brackets"])
 def test_right_answers_of_a_network_trained_here(task: Any) -> None:
     one = trained(task)

@@ -106,5 +106,9 @@ def test_the_attention_page_has_quick_ways_in() -> None:
     assert chips(app) == ["1.2:cut_5_3"]
     press(app, "quick_off")
     assert chips(app) == ["1.2:cut_5_3", "1.2:zero"]
-    assert app.button(key="quick_cut").disabled
+    press(app, "quick_cut")
+    assert chips(app) == ["1.2:zero"]
+    press(app, "quick_off")
+    assert chips(app) == []
+    app = open_page("attention", **PAIR, do="1.2:mean")
     assert app.button(key="quick_off").disabled
