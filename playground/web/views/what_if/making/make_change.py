@@ -72,7 +72,7 @@ def _offer(setup: Setup, subject: Subject, wanted: Intervention) -> None:
     reason = _why_not(setup, subject, wanted, made)
     label = "Make this change" if made in (None, wanted) else f"Set its strength to {wanted.strength:g}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        pressed = st.button(label, key="compose_make", type="primary", disabled=bool(reason))
+        pressed = st.button(label, key="compose_make", disabled=bool(reason))
         if reason:
             st.caption(escape_markdown(reason), width="content")
     if pressed and not reason:
