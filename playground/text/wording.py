@@ -23,3 +23,8 @@ def quote_word(word: str, longest: int = 60) -> str:
     """A stranger's word in quotation marks, cut to `longest` characters; a page has to escape what markdown acts on."""
     seen = "".join(character for character in word[:longest] if character.isprintable())
     return f"“{seen}{'…' if len(word) > longest else ''}”"
+
+
+def with_minus(number: str) -> str:
+    """A written number with the sign that charts have for minus, in place of a hyphen."""
+    return number.replace("-", "−")

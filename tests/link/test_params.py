@@ -74,7 +74,7 @@ DEFAULTS = {
     "whatif_parts": "heads",
     "whatif_on": "sentence vector",
     "whatif_other": 2,
-    "whatif_pruned": 0,
+    "whatif_pruned": 20,
     "whatif_left": "similarity",
     "whatif_measure": "length of the change",
     "whatif_pooling": "mean",

@@ -13,6 +13,7 @@ from playground.link.experiment_params import TITLES
 from playground.link.preset_values import values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
+from playground.web.choices.replaced_text import replace_text
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches, trained_slot
 
@@ -124,4 +125,4 @@ def use_example_text() -> None:
     """Replace the text by an example of the trained network's task."""
     trained = trained_slot.session_slot().trained
     if trained is not None:
-        st.session_state["text"] = trained.example
+        replace_text(trained.example)

@@ -87,10 +87,12 @@ def current_run(*, changed: bool = True) -> Run:
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
     origin = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own weights"
     vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
+    n_sentences = len(setup.text.sentences)
+    which = f"sentence {setup.sentence + 1} of {n_sentences} · " if n_sentences > 1 else ""
     n = len(run.interventions)
     changes = f" · :violet-badge[{n} {'change' if n == 1 else 'changes'}]" if n else ""
     st.caption(
-        f"{tokens} {of_tokens}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
+        f"{which}{tokens} {of_tokens}{padding} · {run.config.n_layers} layers × {run.config.n_heads} heads · "
         f"{1000 * run.seconds:.0f} ms on {where} · {origin}{vectors}{changes}"
     )
     return run

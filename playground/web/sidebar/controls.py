@@ -11,6 +11,7 @@ from playground.presets import PRESETS
 from playground.web.choices import recipe_link, shortcuts, widgets
 from playground.web.choices.actions import record_action
 from playground.web.choices.pinned import unpin
+from playground.web.choices.replaced_text import keep_replaced
 from playground.web.choices.setup import Setup, current_setup, note_focus_text, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
 from playground.web.shared.comparison.pinned_side import pinned_side
@@ -71,7 +72,7 @@ def draw(variants: Variants) -> Callable[[], None]:
 @as_one_element
 def draw_text_and_weights() -> Setup:
     """Draw the text, the choice of weights and what belongs to that choice; returns the setup."""
-    widgets.text("text", height=110)
+    widgets.text("text", height=110, on_change=keep_replaced)
     setup = current_setup()
     if len(setup.text.sentences) > 1:
         st.caption("Each line is a sentence of its own, in code too: no token sees another line.")

@@ -116,5 +116,4 @@ def _offer(name: str, text: str | bytes, kind: str) -> None:
         key=f"{BUTTON}_{name.rpartition('.')[2]}",
         icon=":material/download:",
         on_click="ignore",
-        type="primary",
     )

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from playground.link.params import PARAMS
+from playground.web.choices.replaced_text import forget_replaced, is_late, keep_replaced
 from playground.web.choices.setup import current_setup
 
 _KEY = "phone_controls"
@@ -40,7 +41,10 @@ def _use_text() -> None:
     A browser that has not heard of the last run yet, as somebody who opens another page at once, sends the field as it
     was before: that is nobody's wish.
     """
-    if st.session_state[_TEXT] == st.session_state.get(_REPLACED):
+    keep_replaced()
+    typed = st.session_state[_TEXT]
+    if is_late(typed) or typed == st.session_state.get(_REPLACED):
         st.session_state[_TEXT] = st.session_state["text"]
     else:
-        st.session_state["text"] = st.session_state[_TEXT]
+        st.session_state["text"] = typed
+        forget_replaced()

@@ -5,6 +5,7 @@ import streamlit as st
 from playground.text import VocabularyTokenizer
 from playground.text.vocabulary_file import MAX_VOCABULARY_BYTES
 from playground.text.wording import quote_text
+from playground.web.choices.replaced_text import replace_text
 from playground.web.choices.setup import Setup
 from playground.web.session.uploaded_vocabulary import (
     READING,
@@ -148,4 +149,4 @@ def _open_vocabulary() -> None:
 
 
 def _use_example(example: str) -> None:
-    st.session_state["text"] = example
+    replace_text(example)

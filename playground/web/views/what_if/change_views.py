@@ -26,4 +26,6 @@ def explore_changes() -> None:
         return
     if current_setup().fitted_changes.applied:
         st.caption("This view looks at the model without your changes.")
-    {"which parts matter": draw_parts, "where it lies": draw_patches, "prune": draw_pruning}[view]()
+    {"which parts matter": draw_parts, "where the difference sits": draw_patches, "take heads out": draw_pruning}[
+        view
+    ]()

@@ -12,7 +12,11 @@ from playground.figures.effects import part_maps
 from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
+from playground.text.wording import with_minus
 from playground.web.shared import panels
+
+WEAK, STRONG = 0.2, 0.5
+"""Rank correlations from which on a tendency is called one, and a clear one."""
 
 
 def draw_spread(run: Run, effects: Array, focus: Focus, *, beside: DeltaGenerator, overlay: Callable[[], None]) -> None:
@@ -52,12 +56,25 @@ def _compare(spread: Array, sizes: Array) -> str:
     striking, strong = (np.unravel_index(at, spread.shape) for at in (np.nanargmin(shares), np.nanargmax(effects)))
     by_effect = 1 + int(np.nansum(effects > effects[striking]))
     by_spread = 1 + int(np.nansum(shares < shares[strong]))
+    number = with_minus(f"{correlation:+.2f}")
     return (
-        f"**Do striking heads matter?** Over {n} heads, the rank correlation of how striking a pattern is and how much "
-        f"its head matters is **{correlation:+.2f}** (Spearman: 1 the same order, 0 none, -1 the opposite). The most "
-        f"striking pattern, layer {striking[0]}, head {striking[1]}, is number {by_effect} of {n} by effect. The head "
-        f"with the largest effect, layer {strong[0]}, head {strong[1]}, is number {by_spread} by how striking it is."
+        f"**Do striking heads matter? {_answer(correlation)}** Over {n} heads, the rank correlation of how striking a "
+        f"pattern is and how much its head matters is **{number}** (Spearman: 1 the same order, 0 none, −1 the "
+        f"opposite). The most striking pattern, layer {striking[0]}, head {striking[1]}, is number {by_effect} of {n} "
+        f"by effect. The head with the largest effect, layer {strong[0]}, head {strong[1]}, is number {by_spread} by "
+        "how striking it is."
     )
+
+
+def _answer(correlation: float) -> str:
+    """What a rank correlation says of striking heads, in words."""
+    if correlation >= STRONG:
+        return "Yes: here the more striking a head's pattern is, the more the head tends to matter."
+    if correlation >= WEAK:
+        return "A little: here striking heads tend to matter more, with many exceptions."
+    if correlation > -WEAK:
+        return "It does not show: here how striking a pattern is says next to nothing about how much its head matters."
+    return "No: here the heads that spread their attention tend to matter more."
 
 
 def _list_heads(spread: Array, sizes: Array) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from playground.analysis.effects import sentence_pairs
 from playground.link.places import Focus
 from playground.text import Batch
 from playground.web.choices.focus import move_focus
+from playground.web.choices.replaced_text import replace_text
 from playground.web.choices.setup import Setup, note_focus_text
 from playground.web.session import caches
 from playground.web.shared.markdown import escape_markdown
@@ -72,6 +73,7 @@ def _encode(key: caches.TextKey, sentences: Sequence[str]) -> Batch:
 
 
 def _look_at_last(text: str, sentence: int, other: int, query: int) -> None:
-    st.session_state.update({"text": text, "sentence": sentence, "whatif_other": other, _ADDED: True})
+    replace_text(text)
+    st.session_state.update({"sentence": sentence, "whatif_other": other, _ADDED: True})
     move_focus(query=query)
     note_focus_text(text)

@@ -45,7 +45,8 @@ def draw_heads(numbers: PartNumbers, run: Run, focus: Focus) -> None:
         panels.chart(
             "head_effects",
             part_maps.effects_by_head(effects, numbers.bar, signed=numbers.signed),
-            caption=f"**Effect of each head, switched off alone:** {numbers.meaning}. Click a cell to choose its head.",
+            caption=f"**Effect of each head, switched off alone{numbers.instead}:** {numbers.meaning}. Click "
+            "a cell to choose its head.",
             alt="Effect of every head by layer",
             overlay=frame("head_effects"),
             table=lambda: table,
@@ -64,7 +65,8 @@ def draw_sublayers(numbers: PartNumbers, run: Run, focus: Focus) -> None:
     panels.chart(
         "sublayer_effects",
         part_maps.effects_by_sublayer(effects, numbers.bar, signed=numbers.signed),
-        caption=f"**Effect of each sublayer, switched off alone:** {numbers.meaning}. Click a row to choose its layer.",
+        caption=f"**Effect of each sublayer, switched off alone{numbers.instead}:** {numbers.meaning}. "
+        "Click a row to choose its layer.",
         alt="Effect of attention and feed-forward by layer",
         overlay=frame_cell(
             "sublayer_effects",
@@ -101,9 +103,9 @@ def draw_pairs(numbers: PartNumbers, run: Run, focus: Focus) -> None:
             bar=numbers.bar,
             reading="%{y} does not attend to %{x}",
         ),
-        caption=f"**Effect of each pair of layer {focus.layer}, head {focus.head}, cut alone before the softmax**, so "
-        f"that the query's other keys share its weight: {numbers.meaning}. Grey pairs are not measured yet, or cannot "
-        "be cut. Click a cell to choose its pair.",
+        caption=f"**Effect of each pair of layer {focus.layer}, head {focus.head}, cut alone before the "
+        f"softmax{numbers.instead}**, so that the query's other keys share its weight: {numbers.meaning}. Grey pairs "
+        "are not measured yet, or cannot be cut. Click a cell to choose its pair.",
         alt=f"Effect of every pair of tokens in layer {focus.layer}, head {focus.head}",
         overlay=frame_cell(
             "pair_effects",
@@ -115,8 +117,9 @@ def draw_pairs(numbers: PartNumbers, run: Run, focus: Focus) -> None:
         table=lambda: token_table(effects, run.tokens).loc[real, real],
     )
     if (focus.query, focus.key) in pairs:
+        pair = " → ".join(quote_place(run.tokens, at) for at in (focus.query, focus.key))
         cut = SetWeight(focus.layer, focus.head, focus.query, focus.key, 0.0)
-        offer_changes("whatif_switch", {f"Cut token {focus.query} → token {focus.key} in this head": [cut]})
+        offer_changes("whatif_switch", {f"Cut {pair} in this head": [cut]})
 
 
 def draw_hidden(numbers: PartNumbers, run: Run, focus: Focus) -> None:
@@ -128,8 +131,9 @@ def draw_hidden(numbers: PartNumbers, run: Run, focus: Focus) -> None:
     panels.chart(
         "hidden_tokens",
         part_maps.effects_by_position(effects, tokens, numbers.bar, signed=numbers.signed),
-        caption="**Effect where no other token of a layer attends to this one, in any head; the token still attends to "
-        f"itself:** {numbers.meaning}. Click a cell to choose its layer and its token, as the key.",
+        caption=f"**Effect where no other token of a layer attends to this one, in any head{numbers.instead}; the "
+        f"token still attends to itself:** {numbers.meaning}. Click a cell to choose its layer and its token, as the "
+        "key.",
         alt="Effect of every token, hidden from the others, by layer",
         overlay=frame_cell(
             "hidden_tokens",
@@ -152,6 +156,6 @@ def _describe_largest(numbers: PartNumbers, name: Callable[[int], str], most: in
     order = [int(i) for i in np.argsort(-np.nan_to_num(sizes, nan=-1), kind="stable") if np.isfinite(sizes[i])]
     if not order:
         return "No finite effect is measured so far: the numbers have left the range of 32-bit floats."
-    listed = "; ".join(f"{name(i)} ({effects[i]:{numbers.number}})" for i in order[:most])
+    listed = "; ".join(f"{name(i)} ({numbers.written(effects[i])})" for i in order[:most])
     so_far = "" if len(order) == len(effects) else f", of {len(order):,} measured so far"
     return f"**Largest effects{so_far}:** {listed}. The median is {np.nanmedian(sizes):{numbers.number.lstrip('+')}}."

@@ -48,7 +48,8 @@ def draw_parts() -> None:
             return
     with panels.explain_errors():
         numbers = _find_numbers(setup, key, target, run)
-    keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure)
+    tried = f"{len(numbers.effects()):,} {'pairs' if kind == 'pairs of one head' else kind}"
+    keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure, tried=tried)
     _DRAWN[kind](numbers, run, focus)
 
 
@@ -74,7 +75,7 @@ def _find_numbers(setup: Setup, key: PartsKey, target: str, run: Run) -> PartNum
             if setup.trained_network.task.has_decoder:
                 st.caption("Parts of the encoder; the decoder is given the right beginning of each answer.")
             return part_numbers.numbers_on_answers(key.run, key.kind)
-    return part_numbers.numbers_on_vector(key)
+    return part_numbers.numbers_on_vector(key, instead_of="" if target == "sentence vector" else target)
 
 
 _DRAWN: dict[PartKind, Callable[[PartNumbers, Run, Focus], None]] = {

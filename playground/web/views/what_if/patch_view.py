@@ -1,5 +1,6 @@
-"""Where the difference of two sentences lies: each vector of one is put into the other, and the sentence follows."""
+"""Where the difference of two sentences sits: each vector of one is put into the other, and the sentence follows."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from playground.model.interventions import PatchVector
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text import Batch
+from playground.text.wording import with_minus
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
@@ -50,12 +52,13 @@ def _draw_map(setup: Setup, run: Run, batch: Batch, focus: Focus, source: int) -
     key = patch_caches.PatchKey(setup.untouched_key, source)
     with panels.explain_errors():
         growing = patch_caches.patched_shares(*key)
-    keep_measuring("whatif_patches", key, growing, partial(patch_caches.measure_rows, key))
+    measure = partial(patch_caches.measure_rows, key)
+    keep_measuring("whatif_patches", key, growing, measure, tried=f"{len(growing.numbers):,} places")
     n_layers, n_tokens = run.config.n_layers, int((~run.padding).sum())
     shares = growing.numbers.reshape(n_layers + 1, n_tokens)
     changed = sentence_pairs.changed_tokens(batch, setup.sentence, source)
     names = [
-        f"{shortened(batch.tokens[source][i], 9)} → {shortened(token, 9)}" if i in changed else token
+        f"{shortened(batch.tokens[source][i], 9)} for {shortened(token, 9)}" if i in changed else token
         for i, token in enumerate(batch.tokens[setup.sentence])
     ]
     st.markdown(_describe(shares, run, batch, source, changed))
@@ -65,8 +68,9 @@ def _draw_map(setup: Setup, run: Run, batch: Batch, focus: Focus, source: int) -
         caption=f"**One vector of sentence {source + 1} at a time is put into sentence {setup.sentence + 1}**, at one "
         "token and one depth: 0 is the embeddings, then the number of blocks passed. The number is the share of the "
         f"way from this sentence's vector to that of sentence {source + 1}. 100 %: all of the difference; 0: none; "
-        "below 0: farther away. A sentence's vector is the mean over its tokens. Frames mark the tokens that differ. "
-        "Click a cell to choose its token, as the query, and the layer that it leaves.",
+        "below 0: farther away. A sentence's vector is the mean over its tokens. Frames mark the tokens that "
+        "differ: one stands *for* the other. Click a cell to choose its token, as the query, and the layer that it "
+        "leaves.",
         alt=f"Share of the way to sentence {source + 1} that each patched vector brings, by depth and token",
         overlay=frame_cell(
             "patched_places",
@@ -79,13 +83,14 @@ def _draw_map(setup: Setup, run: Run, batch: Batch, focus: Focus, source: int) -
             "blocks passed"
         ),
     )
+    focused = quote_place(run.tokens, focus.query)
     patch = PatchVector(focus.layer, "out", focus.query, source)
     embedding = PatchVector(None, "embed", focus.query, source)
     offer_changes(
         "whatif_patch",
         {
-            f"Patch token {focus.query} after layer {focus.layer}": [patch],
-            f"Patch the embedding of token {focus.query}": [embedding],
+            f"Patch {focused} after layer {focus.layer}": [patch],
+            f"Patch the embedding of {focused}": [embedding],
         },
     )
 
@@ -93,28 +98,34 @@ def _draw_map(setup: Setup, run: Run, batch: Batch, focus: Focus, source: int) -
 def _describe(shares: Array, run: Run, batch: Batch, source: int, changed: list[int]) -> str:
     """Which tokens differ, and the places that bring most of the difference, with their numbers."""
     tokens = run.tokens
-    pairs = [f"{quote_token(batch.tokens[source][i])} → {quote_place(tokens, i)}" for i in changed[:4]]
+    names = [
+        f"{quote_token(batch.tokens[source][i])} in place of {quote_place(tokens, i)}"
+        if i in changed
+        else quote_place(tokens, i)
+        for i in range(shares.shape[1])
+    ]
+    pairs = [names[i] for i in changed[:4]]
     more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
     told = f"**{len(changed)} {'token differs' if len(changed) == 1 else 'tokens differ'}:** {', '.join(pairs)}{more}. "
     if not np.isfinite(shares).any():
         return f"{told}There is no way between the two sentences' vectors: they are equal, or not finite."
     if np.isnan(shares).any():
         told += "Not all places are measured yet. "
-    told += f"At the embeddings, {_name(shares[0], tokens)}. "
+    told += f"At the embeddings, {_name(shares[0], names)}. "
     for depth in dict.fromkeys((len(shares) // 2, len(shares) - 1)):
         if np.isfinite(shares[depth]).any():
-            told += f"After {depth} {'block' if depth == 1 else 'blocks'}, {_name(shares[depth], tokens)}. "
+            told += f"After {depth} {'block' if depth == 1 else 'blocks'}, {_name(shares[depth], names)}. "
     same = np.array([i not in changed for i in range(shares.shape[1])])
     elsewhere = np.where(same, shares, np.nan)
     if np.isfinite(elsewhere).any():
         depth, place = (int(at) for at in np.unravel_index(np.nanargmax(elsewhere), shares.shape))
         told += (
-            f"Of the tokens that both sentences share, {quote_place(tokens, place)} brings most, at depth "
-            f"{depth}: **{elsewhere[depth, place]:.0%}**."
+            f"Of the tokens that both sentences share, {names[place]} brings most, at depth "
+            f"{depth}: **{with_minus(f'{elsewhere[depth, place]:.0%}')}**."
         )
     return told
 
 
-def _name(row: Array, tokens: tuple[str, ...]) -> str:
+def _name(row: Array, names: Sequence[str]) -> str:
     place = int(np.nanargmax(row))
-    return f"{quote_place(tokens, place)} brings most: **{row[place]:.0%}** of the way"
+    return f"{names[place]} brings most: **{with_minus(f'{row[place]:.0%}')}** of the way"

@@ -16,6 +16,7 @@ from playground.figures.effects.pruning_curves import pruning_curves
 from playground.model.interventions import Intervention, ZeroHead
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
+from playground.text.wording import with_minus
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.components.ask_again import ask_again
@@ -51,7 +52,7 @@ def draw_pruning() -> None:
     setup = current_setup()
     with panels.explain_errors():
         run = caches.run_sentence(setup.untouched_key)
-    target = widgets.choice("whatif_left", "What is left of", help_text=LEFT_HELP)
+    target = widgets.choice("whatif_left", "Measured by", help_text=LEFT_HELP)
     on_answers = target == "right answers" and setup.trained_network is not None
     if target == "right answers" and not on_answers:
         st.info(
@@ -69,7 +70,8 @@ def draw_pruning() -> None:
     asked = widgets.whole("whatif_pruned", "Heads taken out", high=sizes[-1], step=sizes.step)
     if not numbers.growing.is_complete:
         st.caption("First, each head is switched off alone: the order in which heads go follows from that.")
-        keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure)
+        tried = f"{len(numbers.effects()):,} heads"
+        keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure, tried=tried)
         if numbers.growing.is_complete:
             ask_again("whatif_order_again")  # the curves are measured from the next run on, in the place of this bar
         return
@@ -84,7 +86,8 @@ def _measure_sentences(setup: Setup, order: Order) -> Curves:
     with panels.explain_errors():
         growing = prune_caches.left_of_sentences(*key)
     removals = prune_caches.list_removals(order, setup.config)
-    keep_measuring("whatif_pruning", key, growing, partial(prune_caches.measure_rows, key, removals))
+    measure = partial(prune_caches.measure_rows, key, removals)
+    keep_measuring("whatif_pruning", key, growing, measure, tried=f"{len(removals):,} sets of heads")
     n = growing.numbers.shape[1]
     whose = "this sentence's vector" if n == 1 else f"the vectors of the text's {n} sentences, a mean"
     return Curves(
@@ -100,7 +103,8 @@ def _measure_answers(setup: Setup, order: Order) -> Curves:
     weights, removals = setup.weights, prune_caches.list_removals(order, setup.config)
     growing = task_caches.task_scores(weights, f"pruning {order}", len(removals))
     measure = partial(task_caches.measure_variants, weights, removals)
-    keep_measuring("whatif_pruning", (weights, order), growing, measure)
+    tried = f"{len(removals):,} sets of heads"
+    keep_measuring("whatif_pruning", (weights, order), growing, measure, tried=tried)
     n = len(task_caches.validation_sequences(weights))
     return Curves(
         prune_caches.by_order(growing.numbers[:, task_caches.ACCURACY], setup.config),
@@ -154,7 +158,7 @@ def _describe_left(curves: Curves, place: int, n: int, config: ModelConfig) -> s
         if known.size
         else ""
     )
-    return f"{subject}, {curves.title}: **{left:{number}}**{beside}. "
+    return with_minus(f"{subject}, {curves.title}: **{left:{number}}**{beside}. ")
 
 
 def _describe_saved(config: ModelConfig, n: int, n_tokens: int) -> str:

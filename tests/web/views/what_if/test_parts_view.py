@@ -25,7 +25,7 @@ def test_each_heads_effect_is_that_of_weights_without_it() -> None:
     np.testing.assert_allclose(array(charts(app)["head_effects"]), expected, rtol=1e-3)
     layer, head = np.unravel_index(np.argmax(expected), (2, 4))
     assert f"layer {layer}, head {head} ({np.max(expected):.1%})" in prose(app)
-    assert progress(app) == "All 8 variants of the run are measured."
+    assert progress(app) == "Done: 8 heads tried one by one."
     assert "without your changes" not in captions(app)
 
 
@@ -40,7 +40,7 @@ def test_beside_it_stands_how_evenly_each_head_spreads() -> None:
     points = np.concatenate([array(drawn["spread_and_effect"], i, "y") for i in range(2)])
     np.testing.assert_allclose(np.sort(points), np.sort(effects.ravel()), rtol=1e-5)
     striking, strong = (np.argsort(np.argsort(values.ravel())) for values in (-spread, effects))
-    assert f"is **{np.corrcoef(striking, strong)[0, 1]:+.2f}**" in prose(app)
+    assert f"is **{np.corrcoef(striking, strong)[0, 1]:+.2f}**".replace("-", "−") in prose(app)
 
 
 def test_on_similarity_it_is_the_change_of_the_cosine() -> None:
@@ -135,6 +135,7 @@ def test_the_focused_part_becomes_a_change_by_a_press(kind: str, expected: list[
 def test_what_cannot_be_measured_is_said_and_the_vector_stands_in(query: dict[str, str], said: str) -> None:
     app = open_view(PARTS, **query)
     assert said in sentences(app)
+    assert f"instead of {query['whatif_on']}:" in captions(app)
     assert array(charts(app)["head_effects"]).min() > 0
 
 

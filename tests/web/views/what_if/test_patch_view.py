@@ -1,4 +1,4 @@
-"""Where it lies: the shares of the way are those of vectors replaced by hand, and buttons make pairs of sentences."""
+"""Where the difference sits: the shares of the way are those of replaced vectors, and buttons make pairs."""
 
 import numpy as np
 import pytest
@@ -30,12 +30,13 @@ def test_every_place_brings_what_it_brings_by_hand() -> None:
     expected = [[share(depth, token) for token in range(len(FIRST))] for depth in range(3)]
     traces = charts(app)["patched_places"]
     np.testing.assert_allclose(array(traces), expected, atol=1e-4)
-    assert array(traces, name="x").tolist()[2:6] == ["c → d₂", "a → o₃", "t → g₄", "␣₅"]
+    assert array(traces, name="x").tolist()[2:6] == ["c for d₂", "a for o₃", "t for g₄", "␣₅"]
     assert "**3 tokens differ:**" in prose(app)
     elsewhere = np.array(expected)
     elsewhere[:, 2:5] = np.nan
     assert f"**{np.nanmax(elsewhere):.0%}**" in prose(app)
     assert "“a cat sat”" in captions(app)
+    assert "sentence 2 of 2 · " in captions(app)
 
 
 def test_a_patch_becomes_a_change_that_other_pages_show() -> None:
@@ -87,7 +88,7 @@ def test_the_trained_model_gets_the_doctor_and_the_nurse() -> None:
     shares = array(charts(app)["patched_places"])
     assert shares.shape == (7, 10)
     assert shares[0, 2] == pytest.approx(1, abs=1e-4)
-    assert "`doctor` → `nurse`₂" in prose(app)
+    assert "`doctor` in place of `nurse`₂" in prose(app)
 
 
 def test_a_full_text_has_no_room_for_more() -> None:

@@ -60,7 +60,7 @@ def test_the_curve_is_that_of_weights_without_the_heads_that_matter_least() -> N
 
 def test_the_curves_follow_by_themselves_once_the_order_is_known() -> None:
     app = open_page("what_if", whatif_view=PRUNE, text="a text of its own", whatif_pruned=4, seed=201, **SMALL)
-    assert progress(app).startswith("All 8 variants")
+    assert progress(app).startswith("Done: 8 heads")
     assert "pruning_curves" not in charts(app)
     assert component_data(app, "ask_again"), "the browser asks for the next step"
     assert "pruning_curves" in charts(working(app.run()))
@@ -79,6 +79,8 @@ def test_what_is_saved_is_the_difference_of_two_models_parameters() -> None:
 
 def test_the_slider_takes_heads_out_and_a_press_makes_them_changes() -> None:
     app = open_view(PRUNE)
+    assert app.slider(key="whatif_pruned").value == 8, "twenty are asked for, and the model has eight"
+    choose(app, whatif_pruned=0)
     assert "**Without 0 of 8 heads**, similarity to the untouched vector: **1.000**" in prose(app)
     assert app.button(key="whatif_take_out_0").disabled
     assert "whatif_take_out_followed" not in {button.key for button in app.button}

@@ -11,7 +11,7 @@ from playground.runs.arrays import Array
 from playground.text import characters
 from tests.web.app_test import SMALL, SMALL_CONFIG, open_page, without_error, working
 
-PARTS, PLACES, PRUNE = "which parts matter", "where it lies", "prune"
+PARTS, PLACES, PRUNE = "which parts matter", "where the difference sits", "take heads out"
 PAIR = "a cat sat\na dog sat"
 CONFIG = ModelConfig(**SMALL_CONFIG)
 
@@ -26,7 +26,11 @@ def measured(app: AppTest) -> AppTest:
     """The page once all is measured: the browser asks again and again, and a test does likewise."""
     for _ in range(60):
         bars = app.get("progress")
-        if bars and progress(app).startswith("All") and "First, each head" not in "".join(c.value for c in app.caption):
+        if (
+            bars
+            and progress(app).startswith("Done")
+            and "First, each head" not in "".join(c.value for c in app.caption)
+        ):
             return without_error(app)
         working(app.run())
     raise AssertionError("The measurement does not come to its end.")

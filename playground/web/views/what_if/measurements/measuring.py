@@ -22,7 +22,9 @@ _ASKED = "_what_if_asked"
 _WIDTH = 120
 
 
-def keep_measuring(name: str, identity: Hashable, growing: GrowingNumbers, measure: Callable[[Rows], Array]) -> None:
+def keep_measuring(
+    name: str, identity: Hashable, growing: GrowingNumbers, measure: Callable[[Rows], Array], *, tried: str
+) -> None:
     """Measure for a moment, and draw how far it is and what starts or stops it; the page asks again until all is done.
 
     Called before what shows the numbers. Where the settings change, `identity` does, and the old measurement rests.
@@ -32,6 +34,7 @@ def keep_measuring(name: str, identity: Hashable, growing: GrowingNumbers, measu
         identity: all that it depends on.
         growing: its numbers so far.
         measure: computes some of its rows; may raise what `panels.explain_errors` explains.
+        tried: what is tried, with its number, such as `72 heads`.
     """
     with panels.explain_errors():
         if growing.n_done == 0:
@@ -42,6 +45,8 @@ def keep_measuring(name: str, identity: Hashable, growing: GrowingNumbers, measu
         if goes_on:
             growing.advance(measure, SLICE)
     with st.container(key=f"{name}_progress", horizontal=True, vertical_alignment="center"):
+        st.progress(growing.share, _describe(growing, tried, goes_on=goes_on))
+        # A grey button is hidden by the style sheet, and keeps its room.
         if is_asked and not growing.is_complete:
             st.button(
                 "Stop",
@@ -61,15 +66,14 @@ def keep_measuring(name: str, identity: Hashable, growing: GrowingNumbers, measu
                 disabled=goes_on or growing.is_complete,
                 width=_WIDTH,
             )
-        st.progress(growing.share, _describe(growing, goes_on=goes_on))
         if goes_on and not growing.is_complete:
             ask_again(f"{name}_again")
 
 
-def _describe(growing: GrowingNumbers, *, goes_on: bool) -> str:
+def _describe(growing: GrowingNumbers, tried: str, *, goes_on: bool) -> str:
     n = len(growing.numbers)
     if growing.is_complete:
-        return f"All {n:,} variants of the run are measured."
+        return f"Done: {tried} tried one by one."
     n_done = sum(map(len, growing.parts[: growing.n_done]))
     left = duration(growing.seconds_left)
     return (

@@ -11,6 +11,7 @@ from playground.analysis.effects.sentence_vectors import sentence_vector
 from playground.model.interventions import Intervention
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
+from playground.text.wording import with_minus
 from playground.web.session.caches import RunKey
 from playground.web.views.what_if.measurements import effect_caches, task_caches
 from playground.web.views.what_if.measurements.effect_caches import PartKind, PartsKey
@@ -37,6 +38,17 @@ class PartNumbers:
     """What a number is, as a caption says it."""
     number: str
     """The format of a number in a sentence."""
+    instead_of: str = ""
+    """What was asked for and cannot be measured."""
+
+    @property
+    def instead(self) -> str:
+        """What a title adds where the sentence's vector stands in for what was asked for."""
+        return f", on the sentence vector instead of {self.instead_of}" if self.instead_of else ""
+
+    def written(self, effect: float) -> str:
+        """An effect as a sentence says it."""
+        return with_minus(f"{effect:{self.number}}")
 
     @property
     def sizes(self) -> Array:
@@ -44,8 +56,8 @@ class PartNumbers:
         return np.abs(self.effects())
 
 
-def numbers_on_vector(key: PartsKey) -> PartNumbers:
-    """The change of the sentence's vector; raises as `effect_caches.part_effects`."""
+def numbers_on_vector(key: PartsKey, instead_of: str = "") -> PartNumbers:
+    """The change of the sentence's vector, `instead_of` another measure; raises as `effect_caches.part_effects`."""
     growing = effect_caches.part_effects(key)
     return PartNumbers(
         key,
@@ -57,6 +69,7 @@ def numbers_on_vector(key: PartsKey) -> PartNumbers:
         meaning="how far the sentence's vector moves, as a share of its length. The vector is the mean over the "
         "sentence's tokens",
         number=".1%",
+        instead_of=instead_of,
     )
 
 

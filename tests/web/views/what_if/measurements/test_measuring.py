@@ -76,7 +76,7 @@ def test_another_head_has_to_be_asked_for_anew_and_what_was_measured_stays() -> 
 
 def test_what_is_short_needs_no_press() -> None:
     app = open_pairs(103)
-    while not progress(app).startswith("All"):
+    while not progress(app).startswith("Done"):
         assert component_data(app, "ask_again")
         working(app.run())
     assert app.button(key="whatif_effects_measure").disabled
