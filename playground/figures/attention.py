@@ -141,7 +141,7 @@ def head_heatmap(
         colours |= {"customdata": values, "hover": f"{reading}<br>%{{customdata:.4f}}"}
     slanted = math.ceil(math.sin(math.radians(_SLANT)) * text_width(columns))
     figure = heatmap(
-        height=int(np.clip(150 + 22 * len(rows), 320, 620)),
+        height=map_height(len(rows)),
         margin={"l": text_width(rows) + 35, "r": 84 if signed else 74, "t": 17, "b": slanted + 44},
         magnitude=magnitude,
         x=columns,
@@ -152,6 +152,11 @@ def head_heatmap(
     )
     figure.layout.plot_bgcolor = palette.MUTED
     return figure
+
+
+def map_height(n_queries: int) -> int:
+    """Pixels that `head_heatmap` takes for so many rows."""
+    return int(np.clip(150 + 22 * n_queries, 320, 620))
 
 
 def ranked_keys(row: Array, allowed: NDArray[np.bool_], pinned: Array | None = None, *, most: int = 20) -> list[int]:
@@ -197,9 +202,11 @@ def entropy_change_grid(changes: Array) -> go.Figure:
     return _number_by_head(changes, "%{z:+.2f} bits", "change", **signed_colours(largest(np.abs(changes))))
 
 
-def moved_weight_grid(shares: Array) -> go.Figure:
-    """The share of its weight that every head has moved between two runs, (L, H) in 0 … 1."""
-    return _number_by_head(shares, "%{z:.1%} moved", "share")
+def moved_weight_grid(shares: Array, *, least_height: int = 0) -> go.Figure:
+    """The share of its weight that every head has moved between two runs, (L, H) in 0 … 1; at least so many pixels."""
+    figure = _number_by_head(shares, "%{z:.1%} moved", "share")
+    figure.layout.height = max(figure.layout.height, least_height)
+    return figure
 
 
 def _number_by_head(numbers: Array, hover: str, bar: str, **colours: Any) -> go.Figure:

@@ -91,9 +91,12 @@ def largest(values: NDArray[Any]) -> float:
 
 
 def add_frame(
-    figure: go.Figure, rows: tuple[int, int], columns: tuple[int, int], colour: str, *, subplot: int = 1
+    figure: go.Figure, rows: tuple[int, int], columns: tuple[int, int], colour: str, *, subplot: int = 1, width: int = 3
 ) -> None:
-    """Frame cells of a heatmap, from the first to the last of these rows and columns, in one of the subplots."""
+    """Frame cells of a heatmap, from the first to the last of these rows and columns, in one of the subplots.
+
+    `width` is the line's, in pixels, half of them outside the cells.
+    """
     axis = "" if subplot == 1 else str(subplot)
     figure.add_shape(
         type="rect",
@@ -103,5 +106,5 @@ def add_frame(
         y1=rows[1] + 0.5,
         xref=f"x{axis}",
         yref=f"y{axis}",
-        line={"color": colour, "width": 3},
+        line={"color": colour, "width": width},
     )

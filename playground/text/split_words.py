@@ -25,11 +25,11 @@ def split_words(sentence: str) -> list[Word]:
     words = []
     for chunk in _CHUNK.finditer(sentence):
         start, end = chunk.span()
-        while start < end - 1 and _is_mark(sentence[start]):
+        while start < end - 1 and is_punctuation(sentence[start]):
             words.append(Word(start, start + 1))
             start += 1
         marks = end
-        while marks > start + 1 and _is_mark(sentence[marks - 1]):
+        while marks > start + 1 and is_punctuation(sentence[marks - 1]):
             marks -= 1
         words.append(Word(start, marks))
         words += [Word(place, place + 1) for place in range(marks, end)]
@@ -48,5 +48,6 @@ def leave_out(sentence: str, word: Word) -> str:
     return f"{before} {after}"
 
 
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character).startswith("P")
+def is_punctuation(text: str) -> bool:
+    """Whether a text is punctuation marks and nothing else; an empty one is not."""
+    return bool(text) and all(unicodedata.category(character).startswith("P") for character in text)

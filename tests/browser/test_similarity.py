@@ -9,8 +9,8 @@ from playwright.sync_api import Position, expect
 from playground.web.views.similarity.sentence_list import EXAMPLE
 from tests.browser.visitor import Visitor
 
-ROW = 35
-"""Pixels of a table's row."""
+HEADER = 35
+"""Pixels of a table's header."""
 
 SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&text=a+cat%0Aa+dog%0Atwo+cats"
 
@@ -39,7 +39,7 @@ def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
     choose_by(visitor, lambda: visitor.click_cell("similarity_matrix", 3, 4), (4, 5))
     choose_by(visitor, lambda: visitor.page.keyboard.press("ArrowRight"), (4, 6))
     table = visitor.widget("similarity_pairs").locator(".stDataFrameGlideDataEditor").first
-    first_row: Position = {"x": 30, "y": 1.5 * ROW}  # below the header
+    first_row: Position = {"x": 30, "y": 1.5 * HEADER}  # below the header
     table.hover(position=first_row)
     visitor.page.wait_for_timeout(300)  # the table has to see the pointer before the click
     choose_by(visitor, lambda: table.click(position=first_row), (7, 8))

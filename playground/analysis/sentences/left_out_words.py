@@ -25,6 +25,8 @@ class LeftOutWords:
 
     words: tuple[str, ...]
     """In their order, as they stand in the text."""
+    places: tuple[int | None, ...]
+    """Each word's first token in the sentence, from 0; None where no token stands for it."""
     similarities: tuple[float, ...]
     """Without that word; as many."""
     n_skipped: int
@@ -41,6 +43,12 @@ def words_to_leave_out(text: str) -> list[Word]:
     """The words of a text; none where one is all there is."""
     words = split_words(text)
     return words if len(words) > 1 else []
+
+
+def first_token(batch: Batch, sentence: int, word: Word) -> int | None:
+    """The position of the first token that stands for a part of a word of the sentence's text; None without any."""
+    spans = enumerate(batch.offsets[sentence])
+    return next((position for position, (start, end) in spans if start < word.end and end > word.start), None)
 
 
 def is_for_any_text(intervention: Intervention) -> bool:
@@ -91,6 +99,7 @@ def leave_words_out(
     cosines = cosine_between_tokens(np.concatenate([vectors, other[None]]))[-1, :-1]
     return LeftOutWords(
         tuple(text[tried[row].start : tried[row].end] for row in rows),
+        tuple(first_token(batch, sentence, tried[row]) for row in rows),
         tuple(float(cosines[row]) for row in rows),
         len(words) - len(tried),
     )

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from playground.runs.arrays import Array
 from playground.text import Batch
+from playground.text.split_words import is_punctuation
 
 
 class Pair(NamedTuple):
@@ -33,13 +34,14 @@ def spread_of_pairs(similarity: Array) -> tuple[float, float]:
 
 
 def common_tokens(batch: Batch) -> NDArray[np.float64]:
-    """The share of different tokens that two sentences have in common, special ones left out: (N, N), 0 … 1.
+    """The share of different tokens that two sentences have in common: (N, N), 0 … 1.
 
-    Of all tokens of either, how many are in both (Jaccard 1912); 0 where neither has one. It knows neither order nor
+    Of all tokens of either, how many are in both (Jaccard 1912); 0 where neither has one. Special tokens and
+    punctuation are left out: a full stop says nothing of what two sentences share. The share knows neither order nor
     meaning, so a cosine that only follows it has added nothing.
     """
     pieces = [
-        {token for token, is_special in zip(tokens, special, strict=True) if not is_special}
+        {token for token, added in zip(tokens, special, strict=True) if not (added or is_punctuation(token))}
         for tokens, special in zip(batch.tokens, batch.special, strict=True)
     ]
     return np.array([[len(one & other) / max(len(one | other), 1) for other in pieces] for one in pieces])

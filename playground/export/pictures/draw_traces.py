@@ -101,20 +101,27 @@ def draw_line(axes: Axes, trace: go.Scatter, x: PlotAxis, y: PlotAxis, glyphs: G
     if "lines" in mode or "markers" in mode:
         axes.plot(across, up, solid_capstyle="butt" if trace.hoverinfo == "skip" else "round", **look, **above)
     if "text" in mode and trace.text is not None:
-        vertical, _, horizontal = (trace.textposition or "middle center").partition(" ")
-        shift = (5 * {"left": -1, "right": 1}.get(horizontal, 0), 3 * {"top": 1, "bottom": -1}.get(vertical, 0))
-        sides: dict[str, Any] = {
-            "ha": {"left": "right", "right": "left"}.get(horizontal, "center"),
-            "va": {"top": "bottom", "bottom": "top"}.get(vertical, "center"),
-        }
         own = trace.textfont.color
         colour = read_colour(own) if isinstance(own, str) else look["color"]
-        for place, height, text in zip(across, up, np.broadcast_to(trace.text, across.shape), strict=True):
+        words, sides = (
+            np.broadcast_to(each, across.shape) for each in (trace.text, trace.textposition or "middle center")
+        )
+        for place, height, text, side in zip(across, up, words, sides, strict=True):
             if text and np.isfinite(place) and np.isfinite(height):
                 axes.annotate(
-                    glyphs.fit(plain_label(str(text))), (place, height), shift, textcoords="offset points",
-                    fontsize=_NAMED, color=colour, annotation_clip=False, **sides,
+                    glyphs.fit(plain_label(str(text))), (place, height), textcoords="offset points",
+                    fontsize=_NAMED, color=colour, annotation_clip=False, **_beside(side),
                 )  # fmt: skip
+
+
+def _beside(side: str) -> dict[str, Any]:
+    """Where a text stands at a point, in Matplotlib's words, from Plotly's, such as `top center`."""
+    vertical, _, horizontal = side.partition(" ")
+    return {
+        "xytext": (5 * {"left": -1, "right": 1}.get(horizontal, 0), 3 * {"top": 1, "bottom": -1}.get(vertical, 0)),
+        "ha": {"left": "right", "right": "left"}.get(horizontal, "center"),
+        "va": {"top": "bottom", "bottom": "top"}.get(vertical, "center"),
+    }
 
 
 def draw_bars(

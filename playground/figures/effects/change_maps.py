@@ -14,6 +14,9 @@ from playground.runs.arrays import Array
 Places = Iterable[tuple[int, int | None]]
 """Where changes were made: the first depth that they reach, and a token, or None for all of them."""
 
+_WIDE = 9
+"""Pixels of a frame around a single cell: it is seen around the focus's frame, and within it, where both are one."""
+
 
 def vector_changes(relative: Array, tokens: Sequence[str], places: Places = ()) -> go.Figure:
     """How far each token's vector has moved at each depth, (L + 1, T), in lengths of the vector before."""
@@ -43,5 +46,6 @@ def _by_depth(numbers: Array, tokens: Sequence[str], places: Places, hover: str,
     )
     for depth, token in places:
         columns = (0, len(tokens) - 1) if token is None else (token, token)
-        add_frame(figure, (depth, depth), columns, palette.CHANGE)
+        width = _WIDE if columns[0] == columns[1] else 3
+        add_frame(figure, (depth, depth), columns, palette.CHANGE, width=width)
     return figure

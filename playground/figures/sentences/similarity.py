@@ -25,6 +25,27 @@ MOST_WRITTEN = 12
 """Sentences up to which every cell of the matrix has its number written in it."""
 
 _SLANT = 55
+_MAP_HEIGHT = 410
+"""Pixels of the map of depths: about a square on a phone, so that little is blank around it."""
+
+_MAP_SIDE = 300
+"""Pixels from one end of the map's axes to the other on a phone, where labels have the least room."""
+
+_DOT, _LETTER, _LINE = 10, 8, 15
+"""Pixels of a dot, and of a digit's width and height."""
+
+_SIDES = (
+    ("top", "center", 0, -1),
+    ("bottom", "center", 0, 1),
+    ("middle", "right", 1, 0),
+    ("middle", "left", -1, 0),
+    ("top", "right", 1, -1),
+    ("top", "left", -1, -1),
+    ("bottom", "right", 1, 1),
+    ("bottom", "left", -1, 1),
+)
+"""Where a label may stand beside its dot, the best first: Plotly's words, and how far to the right and down."""
+
 _LONGEST_ROW = 14
 _LONGEST_HOVER = 60
 
@@ -82,11 +103,19 @@ def token_sums(tokens: Sequence[str], sums: Array) -> Bars:
     return _draw_bars(names, values, "part of the cosine")
 
 
-def word_changes(words: Sequence[str], changes: Array) -> Bars:
+def word_names(words: Sequence[str], places: Sequence[int | None]) -> list[str]:
+    """Each word with the position of its first token below the line, where it has one, so that no two are the same."""
+    names: list[str] = []
+    for word, place in zip(words, places, strict=True):
+        name = f"{shortened(word)}{'' if place is None else subscript(place)}"
+        names.append(name if name not in names else f"{name} (word {len(names) + 1})")
+    return names
+
+
+def word_changes(names: Sequence[str], changes: Array) -> Bars:
     """What leaving each word out does to a cosine, (W,), in their order; the strongest where they are many."""
     shown = strongest_places(changes, MOST_BARS)
-    names = [f"{shortened(words[i])}{subscript(i + 1)}" for i in shown]
-    return _draw_bars(names, changes[shown].tolist(), "change of the cosine")
+    return _draw_bars([names[i] for i in shown], changes[shown].tolist(), "change of the cosine")
 
 
 def strongest_places(amounts: Array, most: int) -> NDArray[np.intp]:
@@ -128,7 +157,7 @@ def depth_map(
         mode="markers+text",
         marker={"color": colours, "size": 10},
         text=[str(number) for number in range(1, len(sentences) + 1)],
-        textposition="top center",
+        textposition=_part_labels(drawn[depth] / reach),
         customdata=hover,
         hovertemplate="%{customdata}<br>%{x:.3g}, %{y:.3g}<extra></extra>",
         cliponaxis=False,
@@ -137,6 +166,41 @@ def depth_map(
         {"title": f"axis {number}: {100 * share:.0f} % of the variance", "range": [-reach, reach], "zeroline": True}
         for number, share in enumerate(explained, start=1)
     ]
-    return draw_figure(
-        [*ways, dots], height=480, x_axis=axes[0], y_axis={**axes[1], "scaleanchor": "x", "constrain": "domain"}
+    figure = draw_figure(
+        [*ways, dots],
+        height=_MAP_HEIGHT,
+        margin={"t": 26},
+        x_axis={**axes[0], "constrain": "domain"},
+        y_axis={**axes[1], "scaleanchor": "x", "constrain": "domain"},
     )
+    named = f"red: the chosen {'two' if len(ways) > 1 else 'one'}"
+    above = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 1, "yanchor": "bottom", "showarrow": False}
+    figure.add_annotation(text=named, **above)
+    return figure
+
+
+def _part_labels(points: Array) -> list[str]:
+    """The side of its dot on which each number is written, (N, 2) in -1 … 1, so that few lie on another or on a dot."""
+    dots = points * [_MAP_SIDE / 2, -_MAP_SIDE / 2]  # pixels, downwards
+    taken, chosen = [(*dot, _DOT, _DOT) for dot in dots], []
+    for number, (x, y) in enumerate(dots, start=1):
+        width = _LETTER * len(str(number))
+        sides = {
+            f"{vertical} {horizontal}": (x + right * (_DOT + width) / 2, y + down * (_DOT + _LINE) / 2, width, _LINE)
+            for vertical, horizontal, right, down in _SIDES
+        }
+        covered = {side: sum(_overlap(box, other) for other in taken) for side, box in sides.items()}
+        side = min(covered, key=covered.__getitem__)  # the first of equal ones
+        taken.append(sides[side])
+        chosen.append(side)
+    return chosen
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """The area that two boxes share; a box is its middle, its width and its height."""
+    across, up = (
+        min(one[i] + one[i + 2] / 2, other[i] + other[i + 2] / 2)
+        - max(one[i] - one[i + 2] / 2, other[i] - other[i + 2] / 2)
+        for i in (0, 1)
+    )
+    return max(across, 0) * max(up, 0)

@@ -66,7 +66,7 @@ def explain_errors() -> Iterator[None]:
 def current_run(*, changed: bool = True) -> Run:
     """As `shown_run`; the page also describes it: its size, what was cut, what is unknown."""
     setup = current_setup()
-    require_text(setup, "Type a sentence in the sidebar, and this page shows what the encoder does with it.")
+    require_text(setup, "Type a sentence into “Your text”, and this page shows what the encoder does with it.")
     run = shown_run(changed=changed)
     if setup.trained_network and all(setup.batch.unknown[setup.sentence]):
         st.info(

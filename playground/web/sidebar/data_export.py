@@ -35,7 +35,7 @@ def draw_data_export() -> None:
     """Draw the choice of arrays, their sizes, the files, and the lines that read them."""
     setup = current_setup()
     if not setup.text.sentences:
-        st.info("Type a sentence in the sidebar, and its run can be saved here.")
+        st.info("Type a sentence into “Your text”, and its run can be saved here.")
         return
     run = panels.shown_run()
     st.caption(

@@ -26,7 +26,7 @@ def draw_how_made() -> None:
     """Draw what repeats this view: a table of what it was made with, the link, lines that open it, and BibTeX."""
     setup = current_setup()
     if not setup.text.sentences:
-        st.info("Type a sentence in the sidebar, and this says how its numbers were made.")
+        st.info("Type a sentence into “Your text”, and this says how its numbers were made.")
         return
     run, link = panels.shown_run(), current_link()
     made = _describe(setup, run)

@@ -88,5 +88,5 @@ def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
 def _setup_with_text() -> Setup:
     setup = current_setup()
     if not setup.text.sentences:
-        raise InputError("Type a sentence in the sidebar: the file is about what the encoder does with it.")
+        raise InputError("Type a sentence into “Your text”: the file is about what the encoder does with it.")
     return setup

@@ -29,6 +29,10 @@ def check(encoder: Encoder, tokenizer: Tokenizer, pooling: Pooling, causal: bool
     found = leave_words_out(encoder, tokenizer, batch, 0, other, pooling, causal=causal)
     assert found.words == ("The", "film", "wasn't", "unbearably", "good", ".")
     assert found.n_skipped == 0
+    for word, place in zip(found.words, found.places, strict=True):
+        piece = batch.tokens[0][place or 0].removeprefix("##")
+        assert word.lower().startswith(piece.lower())
+    assert len(set(found.places)) == len(found.places)
     for text, similarity in zip(SHORTER, found.similarities, strict=True):
         beside = tokenizer.encode_batch([text, SENTENCES[2]])  # the longest pads it as the list does
         assert beside.ids.shape == (2, batch.ids.shape[1])
@@ -79,7 +83,7 @@ def test_a_word_without_which_no_token_is_left_is_passed_over() -> None:
     config = ModelConfig(vocab_size=Blind.vocab_size, d_model=16, n_heads=4, n_layers=1, d_ff=8, max_len=8)
     batch = Blind().encode_batch(["x y", "xx"])
     found = leave_words_out(Encoder(config, seed=0), Blind(), batch, 0, np.ones(16, np.float32), "mean")
-    assert found.words == ("y",)
+    assert (found.words, found.places) == (("y",), (None,))
 
 
 def test_of_a_sentence_that_was_cut_the_kept_words_alone_are_left_out() -> None:
@@ -87,7 +91,7 @@ def test_of_a_sentence_that_was_cut_the_kept_words_alone_are_left_out() -> None:
     batch: Batch = tokenizer.encode_batch(["one two three four five"], max_tokens=5)
     assert kept_text(batch, 0) == "one two three"
     found = leave_words_out(encoder, tokenizer, batch, 0, np.ones(384, np.float32), "mean")
-    assert found.words == ("one", "two", "three")
+    assert (found.words, found.places) == (("one", "two", "three"), (1, 2, 3))
 
 
 def test_interventions_change_every_shorter_run() -> None:

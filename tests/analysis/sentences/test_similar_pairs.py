@@ -23,5 +23,9 @@ def test_tokens_in_common_are_counted_once_and_special_ones_never() -> None:
     np.testing.assert_allclose(common_tokens(words(sentences).encode_batch(sentences)), expected)
     _, wordpiece = load("minilm")
     np.testing.assert_allclose(common_tokens(wordpiece.encode_batch(sentences)), expected)
+    marked = ["It rains.", "The sun shines.", "it, rains!", "..."]
+    shared = common_tokens(wordpiece.encode_batch(marked))
+    np.testing.assert_allclose(shared[0], [1, 0, 1, 0])
+    assert not shared[3].any()
     empty = wordpiece.encode_batch(["\u200b", "\u200b"])
     assert not common_tokens(empty).any()

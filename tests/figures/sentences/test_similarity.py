@@ -13,6 +13,7 @@ from playground.figures.sentences.similarity import (
     similarity_matrix,
     token_sums,
     word_changes,
+    word_names,
 )
 
 HOSTILE = "<b>bold</b> & <script>"
@@ -41,7 +42,7 @@ def test_token_sums_keep_their_sum_however_many_are_folded() -> None:
 
 def test_changes_by_word_are_the_strongest_in_their_order_and_coloured_by_their_sign() -> None:
     changes = np.linspace(-1, 1, 41)
-    bars = word_changes([f"w{i}" for i in range(41)], changes)
+    bars = word_changes(word_names([f"w{i}" for i in range(41)], range(1, 42)), changes)
     assert len(bars.values) == MOST_BARS
     assert bars.values == sorted(bars.values)
     assert min(np.abs(bars.values)) > 0.5
@@ -63,8 +64,25 @@ def test_a_map_keeps_its_axes_at_every_depth_and_marks_the_pair() -> None:
         assert [i for i, colour in enumerate(dots.marker.color) if colour == palette.FOCUS] == [1, 3]
         assert "<b>" not in str(dots.customdata)
     assert maps[0].layout.xaxis.title.text == "axis 1: 50 % of the variance"
+    assert maps[0].layout.annotations[0].text == "red: the chosen two"
     same = depth_map(np.zeros((1, 2, 2)), 0, ["a", "b"], (1, 1), (0.0, 0.0))
     assert len(same.data) == 2
+
+
+def test_numbers_of_sentences_that_lie_together_stand_on_different_sides_of_their_dots() -> None:
+    together = np.zeros((1, 4, 2))
+    sides = depth_map(together, 0, ["a"] * 4, (0, 1), (0.0, 0.0)).data[-1].textposition
+    assert len(set(sides)) == 4
+    apart = np.array([[[0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]]])
+    assert set(depth_map(apart, 0, ["a"] * 3, (0, 1), (0.5, 0.5)).data[-1].textposition) == {"top center"}
+    above = np.array([[[0.0, 0.0], [0.0, 0.05], [1.0, -1.0]]])
+    first, second, _ = depth_map(above, 0, ["a"] * 3, (0, 1), (0.5, 0.5)).data[-1].textposition
+    assert (first, second) == ("bottom center", "top center")
+
+
+def test_no_two_words_have_one_name() -> None:
+    names = word_names(["the", "the", "哈", "哈", "x", "x"], [1, 4, 6, 6, None, None])
+    assert names == ["the₁", "the₄", "哈₆", "哈₆ (word 4)", "x", "x (word 6)"]
 
 
 def test_a_map_of_contributions_names_both_sides() -> None:

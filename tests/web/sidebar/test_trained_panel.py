@@ -116,7 +116,7 @@ def test_an_unknown_text_is_told_and_stays_until_the_button_is_pressed() -> None
     [
         ("characters", "it's ñ", ["1 of 6 tokens are unknown", "It knows 95 characters.", "6 tokens · 2 layers"]),
         ("reverse", "a b " * 20, ["The sentence is cut after 20 tokens; 20 more are left out."]),
-        ("reverse", "  \n ", ["Type a sentence in the sidebar"]),
+        ("reverse", "  \n ", ["Type a sentence"]),
     ],
     ids=["letters", "too long", "empty"],
 )

@@ -243,8 +243,8 @@ def test_changes_are_made_in_every_sentence_that_can_have_them() -> None:
     np.testing.assert_array_equal(matrix(off), plain)
     app = page(**text, do="2.*:zero,0.*:cut_12_0", similarity_view="leave a word out")
     assert np.abs(matrix(app) - plain).max() > 1e-3
-    assert "is made in every sentence's run" in captions(app)
-    assert "is made in the sidebar's chosen sentence alone" in captions(app)
+    assert "is made in every sentence" in captions(app)
+    assert "is made in your text's chosen sentence alone" in captions(app)
     assert "Without them, the cosine is" in captions(app)
     assert "without these changes" not in captions(app)
 

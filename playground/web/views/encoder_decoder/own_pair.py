@@ -23,7 +23,7 @@ def choose_own_pair() -> PairKey:
     for note in typed.notes:
         st.info(f"Target: {note}", icon=":material/content_cut:")
     lines = typed.sentences
-    panels.require_text(setup, "Type a sentence in the sidebar: it is the source that the encoder reads.")
+    panels.require_text(setup, "Type a sentence into “Your text”: it is the source that the encoder reads.")
     if not lines:
         st.info("Type a target: the decoder needs at least one token to go on from.")
         raise PageEndError

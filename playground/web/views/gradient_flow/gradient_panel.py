@@ -52,7 +52,7 @@ def show_introduction() -> None:
 def check_text() -> None:
     """What had to be cut from the text; ends the page where there is no sentence."""
     setup = current_setup()
-    panels.require_text(setup, "Type a sentence in the sidebar: the loss is about naming its next tokens.")
+    panels.require_text(setup, "Type a sentence into “Your text”: the loss is about naming its next tokens.")
     with panels.explain_errors():
         text = build_key(setup, 1, 1.0).text
         cut = caches.tokenize(text).truncated[setup.sentence]

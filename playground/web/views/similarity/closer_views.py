@@ -11,7 +11,7 @@ from playground.analysis.sentences.similar_pairs import Pair
 from playground.analysis.sentences.token_contributions import Array64, token_contributions, token_weights
 from playground.figures.attribution import MOST_BARS
 from playground.figures.sentences import similarity as figures
-from playground.figures.theme import token_names, token_table
+from playground.figures.theme import subscript, token_names, token_table
 from playground.web.choices import widgets
 from playground.web.shared import panels
 from playground.web.shared.markdown import escape_markdown, quote_place, quote_token
@@ -107,7 +107,8 @@ def _draw_left_out(listed: SentenceList, pooling: Pooling, pair: Pair) -> None:
     """What becomes of the cosine without each word of either sentence."""
     st.caption(
         "One word at a time is taken out of the text, with all its tokens, and the shorter text is run again. A word "
-        "is what stands between blanks; a punctuation mark at its end is its own word. The other sentence stays whole."
+        "is what stands between blanks; a punctuation mark at its end is its own word. Its number is that "
+        "of its first token. The other sentence stays whole."
     )
     changes = tuple(tuple(filter(is_for_any_text, each)) for each in listed.changes)
     cosine = pair.cosine
@@ -132,31 +133,37 @@ def _draw_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) 
         return
     changes = np.array(left_out.similarities) - cosine
     lowest, highest = int(changes.argmin()), int(changes.argmax())
-    notes = ""
+    names, notes = figures.word_names(left_out.words, left_out.places), ""
     if left_out.n_skipped:
         notes += f" The last {left_out.n_skipped} words are not tried: the runs would be too many."
     if len(changes) > MOST_BARS:
         notes += f" The {MOST_BARS} strongest of {len(changes)} words are drawn; the table has all."
     panels.bars(
         f"similarity_left_out_{which}",
-        figures.word_changes(left_out.words, changes),
+        figures.word_changes(names, changes),
         caption=f"Sentence {side + 1}, the {which}, without each of its words: the change of the cosine from "
         f"{cosine:.3f}. {_name_extremes(left_out, changes, lowest, highest)} Without a word, the others may stand "
         f"elsewhere, and have less to read.{notes}",
         alt=f"Bars: the change of the cosine without each word of the {which} sentence",
         table=lambda: pd.DataFrame(
             {"cosine without it": left_out.similarities, "change": changes},
-            [f"{word} ({number})" for number, word in enumerate(left_out.words, start=1)],
+            names,
         ),
     )
 
 
 def _name_extremes(left_out: LeftOutWords, changes: Array64, lowest: int, highest: int) -> str:
     """The words without which the cosine falls and rises the most, where it does."""
-    falls = f"It falls the most without {quote_token(left_out.words[lowest])}, by {-changes[lowest]:.3f}."
-    rises = f"It rises the most without {quote_token(left_out.words[highest])}, by {changes[highest]:.3f}."
+    falls = f"It falls the most without {_quote_word(left_out, lowest)}, by {-changes[lowest]:.3f}."
+    rises = f"It rises the most without {_quote_word(left_out, highest)}, by {changes[highest]:.3f}."
     said = [falls] * bool(changes[lowest] <= -0.0005) + [rises] * bool(changes[highest] >= 0.0005)
     return " ".join(said) or "No word changes it by as much as 0.001."
+
+
+def _quote_word(left_out: LeftOutWords, number: int) -> str:
+    """A word as code, with the position of its first token below the line."""
+    place = left_out.places[number]
+    return f"{quote_token(left_out.words[number])}{'' if place is None else subscript(place)}"
 
 
 def _draw_map(listed: SentenceList, depths: SentenceDepths, pooling: Pooling, pair: Pair) -> None:
@@ -168,15 +175,16 @@ def _draw_map(listed: SentenceList, depths: SentenceDepths, pooling: Pooling, pa
         drawn = map_sentences(listed.key, listed.changes, pooling)
     names = name_depths(listed.key.config)
     depth = widgets.whole("similarity_depth", "Depth: blocks passed (0 = embeddings)", high=len(names) - 1)
+    held = sum(round(100 * share) for share in drawn.explained)
     at_depth = drawn.explained_at[depth]
     where = f"of the {names[depth]}" if depth == 0 else names[depth]
     panels.chart(
         "similarity_map",
         figures.depth_map(drawn.points, depth, listed.sentences, (pair.first, pair.second), drawn.explained),
-        caption=f"How do the sentences part, block by block? A dot is a sentence's vector {where}, by its number; grey "
-        "lines are the way of the chosen two through all depths. The axes are the two directions in which the "
-        "sentences differ most, over all depths together (principal component analysis, fitted once), so they stay "
-        f"while the depth moves. They hold {100 * sum(drawn.explained):.0f} % of the variance of all depths, and "
+        caption=f"How do the sentences part, block by block? A dot is a sentence's vector {where}, by its number. The "
+        "chosen two are red, and grey lines are their way through all depths. The axes are the two directions in which "
+        "the sentences differ most, over all depths together (principal component analysis, fitted once), so they stay "
+        f"while the depth moves. They hold {held} % of the variance of all depths, and "
         f"{100 * at_depth.sum():.0f} % at this depth; the rest is not seen here. Each depth's mean is taken off.",
         alt=f"Map of {len(names)} depths: where {len(depths.tokens)} sentences lie on two axes",
         table=lambda: pd.DataFrame(drawn.points[depth], figures.sentence_names(listed.sentences), ["axis 1", "axis 2"]),

@@ -22,12 +22,14 @@ from playground.web.views.similarity.similarity_cache import read_depths
 
 _CHART = "similarity_matrix"
 _PAIRS = "similarity_pairs"
-_MOST_ROWS = 10
+_MOST_ROWS = 6
 """Pairs that are seen at once; the others are scrolled to."""
 
-_ROW = 35
+_ROW = 76
+"""Pixels of a table's row: four lines of a sentence, which wrap."""
+
 _HEADER = 38
-"""Pixels of a table's row, and of its header with the border."""
+"""Pixels of a table's header with the border."""
 
 
 @fragment
@@ -114,6 +116,7 @@ def _draw_pairs(listed: SentenceList, pairs: list[Pair]) -> None:
         on_row=lambda row: _choose_pair(pairs[row]),
         hide_index=True,
         height=_HEADER + _ROW * min(len(pairs), _MOST_ROWS),
+        row_height=_ROW,
         column_config={
             "cosine": st.column_config.NumberColumn(format="%.3f", width=64),
             "in common": st.column_config.NumberColumn(format="%.0f %%", width=82),
@@ -121,8 +124,8 @@ def _draw_pairs(listed: SentenceList, pairs: list[Pair]) -> None:
         },
     )
     st.caption(
-        "*In common*: of all different tokens of the two, how many are in both, special tokens left out. Click a row "
-        "to choose its pair."
+        "*In common*: of all different tokens of the two, how many are in both; special tokens and punctuation are "
+        "left out. Click a row to choose its pair."
     )
 
 

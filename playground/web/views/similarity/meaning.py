@@ -172,15 +172,15 @@ def describe_changes(listed: SentenceList) -> list[str]:
         if not is_on:
             continue
         if n_made == n:
-            said.append(f"*{escape_markdown(change.label)}* is made in every sentence's run.")
+            said.append(f"Your change is made in every sentence: *{escape_markdown(change.label)}*.")
             continue
         reasons = [(i, fitted.reasons[change]) for i, fitted in enumerate(listed.fitted) if change in fitted.reasons]
         if not reasons:
-            said.append(f"*{escape_markdown(change.label)}* is made in the sidebar's chosen sentence alone.")
+            said.append(f"Your change is made in your text's chosen sentence alone: *{escape_markdown(change.label)}*.")
             continue
         which, reason = reasons[0]
         said.append(
-            f"*{escape_markdown(change.label)}* is made in {n_made} of {n} sentences. It cannot be made in sentence "
-            f"{which + 1}: {escape_markdown(reason)}"
+            f"Your change is made in {n_made} of {n} sentences: *{escape_markdown(change.label)}*. It cannot be made "
+            f"in sentence {which + 1}: {escape_markdown(reason)}"
         )
     return said

@@ -185,7 +185,7 @@ def _read_all(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> Sentenc
 
 
 def _ask_for_sentences() -> SentenceList:
-    st.info("Type a sentence in the sidebar, or some more into the field above, and this page compares them.")
+    st.info("Type a sentence into “Your text”, or some more into the field above, and this page compares them.")
     raise PageEndError
 
 

@@ -45,7 +45,7 @@ def _draw_heads(run: Run, untouched: Run, focus: Focus) -> None:
     shares = moved_weight(untouched, run)
     panels.chart(
         "whatif_heads",
-        figures.moved_weight_grid(shares),
+        figures.moved_weight_grid(shares, least_height=figures.map_height(int((~run.padding).sum()))),
         caption="**How much has each head changed?** A cell is half the sum of all changes in a query's weights, "
         "averaged over queries: 0 is the same attention, 1 looks at other keys altogether. The largest is "
         f"{np.nanmax(shares, initial=0):.2g}. A head that is off still attends: what it gathers is lost. Click a cell "
