@@ -76,11 +76,9 @@ def current_run(*, changed: bool = True) -> Run:
         )
     if setup.weights == "minilm":
         _explain_script(setup)
-    n_cut = setup.batch.truncated[setup.sentence]
+    n_cut, tokens = setup.batch.truncated[setup.sentence], int((~run.padding).sum())
     if n_cut:
-        n_kept = int((~run.padding).sum())
-        st.info(f"The sentence is cut after {n_kept} tokens; {n_cut} more are left out.", icon=":material/content_cut:")
-    tokens = int((~run.padding).sum())
+        st.info(f"The sentence is cut after {tokens} tokens; {n_cut} more are left out.", icon=":material/content_cut:")
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
     of_tokens = "token" if tokens == 1 else "tokens"
     where = "a GPU" if run.device == "cuda" else "CPU"
