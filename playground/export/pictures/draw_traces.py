@@ -100,6 +100,10 @@ def draw_line(axes: Axes, trace: go.Scatter, x: PlotAxis, y: PlotAxis, glyphs: G
     above: dict[str, Any] = {"clip_on": False, "zorder": 4} if trace.cliponaxis is False else {"zorder": 3}
     if "lines" in mode or "markers" in mode:
         axes.plot(across, up, solid_capstyle="butt" if trace.hoverinfo == "skip" else "round", **look, **above)
+    if "markers" in mode and not isinstance(trace.marker.color, str | None):  # a colour for each point
+        for place, height, own_colour in zip(across, up, map(read_colour, trace.marker.color), strict=True):
+            painted = {"color": own_colour, "markerfacecolor": own_colour, "markeredgecolor": own_colour}
+            axes.plot([place], [height], **look | painted, **above)
     if "text" in mode and trace.text is not None:
         own = trace.textfont.color
         colour = read_colour(own) if isinstance(own, str) else look["color"]
