@@ -1,6 +1,5 @@
 """What happens before the first visitor comes."""
 
-import asyncio
 import gc
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import pytest
 
 from playground.errors import BusyError
 from playground.web import start
+from tests.waiting import run_coroutine
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,6 @@ def test_a_model_that_cannot_be_loaded_is_no_secret(monkeypatch: pytest.MonkeyPa
 def test_no_visitor_waits_for_what_only_trainings_need(repository: Path) -> None:
     program = """
 import asyncio, sys
-from playground.errors import BusyError
 from playground.web import start
 start.prepare()
 before = "torch._dynamo" in sys.modules
@@ -69,12 +68,12 @@ def test_the_speed_is_measured_ahead_and_a_failure_is_logged_alone(
 ) -> None:
     measured = []
     monkeypatch.setattr(start, "machine_speed", lambda: measured.append(True))
-    asyncio.run(start.prepare_training(after=0))
+    run_coroutine(start.prepare_training(after=0))
     assert measured == [True]
 
     def fail() -> None:
         raise BusyError("as asked")
 
     monkeypatch.setattr(start, "machine_speed", fail)
-    asyncio.run(start.prepare_training(after=0))
+    run_coroutine(start.prepare_training(after=0))
     assert [record.levelname for record in caplog.records] == ["ERROR"]
