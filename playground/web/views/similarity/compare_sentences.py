@@ -118,9 +118,9 @@ def _draw_pairs(listed: SentenceList, pairs: list[Pair]) -> None:
         height=_HEADER + _ROW * min(len(pairs), _MOST_ROWS),
         row_height=_ROW,
         column_config={
-            "cosine": st.column_config.NumberColumn(format="%.3f", width=64),
-            "in common": st.column_config.NumberColumn(format="%.0f %%", width=82),
-            **{name: st.column_config.TextColumn(width=104) for name in ("first", "second")},
+            "cosine": st.column_config.NumberColumn(format="%.3f", width=60),
+            "in common": st.column_config.NumberColumn(format="%.0f %%", width=78),
+            **{name: st.column_config.TextColumn(width=94) for name in ("first", "second")},
         },
     )
     st.caption(
