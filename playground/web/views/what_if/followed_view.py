@@ -18,7 +18,6 @@ from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.views.what_if.following.answer_changes import draw_answers
 from playground.web.views.what_if.following.attention_changes import draw_attention_changes
 from playground.web.views.what_if.following.sentence_changes import draw_sentences
-from playground.web.views.what_if.following.validation_scores import draw_validation_scores
 
 
 def draw_followed(run: Run, focus: Focus) -> None:
@@ -31,7 +30,6 @@ def draw_followed(run: Run, focus: Focus) -> None:
     st.header("What became of the sentence?")
     draw_sentences(run, untouched)
     draw_answers(run, untouched)
-    draw_validation_scores(run)
     st.header("How far has each token moved?")
     _draw_vectors(run, untouched, focus)
     st.header("What became of attention?")

@@ -6,17 +6,14 @@ import pandas as pd
 import streamlit as st
 
 from playground.figures.theme import token_names
-from playground.model.interventions import AverageHead, Intervention, SkipSublayer, ZeroHead
 from playground.runs.encoder_run import Run
 from playground.training.after.sentence_answers import answer_probabilities, right_answers
-from playground.training.after.task_effects import TaskScore, score_changed
 from playground.training.network import Tagger
 from playground.training.tasks.examples import IGNORE
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, trained_slot
-from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
-from playground.web.views.what_if.measurements.task_caches import validation_sequences
+from playground.web.views.what_if.following.validation_scores import draw_validation_scores
 
 
 def draw_answers(run: Run, untouched: Run) -> None:
@@ -25,34 +22,8 @@ def draw_answers(run: Run, untouched: Run) -> None:
     if setup.trained_network is None:
         return
     st.markdown("**What became of its answers?**")
-    _draw_validation(setup)
+    draw_validation_scores(run)
     _draw_sentence(run, untouched, setup, setup.trained_network.labels)
-
-
-def _draw_validation(setup: Setup) -> None:
-    """The share of right answers in sequences that were never learnt from, before and after."""
-    applied = setup.fitted_changes.applied
-    general = tuple(each for each in applied if isinstance(each, ZeroHead | AverageHead | SkipSublayer))
-    if not general:
-        st.caption("Accuracy over other sequences is measured with heads and sublayers changed; none is.")
-        return
-    with panels.explain_errors():
-        before, after = (_score(setup.weights, changes) for changes in ((), general))
-        n = len(validation_sequences(setup.weights))
-    left_out = " Changes of other kinds are left out there." if len(general) < len(applied) else ""
-    st.markdown(
-        f"Over {n:,} validation sequences, which it never learnt from, **{after.accuracy:.0%}** of its answers are "
-        f"right with your changes, and {before.accuracy:.0%} without.{left_out}"
-    )
-
-
-@cache_by_weights
-def _score(weights: str, changes: tuple[Intervention, ...]) -> TaskScore:
-    """The network's answers to validation sequences, with changes; raises as `validation_sequences`."""
-    trained, examples = trained_slot.find_network(weights), validation_sequences(weights)
-    with caches.TURNS.take():
-        network = trained_slot.network_on_device(weights)
-        return score_changed(network, examples, trained.recipe, caches.device(), changes)
 
 
 def _draw_sentence(run: Run, untouched: Run, setup: Setup, labels: Sequence[str]) -> None:
