@@ -68,7 +68,11 @@ class Visitor:
         return cls(server, browser.new_context(viewport={"width": width, "height": height}, **context))
 
     def open(self, path: str) -> Self:
-        """Follow a link, whole or from the server's root, and wait until all is drawn."""
+        """Follow a link, whole or from the server's root, and wait until all is drawn.
+
+        A page asks before it is left for as long as it draws a running experiment, a moment longer than that runs.
+        """
+        expect(self.page.locator(".st-key-reload_warning")).to_have_count(0)
         self.page.goto(path if path.startswith("http") else self.server.url + path)
         return self.settled()
 
