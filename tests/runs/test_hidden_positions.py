@@ -1,10 +1,10 @@
-"""A position that one layer does not see: the same as each of its pairs cut before the softmax."""
+"""A position that one layer does not see: the same as a hidden token, and each of its pairs cut before the softmax."""
 
 import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.model.interventions import SetWeight
+from playground.model.interventions import HideToken, SetWeight
 from playground.runs import run, run_variants
 from playground.runs.hidden_positions import run_hidden_positions
 from playground.text import characters
@@ -26,8 +26,9 @@ def test_hiding_a_position_is_cutting_all_its_pairs_with_others(
     for position in range(5):
         readers = range(position + 1 if causal else 0, 5)
         cuts = [SetWeight(layer, None, query, position, 0.0) for query in readers if query != position]
-        alone = run(encoder, BATCH, causal=causal, interventions=cuts)
-        np.testing.assert_allclose(hidden[position, :5], alone.arrays["final"][:5], rtol=1e-4, atol=1e-4)
+        for same in (cuts, [HideToken(layer, None, position)] if cuts else []):
+            alone = run(encoder, BATCH, causal=causal, interventions=same)
+            np.testing.assert_allclose(hidden[position, :5], alone.arrays["final"][:5], rtol=1e-4, atol=1e-4)
     changed = [not np.allclose(each[:5], untouched.arrays["final"][:5], atol=1e-3) for each in hidden]
     assert changed == [True, True, True, True, not causal]  # nobody reads the last token where later ones are hidden
 

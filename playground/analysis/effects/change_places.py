@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from playground.model.interventions import Intervention, PatchVector, SetRow, SetWeight, first_layer
+from playground.model.interventions import HideToken, Intervention, PatchVector, SetRow, SetWeight, first_layer
 
 
 def list_places(interventions: Iterable[Intervention]) -> list[tuple[int, int | None]]:
@@ -16,7 +16,7 @@ def list_places(interventions: Iterable[Intervention]) -> list[tuple[int, int | 
 def names_no_token(intervention: Intervention) -> bool:
     """Whether a change means the same in every sentence: it names no token, and takes nothing from another sentence."""
     match intervention:
-        case PatchVector() | SetWeight():
+        case PatchVector() | SetWeight() | HideToken():
             return False
         case SetRow(query=query):
             return query is None

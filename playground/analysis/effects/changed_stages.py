@@ -9,6 +9,7 @@ from playground.analysis.tex import Floats, number
 from playground.analysis.walkthrough import Walk, order
 from playground.model.interventions import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -86,15 +87,17 @@ def _change_point(walk: Walk, point: str, symbol: str) -> ChangedPoint | None:
 def _acts_on(change: Intervention, head: int, token: int) -> bool:
     """Whether a change sets numbers of this head and this token."""
     heads = getattr(change, "head", None)
+    if isinstance(change, HideToken):
+        return heads in (None, head) and token != change.key
     tokens = change.token if isinstance(change, PatchVector) else getattr(change, "query", None)
     return heads in (None, head) and tokens in (None, token)
 
 
 def _write(change: Intervention, symbol: str) -> str:
     r"""A change as a formula: `z_t \leftarrow 0`."""
-    if isinstance(change, SetWeight):
+    if isinstance(change, SetWeight | HideToken):
         symbol = symbol.replace("j", str(change.key))
-        if change.renormalise:
+        if isinstance(change, HideToken) or change.renormalise:
             return _write_score(change, symbol)
     new = _new_value(change, symbol)
     if change.strength != 1:
@@ -123,13 +126,14 @@ def _new_value(change: Intervention, symbol: str) -> str:
             return "0"
 
 
-def _write_score(change: SetWeight, symbol: str) -> str:
+def _write_score(change: SetWeight | HideToken, symbol: str) -> str:
     """The score that gives a key its weight, by the other keys' scores."""
-    if change.strength == 1 and change.weight == 0:
+    wanted = 0.0 if isinstance(change, HideToken) else change.weight
+    if change.strength == 1 and wanted == 0:
         return rf"{symbol} \leftarrow -\infty"
-    if change.strength == 1 and change.weight == 1:
+    if change.strength == 1 and wanted == 1:
         return rf"s_{{t,i}} \leftarrow -\infty \quad \text{{for all }} i \ne {change.key}"
-    weight = number(change.weight)
+    weight = number(wanted)
     if change.strength != 1:
         share, own = number(change.strength), symbol.replace("s", "a", 1)
         weight = rf"(1 - {share})\, {own} + {share} \cdot {weight}"

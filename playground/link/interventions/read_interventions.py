@@ -7,6 +7,7 @@ from playground.errors import InterventionError
 from playground.link.interventions.write_interventions import OFF, SEPARATOR, Change, write_changes
 from playground.model.interventions import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -60,6 +61,7 @@ _FORMS: dict[str, Callable[[Parts, float], Intervention]] = {
     rf"(?P<layer>{_N})\.ffn:off": lambda p, s: SkipSublayer(int(p["layer"]), "ffn", s),
     rf"{_HEAD}:(?P<word>cut|force|weight)_(?P<query>{_N})_(?P<key>{_N})"
     rf"(?:_(?P<weight>{_SHARE}))?(?:_(?P<after>after))?": _read_weight,
+    rf"{_HEAD}:hide_(?P<key>{_N})": lambda p, s: HideToken(int(p["layer"]), _number(p["head"]), int(p["key"]), s),
     rf"{_HEAD}:(?P<row>uniform|diagonal)_(?P<query>{_ANY})": lambda p, s: SetRow(
         int(p["layer"]), _number(p["head"]), _number(p["query"]), "uniform" if p["row"] == "uniform" else "diagonal",
         strength=s,

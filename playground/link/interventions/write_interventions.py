@@ -14,6 +14,7 @@ in its `sentence`. `*` is every head, or every token.
 | `3.1:force_4_7` | token 4 attends to token 7 alone |
 | `3.1:weight_4_7_0.25` | token 4 gives token 7 a weight of 0.25 |
 | `3.1:cut_4_7_after`, … | the same after the softmax: the other weights stay |
+| `3.1:hide_7` | no other token attends to token 7, before the softmax |
 | `3.1:uniform_4`, `3.1:diagonal_*` | token 4 attends to all evenly; every token to itself alone |
 | `3.1:copy_4_0` | token 4 attends as in head 0 |
 | `positions:shuffle_7` | positions shuffled with seed 7 |
@@ -27,6 +28,7 @@ from typing import NamedTuple
 
 from playground.model.interventions import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -84,6 +86,8 @@ def _what(intervention: Intervention) -> str:
             return f"shuffle_{seed}"
         case PatchVector(token=token, sentence=sentence):
             return f"patch_{_write_number(token)}_{sentence + 1}"
+        case HideToken(key=key):
+            return f"hide_{key}"
         case SetRow(query=query, row=row, source=source):
             return f"{row}_{_write_number(query)}{'' if source is None else f'_{source}'}"
         case SetWeight(query=query, key=key, weight=weight, renormalise=renormalise):

@@ -4,6 +4,7 @@ from playground.model.interventions.intervention_checks import Subject
 from playground.model.interventions.intervention_edits import point_of, rank
 from playground.model.interventions.intervention_kinds import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -17,6 +18,7 @@ from playground.model.interventions.intervention_trace import InterventionTrace
 
 __all__ = [
     "AverageHead",
+    "HideToken",
     "Intervention",
     "InterventionTrace",
     "PatchVector",

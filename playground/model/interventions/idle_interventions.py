@@ -6,6 +6,7 @@ from typing import TypeGuard
 from playground.model.interventions.intervention_kinds import (
     HEAD_POINTS,
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -43,11 +44,11 @@ def find_idle(applied: Sequence[Intervention], n_heads: int) -> dict[Interventio
     return idle
 
 
-def _is_before_result(intervention: Intervention) -> TypeGuard[SetRow | SetWeight | PatchVector]:
+def _is_before_result(intervention: Intervention) -> TypeGuard[SetRow | SetWeight | HideToken | PatchVector]:
     """Whether it changes what a head gathers, or what that is made of."""
     if isinstance(intervention, PatchVector):
         return intervention.point in HEAD_POINTS
-    return isinstance(intervention, SetRow | SetWeight)
+    return isinstance(intervention, SetRow | SetWeight | HideToken)
 
 
 def _heads(head: int | None, n_heads: int) -> Sequence[int]:
@@ -59,7 +60,9 @@ def _place(intervention: Intervention) -> tuple[int, Sublayer] | None:
     match intervention:
         case SkipSublayer(layer=layer, sublayer=sublayer):
             return layer, sublayer
-        case ZeroHead(layer=layer) | AverageHead(layer=layer) | SetRow(layer=layer) | SetWeight(layer=layer):
+        case ZeroHead(layer=layer) | AverageHead(layer=layer):
+            return layer, "attn"
+        case SetRow(layer=layer) | SetWeight(layer=layer) | HideToken(layer=layer):
             return layer, "attn"
         case PatchVector(layer=int(layer), point=point) if point in (*HEAD_POINTS, "attn", "ffn"):
             return layer, "ffn" if point == "ffn" else "attn"

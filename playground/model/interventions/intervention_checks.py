@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
@@ -11,6 +12,7 @@ from playground.errors import InterventionError
 from playground.model.interventions.intervention_kinds import (
     HEAD_POINTS,
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -63,8 +65,7 @@ class Subject:
             InterventionError: in one sentence, why it cannot be.
         """
         reason = self._what_is_missing(intervention) or _contradiction(intervention, applied)
-        if reason is None and isinstance(intervention, SetWeight) and intervention.renormalise:
-            reason = self._last_key(intervention, applied)
+        reason = reason or self._last_key(intervention, applied)
         if reason is not None:
             raise InterventionError(f"“{intervention.label}” cannot apply: {reason}.")
 
@@ -84,6 +85,8 @@ class Subject:
             case SetWeight(layer=layer, head=head, query=query, key=key, weight=weight):
                 outside = None if 0 <= weight <= 1 else "its weight is not between 0 and 1"
                 return self._no_head(layer, head) or self._no_pair(query, key) or outside
+            case HideToken(layer=layer, head=head):
+                return self._no_head(layer, head) or self._no_reader(intervention)
             case SetRow():
                 return self._no_row(intervention)
 
@@ -101,6 +104,11 @@ class Subject:
         if missing := self._no_token(query, key):
             return missing
         return None if self.allowed[query, key] else f"the mask hides token {key} from token {query}"
+
+    def _no_reader(self, wanted: HideToken) -> str | None:
+        if missing := self._no_token(wanted.key):
+            return missing
+        return None if self._queries(wanted).any() else f"no other token may attend to token {wanted.key} anyway"
 
     def _no_row(self, wanted: SetRow) -> str | None:
         missing = self._no_head(wanted.layer, wanted.head) or self._no_token(wanted.query)
@@ -137,26 +145,44 @@ class Subject:
             return f"the sentences have {self.n_tokens} and {other} tokens, and a patch needs as many in both"
         return None
 
-    def _last_key(self, wanted: SetWeight, applied: Sequence[Intervention]) -> str | None:
+    def _last_key(self, wanted: Intervention, applied: Sequence[Intervention]) -> str | None:
         """Why a row would be left without other weights to rescale, where it would."""
-        heads = range(self.config.n_heads) if wanted.head is None else [wanted.head]
-        for head in heads:
-            row = [wanted, *(each for each in applied if _is_in_row(each, wanted.layer, head, wanted.query))]
-            cut = {each.key for each in row if each.weight == 0 and each.strength == 1}
-            left = set(self.allowed[wanted.query].nonzero()[:, 0].tolist()) - cut
-            if any(each.weight * each.strength < 1 and not left - {each.key} for each in row):
-                return f"token {wanted.query} would have no other key left to share the rest of its attention"
+        if not _sets_scores(wanted):
+            return None
+        beside = [wanted, *(each for each in applied if _sets_scores(each) and each.layer == wanted.layer)]
+        heads = (
+            {-1, *(each.head for each in beside)} if wanted.head is None else {wanted.head}
+        )  # -1: one that none names
+        for head in heads - {None}:
+            setters = [(each, self._queries(each)) for each in beside if each.head in (None, head)]
+            left = self.allowed[: self.n_tokens].clone()
+            for each, queries in setters:
+                if _weight(each) == 0 and each.strength == 1:
+                    left[queries, each.key] = False
+            n_left = left.sum(dim=1)
+            for each, queries in setters:
+                alone = queries & (n_left == left[:, each.key])
+                if _weight(each) * each.strength < 1 and alone.any():
+                    query = int(alone.nonzero()[0])
+                    return f"token {query} would have no other key left to share the rest of its attention"
         return None
 
+    def _queries(self, intervention: SetWeight | HideToken) -> Tensor:
+        """Those whose weight for its key an intervention sets, (tokens,) bool."""
+        if isinstance(intervention, SetWeight):
+            return torch.arange(self.n_tokens) == intervention.query
+        readers = self.allowed[: self.n_tokens, intervention.key].clone()
+        readers[intervention.key] = False
+        return readers
 
-def _is_in_row(intervention: Intervention, layer: int, head: int, query: int) -> TypeGuard[SetWeight]:
-    """Whether it sets a weight of one query of one head, before the softmax."""
-    return (
-        isinstance(intervention, SetWeight)
-        and intervention.renormalise
-        and (intervention.layer, intervention.query) == (layer, query)
-        and intervention.head in (None, head)
-    )
+
+def _sets_scores(intervention: Intervention) -> TypeGuard[SetWeight | HideToken]:
+    """Whether it sets weights before the softmax."""
+    return isinstance(intervention, HideToken) or (isinstance(intervention, SetWeight) and intervention.renormalise)
+
+
+def _weight(intervention: SetWeight | HideToken) -> float:
+    return intervention.weight if isinstance(intervention, SetWeight) else 0.0
 
 
 def _contradiction(intervention: Intervention, applied: Sequence[Intervention]) -> str | None:
@@ -178,12 +204,14 @@ def _claims(intervention: Intervention) -> list[Claim]:
             return [("head", layer, head)]
         case SkipSublayer(layer=layer, sublayer=sublayer):
             return [("sublayer", layer, sublayer)]
+        case HideToken(layer=layer, head=head, key=key):
+            return [("score", layer, head, None, key)]
         case SetRow(layer=layer, head=head, query=query):
             return [("row", layer, head, query)]
         case SetWeight(layer=layer, head=head, query=query, key=key, renormalise=False):
             return [("weight", layer, head, query, key)]
         case SetWeight(layer=layer, head=head, query=query, key=key, weight=weight):
-            pair: Claim = ("score", layer, head, query, key)
+            pair: Claim = ("score", layer, head, query, key) if query != key else ("own score", layer, head, query)
             # A second weight in a row would rescale the first.
             return [pair, ("weight in a row", layer, head, query)] if weight > 0 else [pair]
 

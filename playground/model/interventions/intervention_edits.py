@@ -13,6 +13,7 @@ from torch import Tensor
 from playground.errors import InterventionError
 from playground.model.interventions.intervention_kinds import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -23,7 +24,7 @@ from playground.model.interventions.intervention_kinds import (
 )
 from playground.model.random_numbers import fill_uniform
 
-_ORDER = (ShufflePositions, PatchVector, SetRow, SetWeight, AverageHead, ZeroHead, SkipSublayer)
+_ORDER = (ShufflePositions, PatchVector, SetRow, HideToken, SetWeight, AverageHead, ZeroHead, SkipSublayer)
 """Of interventions at the same point; of two of one kind, that which was given first comes first."""
 
 
@@ -48,7 +49,7 @@ def point_of(intervention: Intervention) -> str:
             return "embed.sum"
         case PatchVector():
             return intervention.trace_name
-        case SetWeight(layer=layer, renormalise=True):
+        case SetWeight(layer=layer, renormalise=True) | HideToken(layer=layer):
             return f"layers.{layer}.attn.scores"
         case SetWeight(layer=layer) | SetRow(layer=layer):
             return f"layers.{layer}.attn.pattern"
@@ -89,6 +90,11 @@ def edit(intervention: Intervention, changed: Tensor, computed: Tensor, around: 
             changed[heads, query] = with_weight(changed[heads, query], key, weight, strength)
         case SetWeight(head=head, query=query, key=key, weight=weight):
             blend(changed, (slice(None) if head is None else head, query, key), weight, strength)
+        case HideToken(head=head, key=key):
+            rows = changed[slice(None) if head is None else head]
+            own = rows[..., key, :].clone()
+            rows.copy_(with_weight(rows, key, 0.0, strength))
+            rows[..., key, :] = own
         case AverageHead(head=head):
             heads = slice(None) if head is None else slice(head, head + 1)
             blend(changed, (heads,), changed[heads][:, around.real].mean(dim=1, keepdim=True), strength)

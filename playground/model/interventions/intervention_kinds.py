@@ -106,6 +106,25 @@ class SetWeight:
 
 
 @dataclass(frozen=True)
+class HideToken:
+    """No other token attends to this one: each such pair is forbidden before the softmax; it still attends to itself.
+
+    With strength s, each of these weights is (1 − s) of what it was, and the query's other keys share the rest.
+    """
+
+    layer: int
+    head: int | None
+    """None: every head of the layer."""
+    key: int
+    strength: float = 1.0
+
+    @property
+    def label(self) -> str:
+        """What it changes, in a few words."""
+        return f"{_name_head(self.layer, self.head)}: token {self.key} hidden from the others"
+
+
+@dataclass(frozen=True)
 class SetRow:
     """What one query attends to, its row of the pattern, is set.
 
@@ -178,7 +197,7 @@ class PatchVector:
         return f"{where}{head}: {who} as in sentence {self.sentence + 1}"
 
 
-Intervention = ZeroHead | AverageHead | SkipSublayer | SetWeight | SetRow | ShufflePositions | PatchVector
+Intervention = ZeroHead | AverageHead | SkipSublayer | SetWeight | HideToken | SetRow | ShufflePositions | PatchVector
 
 
 def first_layer(intervention: Intervention) -> int:

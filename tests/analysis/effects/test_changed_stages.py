@@ -14,6 +14,7 @@ from playground.analysis.steps import work_out
 from playground.analysis.walkthrough import STAGES, Walk, order
 from playground.model.interventions import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -35,7 +36,8 @@ BATCH = characters().encode_batch(["abcdef", "uvwxyz", "abc"])
 AT: dict[str, list[Intervention]] = {
     "embedding": [ShufflePositions(1), ShufflePositions(2, 0.5), PatchVector(None, "embed", 2, 1)],
     "projections": [PatchVector(1, "q", 2, 1), PatchVector(1, "k", None, 1), PatchVector(1, "v", 4, 1, 3, 0.25)],
-    "mask": [SetWeight(1, 3, 2, 4, 0.0), SetWeight(1, None, 2, 0, 0.75), SetWeight(1, 3, 2, 1, 1.0, strength=0.5)],
+    "mask": [SetWeight(1, 3, 2, 4, 0.0), SetWeight(1, None, 2, 0, 0.75), SetWeight(1, 3, 2, 1, 1.0, strength=0.5),
+             HideToken(1, 3, 4), HideToken(1, None, 4, 0.5)],
     "softmax": [SetRow(1, 3, 2, "uniform"), SetRow(1, None, None, "diagonal"), SetRow(1, 3, 2, "copy", 0, 0.5),
                 SetWeight(1, 3, 2, 4, 0.5, renormalise=False)],
     "weighted sum": [ZeroHead(1, 3), ZeroHead(1, None, 0.5), AverageHead(1, 3), PatchVector(1, "z", 2, 1)],

@@ -9,6 +9,7 @@ from playground.link.interventions import MAX_INTERVENTIONS, Change, read_change
 from playground.link.interventions.read_interventions import read_intervention
 from playground.model.interventions import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -29,6 +30,7 @@ INTERVENTIONS: st.SearchStrategy[Intervention] = st.one_of(
     st.builds(AverageHead, NUMBER, ANY, SHARE),
     st.builds(SkipSublayer, NUMBER, st.sampled_from(SUBLAYERS), SHARE),
     st.builds(SetWeight, NUMBER, ANY, NUMBER, NUMBER, SHARE, st.booleans(), SHARE),
+    st.builds(HideToken, NUMBER, ANY, NUMBER, SHARE),
     st.builds(SetRow, NUMBER, ANY, ANY, st.sampled_from(["uniform", "diagonal"]), st.none(), SHARE),
     st.builds(SetRow, NUMBER, ANY, ANY, st.just("copy"), NUMBER, SHARE),
     st.builds(ShufflePositions, NUMBER, SHARE),
@@ -46,6 +48,8 @@ EXAMPLES: dict[str, Intervention] = {
     "3.1:cut_4_7": SetWeight(3, 1, 4, 7, 0.0),
     "3.1:force_4_7_after": SetWeight(3, 1, 4, 7, 1.0, renormalise=False),
     "3.*:weight_4_7_0.25": SetWeight(3, None, 4, 7, 0.25),
+    "3.1:hide_7": HideToken(3, 1, 7),
+    "3.*:hide_7~0.5": HideToken(3, None, 7, 0.5),
     "3.1:uniform_4": SetRow(3, 1, 4, "uniform"),
     "3.*:diagonal_*": SetRow(3, None, None, "diagonal"),
     "3.1:copy_4_0": SetRow(3, 1, 4, "copy", 0),
@@ -95,7 +99,7 @@ def test_junk_is_read_or_told_of(text: str) -> None:
     ["", "zero", "3:zero", "3.1:", "3.1:zero~", "3.1:zero~2", "3.1:zero~nan", "3.1:zero~1.2.3", "3.1:zero~-1",
      "-1.0:zero", "3.1:off", "٣.1:zero", "3.1:cut_4", "3.1:cut_4_7_0.5", "3.1:weight_4_7", "3.1:weight_4_7_7",
      "3.1:copy_4", "3.1:uniform_4_0", "positions:shuffle", "embed:patch_4", "3.embed:patch_4_2", "3.1.mid:patch_4_2",
-     "3.1:zero\n", "9999999999.1:zero", "3.1:force_*_7", "3.1:zero~0.5~0.5"],
+     "3.1:zero\n", "9999999999.1:zero", "3.1:force_*_7", "3.1:hide_*", "3.1:hide_7_after", "3.1:zero~0.5~0.5"],
 )  # fmt: skip
 def test_what_is_no_intervention_is_refused(text: str) -> None:
     with pytest.raises(InterventionError, match="is not a change"):

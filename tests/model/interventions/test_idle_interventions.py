@@ -7,6 +7,7 @@ import torch
 
 from playground.model.interventions import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -26,6 +27,8 @@ PATCHES: list[Intervention] = [PatchVector(1, point, 2, 1, 2) for point in HEAD_
 CASES: list[tuple[list[Intervention], list[Intervention]]] = [
     ([ZeroHead(1, 2), CUT], [CUT]),
     ([CUT, ZeroHead(1, None)], [CUT]),
+    ([ZeroHead(1, 2), HideToken(1, 2, 1)], [HideToken(1, 2, 1)]),
+    ([ZeroHead(1, 2), HideToken(1, None, 1)], []),
     ([ZeroHead(1, 2, 0.5), CUT], []),
     ([ZeroHead(1, 1), CUT], []),
     ([ZeroHead(0, 2), CUT], []),

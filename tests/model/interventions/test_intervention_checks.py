@@ -11,6 +11,7 @@ from playground import Encoder
 from playground.errors import InterventionError, PlaygroundError
 from playground.model.interventions import (
     AverageHead,
+    HideToken,
     Intervention,
     InterventionTrace,
     PatchVector,
@@ -36,6 +37,7 @@ POSSIBLE: list[Intervention] = [
     AverageHead(0, None, 0.5),
     SkipSublayer(1, "ffn"),
     SetWeight(0, 2, 3, 3, 1.0),
+    HideToken(1, None, 3),
     SetRow(0, 1, 3, "copy", 0),
     SetRow(1, None, None, "diagonal"),
     ShufflePositions(7),
@@ -56,6 +58,7 @@ def test_what_is_possible_applies_in_its_order() -> None:
         ZeroHead(2, 0), ZeroHead(-1, 0), ZeroHead(0, 3), AverageHead(0, -1), SkipSublayer(7, "attn"),
         ZeroHead(0, 0, 1.5), ZeroHead(0, 0, float("nan")), SetWeight(0, 0, 0, 0, 2.0), SetWeight(0, 0, 0, 0, -0.1),
         SetWeight(0, 0, 4, 0, 0.0), SetWeight(0, 0, 0, 4, 0.0), SetWeight(0, 3, 0, 0, 0.0),
+        HideToken(2, 0, 0), HideToken(0, 3, 0), HideToken(0, 0, 4), HideToken(0, 0, 0, -1.0),
         SetRow(0, 0, 5, "uniform"), SetRow(0, 0, 0, "copy", 0), SetRow(0, 0, 0, "copy", 3), SetRow(0, 0, 0, "copy"),
         SetRow(0, 0, 0, "uniform", 1), PatchVector(0, "embed", 0, 0), PatchVector(None, "out", 0, 0),
         PatchVector(0, "out", 4, 1), PatchVector(0, "out", 0, 2), PatchVector(0, "out", 0, 3),
@@ -80,6 +83,8 @@ def test_what_the_model_or_the_mask_has_not_is_refused() -> None:
         subject((1,)).check(ShufflePositions(1))
     with pytest.raises(InterventionError, match="mask hides token 2 from token 1"):
         subject(causal=True).check(SetWeight(0, 0, 1, 2, 1.0))
+    with pytest.raises(InterventionError, match="no other token may attend to token 3 anyway"):
+        subject(causal=True).check(HideToken(0, 0, 3))
     with pytest.raises(InterventionError, match="4 and 3 tokens"):
         subject().check(PatchVector(0, "out", 0, 2))
 
@@ -98,6 +103,19 @@ def test_the_last_key_of_a_query_is_not_cut() -> None:
     subject(causal=True).check(SetWeight(0, 0, 0, 0, 1.0))
 
 
+def test_hidden_tokens_leave_every_query_a_key() -> None:
+    hidden = [HideToken(1, None, key) for key in range(4)]
+    assert subject().split(hidden) == (tuple(hidden), []), "each token still attends to itself"
+    own = SetWeight(1, 0, 2, 2, 0.0)
+    assert subject().split([*hidden, own])[0] == tuple(hidden)
+    with pytest.raises(InterventionError, match="token 2 would have no other key"):
+        subject().check(hidden[3], [own, *hidden[:2]])
+    subject().check(HideToken(1, 1, 3), [own, *[HideToken(1, 0, key) for key in range(2)]])
+    subject().check(HideToken(1, None, 3, 0.5), [own, HideToken(1, 0, 0)])
+    with pytest.raises(InterventionError, match="token 1 would have no other key"):
+        subject(causal=True).check(SetWeight(1, 0, 1, 1, 0.4), [HideToken(1, None, 0)])
+
+
 def test_a_weight_needs_another_key_for_the_rest_of_the_row() -> None:
     half, full = SetWeight(1, 0, 2, 3, 0.5), SetWeight(1, 0, 2, 3, 1.0)
     cuts = [SetWeight(1, 0, 2, key, 0.0) for key in range(3)]
@@ -113,6 +131,8 @@ def test_a_weight_needs_another_key_for_the_rest_of_the_row() -> None:
         (SkipSublayer(0, "ffn"), SkipSublayer(0, "ffn", 0.5)),
         (SetWeight(0, 1, 2, 3, 0.0), SetWeight(0, None, 2, 3, 1.0)),
         (SetWeight(0, 1, 2, 3, 0.4), SetWeight(0, 1, 2, 0, 0.4)),
+        (SetWeight(0, 1, 2, 3, 0.4), HideToken(0, None, 3)),
+        (HideToken(0, 1, 3), HideToken(0, None, 3)),
         (SetRow(0, 1, 2, "uniform"), SetRow(0, 1, None, "diagonal")),
         (ShufflePositions(1), ShufflePositions(2)),
         (PatchVector(0, "z", None, 0), PatchVector(0, "z", 2, 1, head=1)),
@@ -129,7 +149,7 @@ def test_neighbours_do_not_contradict_each_other() -> None:
     pairs: list[Intervention] = [
         ZeroHead(0, 1), ZeroHead(0, 2), ZeroHead(1, 1), SkipSublayer(0, "attn"), SkipSublayer(0, "ffn"),
         SetWeight(0, 1, 2, 3, 0.4), SetWeight(0, 2, 2, 0, 0.4), SetWeight(0, 1, 2, 3, 0.4, renormalise=False),
-        PatchVector(0, "z", 1, 0), PatchVector(0, "z", 2, 1),
+        PatchVector(0, "z", 1, 0), PatchVector(0, "z", 2, 1), HideToken(0, 1, 2), SetWeight(0, 1, 2, 2, 0.0),
     ]  # fmt: skip
     assert subject().split(pairs) == (tuple(pairs), [])
 
@@ -142,6 +162,7 @@ ANY = st.one_of(
     st.builds(AverageHead, SMALL, HEADS, SHARES),
     st.builds(SkipSublayer, SMALL, st.sampled_from(SUBLAYERS), SHARES),
     st.builds(SetWeight, SMALL, HEADS, SMALL, SMALL, SHARES, st.booleans(), SHARES),
+    st.builds(HideToken, SMALL, HEADS, SMALL, SHARES),
     st.builds(SetRow, SMALL, HEADS, HEADS, st.sampled_from(ROW_KINDS), HEADS, SHARES),
     st.builds(ShufflePositions, SMALL.map(abs), SHARES),
     st.builds(PatchVector, HEADS, st.sampled_from(list(PATCH_POINTS)), HEADS, SMALL, HEADS, SHARES),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from playground.figures.theme import shortened, subscript
 from playground.model.interventions import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -61,6 +62,8 @@ def _name_in_full(intervention: Intervention, tokens: Sequence[str]) -> str:
             amount = {0.0: "", 1.0: " alone"}.get(weight, f" {weight:g}") if renormalise else f" {weight:g}"
             asks, asked = _name_token(query, tokens), _name_token(key, tokens)
             return f"{_name_head(intervention)}: {asks} {arrow} {asked}{amount}{after}"
+        case HideToken(key=key):
+            return f"{_name_head(intervention)}: {_name_token(key, tokens)} hidden"
         case PatchVector(layer=layer, point=point, head=head, token=token, sentence=sentence):
             return f"{_name_place(layer, point, head)}: {_name_token(token, tokens)} as in sentence {sentence + 1}"
 
@@ -93,6 +96,11 @@ def _describe_in_full(intervention: Intervention, tokens: Sequence[str]) -> str:
         case SetWeight(query=query, key=key, weight=weight, renormalise=renormalise):
             asks, asked = _name_token(query, tokens), _name_token(key, tokens)
             return f"{_place_head(intervention)}, {asks} {_give_weight(asked, weight, before_softmax=renormalise)}"
+        case HideToken(key=key):
+            return (
+                f"{_place_head(intervention)}, no other token sees {_name_token(key, tokens)}: these scores become −∞ "
+                "before the softmax, and each query's other keys share its whole row"
+            )
         case PatchVector(layer=layer, point=point, head=head, token=token, sentence=sentence):
             where = f"At {POINTS[point]}{'' if layer is None else f' of layer {layer}'}"
             whose = (
@@ -114,7 +122,7 @@ def _give_weight(key: str, weight: float, *, before_softmax: bool) -> str:
     return f"gives {key} the weight {weight:g}: its score is set before the softmax, and the other keys share the rest"
 
 
-def _name_head(intervention: ZeroHead | AverageHead | SetRow | SetWeight) -> str:
+def _name_head(intervention: ZeroHead | AverageHead | SetRow | SetWeight | HideToken) -> str:
     head = "all heads" if intervention.head is None else f"head {intervention.head}"
     return f"layer {intervention.layer}, {head}"
 
@@ -132,7 +140,7 @@ def _name_place(layer: int | None, point: PatchPoint, head: int | None) -> str:
     return f"layer {layer}, head {head}'s {'result' if point == 'z' else POINTS[point]}"
 
 
-def _place_head(intervention: ZeroHead | AverageHead | SetRow | SetWeight) -> str:
+def _place_head(intervention: ZeroHead | AverageHead | SetRow | SetWeight | HideToken) -> str:
     head = "every head" if intervention.head is None else f"head {intervention.head}"
     return f"In layer {intervention.layer}, {head}"
 

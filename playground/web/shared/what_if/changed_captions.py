@@ -1,6 +1,6 @@
 """What captions of attention add where the visitor has changed the computation."""
 
-from playground.model.interventions import SetRow, SetWeight
+from playground.model.interventions import HideToken, SetRow, SetWeight
 from playground.runs.encoder_run import Run
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.what_if.change_names import name_change
@@ -16,7 +16,9 @@ def note_set_weights(run: Run, layer: int, head: int | None) -> str:
     names = [
         escape_markdown(name_change(each, run.tokens))
         for each in run.interventions
-        if isinstance(each, SetRow | SetWeight) and each.layer == layer and (head is None or each.head in (None, head))
+        if isinstance(each, SetRow | SetWeight | HideToken)
+        and each.layer == layer
+        and (head is None or each.head in (None, head))
     ]
     return f" Set by you: {'; '.join(names)}." if names else ""
 

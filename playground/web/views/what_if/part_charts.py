@@ -11,7 +11,7 @@ from playground.figures.attention import head_heatmap
 from playground.figures.effects import part_maps
 from playground.figures.theme import token_names, token_table
 from playground.link.places import Focus
-from playground.model.interventions import SetWeight, SkipSublayer, ZeroHead
+from playground.model.interventions import HideToken, SetWeight, SkipSublayer, ZeroHead
 from playground.model.interventions.intervention_kinds import SUBLAYERS
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
@@ -144,6 +144,16 @@ def draw_hidden(numbers: PartNumbers, run: Run, focus: Focus) -> None:
         ),
         table=lambda: _by_layer(effects, token_names(tokens)),
     )
+    if np.delete(run.allowed[~run.padding, focus.key], focus.key).any():
+        word = quote_place(run.tokens, focus.key)
+        layers = {f"in layer {focus.layer}": [focus.layer], "in every layer": range(run.config.n_layers)}
+        offer_changes(
+            "whatif_switch",
+            {
+                f"Hide {word} {where}": [HideToken(layer, None, focus.key) for layer in chosen]
+                for where, chosen in layers.items()
+            },
+        )
 
 
 def _by_layer(effects: Array, columns: Sequence[str]) -> pd.DataFrame:

@@ -19,6 +19,8 @@ NAMES = {
     "3.1:weight_3_2_0.25": "layer 3, head 1: it₃ → animal₂ 0.25",
     "3.1:force_3_2_after": "layer 3, head 1: it₃ → animal₂ 1, after the softmax",
     "3.1:cut_3_2_after": "layer 3, head 1: it₃ ↛ animal₂ 0, after the softmax",
+    "3.1:hide_2": "layer 3, head 1: animal₂ hidden",
+    "3.*:hide_2~0.5": "layer 3, all heads: animal₂ hidden · 0.5 of the way",
     "3.1:uniform_*": "layer 3, head 1: every token → all evenly",
     "3.1:copy_3_0": "layer 3, head 1: it₃ → as head 0",
     "positions:shuffle_7": "positions shuffled, seed 7",

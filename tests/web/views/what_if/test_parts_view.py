@@ -6,8 +6,8 @@ import torch
 
 from playground import Encoder
 from playground.analysis.attention import mean_entropy
-from playground.link.interventions import read_changes
-from playground.model.interventions import SetWeight, SkipSublayer, ZeroHead
+from playground.link.interventions import Change, read_changes
+from playground.model.interventions import HideToken, SetWeight, SkipSublayer, ZeroHead
 from tests.web.app_test import SMALL, array, captions, charts, choose, open_page, press, prose, sentences, small_trace
 from tests.web.views.what_if.what_if_page import CONFIG, PAIR, PARTS, cosine, open_view, progress, vector, without_heads
 
@@ -114,6 +114,20 @@ def test_a_hidden_token_is_a_mask_in_one_layer() -> None:
     with torch.inference_mode():
         after = encoder.encode(trace["layers.0.out"], mask, first_layer=1)[0].mean(0).numpy()
     assert drawn[1, 4] == pytest.approx(float(np.linalg.norm(after - BEFORE) / np.linalg.norm(BEFORE)), rel=1e-3)
+
+
+def test_the_chosen_key_is_hidden_by_a_press_in_its_layer_or_in_every_layer() -> None:
+    app = press(open_view(PARTS, whatif_parts="hidden tokens", layer=1, key=4), "whatif_switch_0")
+    assert read_changes(app.session_state["do"])[0] == (Change(HideToken(1, None, 4)),)
+    press(app, "whatif_switch_1")
+    made = [change.intervention for change in read_changes(app.session_state["do"])[0]]
+    assert set(made) == {HideToken(0, None, 4), HideToken(1, None, 4)}
+    assert app.button(key="whatif_switch_1").disabled
+
+
+def test_a_token_that_no_other_may_see_is_not_offered() -> None:
+    app = open_view(PARTS, whatif_parts="hidden tokens", causal=True, key=len(FIRST) - 1)
+    assert not [button for button in app.button if (button.key or "").startswith("whatif_switch")]
 
 
 @pytest.mark.parametrize(

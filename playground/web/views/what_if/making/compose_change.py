@@ -9,6 +9,7 @@ from playground.config import ModelConfig
 from playground.link.places import Focus
 from playground.model.interventions import (
     AverageHead,
+    HideToken,
     Intervention,
     PatchVector,
     SetRow,
@@ -89,6 +90,11 @@ def _set_pair(focus: Focus, weight: float | None) -> Intervention:
     return SetWeight(focus.layer, head, focus.query, focus.key, weight, renormalise=when != AFTER)
 
 
+def _hide(focus: Focus, config: ModelConfig, text: tuple[int, int]) -> Intervention:
+    head = None if _pick("Where", ("every head", "the chosen head"), "hidden") == "every head" else focus.head
+    return HideToken(focus.layer, head, focus.key)
+
+
 def _set_row(focus: Focus, config: ModelConfig, text: tuple[int, int]) -> Intervention:
     rows: dict[str, RowKind] = {"to all evenly": "uniform", "to itself alone": "diagonal", "as another head": "copy"}
     head, query = _choose_head(focus), _choose_token(focus)
@@ -124,6 +130,7 @@ _KINDS: dict[str, _Composer] = {
     "forbid a pair: the query does not see the key": lambda focus, config, text: _set_pair(focus, 0.0),
     "force a pair: the query sees the key alone": lambda focus, config, text: _set_pair(focus, 1.0),
     "set a pair's weight": lambda focus, config, text: _set_pair(focus, None),
+    "hide a token: no other token sees the key": _hide,
     "set what a query attends to": _set_row,
     "shuffle positions": _shuffle,
     "take a vector from another sentence": _patch,

@@ -40,6 +40,8 @@ def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
         ("forbid a pair", {"when": "after the softmax", "head": "every head"}, "1.*:cut_5_3_after"),
         ("force a pair", {}, "1.2:force_5_3"),
         ("set a pair's weight", {"weight": 0.25}, "1.2:weight_5_3_0.25"),
+        ("hide a token", {}, "1.*:hide_3"),
+        ("hide a token", {"hidden": "the chosen head"}, "1.2:hide_3"),
         ("set what", {}, "1.2:uniform_5"),
         ("set what", {"row": "to itself alone", "token": "every token"}, "1.2:diagonal_*"),
         ("set what", {"row": "as another head"}, "1.2:copy_5_0"),
