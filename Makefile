@@ -1,7 +1,7 @@
 # `make run` serves the app, `make test` runs every check; both set up what they need first.
 
 PYTHON   ?= python3
-CHROMIUM ?= chromium
+CHROMIUM ?= chromium-headless-shell
 
 VENV := .venv
 PY   := $(VENV)/bin/python
@@ -81,7 +81,7 @@ $(VENV)/bench.stamp: requirements-bench.txt $(VENV)/test.stamp
 
 # The pages are tested in a real browser: without one the tests fail, they are never skipped.
 browser:
-	@command -v $(CHROMIUM) >/dev/null || { $(APT) chromium; } \
+	@command -v $(CHROMIUM) >/dev/null || { $(APT) chromium-headless-shell; } \
 		|| { echo 'The tests need Chromium: install it, or name yours with CHROMIUM=<command>.' >&2; exit 1; }
 
 # In front of the copies; its tests make a certificate for themselves.

@@ -152,9 +152,9 @@ class Visitor:
 
 
 def launch(playwright: Playwright) -> Browser:
-    """Start Chromium, by the name in CHROMIUM or its own."""
+    """Start Chromium without its windows, or the browser that CHROMIUM names."""
     return playwright.chromium.launch(
-        executable_path=shutil.which(os.environ.get("CHROMIUM", "chromium")),
+        executable_path=shutil.which(os.environ.get("CHROMIUM", "chromium-headless-shell")),
         args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
               "--disable-sync"],
     )  # fmt: skip

@@ -44,14 +44,15 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",  # pages of one context share what was compiled for the first
 ]
 """Of Chromium."""
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium, by the name in CHROMIUM or its own."""
-    command = os.environ.get("CHROMIUM", "chromium")
+    """Chromium without its windows, or the browser that CHROMIUM names."""
+    command = os.environ.get("CHROMIUM", "chromium-headless-shell")
     executable = shutil.which(command)
     if executable is None:
         pytest.fail(f"{command} is not installed: install Chromium, or name yours with CHROMIUM=<command>.")

@@ -1,6 +1,6 @@
 """A real browser in front of the real server. Without a browser these tests fail: they are never skipped."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,23 @@ def bare_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def shared_context(browser: Browser) -> BrowserContext:
+def shared_context(browser: Browser, server: Server) -> BrowserContext:
     """One cache for most tests: each page in it is a visitor's session of its own all the same."""
-    return browser.new_context(viewport={"width": 1366, "height": 900})
+    return _open_context(browser, server, viewport={"width": 1366, "height": 900})
+
+
+@pytest.fixture(scope="session")
+def phone_context(browser: Browser, server: Server) -> BrowserContext:
+    """A phone: a small window, and a finger instead of a mouse."""
+    size: ViewportSize = {"width": 390, "height": 844}
+    return _open_context(browser, server, viewport=size, has_touch=True, is_mobile=True, device_scale_factor=2)
+
+
+def _open_context(browser: Browser, server: Server, **options: Any) -> BrowserContext:
+    """A context with a page that stays: with it stays the process that has read the app's scripts."""
+    context = browser.new_context(**options)
+    context.new_page().goto(f"{server.url}/_stcore/health")
+    return context
 
 
 @pytest.fixture
@@ -49,31 +63,9 @@ def visitor(server: Server, shared_context: BrowserContext) -> Iterator[Visitor]
 
 
 @pytest.fixture
-def newcomer(server: Server, browser: Browser) -> Iterator[Callable[..., Visitor]]:
-    """Makes visitors in fresh contexts, as `Visitor.anew` takes them; they must see nothing go wrong either."""
-    visitors: list[Visitor] = []
-
-    def make(width: int = 1280, height: int = 900, **context: Any) -> Visitor:
-        visitors.append(Visitor.anew(server, browser, width, height, **context))
-        return visitors[-1]
-
-    yield make
-    for visitor in visitors:
-        visitor.assert_well()
-        visitor.page.context.close()
-
-
-@pytest.fixture
 def classmate(server: Server, shared_context: BrowserContext) -> Iterator[Visitor]:
     """A second visitor, who follows a link of the first."""
     yield from _visit(server, shared_context)
-
-
-@pytest.fixture(scope="session")
-def phone_context(browser: Browser) -> BrowserContext:
-    """A phone: a small window, and a finger instead of a mouse."""
-    size: ViewportSize = {"width": 390, "height": 844}
-    return browser.new_context(viewport=size, has_touch=True, is_mobile=True, device_scale_factor=2)
 
 
 @pytest.fixture

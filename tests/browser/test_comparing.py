@@ -1,7 +1,5 @@
 """Before against after in a browser: pin, change, read both, and send the comparison to a classmate."""
 
-from collections.abc import Callable
-
 import numpy as np
 from playwright.sync_api import expect
 
@@ -10,7 +8,7 @@ from tests.browser.visitor import Visitor
 
 
 def test_what_is_pinned_stays_while_a_slider_moves_and_a_classmate_sees_both(
-    visitor: Visitor, newcomer: Callable[..., Visitor]
+    visitor: Visitor, classmate: Visitor
 ) -> None:
     visitor.open("/norms?weights=random&seed=3")
     before = visitor.array("norms_by_layer", 1, "y")
@@ -29,7 +27,7 @@ def test_what_is_pinned_stays_while_a_slider_moves_and_a_classmate_sees_both(
     expect(visitor.widget("pin_line")).to_contain_text("n_layers 6 → 8")
     charts, copied = visitor.charts(), visitor.copied_link()
 
-    theirs = newcomer().open(copied)
+    theirs = classmate.open(copied)
     assert theirs.charts() == charts
     assert theirs.notices() == ""
     assert theirs.query() == visitor.query() | {"v": [VERSION]}
@@ -47,7 +45,7 @@ def test_what_is_pinned_stays_while_a_slider_moves_and_a_classmate_sees_both(
 
 
 def test_a_click_on_either_side_moves_the_focus_and_a_classmate_sees_the_stage_in_both(
-    visitor: Visitor, newcomer: Callable[..., Visitor]
+    visitor: Visitor, classmate: Visitor
 ) -> None:
     visitor.open("/parameters?weights=random&parameters_view=layers&b_seed=3")
     visitor.click_cell("parameter_breakdown", None, 3)  # after the embeddings' bar
@@ -60,7 +58,7 @@ def test_a_click_on_either_side_moves_the_focus_and_a_classmate_sees_the_stage_i
     expect(visitor.widget("step_pinned")).to_be_visible()
     visitor.settled()
     charts, copied = visitor.charts(), visitor.copied_link()
-    theirs = newcomer().open(copied)
+    theirs = classmate.open(copied)
     assert theirs.charts() == charts
     assert theirs.focused() == visitor.focused()
     theirs.go_to("Positions")

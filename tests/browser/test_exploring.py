@@ -1,7 +1,6 @@
 """A student types, moves sliders, clicks heads, and the charts follow."""
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -184,10 +183,9 @@ def test_a_box_of_the_data_flow_is_a_door_to_its_page(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("width", [1366, 390])
-def test_residual_lines_start_before_their_boxes_and_end_at_the_sum(
-    newcomer: Callable[..., Visitor], width: int
-) -> None:
-    visitor = newcomer(width, 900).open("/?norm_placement=pre&weights=random")
+def test_residual_lines_start_before_their_boxes_and_end_at_the_sum(visitor: Visitor, width: int) -> None:
+    visitor.page.set_viewport_size({"width": width, "height": 900})
+    visitor.open("/?norm_placement=pre&weights=random")
     branches = visitor.widget("data_flow").locator(".branch")
     assert branches.count() == 2
     for branch in branches.all():

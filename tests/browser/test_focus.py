@@ -1,7 +1,6 @@
 """Layer, head, query and key are one selection of every page: by mouse, keyboard and finger, and in the link."""
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -42,7 +41,7 @@ def assert_frame_over(visitor: Visitor, chart: str, row: int | None, column: int
 
 
 def test_a_clicked_cell_is_the_focus_of_every_page_and_of_the_link(
-    visitor: Visitor, newcomer: Callable[..., Visitor], trained: Run
+    visitor: Visitor, classmate: Visitor, trained: Run
 ) -> None:
     visitor.open("/attention")
     assert visitor.focused() == DEFAULT
@@ -86,7 +85,7 @@ def test_a_clicked_cell_is_the_focus_of_every_page_and_of_the_link(
     visitor.page.wait_for_url("**/step-by-step?**")
     assert visitor.settled().focused() == {"layer": 2, "head": 8, "query": 4, "key": 13}, "which every page looks at"
     assert visitor.query()["layer"] == ["2"]
-    theirs = newcomer().open(copied)
+    theirs = classmate.open(copied)
     assert theirs.focused() == {"layer": 2, "head": 8, "query": 4, "key": 13}
     assert theirs.charts() == charts
     assert theirs.query() == {"layer": ["2"], "head": ["8"], "query": ["4"], "key": ["13"], "v": [VERSION]}

@@ -1,7 +1,5 @@
 """A student looks for the gradient: six lines, more layers, a larger scale, a sweep, and a link to all of it."""
 
-from collections.abc import Callable
-
 import numpy as np
 from playwright.sync_api import expect
 
@@ -15,7 +13,7 @@ def lines(visitor: Visitor, chart: str = "gradient_by_layer") -> int:
     return sum(trace["mode"] == "lines+markers" for trace in visitor.charts().get(chart, []))
 
 
-def test_six_gradients_follow_the_sliders_and_travel(visitor: Visitor, newcomer: Callable[..., Visitor]) -> None:
+def test_six_gradients_follow_the_sliders_and_travel(visitor: Visitor, classmate: Visitor) -> None:
     visitor.open(f"/gradient-flow?{SHAPE}")
     assert lines(visitor) == lines(visitor, "gradient_lengths") == 6
     assert len(visitor.array("gradient_by_layer", name="y")) == 12
@@ -40,7 +38,7 @@ def test_six_gradients_follow_the_sliders_and_travel(visitor: Visitor, newcomer:
     own = {"gradient_layers": "8", "gradient_scale": "1.4", "gradient_of": "norms", "gradient_view": "depth sweep"}
     assert {key: visitor.query()[key] for key in own} == {key: [value] for key, value in own.items()}
 
-    theirs = newcomer().open(visitor.copied_link())
+    theirs = classmate.open(visitor.copied_link())
     assert theirs.charts() == visitor.charts()
     assert set(theirs.charts()) == {"gradient_by_layer", "gradient_lengths", "gradient_by_depth"}
 

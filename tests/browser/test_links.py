@@ -1,7 +1,6 @@
 """A link shows a classmate exactly the same view, and a bad one opens with a plain sentence."""
 
 import re
-from collections.abc import Callable
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -9,52 +8,12 @@ from playwright.sync_api import expect
 
 from playground.limits import MAX_CHARACTERS
 from playground.link.link_values import VERSION
-from playground.link.params import FOCUS, OWN, PARAMS, SHARED
+from playground.link.params import PARAMS
 from playground.link.pinned_texts import MARKER, PINNED_KEYS
 from tests.browser.visitor import Visitor
+from tests.web.chosen_views import SETUP, VIEWS
 
 TRAVELLING = "A student who travels light has nothing to lose on the way."
-SETUP = {
-    "text": "Zwölf Boxkämpfer jagen Viktor\nquer über den großen Sylter Deich. 🥊",
-    "sentence": "2",
-    "weights": "random",
-    "tokenizer": "char",
-    "d_model": "64",
-    "n_heads": "4",
-    "n_layers": "3",
-    "d_ff": "96",
-    "norm_placement": "pre",
-    "norm": "rms",
-    "positions": "sinusoidal",
-    "causal": "true",
-    "seed": "12345",
-}
-VIEWS = {
-    "": {},
-    "attention": {"layer": "2", "head": "3", "query": "4", "attention_view": "rollout"},
-    "norms": {"norms_view": "cosines", "norms_layer": "2", "query": "7"},
-    "parameters": {"parameters_view": "layers"},
-    "compare": {"b_norm_placement": "post", "b_n_layers": "5", "layer": "1", "head": "3", "query": "9"},
-    "step-by-step": {"layer": "1", "head": "2", "query": "6", "key": "0", "step_stage": "softmax"},
-    "positions": {"positions_view": "curves", "positions_curve_2": "7", "positions_curve_3": "12"},
-    "encoder-decoder": {
-        "encdec_source": "your text",
-        "encdec_attention": "decoder self",
-        "encdec_layer": "1",
-        "encdec_target": "one\ntwo words",
-    },
-    "gradient-flow": {"gradient_layers": "5", "gradient_scale": "1.4", "gradient_of": "stream"},
-    "training": {"training_task": "Sort", "training_lr": "0.001", "training_d_model": "32", "training_warmup": "50"},
-    "regularisers": {"regularisers_task": "Sort", "regularisers_clip": "0.5", "regularisers_measure": "loss"},
-    "tutorials": {"tutorials_against": "B", "tutorials_letter": "C"},
-    "similarity": {
-        "similarity_list": "one cat\ntwo dogs",
-        "similarity_pooling": "first token",
-        "similarity_second": "3",
-        "similarity_view": "map by depth",
-        "similarity_depth": "1",
-    },
-}
 
 
 def link(page: str, parameters: dict[str, str]) -> str:
@@ -62,8 +21,9 @@ def link(page: str, parameters: dict[str, str]) -> str:
     return f"/{page}?{urlencode(parameters, quote_via=quote)}"
 
 
-@pytest.mark.parametrize("page", VIEWS)
+@pytest.mark.parametrize("page", ["attention", "training", "similarity"])
 def test_a_copied_link_shows_the_same_to_the_digit(page: str, visitor: Visitor, classmate: Visitor) -> None:
+    """Every page without a browser: tests/web/views/test_shared_links.py."""
     visitor.open(link(page, SETUP | VIEWS[page]))
     assert visitor.notices() == ""
     copied = visitor.copied_link()
@@ -75,9 +35,7 @@ def test_a_copied_link_shows_the_same_to_the_digit(page: str, visitor: Visitor, 
     assert theirs.charts() == charts
 
 
-def test_the_link_of_what_was_clicked_together_shows_the_same(
-    visitor: Visitor, newcomer: Callable[..., Visitor]
-) -> None:
+def test_the_link_of_what_was_clicked_together_shows_the_same(visitor: Visitor, classmate: Visitor) -> None:
     visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visitor.open("/attention")
     visitor.type_text("The trophy didn't fit in the suitcase because it was too big.")
@@ -89,7 +47,7 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(
     copied = visitor.settled().copied_link()
     expect(visitor.widget("copy_link").get_by_role("button")).to_have_text("Copied")
     assert visitor.page.evaluate("() => navigator.clipboard.readText()") == copied
-    theirs = newcomer().open(copied)
+    theirs = classmate.open(copied)
     assert theirs.charts() == visitor.charts()
     expect(theirs.focus("layer")).to_have_value("4")
 
@@ -135,11 +93,10 @@ def test_the_back_button_restores_the_page_before(visitor: Visitor) -> None:
 JUNK = ["<script>alert(1)</script>", "NaN", "-1", "9" * 40, "--5", "", "12.0"]
 
 
-@pytest.mark.parametrize("first", range(3))
-def test_junk_for_every_parameter_opens_with_a_plain_notice(first: int, visitor: Visitor) -> None:
+def test_junk_for_every_parameter_opens_with_a_plain_notice(visitor: Visitor) -> None:
     """Every parameter at once, each with the next kind of junk; `test_choices` tries each kind on all of them."""
     keys = [key for key in (*PARAMS, MARKER, *PINNED_KEYS) if key not in ("text", "b_text")]
-    visitor.open(link("attention", {key: JUNK[(first + i) % len(JUNK)] for i, key in enumerate(keys)}))
+    visitor.open(link("attention", {key: JUNK[i % len(JUNK)] for i, key in enumerate(keys)}))
     visitor.assert_well()
     assert "is used instead" in visitor.notices()
     # What the address bar says by now is what the page shows: opened again, nothing has to be changed any more.
@@ -235,8 +192,3 @@ def test_a_model_over_the_budget_is_counted_but_not_built(visitor: Visitor) -> N
     assert visitor.notices() == ""
     assert "parameter_breakdown" in visitor.charts()
     assert visitor.query() == {key: [value] for key, value in too_large.items()}
-
-
-def test_every_parameter_of_the_link_is_tried_here() -> None:
-    assert set(SETUP) <= set(SHARED)
-    assert {key for view in VIEWS.values() for key in view} <= {*OWN, *FOCUS, *PINNED_KEYS}

@@ -1,8 +1,6 @@
 """The pages of the menu, and a server without the trained weights."""
 
-from collections.abc import Callable
-
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.server import Server
 from tests.browser.visitor import Visitor
@@ -25,8 +23,9 @@ PAGES = (
 )
 
 
-def test_the_menu_of_a_laptop_has_room_for_every_page(newcomer: Callable[..., Visitor]) -> None:
-    links = newcomer(width=1280).open("/parameters").page.get_by_test_id("stTopNavLink")
+def test_the_menu_of_a_laptop_has_room_for_every_page(visitor: Visitor) -> None:
+    visitor.page.set_viewport_size({"width": 1280, "height": 900})
+    links = visitor.open("/parameters").page.get_by_test_id("stTopNavLink")
     reachable = links.evaluate_all(
         """links => links.filter(link => {
           const { left, top, width, height } = link.getBoundingClientRect()
@@ -36,8 +35,10 @@ def test_the_menu_of_a_laptop_has_room_for_every_page(newcomer: Callable[..., Vi
     assert sorted(reachable) == sorted(PAGES)
 
 
-def test_without_trained_weights_the_app_goes_on_with_random_ones(bare_server: Server, browser: Browser) -> None:
-    visitor = Visitor.anew(bare_server, browser)
+def test_without_trained_weights_the_app_goes_on_with_random_ones(
+    bare_server: Server, shared_context: BrowserContext
+) -> None:
+    visitor = Visitor(bare_server, shared_context)
     visitor.open("/")
     assert "The trained weights are not on this server" in visitor.notices()
     assert "the README says how to get the trained ones" in visitor.notices()
@@ -52,4 +53,4 @@ def test_without_trained_weights_the_app_goes_on_with_random_ones(bare_server: S
     visitor.type_text("one two three")
     visitor.eventually(lambda: len(visitor.labels()) == 3, "the third word")
     visitor.settled().assert_well()
-    visitor.page.context.close()
+    visitor.page.close()

@@ -1,6 +1,5 @@
 """A visitor who does not wait for the page: what is chosen during a run is neither lost nor left behind."""
 
-from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
@@ -55,8 +54,7 @@ _SLOW = """const send = WebSocket.prototype.send
 WebSocket.prototype.send = function (...message) { setTimeout(() => send.apply(this, message), 700) }"""
 
 
-def test_a_link_copied_over_a_slow_connection_holds_the_last_choice(newcomer: Callable[..., Visitor]) -> None:
-    visitor = newcomer()
+def test_a_link_copied_over_a_slow_connection_holds_the_last_choice(visitor: Visitor) -> None:
     visitor.page.add_init_script(_SLOW)
     visitor.open("/positions")
     for view, pause in (("curves", 0), ("similarity", 300), ("curves", 600)):

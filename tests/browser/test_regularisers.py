@@ -1,7 +1,6 @@
 """A student compares what helps against learning by heart, and sends the comparison to a classmate."""
 
 import re
-from collections.abc import Callable
 
 from playwright.sync_api import expect
 
@@ -18,15 +17,15 @@ def expect_status(visitor: Visitor, text: str) -> None:
     expect(visitor.page.get_by_test_id("stProgress")).to_contain_text(re.compile(text), timeout=PATIENT)
 
 
-def test_what_is_chosen_travels_in_the_link(newcomer: Callable[..., Visitor]) -> None:
-    visitor = newcomer().open("/regularisers")
+def test_what_is_chosen_travels_in_the_link(visitor: Visitor, classmate: Visitor) -> None:
+    visitor.open("/regularisers")
     pills = visitor.widget("regularisers_chosen")
     for name in ("Token swapping", "Early stopping", "Label smoothing", "Padding mask", "Gradient clipping"):
         pills.get_by_role("button", name=name, exact=True).click()
         visitor.settled()
     chosen = ["Dropout on attention weights", "Weight decay", "Gradient clipping"]
     assert visitor.query() == {"regularisers_chosen": chosen}
-    theirs = newcomer().open(visitor.copied_link())
+    theirs = classmate.open(visitor.copied_link())
     assert theirs.notices() == ""
     assert theirs.query()["regularisers_chosen"] == chosen
     assert "5 runs" in theirs.text()
@@ -53,8 +52,8 @@ def test_the_choice_survives_a_visit_elsewhere_and_a_step_back(visitor: Visitor)
     assert "“Next character” hides what comes later" in visitor.text()
 
 
-def test_a_student_sees_what_the_causal_mask_is_for(newcomer: Callable[..., Visitor]) -> None:
-    visitor = newcomer().open("/regularisers")
+def test_a_student_sees_what_the_causal_mask_is_for(visitor: Visitor) -> None:
+    visitor.open("/regularisers")
     start = visitor.widget("regularisers_start")
     visitor.widget("regularisers_cards").locator("summary").click()
     press(visitor, "show_no_causal_mask")

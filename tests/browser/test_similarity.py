@@ -32,7 +32,7 @@ def choose_by(visitor: Visitor, act: Callable[[], None], wanted: tuple[int, int]
 
 
 def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
-    visitor: Visitor, newcomer: Callable[..., Visitor]
+    visitor: Visitor, classmate: Visitor
 ) -> None:
     visitor.open("/similarity")
     assert visitor.array("similarity_matrix").shape == (10, 10)
@@ -49,7 +49,7 @@ def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
     visitor.eventually(lambda: "similarity_list" in visitor.query(), "the list in the link")
     visitor.choose("similarity_view", "leave a word out")
     expect(visitor.widget("similarity_left_out_second")).to_contain_text("the second")
-    theirs = newcomer().open(visitor.settled().copied_link())
+    theirs = classmate.open(visitor.settled().copied_link())
     assert theirs.charts() == visitor.charts()
     assert pair(theirs) == (7, 8)
 

@@ -1,12 +1,11 @@
 """The tour in a browser, as a newcomer takes it; and the short way to the answer without it."""
 
-from collections.abc import Callable
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.test_accessibility import AXE, grave_violations
+from tests.browser.test_every_page import AXE, grave_violations
 from tests.browser.visitor import Visitor
 
 TEXT = "Anna gave Tom the book because he had asked for it."
@@ -69,8 +68,7 @@ def test_a_newcomer_takes_the_tour_and_a_classmate_opens_its_link(visitor: Visit
     expect(line(visitor)).to_have_count(0)
 
 
-def test_on_a_phone_the_line_stays_in_sight_and_in_the_window(newcomer: Callable[..., Visitor]) -> None:
-    phone = newcomer(390, 844, has_touch=True, is_mobile=True)
+def test_on_a_phone_the_line_stays_in_sight_and_in_the_window(phone: Visitor) -> None:
     phone.open("/?tour=1")
     expect_step(phone, 1)
     field = phone.widget("phone_text").locator("textarea")
@@ -112,11 +110,9 @@ def test_what_a_step_needs_first_leaves_its_line_once_it_is_there(visitor: Visit
     expect_step(visitor, 3)
 
 
-@pytest.mark.parametrize("size", [(1366, 900), (390, 844)])
-def test_one_click_on_the_overview_shows_why_it_looks_at_animal(
-    size: tuple[int, int], newcomer: Callable[..., Visitor]
-) -> None:
-    visitor = newcomer(*size)
+@pytest.mark.parametrize(("width", "height"), [(1366, 900), (390, 844)])
+def test_one_click_on_the_overview_shows_why_it_looks_at_animal(width: int, height: int, visitor: Visitor) -> None:
+    visitor.page.set_viewport_size({"width": width, "height": height})
     visitor.open("/")
     visitor.widget("overview_why").get_by_role("button").click()
     expect(visitor.widget("why")).to_contain_text("animal")

@@ -1,20 +1,18 @@
 """The Decoder page's two sources: each has its own link, and neither stays in the other's."""
 
-from collections.abc import Callable
-
 from playwright.sync_api import expect
 
 from tests.browser.visitor import Visitor
 
 
-def test_example_and_own_text_are_one_switch_apart(visitor: Visitor, newcomer: Callable[..., Visitor]) -> None:
+def test_example_and_own_text_are_one_switch_apart(visitor: Visitor, classmate: Visitor) -> None:
     visitor.open("/encoder-decoder")
     expect(visitor.widget("encdec_pattern")).to_contain_text("layer 1, head 3")
     visitor.click_head(1, 1, "encdec_grid")
     expect(visitor.widget("encdec_pattern")).to_contain_text("layer 1, head 1")
     chosen = {"encdec_example_head": ["1"]}
     assert visitor.settled().query() == chosen
-    theirs = newcomer().open(visitor.copied_link())
+    theirs = classmate.open(visitor.copied_link())
     assert theirs.notices() == ""
     assert theirs.charts() == visitor.charts()
     visitor.choose("encdec_source", "your text")

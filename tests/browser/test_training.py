@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, WebSocketRoute, expect
+from playwright.sync_api import BrowserContext, WebSocketRoute, expect
 
 from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor
@@ -24,19 +24,19 @@ def one_seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def student(one_seat: Server, browser: Browser) -> Iterator[Callable[[], Visitor]]:
+def student(one_seat: Server, shared_context: BrowserContext) -> Iterator[Callable[[], Visitor]]:
     """Makes visitors who must see nothing go wrong."""
     students: list[Visitor] = []
 
     def make() -> Visitor:
-        students.append(Visitor.anew(one_seat, browser))
+        students.append(Visitor(one_seat, shared_context))
         return students[-1]
 
     yield make
     for visitor in students:
         if not visitor.page.is_closed():
             visitor.assert_well()
-        visitor.page.context.close()
+            visitor.page.close()
 
 
 def press(visitor: Visitor, name: str) -> None:

@@ -1,6 +1,5 @@
 """Why a token looks there, in a browser: a click on a cell's step, and on a head's row."""
 
-from collections.abc import Callable
 from itertools import pairwise
 
 from playwright.sync_api import FloatRect, expect
@@ -43,8 +42,7 @@ def test_on_a_laptop_the_answer_is_beside_the_map_and_moves_nothing(visitor: Vis
     assert box(visitor, "attention_grid") == thumbnails
 
 
-def test_on_a_phone_the_answer_is_below_the_map(newcomer: Callable[..., Visitor]) -> None:
-    phone = newcomer(390, 844, has_touch=True, is_mobile=True)
+def test_on_a_phone_the_answer_is_below_the_map(phone: Visitor) -> None:
     phone.open("/attention")
     boxes = [
         box(phone, name)

@@ -1,13 +1,19 @@
-"""What axe-core, which reads a page as a screen reader does, finds on every page, in the light and in the dark."""
+"""Every page, opened once: its title, its link, typed markup, and what axe-core finds in the light and in the dark.
 
+axe-core reads a page as a screen reader does.
+"""
+
+from collections.abc import Iterator
 from importlib import resources
 from typing import Any, Literal
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import BrowserContext, expect
 
+from playground.link.link_values import VERSION
 from playground.link.params import DEFAULT_TEXT
+from tests.browser.server import Server
 from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor
 
@@ -43,22 +49,42 @@ TYPED = {"text": f"{DEFAULT_TEXT}\n{HOSTILE}", "encdec_example": HOSTILE, "encde
 """What stands in every field that takes text, by the link's keys."""
 
 
-@pytest.mark.parametrize("page", [*PAGES, "compare?weights=random&b_n_layers=2"])
-def test_a_page_can_be_read_and_heard(page: str, visitor: Visitor) -> None:
-    visitor.open(f"/{page}{'&' if '?' in page else '?'}{urlencode(TYPED)}")
-    assert visitor.page.locator("img[src=x], b[onclick]").count() == 0
-    assert visitor.page.title().startswith(visitor.page.locator("[aria-current=page]").first.inner_text())
-    labels = visitor.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
-    if page != "regularisers":  # whose charts are empty before a run
+@pytest.fixture(scope="module", params=[*PAGES, "compare?weights=random&b_n_layers=2"])
+def opened(request: pytest.FixtureRequest, server: Server, shared_context: BrowserContext) -> Iterator[Visitor]:
+    """A visitor of each page in turn, for all tests of it."""
+    visitor = Visitor(server, shared_context)
+    visitor.open(f"/{request.param}{'&' if '?' in request.param else '?'}{urlencode(TYPED)}")
+    yield visitor
+    visitor.assert_well()
+    visitor.page.close()
+
+
+def test_its_link_holds_what_was_typed(opened: Visitor) -> None:
+    assert opened.query().items() >= {key: [value] for key, value in TYPED.items() if key == "text"}.items()
+    copied = parse_qs(urlsplit(opened.copied_link()).query)
+    assert copied == opened.query() | {"v": [VERSION]}
+
+
+def test_typed_markup_is_text(opened: Visitor) -> None:
+    assert opened.page.locator("img[src=x], b[onclick]").count() == 0
+
+
+def test_its_title_is_its_name_in_the_menu_and_its_charts_are_told_with_numbers(opened: Visitor) -> None:
+    assert opened.page.title().startswith(opened.page.locator("[aria-current=page]").first.inner_text())
+    labels = opened.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
+    if "/regularisers" not in opened.page.url:  # whose charts are empty before a run
         assert [label for label in labels if not any(letter.isdigit() for letter in label)] == []
-    visitor.page.evaluate(AXE)
+
+
+def test_it_can_be_read_and_heard(opened: Visitor) -> None:
+    opened.page.evaluate(AXE)
     for scheme, background in BACKGROUNDS.items():
-        visitor.page.emulate_media(color_scheme=scheme)
-        expect(visitor.page.locator(".stApp")).to_have_css("background-color", background)
-        visitor.settled()
-        assert (scheme, grave_violations(visitor)) == (scheme, set())
+        opened.page.emulate_media(color_scheme=scheme)
+        expect(opened.page.locator(".stApp")).to_have_css("background-color", background)
+        opened.settled()
+        assert (scheme, grave_violations(opened)) == (scheme, set())
         # axe-core judges no text inside a drawing.
-        contrasts = visitor.page.evaluate(_CONTRASTS)
+        contrasts = opened.page.evaluate(_CONTRASTS)
         assert (scheme, [(text, round(contrast, 2)) for text, contrast in contrasts if contrast < 4.5]) == (scheme, [])
 
 
