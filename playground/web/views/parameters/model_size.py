@@ -91,7 +91,7 @@ def draw_totals(config: ModelConfig) -> None:
         )
         st.metric("Compared with BERT base", times(total / bert), width="content")
         st.metric(
-            f"Forward pass, {n_tokens} tokens",
+            f"Forward pass, {n_tokens} token{'' if n_tokens == 1 else 's'}",
             readable.in_units(flops, "FLOPs"),
             delta=f"{readable.signed(flops - before.flops.total)}FLOPs since pinned" if before else None,
             delta_color="off",
