@@ -1,9 +1,10 @@
 """The tour in a browser, as a newcomer takes it; and the short way to the answer without it."""
 
+import time
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, WebSocketRoute, expect
 
 from tests.browser.test_every_page import AXE, grave_violations
 from tests.browser.visitor import Visitor
@@ -117,3 +118,21 @@ def test_one_click_on_the_overview_shows_why_it_looks_at_animal(width: int, heig
     visitor.widget("overview_why").get_by_role("button").click()
     expect(visitor.widget("why")).to_contain_text("animal")
     expect(visitor.widget("why_parts").locator(".bar").first).to_be_in_viewport()
+
+
+def test_over_a_slow_connection_the_answer_comes_into_sight_once_it_is_there(phone: Visitor) -> None:
+    def pass_on(socket: WebSocketRoute) -> None:
+        upstream = socket.connect_to_server()
+
+        def answer(message: str | bytes) -> None:
+            time.sleep(0.03)  # of the part that scrolls there, of the page above it, and of the answer itself
+            socket.send(message)
+
+        upstream.on_message(answer)
+
+    phone.page.route_web_socket("**/_stcore/stream", pass_on)
+    phone.open("/")
+    phone.widget("overview_why").get_by_role("button").tap()
+    expect(phone.widget("why")).to_contain_text("animal")
+    phone.settled()
+    expect(phone.widget("why_parts").locator(".bar").first).to_be_in_viewport()

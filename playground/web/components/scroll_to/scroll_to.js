@@ -1,12 +1,37 @@
+const STILL = 2000 // milliseconds after which nothing that is drawn later is expected to push the target away
+const LONGEST = 20000
+const OWN = ["wheel", "touchmove", "pointerdown", "keydown"] // where the visitor goes counts more
+
 let latest = {} // the front end may call this again with what an older run said
+let stop = () => {}
 
 export default function ({ data }) {
   if (data.moment.process === latest.process && data.moment.time <= latest.time) return
   latest = data.moment
+  stop()
   const key = window.innerWidth <= 640 ? data.onPhone : data.target // as narrow as Streamlit stacks columns
-  const target = document.querySelector(`.st-key-${key}`)
-  if (!target) return
-  const isTall = target.offsetHeight > window.innerHeight / 2
-  target.style.scrollMarginTop = data.clear
-  target.scrollIntoView({ block: isTall ? "start" : "center" })
+  const begun = performance.now()
+  let moved = begun, place = ""
+  const placeOf = target => {
+    const { top, height } = target.getBoundingClientRect()
+    return `${Math.round(top)} ${Math.round(height)}`
+  }
+  const follow = () => {
+    const now = performance.now()
+    const target = document.querySelector(`.st-key-${key}`) // over a slow connection it comes later, and grows
+    if (target && placeOf(target) !== place) {
+      target.style.scrollMarginTop = data.clear
+      target.scrollIntoView({ block: target.offsetHeight > window.innerHeight / 2 ? "start" : "center" })
+      place = placeOf(target)
+      moved = now
+    }
+    if ((target && now - moved > STILL) || now - begun > LONGEST) stop()
+  }
+  const timer = setInterval(follow, 100)
+  stop = () => {
+    clearInterval(timer)
+    for (const kind of OWN) window.removeEventListener(kind, stop)
+  }
+  for (const kind of OWN) window.addEventListener(kind, stop, { passive: true })
+  follow()
 }
