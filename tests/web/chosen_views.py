@@ -21,6 +21,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "norms": {"norms_view": "cosines", "norms_layer": "2", "query": "7"},
     "parameters": {"parameters_view": "layers"},
     "compare": {"b_norm_placement": "post", "b_n_layers": "5", "layer": "1", "head": "3", "query": "9"},
+    "what-if": {"layer": "1", "head": "2", "whatif_view": "which parts matter", "whatif_parts": "sublayers"},
     "step-by-step": {"layer": "1", "head": "2", "query": "6", "key": "0", "step_stage": "softmax"},
     "positions": {"positions_view": "curves", "positions_curve_2": "7", "positions_curve_3": "12"},
     "encoder-decoder": {
