@@ -97,7 +97,7 @@ def _write(change: Intervention, symbol: str) -> str:
     r"""A change as a formula: `z_t \leftarrow 0`."""
     if isinstance(change, SetWeight | HideToken):
         symbol = symbol.replace("j", str(change.key))
-        if isinstance(change, HideToken) or change.renormalise:
+        if change.renormalise:
             return _write_score(change, symbol)
     new = _new_value(change, symbol)
     if change.strength != 1:
@@ -128,12 +128,11 @@ def _new_value(change: Intervention, symbol: str) -> str:
 
 def _write_score(change: SetWeight | HideToken, symbol: str) -> str:
     """The score that gives a key its weight, by the other keys' scores."""
-    wanted = 0.0 if isinstance(change, HideToken) else change.weight
-    if change.strength == 1 and wanted == 0:
+    if change.strength == 1 and change.weight == 0:
         return rf"{symbol} \leftarrow -\infty"
-    if change.strength == 1 and wanted == 1:
+    if change.strength == 1 and change.weight == 1:
         return rf"s_{{t,i}} \leftarrow -\infty \quad \text{{for all }} i \ne {change.key}"
-    weight = number(wanted)
+    weight = number(change.weight)
     if change.strength != 1:
         share, own = number(change.strength), symbol.replace("s", "a", 1)
         weight = rf"(1 - {share})\, {own} + {share} \cdot {weight}"

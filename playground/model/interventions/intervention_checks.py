@@ -150,19 +150,18 @@ class Subject:
         if not _sets_scores(wanted):
             return None
         beside = [wanted, *(each for each in applied if _sets_scores(each) and each.layer == wanted.layer)]
-        heads = (
-            {-1, *(each.head for each in beside)} if wanted.head is None else {wanted.head}
-        )  # -1: one that none names
-        for head in heads - {None}:
+        # Heads that none of them names are all alike: -1 stands for these.
+        heads = {-1, *(each.head for each in beside)} - {None} if wanted.head is None else {wanted.head}
+        for head in heads:
             setters = [(each, self._queries(each)) for each in beside if each.head in (None, head)]
             left = self.allowed[: self.n_tokens].clone()
             for each, queries in setters:
-                if _weight(each) == 0 and each.strength == 1:
+                if each.weight == 0 and each.strength == 1:
                     left[queries, each.key] = False
             n_left = left.sum(dim=1)
             for each, queries in setters:
                 alone = queries & (n_left == left[:, each.key])
-                if _weight(each) * each.strength < 1 and alone.any():
+                if each.weight * each.strength < 1 and alone.any():
                     query = int(alone.nonzero()[0])
                     return f"token {query} would have no other key left to share the rest of its attention"
         return None
@@ -178,11 +177,7 @@ class Subject:
 
 def _sets_scores(intervention: Intervention) -> TypeGuard[SetWeight | HideToken]:
     """Whether it sets weights before the softmax."""
-    return isinstance(intervention, HideToken) or (isinstance(intervention, SetWeight) and intervention.renormalise)
-
-
-def _weight(intervention: SetWeight | HideToken) -> float:
-    return intervention.weight if isinstance(intervention, SetWeight) else 0.0
+    return isinstance(intervention, SetWeight | HideToken) and intervention.renormalise
 
 
 def _contradiction(intervention: Intervention, applied: Sequence[Intervention]) -> str | None:

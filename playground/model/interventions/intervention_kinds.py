@@ -5,7 +5,7 @@ between them lies (1 − strength) · old + strength · new.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 Sublayer = Literal["attn", "ffn"]
 RowKind = Literal["uniform", "diagonal", "copy"]
@@ -117,6 +117,9 @@ class HideToken:
     """None: every head of the layer."""
     key: int
     strength: float = 1.0
+    weight: ClassVar[float] = 0.0
+    """Of each pair, as `SetWeight` has it; so is `renormalise`."""
+    renormalise: ClassVar[bool] = True
 
     @property
     def label(self) -> str:

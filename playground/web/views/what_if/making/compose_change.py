@@ -21,6 +21,7 @@ from playground.model.interventions import (
 from playground.model.interventions.intervention_kinds import HEAD_POINTS, RowKind
 from playground.web.shared.what_if.change_names import POINTS, SUBLAYERS
 
+CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
 BEFORE, AFTER = "before the softmax", "after the softmax"
 
 SOFTMAX_HELP = (
@@ -58,9 +59,9 @@ def compose_change(focus: Focus, config: ModelConfig, n_sentences: int, sentence
     return replace(change, strength=strength)
 
 
-def _choose_head(focus: Focus) -> int | None:
-    """The focus's head, or None for every head of its layer."""
-    return None if _pick("Where", ("the chosen head", "every head"), "head") == "every head" else focus.head
+def _choose_head(focus: Focus, key: str = "head", options: Sequence[str] = (CHOSEN_HEAD, EVERY_HEAD)) -> int | None:
+    """The focus's head, or None for every head of its layer; the first option unless another is chosen."""
+    return None if _pick("Where", options, key) == EVERY_HEAD else focus.head
 
 
 def _choose_token(focus: Focus) -> int | None:
@@ -91,8 +92,7 @@ def _set_pair(focus: Focus, weight: float | None) -> Intervention:
 
 
 def _hide(focus: Focus, config: ModelConfig, text: tuple[int, int]) -> Intervention:
-    head = None if _pick("Where", ("every head", "the chosen head"), "hidden") == "every head" else focus.head
-    return HideToken(focus.layer, head, focus.key)
+    return HideToken(focus.layer, _choose_head(focus, "hidden", (EVERY_HEAD, CHOSEN_HEAD)), focus.key)
 
 
 def _set_row(focus: Focus, config: ModelConfig, text: tuple[int, int]) -> Intervention:
