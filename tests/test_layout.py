@@ -1,4 +1,4 @@
-"""The architecture, read from the source: who may import whom, and what a module or a folder may hold."""
+"""The architecture, read from the source: who may import whom, and what a module may do."""
 
 import ast
 import re
@@ -13,9 +13,6 @@ SOURCES = sorted(
     path.relative_to(ROOT)
     for path in (ROOT / "streamlit_app.py", *ROOT.glob("playground/**/*.py"), *ROOT.glob("pages/**/*.py"))
 )
-MAX_LINES = 250
-MAX_MODULES = 14
-MAX_FLOORS = 6
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"playground.errors", "playground.limits"}),
@@ -133,10 +130,8 @@ def test_imports_point_downwards_and_streamlit_stays_in_the_web_layer(path: Path
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_modules_stay_small_and_silent(path: Path) -> None:
-    source = read(path)
-    assert len(source.splitlines()) <= MAX_LINES
-    calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+def test_modules_print_nothing(path: Path) -> None:
+    calls = (node.func for node in ast.walk(ast.parse(read(path))) if isinstance(node, ast.Call))
     assert not [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
 
 
@@ -159,20 +154,9 @@ FOLDERS = sorted({path.parent for path in SOURCES if path.parts[0] == "playgroun
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=str)
-def test_folders_stay_small_and_shallow(folder: Path) -> None:
-    modules = [path for path in SOURCES if path.parent == folder and path.name != "__init__.py"]
-    assert len(modules) <= MAX_MODULES
+def test_no_modules_of_a_folder_import_each_other_in_a_circle(folder: Path) -> None:
     if folder != Path("playground"):  # its floors are those above
-        assert longest_chain(folder_edges(".".join(folder.parts))) <= MAX_FLOORS
-
-
-SUBJECTS = {"ablation", "attention", "encoder_decoder", "norms", "parameters", "positions", "training", "tutorials"}
-"""What a module is named after in each layer: model, analysis, figures, views."""
-
-
-def test_no_two_modules_share_a_name_unless_it_is_their_subject() -> None:
-    names = [path.stem for path in SOURCES if path.parts[0] == "playground" and path.name != "__init__.py"]
-    assert {name for name in names if names.count(name) > 1} <= SUBJECTS
+        longest_chain(folder_edges(".".join(folder.parts)))  # fails on a cycle
 
 
 def test_long_work_in_the_background_knows_neither_torch_nor_streamlit() -> None:
