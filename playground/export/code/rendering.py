@@ -159,7 +159,7 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
         "minilm": {
             "package": checkpoint.MINILM_PACKAGE,
             "requirement": checkpoint.MINILM_REQUIREMENT,
-            "sha256": checkpoint.MINILM_SHA256,
+            "sha256": {name: checkpoint.MINILM_SHA256[name] for name in (checkpoint.WEIGHTS, checkpoint.VOCABULARY)},
         },
         "text": shown.text,
         "tokenizer": shown.tokenizer,
