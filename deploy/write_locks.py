@@ -45,21 +45,19 @@ def main() -> None:
 
 def _resolve(requirements: Path) -> list[str]:
     """The packages that a list leads to, an entry each: name, version, marker, and the hashes on lines of their own."""
+    options = ["--universal", "--generate-hashes", "--no-annotate", "--no-header", "--no-config", "--quiet"]
     command = [
         sys.executable,
         "-m",
         "uv",
         "pip",
         "compile",
-        "--universal",
         "--python-version",
         PYTHONS[0],
-        "--generate-hashes",
+        *options,
+        str(requirements),
     ]
-    options = ["--no-annotate", "--no-header", "--no-config", "--quiet"]
-    text = subprocess.run(  # noqa: S603 - a fixed command
-        [*command, *options, requirements], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
+    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603 - a fixed command
     return re.findall(r"^\S.*(?:\n .*)*", text, re.MULTILINE)
 
 

