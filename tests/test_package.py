@@ -1,6 +1,7 @@
 """The package as others install it: what is in the wheel, what it asks for, and that this is enough."""
 
 import ast
+import hashlib
 import os
 import re
 import subprocess
@@ -99,6 +100,30 @@ def requirements_of(wanted: dict[str, Requirement]) -> set[str]:
     return names
 
 
+# --- the licence
+
+APACHE = "c71d239df91726fc519c6eb72d318ec65820627232b2f796219e87dcf35d0ab4"
+"""SHA-256 of the text of the Apache License 2.0."""
+
+
+def test_the_licence_is_the_one_that_the_package_names(repository: Path, project: dict[str, Any]) -> None:
+    assert project["license"] == "Apache-2.0"
+    assert project["license-files"] == ["LICENSE", "NOTICE"]
+    assert hashlib.sha256((repository / "LICENSE").read_bytes()).hexdigest() == APACHE
+    assert "Licence\n\nApache-2.0" in (repository / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_notice_names_what_is_shipped_and_every_package_that_is_asked_for(
+    repository: Path, project: dict[str, Any]
+) -> None:
+    notice = (repository / "NOTICE").read_text(encoding="utf-8")
+    assert "Apache License, Version 2.0" in notice
+    asked = by_name(project["dependencies"]).keys() | by_name(project["optional-dependencies"]["app"]).keys()
+    assert asked <= {canonicalize_name(word) for word in re.findall(r"[\w-]+", notice)}
+    weights = [path.name for path in (repository / "playground").rglob("*.safetensors")]
+    assert weights == [name for name in weights if name in notice] != []
+
+
 # --- the wheel
 
 
@@ -106,7 +131,7 @@ def requirements_of(wanted: dict[str, Requirement]) -> set[str]:
 def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a copy of what it is made of."""
     folder = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
         (folder / name).write_bytes((repository / name).read_bytes())
     for name in ("playground", "pages", "deploy", "benchmarks"):
         copytree(repository / name, folder / name, ignore=ignore_patterns("__pycache__"))
@@ -120,6 +145,11 @@ def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(repository: 
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if not name.startswith("transformer_encoder_playground-")}
     files = (path for path in (repository / "playground").rglob("*") if path.is_file())
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (metadata,) = (archive.read(name).decode() for name in names if name.endswith("/METADATA"))
+    assert "License-Expression: Apache-2.0\n" in metadata
+    assert {Path(name).name for name in names if "/licenses/" in name} == {"LICENSE", "NOTICE"}
     assert held == {str(path.relative_to(repository)) for path in files if "__pycache__" not in path.parts}
 
 

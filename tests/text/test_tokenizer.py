@@ -28,7 +28,7 @@ HARD_TEXTS = [
 def _minilm() -> Tokenizer:
     folder = minilm_path()
     assert folder is not None, "the trained weights' package is not installed"
-    return wordpiece(folder / "tokenizer.json")
+    return wordpiece((folder / "tokenizer.json").read_bytes())
 
 
 MINILM = _minilm()

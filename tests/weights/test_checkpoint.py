@@ -153,30 +153,54 @@ def test_a_config_that_does_not_fit_is_explained(folder: Path, change: dict[str,
         load(folder)
 
 
-def test_other_weights_than_the_published_ones_are_refused_unread(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "model.safetensors").write_bytes(b"not weights at all")
+@pytest.fixture
+def published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The small BERT, in the place of the one that was published."""
+    hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in checkpoint.MINILM_SHA256}
+    monkeypatch.setattr(checkpoint, "MINILM_SHA256", hashes)
     monkeypatch.setattr(checkpoint, "minilm_path", lambda: folder)
-    with pytest.raises(PretrainedError, match=r"SHA-256 begins [0-9a-f]{12}, not 53aa51172d14"):
+    return folder
+
+
+def test_every_file_that_is_read_has_its_hash(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    read_bytes = Path.read_bytes
+
+    def noted(path: Path) -> bytes:
+        read.append(path.name)
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", noted)
+    load("minilm")
+    assert sorted(read) == sorted(checkpoint.MINILM_SHA256) == sorted(path.name for path in published.iterdir())
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_other_files_than_the_published_ones_are_refused_unread(published: Path, name: str) -> None:
+    (published / name).write_bytes(b"something else")
+    with pytest.raises(PretrainedError, match=rf"{name} is not the file .* SHA-256 begins [0-9a-f]{{12}}, not"):
         load("minilm")
+    if name != "model.safetensors":
+        with pytest.raises(PretrainedError, match=f"{name} is not the file"):
+            checkpoint.read_minilm_tokenizer(published)
 
 
+@pytest.mark.parametrize("name", BROKEN)
 def test_a_file_that_is_replaced_while_it_is_checked_is_not_what_is_loaded(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    published: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = folder / "model.safetensors"
-    published = file.read_bytes()
+    file = published / name
+    whole, sha256 = file.read_bytes(), hashlib.sha256
 
     def check_slowly(content: bytes) -> Any:
-        file.write_bytes(published[:100])  # in place, as a copy that runs out of space does
-        return hashlib.new("sha256", content)
+        if content == whole:
+            file.write_bytes(whole[:100])  # in place, as a copy that runs out of space does
+        return sha256(content)
 
-    monkeypatch.setattr(checkpoint, "MINILM_SHA256", hashlib.sha256(published).hexdigest())
     monkeypatch.setattr(hashlib, "sha256", check_slowly)
-    monkeypatch.setattr(checkpoint, "minilm_path", lambda: folder)
-    encoder, _ = load("minilm")
+    encoder, tokenizer = load("minilm")
     assert all(bool((parameter == 1).all()) for parameter in encoder.parameters())
+    assert tokenizer.encode_batch(["two"]).ids.tolist() == [[5]]
     with pytest.raises(PretrainedError, match="not the file that was published"):
         load("minilm")
 
@@ -185,7 +209,7 @@ def test_a_file_that_is_replaced_while_it_is_checked_is_not_what_is_loaded(
 def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the weights' package, with an empty cache, and without a network."""
     monkeypatch.setattr(checkpoint, "MINILM_PACKAGE", "no_such_package")
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: None)
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_, **__: None)
 
 
 @pytest.mark.usefixtures("no_package")
@@ -215,9 +239,12 @@ def test_absent_weights_say_how_to_get_them_and_an_unexpected_failure_is_logged(
 
 @pytest.mark.usefixtures("no_package")
 def test_the_hubs_cache_is_the_second_place_to_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cached = str(folder / "model.safetensors")
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: cached)
-    assert minilm_path() == folder
+    def look_up(*_: object, revision: str) -> str | None:
+        return str(folder / "model.safetensors") if revision == cached_revision else None
+
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", look_up)
+    for cached_revision in (checkpoint.MINILM_REVISION, "main"):  # noqa: B007 - `look_up` reads it
+        assert minilm_path() == folder
     (folder / "tokenizer.json").unlink()
     assert minilm_path() is None
 
@@ -226,7 +253,8 @@ def test_the_hubs_cache_is_the_second_place_to_look(folder: Path, monkeypatch: p
 def test_the_hub_is_the_last_place_to_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched = []
 
-    def download(_: str, name: str, **__: object) -> str:
+    def download(_: str, name: str, *, revision: str, **__: object) -> str:
+        assert revision == checkpoint.MINILM_REVISION
         fetched.append(name)
         return str(folder / name)
 

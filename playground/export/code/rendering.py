@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_args
 
@@ -140,16 +141,17 @@ def _embedding_lines(config: ModelConfig, noise: float, dropout: float) -> list[
     return [*(f"x = {step}" for step in before), f"return {last}"]
 
 
-def _parameter_shares(config: ModelConfig) -> str:
+def _share_hashes(config: ModelConfig, salt: str) -> dict[str, str]:
+    """Hashes of each component's share of the parameters, in millionths, as the notebook's check makes them."""
     counted = count_parameters(config)
     sums = counted.by(lambda term: term.component)
-    shares = {component: sums.get(component, 0) / counted.total for component in get_args(Component)}
-    rows = "".join(f'    "{name}": {share:.8g},\n' for name, share in shares.items())
-    return f"{{\n{rows}}}"
+    millionths = {name: round(sums.get(name, 0) / counted.total * 1e6) for name in get_args(Component)}
+    return {name: sha256(f"{salt} {name} {n}".encode()).hexdigest() for name, n in millionths.items()}
 
 
 def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
     has_mask = shown.causal or shown.n_padding > 0
+    salt = sha256(repr(shown.config).encode()).hexdigest()[:8]
     return {
         **architecture_values(shown.config, mask=MASK if has_mask else NO_MASK),
         "seed": shown.seed,
@@ -157,7 +159,7 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
         "minilm": {
             "package": checkpoint.MINILM_PACKAGE,
             "requirement": checkpoint.MINILM_REQUIREMENT,
-            "sha256": checkpoint.MINILM_SHA256,
+            "sha256": {name: checkpoint.MINILM_SHA256[name] for name in (checkpoint.WEIGHTS, checkpoint.VOCABULARY)},
         },
         "text": shown.text,
         "tokenizer": shown.tokenizer,
@@ -172,7 +174,8 @@ def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
         "focus": shown.place,
         "expected": shown.expected,
         **(shown.own_weights.values if shown.own_weights else {}),
-        "right_shares": _parameter_shares(shown.config),
+        "share_salt": salt,
+        "share_hashes": _share_hashes(shown.config, salt),
         "n_parameters": f"{count_parameters(shown.config).total:_}",
     }
 

@@ -11,7 +11,7 @@ from playground.export.code.own_weights import OwnWeights
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
 from playground.runs.encoder_run import Run, run
-from playground.text import Batch, Tokenizer, bpe, characters, split_sentences, wordpiece, words
+from playground.text import Batch, Tokenizer, bpe, characters, split_sentences, words
 from playground.weights import checkpoint
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
@@ -192,7 +192,7 @@ def _tokenizer(name: str, config: ModelConfig, sentences: Sequence[str]) -> Toke
         folder = checkpoint.minilm_path()
         if folder is None:
             raise PretrainedError(f"The trained tokenizer is not on this machine; {checkpoint.HOW_TO_GET_MINILM}.")
-        return wordpiece(folder / checkpoint.VOCABULARY)
+        return checkpoint.read_minilm_tokenizer(folder)
     raise InputError(f"tokenizer={name!r} is unknown; word, char, bpe, wordpiece or vectors would work.")
 
 

