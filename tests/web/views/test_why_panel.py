@@ -227,6 +227,16 @@ def test_a_key_that_lost_is_set_beside_the_key_that_won(layer: int, head: int, q
     assert sum(drawn_bars(app)["why_parts"]["values"]) > 0
 
 
+def test_a_hidden_winner_is_still_the_opponent_and_that_is_said() -> None:
+    app = open_page("attention", query=8, key=2)  # the trained model's street looks at [CLS] most
+    said = prose(app)
+    assert "below the strongest, `[CLS]`₀" in said
+    assert "hidden or not" not in said
+    choose(app, attention_hide=True)
+    assert "below the strongest, `[CLS]`₀" in prose(app)
+    assert "hidden or not" in prose(app)
+
+
 def test_the_code_behind_the_panel_opens() -> None:
     app = open_panels(open_page("attention", **SMALL), "attention_code")
     assert any("def split_score" in code.value for code in app.code)

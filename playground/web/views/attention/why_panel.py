@@ -33,6 +33,7 @@ from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.shared.what_if.change_names import name_change
 from playground.web.shared.why_question import ask_why
 from playground.web.views.attention import attribution_cache, why_charts
+from playground.web.views.attention.attention_views import note_special_tokens
 
 HELP = (
     "sources: what wrote the two vectors that meet. competition: the other keys, in the softmax. "
@@ -88,7 +89,8 @@ def draw_answer(run: Run, layer: int, head: int, query: int, key: int) -> Explan
             except PlaygroundError as error:
                 st.error(escape_markdown(error))
                 return None
-            st.markdown(f"{_describe_changes(found.walk)}{_describe(found)}")
+            hidden = f" {note_special_tokens(run)}" if current_value("attention_hide") else ""
+            st.markdown(f"{_describe_changes(found.walk)}{_describe(found)}{hidden}")
             if found.has_parts:
                 _draw_parts(found)
         _tell_pinned(run, Focus(layer, head, query, key))
