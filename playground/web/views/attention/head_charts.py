@@ -25,8 +25,8 @@ from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
 from playground.web.shared.page_end import fragment
 from playground.web.shared.saving.saved_heads import heads_of, saved_heads
 from playground.web.shared.what_if.changed_captions import has_odd_rows, note_changes, note_set_weights
-from playground.web.shared.what_if.quick_changes import draw_quick_changes
 from playground.web.views.attention import attention_views, heads_view, stream_view, why_panel
+from playground.web.views.attention.quick_changes import draw_quick_changes
 
 HELP = {
     "show": "A head is one of the attention computations that run side by side in a layer.",

@@ -149,7 +149,7 @@ def draw_hidden(numbers: PartNumbers, run: Run, focus: Focus) -> None:
     )
     if np.delete(run.allowed[~run.padding, focus.key], focus.key).any():
         word = quote_place(run.tokens, focus.key)
-        layers = {f"in layer {focus.layer}": [focus.layer], "in every layer": range(run.config.n_layers)}
+        layers = {"in every layer": range(run.config.n_layers), f"in layer {focus.layer} alone": [focus.layer]}
         offer_changes(
             "whatif_switch",
             {

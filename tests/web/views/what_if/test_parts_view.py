@@ -149,12 +149,18 @@ def test_a_hidden_token_is_a_mask_in_one_layer() -> None:
 
 
 def test_the_chosen_key_is_hidden_by_a_press_in_its_layer_or_in_every_layer() -> None:
-    app = press(open_view(PARTS, whatif_parts="hidden tokens", layer=1, key=4), "whatif_switch_0")
+    app = press(open_view(PARTS, whatif_parts="hidden tokens", layer=1, key=4), "whatif_switch_1")
     assert read_changes(app.session_state["do"])[0] == (Change(HideToken(1, None, 4)),)
-    press(app, "whatif_switch_1")
+    press(app, "whatif_switch_0")
     made = [change.intervention for change in read_changes(app.session_state["do"])[0]]
     assert set(made) == {HideToken(0, None, 4), HideToken(1, None, 4)}
-    assert app.button(key="whatif_switch_1").disabled
+    assert app.button(key="whatif_switch_0").disabled
+
+
+def test_what_stands_in_the_way_of_an_offer_is_said() -> None:
+    app = open_view(PARTS, layer=1, head=3, do="1.3:mean")
+    assert app.button(key="whatif_switch_0").disabled
+    assert "mean over tokens” already sets the same numbers; take that back first" in captions(app)
 
 
 def test_a_token_that_no_other_may_see_is_not_offered() -> None:
