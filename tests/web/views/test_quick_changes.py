@@ -57,9 +57,15 @@ def test_what_is_dropped_is_that_of_the_open_head_alone(do: str, said: str) -> N
     assert said in prose(app)
 
 
+def test_a_head_that_is_half_off_is_switched_off_in_its_place() -> None:
+    app = press(open_page("attention", **LINK, do="0.2:zero~0.5,1.1:mean"), "quick_off")
+    assert [chip["text"] for chip in component_data(app, "change_chips")["chips"]] == ["0.2:zero", "1.1:mean"]
+    assert "All your changes together moved" in prose(app)
+
+
 def test_in_the_last_layer_no_pattern_follows() -> None:
     app = open_page("attention", **LINK | {"layer": 1}, do="1.2:zero")
-    assert "No head's pattern changed." in prose(app)
+    assert "No head's pattern changed" in prose(app)
 
 
 def test_the_way_to_what_followed_opens_that_view_whatever_was_open() -> None:

@@ -1,4 +1,4 @@
-"""Why changes cannot be made beside those that are there, before anybody makes them."""
+"""Changes that a button is about to make: why they cannot be made beside those that are there, and making them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from playground.link.interventions import MAX_INTERVENTIONS
 from playground.model.interventions import Intervention
 from playground.runs.intervention_input import intervention_subject
 from playground.web.choices import changes
-from playground.web.choices.setup import Setup
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.what_if.change_names import name_tokens
 
 
@@ -34,6 +34,15 @@ def explain_refusal(setup: Setup, wanted: Sequence[Intervention]) -> str:
             return name_tokens(str(error), setup.batch.tokens[setup.sentence])
         beside.append(each)
     return ""
+
+
+def make_in_place(wanted: Sequence[Intervention]) -> None:
+    """Make changes, switched on; one at the same place with another strength is replaced."""
+    for made, _ in current_setup().changes:
+        for each in wanted:
+            if made != each and is_same_place(made, each):
+                changes.replace_change(made, each)
+    changes.make_changes(wanted)
 
 
 def is_same_place(one: Intervention, two: Intervention) -> bool:

@@ -15,10 +15,10 @@ from playground.web.shared import panels
 from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.shared.what_if.change_names import explain_change
 from playground.web.shared.what_if.followed_button import draw_followed_button
-from playground.web.shared.what_if.refused_changes import explain_refusal
+from playground.web.shared.what_if.refused_changes import explain_refusal, make_in_place
 
 LEAST_MOVED = 5e-4
-"""The smallest share of weight, or of a length, that a sentence names: below, three decimals show nothing."""
+"""The smallest share of weight, or of a length, that a percentage with one decimal does not round to 0."""
 
 
 def draw_quick_changes(run: Run, focus: Focus) -> None:
@@ -53,7 +53,7 @@ def draw_quick_changes(run: Run, focus: Focus) -> None:
                 if is_made:
                     changes.take_back([wanted])
                 else:
-                    changes.make_changes([wanted])
+                    make_in_place([wanted])
                 st.rerun()  # the chips above are outside of this fragment
     for reason in dict.fromkeys(refused):
         st.caption(escape_markdown(reason))
@@ -80,10 +80,10 @@ def _describe_off(run: Run, focus: Focus) -> str:
     with panels.explain_errors():
         untouched = caches.run_sentence(current_setup().untouched_key)
     share = max(each.strength for each in run.interventions if _is_off(each, focus))
-    dropped = "is dropped" if share == 1 else f"is dropped by {share:.0%}"
+    off, dropped = ("off", "is dropped") if share == 1 else ("partly off", f"is dropped by {share:.0%}")
     told = (
-        f"**Layer {focus.layer}, head {focus.head} is off, and still attends:** its pattern stays, and what it gathers "
-        f"{dropped} on the way to the stream."
+        f"**Layer {focus.layer}, head {focus.head} is {off}, and still attends:** its pattern stays, and what it "
+        f"gathers {dropped} on the way to the stream."
     )
     moved = float(sentence_change(untouched, run).relative)
     if not np.isfinite(moved):
@@ -98,6 +98,6 @@ def _describe_off(run: Run, focus: Focus) -> str:
         )
     weights = moved_weight(untouched, run)
     if not np.nan_to_num(weights).max() >= LEAST_MOVED:
-        return f"{told}. No head's pattern changed."
+        return f"{told}. No head's pattern changed by {LEAST_MOVED:.2%} of its weight."
     layer, head = np.unravel_index(int(np.nanargmax(weights)), weights.shape)
     return f"{told}. The pattern of layer {layer}, head {head} changed most: {weights[layer, head]:.1%} of its weight."

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from playground.model.interventions import Intervention
-from playground.web.choices import changes
 from playground.web.choices.setup import current_setup
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.what_if.followed_button import draw_followed_button
-from playground.web.shared.what_if.refused_changes import explain_refusal
+from playground.web.shared.what_if.refused_changes import explain_refusal, make_in_place
 
 
 def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> None:
@@ -33,7 +32,7 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> Non
                 help=reason or "It joins the changes below the heading; the pages show the model with it.",
             )
             if pressed and not reason:
-                changes.make_changes(wanted)
+                make_in_place(wanted)
                 st.rerun()
         if any(wanted and set(wanted) <= on for wanted in offers.values()):
             draw_followed_button(f"{key}_followed", "Made. What followed?")

@@ -12,7 +12,7 @@ from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.what_if.change_names import explain_change, explain_changes
-from playground.web.shared.what_if.refused_changes import explain_refusal, is_same_place
+from playground.web.shared.what_if.refused_changes import explain_refusal, is_same_place, make_in_place
 from playground.web.views.what_if.making.compose_change import compose_changes
 
 
@@ -70,22 +70,21 @@ def _offer(setup: Setup, wanted: Sequence[Intervention]) -> None:
     """The button that makes the changes or takes them back, or one sentence on why they cannot be made."""
     on = {made for made, is_on in setup.changes if is_on}
     is_made = set(wanted) <= on
-    others = [made for made, _ in setup.changes if made not in wanted and any(is_same_place(made, w) for w in wanted)]
+    replaces = any(made != each and is_same_place(made, each) for made, _ in setup.changes for each in wanted)
     reason = "" if is_made else explain_refusal(setup, wanted)
     label = "Take this change back" if is_made else "Make this change"
-    if others:
+    if replaces:
         label = f"Set its strength to {wanted[0].strength:g}"
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(label, key="compose_make", disabled=bool(reason))
         if reason or is_made:
-            note = reason or "This change is made already: what followed from it stands below."
-            st.caption(escape_markdown(note), width="content")
+            waits = any(each in setup.fitted_changes.reasons for each in wanted)
+            made = "its chip above says why it cannot apply" if waits else "what followed from it stands below"
+            st.caption(escape_markdown(reason or f"This change is made already: {made}."), width="content")
     if not pressed or reason:
         return
     if is_made:
         changes.take_back(wanted)
     else:
-        for made in others:
-            changes.replace_change(made, next(each for each in wanted if is_same_place(made, each)))
-        changes.make_changes(wanted)
+        make_in_place(wanted)
     st.rerun()  # the chips above are outside of this fragment
