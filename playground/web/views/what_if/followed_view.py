@@ -23,13 +23,13 @@ from playground.web.views.what_if.following.sentence_changes import draw_sentenc
 
 def draw_followed(run: Run, focus: Focus) -> None:
     """How far the changed run is from the untouched one: the sentence, its tokens' vectors, and attention."""
-    if not run.interventions:
-        st.caption(_why_nothing_followed(current_setup()))
-        return
-    with panels.explain_errors():
-        untouched = caches.run_sentence(current_setup().untouched_key)
     with st.container(key=FOLLOWED):
         scroll_on_arrival()
+        if not run.interventions:
+            st.caption(_why_nothing_followed(current_setup()))
+            return
+        with panels.explain_errors():
+            untouched = caches.run_sentence(current_setup().untouched_key)
         st.header("What became of the sentence?")
         draw_sentences(run, untouched)
     draw_answers(run, untouched)

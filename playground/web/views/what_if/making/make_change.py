@@ -72,15 +72,14 @@ def _offer(setup: Setup, wanted: Sequence[Intervention]) -> None:
     is_made = set(wanted) <= on
     replaces = any(made != each and is_same_place(made, each) for made, _ in setup.changes for each in wanted)
     reason = "" if is_made else explain_refusal(setup, wanted)
-    label = "Take this change back" if is_made else "Make this change"
-    if replaces:
-        label = f"Set its strength to {wanted[0].strength:g}"
+    made = f"Set its strength to {wanted[0].strength:g}" if replaces else "Make this change"
+    label = "Take this change back" if is_made else made
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(label, key="compose_make", disabled=bool(reason))
         if reason or is_made:
             waits = any(each in setup.fitted_changes.reasons for each in wanted)
-            made = "its chip above says why it cannot apply" if waits else "what followed from it stands below"
-            st.caption(escape_markdown(reason or f"This change is made already: {made}."), width="content")
+            where = "its chip above says why it cannot apply" if waits else "what followed from it stands below"
+            st.caption(escape_markdown(reason or f"This change is made already: {where}."), width="content")
     if not pressed or reason:
         return
     if is_made:
