@@ -44,13 +44,16 @@ class Habits:
     """What a head would score that attends evenly to all keys it may."""
 
     def known_for(self, layer: int, head: int) -> str | None:
-        """The rule that a head follows most, by `KNOWN_FROM`; None where it follows none."""
+        """The rule that a head follows most, by `KNOWN_FROM`; None where it follows none.
+
+        `position only` stands back where another rule is met: whoever looks one token back follows the distance too.
+        """
         scores = {
             name: float(values[layer, head])
             for name, values in self.scores.items()
             if values[layer, head] >= max(KNOWN_FROM, 2 * self.even[name])
         }
-        if len(scores) > 1:  # whoever looks one token back follows the distance as well: the closer rule is told
+        if len(scores) > 1:
             scores.pop(POSITION_ONLY, None)
         return max(scores, key=lambda name: scores[name], default=None)
 

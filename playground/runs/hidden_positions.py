@@ -19,7 +19,8 @@ from playground.runs.variant_runs import read_streams
 def run_hidden_positions(encoder: Encoder, untouched: Run, layer: int, positions: Sequence[int]) -> Array:
     """What leaves the encoder where a layer's other tokens may not attend to a position, in any head: (N, T, D).
 
-    The token itself still may. That is one mask a variant: the same as cutting each of these pairs before the softmax.
+    The token itself still may. That is one mask a variant: the same as cutting each of these pairs before the softmax,
+    as `HideToken` does, and padding's rows stay as they are.
 
     Args:
         encoder: the model of the run.
@@ -28,11 +29,12 @@ def run_hidden_positions(encoder: Encoder, untouched: Run, layer: int, positions
         positions: the token that is hidden in each variant.
     """
     stream = read_streams(untouched, encoder)[layer]  # (1, T, D)
-    allowed = torch.tensor(untouched.allowed)
+    allowed, padding = torch.tensor(untouched.allowed), torch.tensor(untouched.padding)
     masks = allowed.expand(len(positions), -1, -1).clone()  # (N, T, T)
     for mask, position in zip(masks, positions, strict=True):
-        mask[:, position] = False
-        mask[position, position] = allowed[position, position]
+        readers = ~padding
+        readers[position] = False
+        mask[readers, position] = False
     masks, n_tokens = masks.to(stream.device), len(allowed)
     rows = stream.expand(len(positions), -1, -1)
     prepared = AttentionMask(over_heads(masks, len(positions), n_tokens, n_tokens))

@@ -62,3 +62,17 @@ def test_many_changes_fold_and_the_keyboard_goes_on_where_one_is_taken_back(visi
     visitor.widget("change_chips_line").get_by_role("button", name="Take back: layer 3, head 1 off").press("Enter")
     expect(visitor.widget("change_chips_line")).to_have_count(0)
     expect(visitor.page.locator(".stMain h1")).to_be_focused()
+
+
+def test_from_attention_a_press_leads_to_what_followed_whatever_was_open_there(visitor: Visitor) -> None:
+    visitor.open("/what-if?whatif_view=take+heads+out")
+    visitor.page.get_by_role("link", name="Attention").first.click()
+    visitor.settled()
+    visitor.widget("quick_off").get_by_role("button").click()
+    expect(visitor.widget("head_is_off")).to_contain_text("still attends")
+    visitor.settled()
+    visitor.widget("quick_followed").get_by_role("button").click()
+    expect(visitor.widget("followed")).to_be_in_viewport()
+    visitor.settled()
+    assert "whatif_view" not in visitor.query(), "what followed is the view without a parameter"
+    assert visitor.query()["do"] == ["3.1:zero"]

@@ -129,7 +129,7 @@ HEATMAPS = [
     Map(part_maps.effects_by_sublayer(WEIGHTS[:, :2], "change"), "sublayer", "layer", "change", 0, 0.5),
     Map(part_maps.effects_by_position(WEIGHTS, TOKENS, "change"), "token that is hidden", "layer", "change", 0, 0.5),
     Map(part_maps.spread_by_head(WEIGHTS), "head", "layer", "spread", 0, 1),
-    Map(part_maps.shares_by_place(SIGNED, TOKENS, [1]), "token", "blocks passed", "share", -0.5, 0.5),
+    Map(part_maps.shares_by_place(SIGNED, TOKENS, [1]), "token", "blocks passed", "nearer by", -0.5, 0.5),
 ]  # fmt: skip
 FIGURES = CURVES + [(each.figure, each.x, each.y) for each in HEATMAPS]
 

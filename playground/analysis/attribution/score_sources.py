@@ -18,26 +18,28 @@ from playground.analysis.walkthrough import Walk
 
 @dataclass(frozen=True)
 class ScoreSplit:
-    """A score by source, and how much of it is the same for every key.
+    """A score by source, and its difference to an opponent's by source.
 
-    The softmax ignores what all keys share. So `relative` has each contribution minus its mean over the keys that the
-    query may attend to: why this key, rather than another.
+    The softmax sees differences of scores alone. So `relative` has each contribution minus the opponent's: why this
+    key, rather than that one. The opponent is another key, or the mean of all that the query may attend to.
     """
 
     sources: tuple[Source, ...]
     matrix: Floats
     """(S, S), source of the query × source of the key; b_Q and b_K count as biases."""
     relative: Floats
-    """(S, S), the same relative to the mean key."""
+    """(S, S), the same minus the opponent's."""
     score: float
     """What the model computed, before any mask."""
-    mean_score: float
-    """Its mean over the keys that the query may attend to; NaN where there are none."""
+    opponent_score: float
+    """The opponent's; NaN where that is the mean of no keys."""
+    opponent: int | None = None
+    """The opponent's position; None: the mean over the keys that the query may attend to."""
 
     @property
     def lead(self) -> float:
-        """How far the score is above the mean key's."""
-        return self.score - self.mean_score
+        """How far the score is above the opponent's; below 0 where the opponent's is higher."""
+        return self.score - self.opponent_score
 
     @property
     def remainder(self) -> float:
@@ -51,7 +53,7 @@ class ScoreSplit:
 
     @property
     def by_key_source(self) -> Floats:
-        """(S,): the lead by what wrote the key's vector."""
+        """(S,): the lead by what wrote the key's vector and the opponent's."""
         return self.relative.sum(axis=0)  # type: ignore[no-any-return]
 
     @property
@@ -61,10 +63,16 @@ class ScoreSplit:
 
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
-def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps) -> ScoreSplit:
-    """Split the score of a walk's query and key; stream and maps are those of its layer and its head."""
-    scores = walk.scaled()
-    allowed = walk.allowed
+def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:
+    """Split the score of a walk's query and key, and its difference to the opponent's.
+
+    Args:
+        walk: whose query asks, and whose key is asked.
+        stream: of the walk's layer.
+        maps: of its head.
+        opponent: the key to compare with; None compares with the mean over the keys that the query may attend to.
+    """
+    scores, compared = walk.scaled(), walk.allowed if opponent is None else np.arange(len(walk.allowed)) == opponent
     sources, parts = stream.sources, stream.parts
     changed_q, changed_k = (_changes_of(walk, name) for name in ("q", "k"))
     if CHANGES not in sources and (changed_q.any() or changed_k.any()):
@@ -72,12 +80,13 @@ def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps) -> ScoreSplit:
     query_parts = _project(sources, parts[:, walk.query], maps.q, maps.q_bias, changed_q[walk.query])  # (S, d_head)
     key_parts = _project(sources, parts[:, walk.key], maps.k, maps.k_bias, changed_k[walk.key])
     matrix = query_parts @ key_parts.T / math.sqrt(walk.config.d_head)
-    if not allowed.any():
-        return ScoreSplit(sources, matrix, np.full_like(matrix, math.nan), float(scores[walk.key]), math.nan)
-    mean_parts = parts[:, allowed].mean(axis=1, dtype=np.float64)
-    mean_key = _project(sources, mean_parts, maps.k, maps.k_bias, changed_k[allowed].mean(axis=0))  # (S, d_head)
-    relative = query_parts @ (key_parts - mean_key).T / math.sqrt(walk.config.d_head)
-    return ScoreSplit(sources, matrix, relative, float(scores[walk.key]), float(scores[allowed].mean()))
+    score = float(scores[walk.key])
+    if not compared.any():
+        return ScoreSplit(sources, matrix, np.full_like(matrix, math.nan), score, math.nan)
+    mean_parts = parts[:, compared].mean(axis=1, dtype=np.float64)
+    opponent_parts = _project(sources, mean_parts, maps.k, maps.k_bias, changed_k[compared].mean(axis=0))  # (S, d_head)
+    relative = query_parts @ (key_parts - opponent_parts).T / math.sqrt(walk.config.d_head)
+    return ScoreSplit(sources, matrix, relative, score, float(scores[compared].mean()), opponent)
 
 
 def _changes_of(walk: Walk, name: str) -> Floats:

@@ -19,7 +19,7 @@ MOST = 0.5
 """Share of all pushes and pulls from which on one group is called the most."""
 
 EVEN = 0.05
-"""A lead up to this changes a weight by 5 % against the mean key: too little to have a reason."""
+"""A lead, either way, up to this changes a weight by 5 % against the opponent's: too little to have a reason."""
 
 MOST_ROUNDING = 0.1
 """Share of the lead that the split may leave out, as very large scores lose it to the rounding of 32-bit floats."""
@@ -28,21 +28,21 @@ LEAST_TOLD = 0.005
 """The smallest amount that two decimals don't round to 0."""
 
 NAMES: dict[Group, str] = {
-    "token": "the token",
-    "position": "its position",
+    "token": "the tokens",
+    "position": "their positions",
     "attention": "earlier attention",
     "feed-forward": "earlier feed-forward",
     "change": "your changes",
     "others": "segment and biases",
 }
-"""How the groups are called in a sentence about the key."""
+"""How the groups are called in a sentence about two keys."""
 
 OPENINGS: dict[Group, str] = {
-    "token": "Mostly the key's token.",
-    "position": "Mostly the key's position.",
-    "attention": "Mostly what attention of earlier layers wrote at the key.",
-    "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the key.",
-    "change": "Mostly what your changes write at the key.",
+    "token": "Mostly the two tokens themselves.",
+    "position": "Mostly the positions of the two keys.",
+    "attention": "Mostly what attention of earlier layers wrote at the two keys.",
+    "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the two keys.",
+    "change": "Mostly what your changes write at the two keys.",
     "others": "Mostly the segment and the biases, which each key's norms scale in their own way.",
 }
 """The verdict where one group has the most."""
@@ -50,11 +50,11 @@ OPENINGS: dict[Group, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """Why this key rather than another, as far as one source of the key's vector answers it."""
+    """Why this key rather than its opponent, or the reverse, as far as one source of their vectors answers it."""
 
     kind: Kind
-    """`mostly`: one group has at least half of all pushes and pulls. `mixed`: none has. `even`: the score is the mean
-    key's, within `EVEN`. `only key`: there is no other. `rounding`: the sources don't add up to the lead."""
+    """`mostly`: one group has at least half of all pushes and pulls. `mixed`: none has. `even`: the score is the
+    opponent's, within `EVEN`. `only key`: there is no other. `rounding`: the sources don't add up to the lead."""
     amounts: dict[Group, float]
     """What each group adds to the lead, the largest size first; groups that there are none of are left out."""
 
@@ -71,7 +71,7 @@ class Verdict:
 
 
 def judge(split: ScoreSplit, n_keys: int) -> Verdict:
-    """The verdict on a split score of a query that may attend to so many keys."""
+    """The verdict on the difference of two scores of a query that may attend to so many keys."""
     amounts = _by_size(group_amounts(split.sources, split.by_key_source))
     if not all(map(math.isfinite, (*amounts.values(), split.lead))):
         return Verdict("not finite", amounts)
@@ -101,8 +101,8 @@ def largest_pair(split: ScoreSplit) -> tuple[Source, Source, float]:
     return split.sources[query], split.sources[key], float(split.relative[query, key])
 
 
-def describe(verdict: Verdict, lead: float, n_keys: int) -> str:
-    """The verdict, among so many keys, and the amounts of every group that has a tenth of all pushes and pulls.
+def describe(verdict: Verdict, lead: float) -> str:
+    """The verdict on two keys' scores, and the amounts of every group that has a tenth of all pushes and pulls.
 
     The rest of the lead is one more amount, unless it rounds to 0.
     """
@@ -112,11 +112,9 @@ def describe(verdict: Verdict, lead: float, n_keys: int) -> str:
         return "It is the only key that the query may attend to, so its weight is 1 whatever the score."
     lead_text = write_amount(lead, "+")
     if verdict.kind == "even":
-        return (
-            f"The score differs from the mean over all {n_keys} keys by {lead_text} only: there is little to explain."
-        )
+        return f"The two scores differ by {lead_text} only: there is little to explain."
     if verdict.kind == "rounding":
-        return "The scores are so large that 32-bit floats round away where its lead comes from."
+        return "The scores are so large that 32-bit floats round away where their difference comes from."
     opening = OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single source explains it."
     total = sum(map(abs, verdict.amounts.values()))
     large = {group: amount for group, amount in verdict.amounts.items() if abs(amount) >= total / 10}
@@ -125,7 +123,7 @@ def describe(verdict: Verdict, lead: float, n_keys: int) -> str:
     if abs(rest) >= LEAST_TOLD:
         told.append(f"the rest {write_amount(rest, '+')}")
     listed = join_words(told)
-    return f"{opening} Its lead, the score minus the mean over all {n_keys} keys, is {lead_text}: {listed}."
+    return f"{opening} The difference, {lead_text}, is a sum by what wrote the two keys' vectors: {listed}."
 
 
 def _by_size(amounts: dict[Group, float]) -> dict[Group, float]:

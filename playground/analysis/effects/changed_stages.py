@@ -16,6 +16,7 @@ from playground.model.interventions import (
     SetWeight,
     ShufflePositions,
 )
+from playground.runs.encoder_run import Run
 
 _POINTS = {
     "embedding": (("embed.sum", "x_t"), ("embed.out", "x_t")),
@@ -72,7 +73,7 @@ def list_output_changes(walk: Walk) -> tuple[Intervention, ...]:
 def _change_point(walk: Walk, point: str, symbol: str) -> ChangedPoint | None:
     run, name = walk.layer.run, point if point.startswith("embed") else f"layers.{walk.layer.layer}.{point}"
     token = walk.key if point in ("attn.k", "attn.v") else walk.query
-    changes = tuple(each for each in run.changes_at(name) if _acts_on(each, walk.head, token))
+    changes = tuple(each for each in run.changes_at(name) if _acts_on(each, run, walk.head, token))
     if not changes or name not in run.computed:
         return None
     before, after = (arrays[name] for arrays in (run.computed, run.arrays))
@@ -84,11 +85,11 @@ def _change_point(walk: Walk, point: str, symbol: str) -> ChangedPoint | None:
     return ChangedPoint(point, symbol, changes, formulas, before[row], after[row])
 
 
-def _acts_on(change: Intervention, head: int, token: int) -> bool:
+def _acts_on(change: Intervention, run: Run, head: int, token: int) -> bool:
     """Whether a change sets numbers of this head and this token."""
     heads = getattr(change, "head", None)
     if isinstance(change, HideToken):
-        return heads in (None, head) and token != change.key
+        return heads in (None, head) and token != change.key and not run.padding[token]
     tokens = change.token if isinstance(change, PatchVector) else getattr(change, "query", None)
     return heads in (None, head) and tokens in (None, token)
 

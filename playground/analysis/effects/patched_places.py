@@ -36,10 +36,11 @@ def measure_patches(
     causal: bool = False,
     places: Sequence[int] | None = None,
 ) -> Iterator[Array]:
-    """The share of the way from a sentence's vector to the source's that one patched vector brings: (L + 1, T).
+    """How much nearer one patched vector brings a sentence's vector to the source's: (L + 1, T).
 
-    1: the patched sentence has the source's vector; 0: it is as far from it as before; below 0: farther. NaN where it
-    is not measured yet, or where the two sentences have the same vector. A new map comes with each batch of patches.
+    1 − ‖patched − source‖ / ‖sentence − source‖. 1: the patched sentence has the source's vector; 0: it is as far from
+    it as before; below 0: farther, past it or off to a side. NaN where it is not measured yet, or where the two
+    sentences have the same vector. A new map comes with each batch of patches.
 
     Args:
         runs: the untouched ones of the sentence and of the source.
@@ -53,7 +54,7 @@ def measure_patches(
     padding, n_tokens = runs[0].padding, int((~runs[0].padding).sum())
     patches = list_patches(encoder.config.n_layers, n_tokens, source)
     start, goal = (sentence_vector(run, pooling) for run in runs)
-    way = float(l2(goal - start))
+    distance = float(l2(goal - start))
     shares = np.full(len(patches), np.nan, dtype=np.float32)
     wanted = np.arange(len(patches)) if places is None else np.array(places)
     variants = [[patches[place]] for place in wanted]
@@ -62,5 +63,5 @@ def measure_patches(
         encoder, batch, sentence, variants, seed=seed, causal=causal, sources=sources, untouched=runs[0]
     ):
         left = l2(pool(step.final, padding, pooling) - goal)
-        shares[wanted[list(step.numbers)]] = 1 - left / way if way else np.nan
+        shares[wanted[list(step.numbers)]] = 1 - left / distance if distance else np.nan
         yield shares.reshape(-1, n_tokens).copy()

@@ -73,7 +73,7 @@ def spread_and_effect(spread: Array, effects: Array, focus: tuple[int, int], eff
 
 
 def shares_by_place(shares: Array, names: Sequence[str], changed: Sequence[int]) -> go.Figure:
-    """The share of the way that a patched vector brings, (L + 1, T) by depth; columns of `changed` tokens are framed.
+    """How much nearer each patched vector brings a sentence, (L + 1, T) by depth; `changed` tokens' columns are framed.
 
     `names` are the tokens' as they are read, a different one of the other sentence included.
     """
@@ -81,7 +81,7 @@ def shares_by_place(shares: Array, names: Sequence[str], changed: Sequence[int])
     n_depths = len(shares)
     figure = heatmap(
         shares.astype(np.float32),
-        "%{x}, depth %{y}: %{z:.1%} of the way",
+        "%{x}, depth %{y}: nearer by %{z:.1%}",
         height=int(np.clip(190 + 30 * n_depths, 300, 640)),
         margin={"b": text_width(labels) + 30},
         magnitude=1.0,
@@ -89,7 +89,7 @@ def shares_by_place(shares: Array, names: Sequence[str], changed: Sequence[int])
         ygap=1,
         x=labels,
         y=np.arange(n_depths),
-        bar=colour_bar("share", tickformat=".0%"),
+        bar=colour_bar("nearer by", tickformat=".0%"),
         x_axis={"title": "token", "type": "category", "tickangle": -_SLANT},
         y_axis={"title": "blocks passed", "dtick": max(1, n_depths // 12), "autorange": True},  # upwards, as in norms
         **signed_colours(largest(np.abs(shares))),

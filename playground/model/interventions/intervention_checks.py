@@ -163,7 +163,11 @@ class Subject:
                 alone = queries & (n_left == left[:, each.key])
                 if each.weight * each.strength < 1 and alone.any():
                     query = int(alone.nonzero()[0])
-                    return f"token {query} would have no other key left to share the rest of its attention"
+                    others = [other.label for other, theirs in setters if other is not wanted and theirs[query]]
+                    return (
+                        f"token {query} would have no other key left to share the rest of its attention"
+                        f"{_ask_to_take_back(others)}"
+                    )
         return None
 
     def _queries(self, intervention: SetWeight | HideToken) -> Tensor:
@@ -183,9 +187,19 @@ def _sets_scores(intervention: Intervention) -> TypeGuard[SetWeight | HideToken]
 def _contradiction(intervention: Intervention, applied: Sequence[Intervention]) -> str | None:
     own = _claims(intervention)
     for other in applied:
-        if any(_overlap(one, two) for one in own for two in _claims(other)):
-            return f"“{other.label}” already sets the same numbers"
+        for one in own:
+            if any(_overlap(one, two) for two in _claims(other)):
+                what = "another weight of this row" if one[0] == "weight in a row" else "the same numbers"
+                return f"“{other.label}” already sets {what}; take that back first"
     return None
+
+
+def _ask_to_take_back(labels: Sequence[str]) -> str:
+    """The end of a sentence on what stands in the way; empty where nothing does."""
+    if not labels:
+        return ""
+    more = f", or one of {len(labels) - 1} others" if len(labels) > 1 else ""
+    return f"; take “{labels[0]}”{more} back first"
 
 
 def _claims(intervention: Intervention) -> list[Claim]:

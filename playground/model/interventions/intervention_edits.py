@@ -91,10 +91,9 @@ def edit(intervention: Intervention, changed: Tensor, computed: Tensor, around: 
         case SetWeight(head=head, query=query, key=key, weight=weight):
             blend(changed, (slice(None) if head is None else head, query, key), weight, strength)
         case HideToken(head=head, key=key):
-            rows = changed[slice(None) if head is None else head]
-            own = rows[..., key, :].clone()
-            rows.copy_(with_weight(rows, key, 0.0, strength))
-            rows[..., key, :] = own
+            heads, readers = slice(None) if head is None else slice(head, head + 1), around.real.clone()
+            readers[key] = False
+            changed[heads, readers] = with_weight(changed[heads, readers], key, 0.0, strength)
         case AverageHead(head=head):
             heads = slice(None) if head is None else slice(head, head + 1)
             blend(changed, (heads,), changed[heads][:, around.real].mean(dim=1, keepdim=True), strength)

@@ -109,6 +109,7 @@ class SetWeight:
 class HideToken:
     """No other token attends to this one: each such pair is forbidden before the softmax; it still attends to itself.
 
+    Padding is no such token: its rows stay, though a merge that mixes positions carries them into the tokens'.
     With strength s, each of these weights is (1 − s) of what it was, and the query's other keys share the rest.
     """
 

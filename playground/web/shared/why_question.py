@@ -11,20 +11,20 @@ from playground.web.choices.setup import is_focus_of_text
 from playground.web.shared.markdown import quote_place
 
 ROUNDING = 1e-4
-"""Share of an even weight that rounding may take."""
+"""Share of the largest weight that rounding may take."""
 
 
 def ask_why(run: Run, focus: Focus) -> str:
     """The question in markdown: why the query looks at the key, why not more, or why not at all.
 
-    "Not more" is a weight below an even share among the query's keys.
+    "Not more" is where another key has more weight: the answer is then what that one has ahead of this one.
     """
     query, key = focus.query, focus.key
-    weight = run.pattern(focus.layer)[focus.head, query, key]
+    weights = run.pattern(focus.layer)[focus.head, query]
     looks = "look at"
     if run.padding[query] or not run.allowed[query, key]:
         looks = "not look at"
-    elif weight < (1 - ROUNDING) / run.allowed[query].sum():
+    elif weights[key] < (1 - ROUNDING) * weights.max():
         looks = "not look more at"
     return f"Why does {quote_place(run.tokens, query)} {looks} {quote_place(run.tokens, key)}?"
 

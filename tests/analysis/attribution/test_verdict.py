@@ -13,11 +13,11 @@ from playground.analysis.attribution.verdict import describe, group_amounts, jud
 SOURCES = (Source("token"), Source("position"), Source("attention", 0), Source("feed-forward", 0), Source("bias"))
 
 
-def split(*by_key: float, mean: float = 1.0) -> ScoreSplit:
-    """A split whose lead comes from the key's sources in these amounts, all through the query's token."""
+def split(*by_key: float, other: float = 1.0) -> ScoreSplit:
+    """A split whose lead over another key comes from these amounts, all through the query's token."""
     relative = np.zeros((5, 5))
     relative[0] = by_key
-    return ScoreSplit(SOURCES, relative, relative, mean + sum(by_key), mean)
+    return ScoreSplit(SOURCES, relative, relative, other + sum(by_key), other, 2)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_half_of_all_pushes_and_pulls_is_most(amounts: tuple[float, ...], kind: 
 
 def test_what_pulls_the_other_way_is_never_the_reason() -> None:
     assert judge(split(-1.0, 0.4, 0.4, 0.4, 0), 4).kind == "mixed"
-    assert judge(split(-3.0, 0.9, 0.9, 0, 0), 4).kind == "mostly", "it explains a score below the mean"
+    assert judge(split(-3.0, 0.9, 0.9, 0, 0), 4).kind == "mostly", "it explains a score below the opponent's"
 
 
 def test_an_only_key_needs_no_reason() -> None:
@@ -62,7 +62,7 @@ def test_the_largest_pair_is_so_by_size_whichever_way_it_pulls(sign: int) -> Non
 
 
 def test_a_sentence_names_the_amounts_that_count() -> None:
-    said = describe(judge(split(3.0, 0.5, 0, 0, 0.01), 4), 3.51, 4)
+    said = describe(judge(split(3.0, 0.5, 0, 0, 0.01), 4), 3.51)
     assert "+3.51" in said
     assert "+3.00" in said
     assert "+0.50" in said
@@ -76,7 +76,7 @@ def test_a_sentence_names_the_amounts_that_count() -> None:
 def test_the_amounts_of_a_sentence_add_up_to_its_lead(amounts: tuple[float, ...], remainder: float) -> None:
     whole = split(*amounts)
     found = replace(whole, score=whole.score + remainder)
-    lead, *told = map(float, re.findall(r"[+-]\d+\.\d+", describe(judge(found, 4), found.lead, 4)))
+    lead, *told = map(float, re.findall(r"[+-]\d+\.\d+", describe(judge(found, 4), found.lead)))
     assert sum(told) == pytest.approx(lead, abs=0.03)
     assert 0 not in told
 

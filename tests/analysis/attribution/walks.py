@@ -30,8 +30,10 @@ def walk_through(
     return Walk(trace_layer(encoder, BATCH, sentence, layer, causal=causal), head, query, key)
 
 
-def score_of(encoder: Encoder, walk: Walk, *, sentence: int = 0, causal: bool = False) -> ScoreSplit:
-    """The walk's score, split."""
+def score_of(
+    encoder: Encoder, walk: Walk, *, sentence: int = 0, causal: bool = False, opponent: int | None = None
+) -> ScoreSplit:
+    """The walk's score, split, against an opponent."""
     layer = walk.layer.layer
     stream = split_stream(run(encoder, BATCH, sentence, causal=causal), encoder, layer)
-    return split_score(walk, stream, head_maps(encoder, layer, walk.head))
+    return split_score(walk, stream, head_maps(encoder, layer, walk.head), opponent)

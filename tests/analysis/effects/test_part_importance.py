@@ -6,6 +6,8 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.analysis.effects.part_importance import (
+    HeadsTogether,
+    compare_together,
     list_edges,
     list_heads,
     list_sublayers,
@@ -75,3 +77,12 @@ def test_edges_are_all_that_a_head_may_link_but_last_keys() -> None:
     assert [effect.part for effect in effects] == edges
     with pytest.raises(InterventionError):
         list(measure_parts(ENCODER, BATCH, 0, untouched, [SetWeight(1, 2, 9, 0, 0.0)]))
+
+
+def test_heads_replace_each_other_where_together_they_bring_more_than_one_by_one() -> None:
+    heads = np.array([[0.01, -0.02, 0.0], [-0.3, 0.1, 0.05]])
+    found = compare_together(heads, np.array([-0.88, 0.4]))
+    assert found == HeadsTogether(0, -0.02, -0.88, replaced=True)
+    assert compare_together(heads, np.array([0.05, 0.5])) == HeadsTogether(1, -0.3, 0.5, replaced=False)
+    assert compare_together(heads[:, :1], np.array([0.05, 0.5])) is None, "one head is all of its layer"
+    assert compare_together(heads, np.array([np.nan, 0.5])) is None, "not measured yet"

@@ -48,8 +48,8 @@ def mean_of_head(z: Tensor) -> Tensor:
 
 
 def halve_column(pattern: Tensor) -> Tensor:
-    """Every other query gives key 1 of head 2 half of its weight."""
-    for query in (0, 2, 3, 4, 5):
+    """Every other token, padding left out, gives key 1 of head 2 half of its weight."""
+    for query in (0, 2, 3):
         pattern = row_weight(2, query, 1, pattern[2, query, 1].item() / 2)(pattern)
     return pattern
 
@@ -64,8 +64,8 @@ BY_HAND: dict[str, tuple[Intervention, str, Change]] = {
     "attention off": (SkipSublayer(0, "attn"), "layers.0.attn.out", torch.zeros_like),
     "most of the feed-forward off": (SkipSublayer(1, "ffn", 0.75), "layers.1.ffn.out", lambda out: out / 4),
     "cut": (SetWeight(1, 2, 3, 0, 0.0), SCORES, set_to((2, 3, 0), -math.inf)),
-    "hide": (HideToken(1, 2, 1), SCORES, set_to((2, [0, 2, 3, 4, 5], 1), -math.inf)),
-    "hide from every head": (HideToken(1, None, 1), SCORES, set_to((EVERY, [0, 2, 3, 4, 5], 1), -math.inf)),
+    "hide": (HideToken(1, 2, 1), SCORES, set_to((2, [0, 2, 3], 1), -math.inf)),
+    "hide from every head": (HideToken(1, None, 1), SCORES, set_to((EVERY, [0, 2, 3], 1), -math.inf)),
     "half hidden": (HideToken(1, 2, 1, 0.5), PATTERN, halve_column),
     "cut, the rest rescaled": (SetWeight(1, 2, 3, 0, 0.0), PATTERN, row_weight(2, 3, 0, 0.0)),
     "weigh": (SetWeight(1, 2, 3, 0, 0.6), PATTERN, row_weight(2, 3, 0, 0.6)),

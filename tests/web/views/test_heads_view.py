@@ -155,6 +155,28 @@ def test_a_selected_row_opens_its_head_and_leaves_the_average() -> None:
     assert state == {"layer": 1, "head": 3, "attention_show": "one head"}
 
 
+@pytest.mark.parametrize("view", [LINK, KNOWN])
+def test_hidden_special_tokens_count_as_keys_and_that_is_said(view: str) -> None:
+    app = open_page("attention", attention_view=view)
+    column = "z" if view == LINK else "known for"
+    before = table(app, column)
+    choose(app, attention_hide=True)
+    np.testing.assert_array_equal(table(app, column).to_numpy(), before.to_numpy())
+    assert "hidden or not" in captions(app)
+    assert "hidden or not" not in captions(open_page("attention", **SMALL, attention_view=view)), "there are none"
+
+
+def test_position_only_gives_way_to_another_rule_as_the_caption_says() -> None:
+    app = open_page("attention", attention_view=KNOWN)
+    rows = table(app, "known for").set_index("known for").drop(columns=["layer", "head"]).drop(index="–")
+    highest = rows.idxmax(axis=1)
+    given_way = rows[(highest == "position only") & (rows.index != "position only")]
+    assert len(given_way), "otherwise there is nothing to say"
+    others = rows.drop(columns="position only").loc[given_way.index]
+    assert (others.idxmax(axis=1) == others.index).all()
+    assert "Position only is named where no other rule is met" in captions(app)
+
+
 def test_captions_name_what_z_compares_with() -> None:
     app = open_page("attention", **SMALL, text="abcdefghijkl", attention_view=LINK)
     assert "standard deviations" in captions(without_error(app))

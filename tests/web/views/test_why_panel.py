@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.figures.theme import subscript
+from playground.weights.checkpoint import load
 from tests.web.app_test import (
     SMALL,
     array,
@@ -29,8 +31,15 @@ STEPS = {
     "products": {"why_products"},
     "what it moves": {"why_moved"},
 }
+SENTENCE = "The animal didn't cross the street because it was too tired."
 EIGHT = "\n".join("x" * length for length in range(1, 9))
 """As many sentences as a text may have, each padded to the longest."""
+
+
+def trained_tokens() -> list[str]:
+    """Those of the sentence that the page opens with."""
+    tokens: list[str] = load("minilm")[1].encode_batch([SENTENCE]).tokens[0]
+    return tokens
 
 
 def drawn(app: AppTest) -> set[str]:
@@ -54,13 +63,16 @@ def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
     assert app.header[0].value == f"Why does `it`₁₀ look at `animal`{'₀₁₂₃₄₅₆₇₈₉'[key]}?"
     assert told(app, r"weight \*\*([\d.]+)\*\*") == round(float(pattern[key]), 2)
     assert told(app, r"score is (-?[\d.]+):") == round(float(scores[key]), 2)
-    lead = float(scores[key] - scores.mean())
+    rival = int(np.where(np.arange(16) == key, -np.inf, scores).argmax())
+    lead = float(scores[key] - scores[rival])
     for chart in STEPS["sources"]:
         bars = drawn_bars(app)[chart]
         assert sum(bars["values"]) == pytest.approx(lead, abs=1e-3)
         assert bars["labels"][0] == "token"
         assert len(bars["labels"]) == 4 + 2 * 3
-    assert f"add up to {lead:+.2f}" in captions(app)
+    assert captions(app).count(f"add up to {lead:+.2f}") == 2
+    names = f"`animal`{subscript(key)}", f"`{trained_tokens()[rival]}`{subscript(rival)}"
+    assert f"Score of {names[0]} minus score of {names[1]}" in captions(app)
     parts = drawn_bars(app)["why_parts"]
     assert sum(parts["values"]) == pytest.approx(lead, abs=1e-3)
     split = drawn_bars(app)["why_key_sources"]
@@ -190,20 +202,39 @@ def test_a_hidden_key_has_a_reason_and_no_charts(query: int, key: int, reason: s
     assert reason in prose(app)
 
 
-def test_a_weak_key_is_explained_as_one() -> None:
-    def script() -> None:
-        from playground.web.shared import panels
-        from playground.web.views.attention.why_panel import draw_answer
-
-        draw_answer(panels.shown_run(), 3, 1, 10, 9)
-
-    app = AppTest.from_function(script, default_timeout=60).run()
-    assert not app.exception
-    scores = trained_trace()["layers.3.attn.scores"][0, 1, 10].numpy()
-    rank = 1 + int((scores > scores[9]).sum())
+@pytest.mark.parametrize(("layer", "head", "query", "key"), [(3, 1, 10, 9), (2, 9, 8, 2), (5, 11, 10, 5)])
+def test_a_key_that_lost_is_set_beside_the_key_that_won(layer: int, head: int, query: int, key: int) -> None:
+    """The question, the sentence, all bars and the numbers below them are of one and the same difference."""
+    app = without_error(open_page("attention", layer=layer, head=head, query=query, key=key))
+    scores = trained_trace()[f"layers.{layer}.attn.scores"][0, head, query].numpy()
+    winner, rank = int(scores.argmax()), 1 + int((scores > scores[key]).sum())
+    assert winner != key
+    lead = float(scores[key] - scores[winner])
+    tokens = trained_tokens()
+    names = [f"`{tokens[place]}`{subscript(place)}" for place in (query, key, winner)]
+    assert app.header[0].value == f"Why does {names[0]} not look more at {names[1]}?"
     assert f"number {rank} of its 16 keys" in prose(app)
-    assert f"{scores.max() - scores[9]:.2f} below the strongest, `animal`₂" in prose(app)
-    assert f"is {scores[9] - scores.mean():+.2f}:" in prose(app)
+    assert f"{-lead:.2f} below the strongest, {names[2]}" in prose(app)
+    assert f"{lead:+.2f}, is a sum" in prose(app)
+    assert f"Score of {names[1]} minus score of {names[2]}" in captions(app)
+    for chart in ("why_parts", *STEPS["sources"]):
+        assert sum(drawn_bars(app)[chart]["values"]) == pytest.approx(lead, abs=1e-3)
+    assert captions(app).count(f"add up to {lead:+.2f}") == 2
+    open_panels(app, "why_key_sources_open")
+    assert table(app, "layer 0 feed-forward").to_numpy().sum() == pytest.approx(lead, abs=1e-4)
+    choose(app, key=winner)
+    assert "not look" not in app.header[0].value
+    assert sum(drawn_bars(app)["why_parts"]["values"]) > 0
+
+
+def test_a_hidden_winner_is_still_the_opponent_and_that_is_said() -> None:
+    app = open_page("attention", query=8, key=2)  # the trained model's street looks at [CLS] most
+    said = prose(app)
+    assert "below the strongest, `[CLS]`₀" in said
+    assert "hidden or not" not in said
+    choose(app, attention_hide=True)
+    assert "below the strongest, `[CLS]`₀" in prose(app)
+    assert "hidden or not" in prose(app)
 
 
 def test_the_code_behind_the_panel_opens() -> None:

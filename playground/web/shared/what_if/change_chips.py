@@ -10,10 +10,10 @@ from playground.model.interventions import Intervention
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.components.change_chips import KEY, Chip, draw_chips
-from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
-from playground.web.shared.what_if.change_names import explain_change, name_change
+from playground.web.shared.what_if.change_names import explain_change, name_change, name_tokens
 from playground.web.shared.what_if.changed_pages import what_page_shows
+from playground.web.shared.what_if.followed_button import draw_followed_button
 
 
 @as_one_element
@@ -31,7 +31,7 @@ def draw_change_chips() -> None:
                     name_change(each, tokens),
                     explain_change(each, tokens),
                     is_on,
-                    fitted.reasons.get(each, ""),
+                    name_tokens(fitted.reasons.get(each, ""), tokens),
                     waits if is_on and waits else _note_idle(fitted.idle.get(each)),
                     is_on and bool(waits),
                 )
@@ -43,7 +43,7 @@ def draw_change_chips() -> None:
         if len(setup.changes) > 1:
             st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
         if st.session_state[OPEN_PAGE] != "what-if" and not st.context.is_embedded:
-            st.page_link(page_named("what-if"), label="What followed?", icon=":material/arrow_forward:")
+            draw_followed_button("changes_followed")
     told = what_page_shows(st.session_state[OPEN_PAGE])
     if told and fitted.applied:
         st.caption(told)

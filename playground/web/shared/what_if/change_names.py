@@ -1,5 +1,6 @@
 """What a change of the computation is called, with the words of the tokens that it is about."""
 
+import re
 from collections.abc import Sequence
 
 from playground.figures.theme import shortened, subscript
@@ -74,6 +75,20 @@ def explain_change(intervention: Intervention, tokens: Sequence[str]) -> str:
     if intervention.strength == 1:
         return f"{what}."
     return f"{what}; it goes {intervention.strength:.3g} of the way there, where 0 is no change and 1 all of it."
+
+
+def explain_changes(interventions: Sequence[Intervention], tokens: Sequence[str]) -> str:
+    """The same for changes that are made together: one, or one and the same in every layer."""
+    first = interventions[0]
+    told = explain_change(first, tokens)
+    if len(interventions) == 1 or isinstance(first, ShufflePositions):
+        return told
+    return told.replace(f"In layer {first.layer},", "In every layer,", 1)
+
+
+def name_tokens(sentence: str, tokens: Sequence[str]) -> str:
+    """A sentence of the model, which counts tokens, with their words: `it₁₀` for `token 10`."""
+    return re.sub(r"\btoken (\d+)\b", lambda found: _name_token(int(found[1]), tokens), sentence)
 
 
 def _describe_in_full(intervention: Intervention, tokens: Sequence[str]) -> str:

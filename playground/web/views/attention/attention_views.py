@@ -116,7 +116,7 @@ def draw_entropies(run: Run, focus: Focus) -> None:
         caption=r"How spread out is each head? Its entropy is $-\sum p \log_2 p$ over keys, averaged over queries. It "
         f"is 0 bits if every query attends to one token, and {highest:.2f} if every query spreads evenly over all keys "
         f"that it may attend to. Layer {layer}, head {head}: {bits[layer, head]:.2f} bits. "
-        + ("Special tokens count, hidden or not." if (run.special & real).any() else "")
+        + note_special_tokens(run)
         + (" Rows with a weight set after the softmax do not add up to 1, and count as they are." * has_odd_rows(run)),
         alt="Mean entropy of every head, in bits.",
         overlay=frame_cell(
@@ -130,6 +130,11 @@ def draw_entropies(run: Run, focus: Focus) -> None:
     )
     if before is not None and top is not None:
         pinned_views.draw_entropies(run, bits, before, top)
+
+
+def note_special_tokens(run: Run, count: str = "count") -> str:
+    """That special tokens count in numbers which hiding them leaves as they are; empty where there are none."""
+    return f"Special tokens {count}, hidden or not." if (run.special & ~run.padding).any() else ""
 
 
 def draw_rollout(run: Run, layer: int, visible: Mask) -> None:

@@ -25,13 +25,14 @@ from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
 from playground.web.shared.page_end import fragment
 from playground.web.shared.saving.saved_heads import heads_of, saved_heads
 from playground.web.shared.what_if.changed_captions import has_odd_rows, note_changes, note_set_weights
-from playground.web.shared.what_if.quick_changes import draw_quick_changes
 from playground.web.views.attention import attention_views, heads_view, stream_view, why_panel
+from playground.web.views.attention.quick_changes import draw_quick_changes
 
 HELP = {
     "show": "A head is one of the attention computations that run side by side in a layer.",
-    "hide": "Leaves out padding and the tokens that the tokenizer added, such as [CLS] and [SEP], everywhere but in "
-    "the entropies.",
+    "hide": "Leaves out padding and the tokens that the tokenizer added, such as [CLS] and [SEP], of maps, lines, "
+    "ranking and rollout. What is computed stays as it is: Why, the entropies, heads that link and what heads are "
+    "known for count special tokens, hidden or not.",
     "colours": "Of the thumbnails and of the large map. square root: faint attention shows too. linear: a colour half "
     "as strong is half the weight. A difference is always linear.",
     "stretch": "Ends the colours of thumbnails and large map at the large map's largest weight instead of at 1. A "

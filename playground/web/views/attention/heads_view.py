@@ -18,6 +18,7 @@ from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_side import beside_same_tokens, say_present_alone
 from playground.web.shared.markdown import quote_place
 from playground.web.views.attention import attribution_cache
+from playground.web.views.attention.attention_views import note_special_tokens
 from playground.web.views.attention.open_head import draw_head_table
 
 HABITS_HELP = (
@@ -45,7 +46,8 @@ def draw_linking_heads(run: Run, query: int, key: int) -> None:
     draw_head_table("heads_that_link", _join_pinned(found.table, run, query, key), columns, current_focus(run))
     st.caption(
         f"**Every head's weight from {names[0]} to {names[1]}.** rank: its place among the {found.n_keys} keys of "
-        f"{names[0]}, 1 the strongest. {_describe_z(found)} Click at the left of a row to open its head."
+        f"{names[0]}, 1 the strongest. {_describe_z(found)} {note_special_tokens(run)} "
+        "Click at the left of a row to open its head."
     )
 
 
@@ -84,7 +86,9 @@ def draw_known_for(run: Run, layer: int, head: int) -> None:
         "queries (Clark et al. 2019, Voita et al. 2019). Same token: itself, and the same piece elsewhere. "
         "Position only: how much of the weights' variance the distance between query and key alone explains (R², "
         f"adjusted). A head that spreads evenly would have: {even}. Known for: the highest score, if it is at least "
-        f"{KNOWN_FROM:g} and twice the even head's.{left_out} Click at the left of a row to open its head."
+        f"{KNOWN_FROM:g} and twice the even head's. Position only is named where no other rule is met, for a head that "
+        f"looks one token back follows the distance too.{left_out} {note_special_tokens(run, 'count as keys')} "
+        "Click at the left of a row to open its head."
     )
 
 

@@ -18,21 +18,27 @@ from playground.web.shared import panels
 from playground.web.shared.markdown import quote_place
 
 
-def draw_sources(walk: Walk, split: ScoreSplit) -> None:
-    """The lead over the mean key by what wrote the key's vector, and by what wrote the query's."""
-    query, key = _quote(walk)
+def draw_sources(walk: Walk, split: ScoreSplit, key: str, opponent: str) -> None:
+    """The difference of two keys' scores, by what wrote the keys' vectors and by what wrote the query's.
+
+    Args:
+        walk: whose query asks both keys.
+        split: of its key's score against the opponent's.
+        key: in markdown, as is the opponent.
+    """
+    query = quote_place(walk.layer.run.tokens, walk.query)
     names, kinds = [source.name for source in split.sources], [source.kind for source in split.sources]
-    n_keys = int(walk.allowed.sum())
+    first, second = (f"s_{{{walk.query},{place}}}" for place in (walk.key, split.opponent))
     st.latex(
-        r"s = \tfrac{1}{\sqrt{d_\mathrm{head}}} \sum_a \sum_b q_a \cdot k_b \qquad s - \bar{s} = "
-        rf"{number(split.score)} - {factor(split.mean_score)} = {number(split.lead)}"
+        r"s = \tfrac{1}{\sqrt{d_\mathrm{head}}} \sum_a \sum_b q_a \cdot k_b \qquad "
+        rf"{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}"
     )
     from_query, from_key, amount = largest_pair(split)
-    against = ", against the lead" if amount * split.lead < 0 else ""
+    against = ", against the rest" if amount * split.lead < 0 else ""
     st.markdown(
-        f"A vector is the sum of what its sources wrote, so the score is a sum over pairs of sources. The softmax "
-        f"ignores what all {n_keys} keys share; so each part is shown minus its mean over them. By "
-        f"size, the largest pair is {from_query.name} at {query} with {from_key.name} at {key}: "
+        "A vector is the sum of what its sources wrote, so a score is a sum over pairs of sources. The softmax sees "
+        f"differences of scores alone; so each part of {key} is shown minus that of {opponent}. By size, the largest "
+        f"pair is {from_query.name} at {query} with {from_key.name} at {key} instead of at {opponent}: "
         f"{write_amount(amount, '+')}{against}."
     )
     lead = write_amount(float(split.relative.sum()), "+")
@@ -42,18 +48,19 @@ def draw_sources(walk: Walk, split: ScoreSplit) -> None:
     with left:
         panels.bars(
             "why_key_sources",
-            figures.contributions(names, kinds, split.by_key_source, title="part of the lead"),
-            caption=f"**By what wrote the key's vector**, that of {key}. {sums}",
-            alt="Bars: parts of the score by source of the key's vector, relative to the mean key",
+            figures.contributions(names, kinds, split.by_key_source, title="part of the difference"),
+            caption=f"**By what wrote the keys' vectors**: that of {key}, to the right, against that of {opponent}, to "
+            f"the left. {sums}",
+            alt="Bars: parts of the difference of two keys' scores, by source of the keys' vectors",
             table=lambda: table,
         )
     with right:
         panels.bars(
             "why_query_sources",
-            figures.contributions(names, kinds, split.by_query_source, title="part of the lead"),
+            figures.contributions(names, kinds, split.by_query_source, title="part of the difference"),
             caption=f"**By what wrote the query's vector**, that of {query}: the same {lead}, split the "
             "other way. The numbers below the left chart have every pair.",
-            alt="Bars: parts of the score by source of the query's vector, relative to the mean key",
+            alt="Bars: parts of the difference of two keys' scores, by source of the query's vector",
         )
 
 

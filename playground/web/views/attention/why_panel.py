@@ -33,6 +33,7 @@ from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.shared.what_if.change_names import name_change
 from playground.web.shared.why_question import ask_why
 from playground.web.views.attention import attribution_cache, why_charts
+from playground.web.views.attention.attention_views import note_special_tokens
 
 HELP = (
     "sources: what wrote the two vectors that meet. competition: the other keys, in the softmax. "
@@ -63,8 +64,14 @@ class Explanation:
 
     @property
     def has_parts(self) -> bool:
-        """Whether the score's parts say something: there are other keys, and the parts add up to the lead over them."""
+        """Whether the score's parts say something: there is an opponent, and the parts add up to the lead over it."""
         return self.verdict.kind not in ("only key", "rounding", "not finite")
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The key and its opponent in markdown."""
+        tokens, opponent = self.walk.layer.run.tokens, self.split.opponent
+        return quote_place(tokens, self.walk.key), "no other key" if opponent is None else quote_place(tokens, opponent)
 
 
 def draw_answer(run: Run, layer: int, head: int, query: int, key: int) -> Explanation | None:
@@ -82,7 +89,8 @@ def draw_answer(run: Run, layer: int, head: int, query: int, key: int) -> Explan
             except PlaygroundError as error:
                 st.error(escape_markdown(error))
                 return None
-            st.markdown(f"{_describe_changes(found.walk)}{_describe(found)}")
+            hidden = f" {note_special_tokens(run)}" if current_value("attention_hide") else ""
+            st.markdown(f"{_describe_changes(found.walk)}{_describe(found)}{hidden}")
             if found.has_parts:
                 _draw_parts(found)
         _tell_pinned(run, Focus(layer, head, query, key))
@@ -97,7 +105,7 @@ def draw_steps(found: Explanation) -> None:
         say_present_alone("these four steps")
         if step == "sources":
             if found.has_parts:
-                why_charts.draw_sources(found.walk, found.split)
+                why_charts.draw_sources(found.walk, found.split, *found.names)
             else:
                 st.caption("There is nothing to compare here: the other steps show the computation.")
         elif step == "competition":
@@ -128,7 +136,7 @@ def _tell_pinned(run: Run, focus: Focus) -> None:
 
 def _describe(found: Explanation) -> str:
     """The answer in words, in markdown."""
-    answer = describe(found.verdict, found.split.lead, len(found.rivals.keys))
+    answer = describe(found.verdict, found.split.lead)
     return answer if found.verdict.kind == "not finite" else f"{_describe_place(found.walk, found.rivals)} {answer}"
 
 
@@ -164,25 +172,33 @@ def _is_hidden(run: Run, query: int, key: int) -> bool:
 
 
 def _explain(run_key: RunKey, layer: int, head: int, query: int, key: int) -> Explanation:
-    """What explains a cell; raises as `caches.run_sentence`."""
+    """What explains a cell, set beside the strongest other key; raises as `caches.run_sentence`.
+
+    That is the key that won where this one lost, and the next one where this one won.
+    """
     walk = Walk(caches.trace_layer(run_key, layer), head, query, key)
     stream = attribution_cache.split_stream(run_key, layer)
     maps = attribution_cache.find_maps(run_key, walk)
-    split, rivals = split_score(walk, stream, maps), compete(walk)
+    rivals = compete(walk)
+    opponent = None if rivals.best_other is None else int(rivals.keys[rivals.best_other])
+    split = split_score(walk, stream, maps, opponent)
     return Explanation(walk, maps, split, rivals, judge(split, len(rivals.keys)))
 
 
 def _draw_parts(found: Explanation) -> None:
-    """The lead over the mean key by kinds of sources, the same for every cell, so that nothing below them moves."""
+    """The lead over the opponent by kinds of sources, the same for every cell, so that nothing below them moves."""
     groups = [group for group in NAMES if group != "change" or CHANGES in found.split.sources]
     amounts = [found.verdict.amounts.get(group, 0.0) for group in groups]
     kinds = ["bias" if group == "others" else group for group in groups]
-    key = quote_place(found.walk.layer.run.tokens, found.walk.key)
+    key, opponent = found.names
     panels.bars(
         "why_parts",
-        figures.contributions([NAMES[group] for group in groups], kinds, np.array(amounts), title="part of the lead"),
-        caption=f"**By what wrote the vector of {key}.** The bars add up to the lead.",
-        alt="Bars: parts of the score's lead over the mean key, by kind of source",
+        figures.contributions(
+            [NAMES[group] for group in groups], kinds, np.array(amounts), title="part of the difference"
+        ),
+        caption=f"**Score of {key} minus score of {opponent}, by what wrote their vectors.** A bar to the right "
+        f"speaks for {key}, one to the left for {opponent}. They add up to {write_amount(found.split.lead, '+')}.",
+        alt="Bars: parts of the difference of two keys' scores, by kind of source",
     )
 
 

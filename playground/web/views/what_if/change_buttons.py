@@ -5,23 +5,25 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from playground.model.interventions import Intervention
-from playground.web.choices import changes
 from playground.web.choices.setup import current_setup
+from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.what_if.followed_button import draw_followed_button
+from playground.web.shared.what_if.refused_changes import explain_refusal, make_in_place
 
 
 def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> None:
-    """Draw a button for each offer, by its label; grey where it is made already, or a link has no room for it.
+    """Draw a button for each offer, by its label; grey where it is made already, or cannot be made, which is said.
 
     The whole page follows a press, as its heading names the changes.
     """
-    made = current_setup().changes
-    on, room = {change.intervention for change in made if change.is_on}, changes.n_free_changes()
+    setup, refused = current_setup(), []
+    on = {change.intervention for change in setup.changes if change.is_on}
     with st.container(key=key, horizontal=True):
         for number, (label, wanted) in enumerate(offers.items()):
-            reason = "" if set(wanted) - on else "This is changed already."
-            n_new = len(set(wanted) - {change.intervention for change in made})
-            if n_new > room:
-                reason = f"These are {n_new} further changes, and a link has room for {room}."
+            is_made = set(wanted) <= on
+            reason = "This is changed already." if is_made else explain_refusal(setup, wanted)
+            if reason and not is_made:
+                refused.append(reason)
             pressed = st.button(
                 label,
                 key=f"{key}_{number}",
@@ -30,18 +32,9 @@ def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> Non
                 help=reason or "It joins the changes below the heading; the pages show the model with it.",
             )
             if pressed and not reason:
-                changes.make_changes(wanted)
+                make_in_place(wanted)
                 st.rerun()
         if any(wanted and set(wanted) <= on for wanted in offers.values()):
-            st.button(
-                "Made. What followed?",
-                key=f"{key}_followed",
-                type="tertiary",
-                icon=":material/arrow_forward:",
-                on_click=_show_what_followed,
-                help="The chips below the heading switch it off, and take it back.",
-            )
-
-
-def _show_what_followed() -> None:
-    st.session_state["whatif_view"] = "what followed"
+            draw_followed_button(f"{key}_followed", "Made. What followed?")
+    for reason in dict.fromkeys(refused):
+        st.caption(escape_markdown(reason))

@@ -15,6 +15,7 @@ from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.what_if.followed_button import FOLLOWED, scroll_on_arrival
 from playground.web.views.what_if.following.answer_changes import draw_answers
 from playground.web.views.what_if.following.attention_changes import draw_attention_changes
 from playground.web.views.what_if.following.sentence_changes import draw_sentences
@@ -22,13 +23,15 @@ from playground.web.views.what_if.following.sentence_changes import draw_sentenc
 
 def draw_followed(run: Run, focus: Focus) -> None:
     """How far the changed run is from the untouched one: the sentence, its tokens' vectors, and attention."""
-    if not run.interventions:
-        st.caption(_why_nothing_followed(current_setup()))
-        return
-    with panels.explain_errors():
-        untouched = caches.run_sentence(current_setup().untouched_key)
-    st.header("What became of the sentence?")
-    draw_sentences(run, untouched)
+    with st.container(key=FOLLOWED):
+        scroll_on_arrival()
+        if not run.interventions:
+            st.caption(_why_nothing_followed(current_setup()))
+            return
+        with panels.explain_errors():
+            untouched = caches.run_sentence(current_setup().untouched_key)
+        st.header("What became of the sentence?")
+        draw_sentences(run, untouched)
     draw_answers(run, untouched)
     st.header("How far has each token moved?")
     _draw_vectors(run, untouched, focus)

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from playground.analysis.effects.part_importance import HeadsTogether
 from playground.analysis.effects.pattern_spread import pattern_spread, rank_correlation
 from playground.figures.effects import part_maps
 from playground.link.places import Focus
@@ -14,13 +15,25 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus
 from playground.web.shared import panels
+from playground.web.views.what_if.measurements.part_numbers import PartNumbers
 
 WEAK, STRONG = 0.2, 0.5
 """Rank correlations from which on a tendency is called one, and a clear one."""
 
 
-def draw_spread(run: Run, effects: Array, focus: Focus, *, beside: DeltaGenerator, overlay: Callable[[], None]) -> None:
-    """The spread of every head's pattern as a map in `beside`, and below both maps spread and effect as points."""
+def draw_spread(
+    run: Run,
+    effects: Array,
+    focus: Focus,
+    together: str,
+    *,
+    beside: DeltaGenerator,
+    overlay: Callable[[], None],
+) -> None:
+    """The spread of every head's pattern as a map in `beside`, and below both maps spread and effect as points.
+
+    The verdict ends with `together`, on what the heads of a layer bring when all are off.
+    """
     spread, sizes = pattern_spread(run), np.abs(effects)
     columns = [f"head {head}" for head in range(spread.shape[1])]
     with beside:
@@ -34,7 +47,7 @@ def draw_spread(run: Run, effects: Array, focus: Focus, *, beside: DeltaGenerato
             overlay=overlay,
             table=lambda: pd.DataFrame(spread, columns=columns).rename_axis("layer"),
         )
-    st.markdown(_compare(spread, sizes))
+    st.markdown(_compare(spread, sizes, together))
     panels.chart(
         "spread_and_effect",
         part_maps.spread_and_effect(spread, sizes, (focus.layer, focus.head), "size of the effect"),
@@ -46,7 +59,20 @@ def draw_spread(run: Run, effects: Array, focus: Focus, *, beside: DeltaGenerato
     )
 
 
-def _compare(spread: Array, sizes: Array) -> str:
+def describe_together(found: HeadsTogether | None, n_heads: int, numbers: PartNumbers) -> str:
+    """What the heads of one layer bring alone and together, as the end of a sentence; empty where that is not known."""
+    if found is None:
+        return ""
+    alone, together = numbers.written(found.strongest), numbers.written(found.together)
+    replaced = ", so where one is off, others do its work" if found.replaced else ""
+    but = "but" if found.replaced else "and"
+    return (
+        f"; {but} of the {n_heads} heads in layer {found.layer}, the strongest alone brings {alone}, and the layer's "
+        f"whole attention {together}{replaced}"
+    )
+
+
+def _compare(spread: Array, sizes: Array, together: str) -> str:
     """The rank correlation, and where the most striking and the most important head stand in the other order."""
     known = np.isfinite(spread) & np.isfinite(sizes)
     n, correlation = int(known.sum()), rank_correlation(-spread, sizes)
@@ -58,23 +84,23 @@ def _compare(spread: Array, sizes: Array) -> str:
     by_spread = 1 + int(np.nansum(shares < shares[strong]))
     number = with_minus(f"{correlation:+.2f}")
     return (
-        f"**Do striking heads matter? {_answer(correlation)}** Over {n} heads, the rank correlation of how striking a "
-        f"pattern is and how much its head matters is **{number}** (Spearman: 1 the same order, 0 none, −1 the "
-        f"opposite). The most striking pattern, layer {striking[0]}, head {striking[1]}, is number {by_effect} of {n} "
-        f"by effect. The head with the largest effect, layer {strong[0]}, head {strong[1]}, is number {by_spread} by "
-        "how striking it is."
+        f"**Do striking heads matter? {_answer(correlation)}{together}.** Over {n} heads, the rank correlation of how "
+        f"striking a pattern is and how much its head matters is **{number}** (Spearman: 1 the same order, 0 none, −1 "
+        f"the opposite). The most striking pattern, layer {striking[0]}, head {striking[1]}, is number {by_effect} of "
+        f"{n} by the size of its effect. The head with the largest effect, layer {strong[0]}, head {strong[1]}, is "
+        f"number {by_spread} by how striking it is."
     )
 
 
 def _answer(correlation: float) -> str:
-    """What a rank correlation says of striking heads, in words."""
+    """What a rank correlation says of striking heads, each off alone, in words; a sentence without its full stop."""
     if correlation >= STRONG:
-        return "Yes: here the more striking a head's pattern is, the more the head tends to matter."
+        return "Alone, yes: the more striking a head's pattern is, the more the head tends to matter"
     if correlation >= WEAK:
-        return "A little: here striking heads tend to matter more, with many exceptions."
+        return "Alone, a little: striking heads tend to matter more, with many exceptions"
     if correlation > -WEAK:
-        return "It does not show: here how striking a pattern is says next to nothing about how much its head matters."
-    return "No: here the heads that spread their attention tend to matter more."
+        return "Alone, it does not show: how striking a pattern is says next to nothing about how much its head matters"
+    return "Alone, no: the heads that spread their attention tend to matter more"
 
 
 def _list_heads(spread: Array, sizes: Array) -> pd.DataFrame:

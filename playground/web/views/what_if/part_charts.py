@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from playground.analysis.effects.part_importance import compare_together
 from playground.figures.attention import head_heatmap
 from playground.figures.effects import part_maps
 from playground.figures.theme import token_names, token_table
@@ -26,8 +27,8 @@ from playground.web.views.what_if.measurements.part_numbers import PartNumbers
 SUBLAYER_NAMES = ("attention", "feed-forward")
 
 
-def draw_heads(numbers: PartNumbers, run: Run, focus: Focus) -> None:
-    """The heads' effects beside the spread of their patterns, and both as points."""
+def draw_heads(numbers: PartNumbers, run: Run, focus: Focus, sublayers: PartNumbers) -> None:
+    """The heads' effects beside the spread of their patterns, both as points, and a layer's heads together."""
     config = run.config
     effects = numbers.effects().reshape(config.n_layers, config.n_heads)
     places = list(np.ndindex(effects.shape))
@@ -51,7 +52,9 @@ def draw_heads(numbers: PartNumbers, run: Run, focus: Focus) -> None:
             overlay=frame("head_effects"),
             table=lambda: table,
         )
-    head_points.draw_spread(run, effects, focus, beside=right, overlay=frame("head_spread"))
+    attention = sublayers.effects().reshape(config.n_layers, len(SUBLAYERS))[:, SUBLAYERS.index("attn")]
+    together = head_points.describe_together(compare_together(effects, attention), config.n_heads, numbers)
+    head_points.draw_spread(run, effects, focus, together, beside=right, overlay=frame("head_spread"))
     label = f"Switch off layer {focus.layer}, head {focus.head}"
     offer_changes("whatif_switch", {label: [ZeroHead(focus.layer, focus.head)]})
 
@@ -146,7 +149,7 @@ def draw_hidden(numbers: PartNumbers, run: Run, focus: Focus) -> None:
     )
     if np.delete(run.allowed[~run.padding, focus.key], focus.key).any():
         word = quote_place(run.tokens, focus.key)
-        layers = {f"in layer {focus.layer}": [focus.layer], "in every layer": range(run.config.n_layers)}
+        layers = {"in every layer": range(run.config.n_layers), f"in layer {focus.layer} alone": [focus.layer]}
         offer_changes(
             "whatif_switch",
             {
@@ -168,4 +171,5 @@ def _describe_largest(numbers: PartNumbers, name: Callable[[int], str], most: in
         return "No finite effect is measured so far: the numbers have left the range of 32-bit floats."
     listed = "; ".join(f"{name(i)} ({numbers.written(effects[i])})" for i in order[:most])
     so_far = "" if len(order) == len(effects) else f", of {len(order):,} measured so far"
-    return f"**Largest effects{so_far}:** {listed}. The median is {np.nanmedian(sizes):{numbers.number.lstrip('+')}}."
+    by_size = ", by size" if numbers.signed else ""
+    return f"**Largest effects{by_size}{so_far}:** {listed}. The median is {numbers.written_median()}."

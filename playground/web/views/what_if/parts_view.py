@@ -1,6 +1,6 @@
 """Which parts matter: each is switched off alone, and its effect drawn where it stands in the model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import streamlit as st
@@ -10,6 +10,7 @@ from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup
+from playground.web.components.ask_again import ask_again
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.views.what_if import part_charts
@@ -49,8 +50,22 @@ def draw_parts() -> None:
     with panels.explain_errors():
         numbers = _find_numbers(setup, key, target, run)
     tried = f"{len(numbers.effects()):,} {'pairs' if kind == 'pairs of one head' else kind}"
-    keep_measuring("whatif_effects", numbers.identity, numbers.growing, numbers.measure, tried=tried)
-    _DRAWN[kind](numbers, run, focus)
+    if kind == "heads":
+        with panels.explain_errors():
+            sublayers = numbers.of_sublayers()
+        _keep_measuring_in_turn([numbers, sublayers], tried)
+        part_charts.draw_heads(numbers, run, focus, sublayers)
+    else:
+        _keep_measuring_in_turn([numbers], tried)
+        _DRAWN[kind](numbers, run, focus)
+
+
+def _keep_measuring_in_turn(measured: Sequence[PartNumbers], tried: str) -> None:
+    """Measure the first that is not complete, in one bar; the next begins in the next run of the page."""
+    now = next((each for each in measured if not each.growing.is_complete), measured[-1])
+    keep_measuring("whatif_effects", now.identity, now.growing, now.measure, tried=tried)
+    if now is not measured[-1] and now.growing.is_complete:
+        ask_again("whatif_effects_next")
 
 
 def _find_numbers(setup: Setup, key: PartsKey, target: str, run: Run) -> PartNumbers:
@@ -79,7 +94,6 @@ def _find_numbers(setup: Setup, key: PartsKey, target: str, run: Run) -> PartNum
 
 
 _DRAWN: dict[PartKind, Callable[[PartNumbers, Run, Focus], None]] = {
-    "heads": part_charts.draw_heads,
     "sublayers": part_charts.draw_sublayers,
     "pairs of one head": part_charts.draw_pairs,
     "hidden tokens": part_charts.draw_hidden,

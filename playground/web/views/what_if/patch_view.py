@@ -15,7 +15,6 @@ from playground.model.interventions import PatchVector
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text import Batch
-from playground.text.wording import with_minus
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
@@ -27,6 +26,12 @@ from playground.web.views.what_if.measurements import patch_caches
 from playground.web.views.what_if.measurements.measuring import keep_measuring
 from playground.web.views.what_if.other_sentence import choose_other
 from playground.web.views.what_if.pair_buttons import offer_pairs
+
+_FORMULA = r"$1 - \lVert u' - v \rVert / \lVert u - v \rVert$"
+"""What a number of the map is, as `measure_patches` computes it."""
+
+LEAST_NEARER = 0.005
+"""The smallest share that a whole percentage does not round to 0."""
 
 
 def draw_patches() -> None:
@@ -66,12 +71,12 @@ def _draw_map(setup: Setup, run: Run, batch: Batch, focus: Focus, source: int) -
         "patched_places",
         shares_by_place(shares, names, changed),
         caption=f"**One vector of sentence {source + 1} at a time is put into sentence {setup.sentence + 1}**, at one "
-        "token and one depth: 0 is the embeddings, then the number of blocks passed. The number is the share of the "
-        f"way from this sentence's vector to that of sentence {source + 1}. 100 %: all of the difference; 0: none; "
-        "below 0: farther away. A sentence's vector is the mean over its tokens. Frames mark the tokens that "
-        "differ: one stands *for* the other. Click a cell to choose its token, as the query, and the layer that it "
-        "leaves.",
-        alt=f"Share of the way to sentence {source + 1} that each patched vector brings, by depth and token",
+        "token and one depth: 0 is the embeddings, then the number of blocks passed. The number is how much nearer "
+        f"that brings it: {_FORMULA}. Here $u$ is its vector, the mean over its tokens, $u'$ the same with the patch, "
+        f"and $v$ that of sentence {source + 1}. 100 %: it is there; 0: no nearer than before; below 0: farther away, "
+        "be it past $v$ or off to a side. Frames mark the tokens that differ: one stands *for* the other. Click a cell "
+        "to choose its token, as the query, and the layer that it leaves.",
+        alt=f"How much nearer to sentence {source + 1} each patched vector brings the sentence, by depth and token",
         overlay=frame_cell(
             "patched_places",
             focus,
@@ -108,24 +113,24 @@ def _describe(shares: Array, run: Run, batch: Batch, source: int, changed: list[
     more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
     told = f"**{len(changed)} {'token differs' if len(changed) == 1 else 'tokens differ'}:** {', '.join(pairs)}{more}. "
     if not np.isfinite(shares).any():
-        return f"{told}There is no way between the two sentences' vectors: they are equal, or not finite."
+        return f"{told}The two sentences' vectors are equal, or not finite: there is no distance to shorten."
     if np.isnan(shares).any():
         told += "Not all places are measured yet. "
-    told += f"At the embeddings, {_name(shares[0], names)}. "
+    told += f"**How much nearer does one vector bring the sentence?** At the embeddings, {_name(shares[0], names)}. "
     for depth in dict.fromkeys((len(shares) // 2, len(shares) - 1)):
         if np.isfinite(shares[depth]).any():
             told += f"After {depth} {'block' if depth == 1 else 'blocks'}, {_name(shares[depth], names)}. "
     same = np.array([i not in changed for i in range(shares.shape[1])])
     elsewhere = np.where(same, shares, np.nan)
     if np.isfinite(elsewhere).any():
-        depth, place = (int(at) for at in np.unravel_index(np.nanargmax(elsewhere), shares.shape))
-        told += (
-            f"Of the tokens that both sentences share, {names[place]} brings most, at depth "
-            f"{depth}: **{with_minus(f'{elsewhere[depth, place]:.0%}')}**."
-        )
+        depth = int(np.nanargmax(elsewhere)) // shares.shape[1]
+        told += f"Of the tokens that both sentences share, {_name(elsewhere[depth], names, f' at depth {depth}')}."
     return told
 
 
-def _name(row: Array, names: Sequence[str]) -> str:
+def _name(row: Array, names: Sequence[str], where: str = "") -> str:
+    """The place of a row (T,) that brings the sentence nearest, and by how much; that none does where none does."""
     place = int(np.nanargmax(row))
-    return f"{names[place]} brings most: **{with_minus(f'{row[place]:.0%}')}** of the way"
+    if row[place] < LEAST_NEARER:
+        return "none brings it any nearer"
+    return f"{names[place]}{where} brings it nearest, by **{row[place]:.0%}**"

@@ -1,5 +1,7 @@
 """Which parts matter: the maps' numbers are those of weights without the part, or of masks without the pair."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -41,6 +43,36 @@ def test_beside_it_stands_how_evenly_each_head_spreads() -> None:
     np.testing.assert_allclose(np.sort(points), np.sort(effects.ravel()), rtol=1e-5)
     striking, strong = (np.argsort(np.argsort(values.ravel())) for values in (-spread, effects))
     assert f"is **{np.corrcoef(striking, strong)[0, 1]:+.2f}**".replace("-", "−") in prose(app)
+
+
+def without_attention(layer: int) -> Encoder:
+    encoder = Encoder(CONFIG, 0)
+    with torch.no_grad():
+        for name in ("weight", "bias"):
+            encoder.get_parameter(f"layers.{layer}.attn.o.{name}").zero_()
+    return encoder
+
+
+def test_the_verdict_has_the_heads_of_a_layer_together_in_the_same_sentence() -> None:
+    app = open_view(PARTS)
+    together = [effect(without_attention(layer)) for layer in range(2)]
+    layer = int(np.argmax(together))
+    strongest = max(effect(without_heads([(layer, head)])) for head in range(4))
+    verdict = re.search(r"\*\*Do striking heads matter\?(.*?)\.\*\* ", prose(app))
+    assert verdict
+    assert f"of the 4 heads in layer {layer}, the strongest alone brings {strongest:.1%}, " in verdict[1]
+    assert f"whole attention {together[layer]:.1%}" in verdict[1]
+    alone = sum(effect(without_heads([(layer, head)])) for head in range(4))
+    assert ("others do its work" in verdict[1]) == (together[layer] > 2 * alone)
+
+
+def test_effects_with_signs_have_a_median_with_a_sign() -> None:
+    app = open_view(PARTS, whatif_on="similarity")
+    effects = array(charts(app)["head_effects"])
+    assert effects.min() < 0
+    signed, unsigned = np.median(effects), np.median(np.abs(effects))
+    assert f"The median is {signed:+.4f}; without signs {unsigned:.4f}.".replace("-", "−") in prose(app)
+    assert re.search(r"The median is [\d.]+%\.", prose(choose(app, whatif_on="sentence vector")))
 
 
 def test_on_similarity_it_is_the_change_of_the_cosine() -> None:
@@ -117,12 +149,18 @@ def test_a_hidden_token_is_a_mask_in_one_layer() -> None:
 
 
 def test_the_chosen_key_is_hidden_by_a_press_in_its_layer_or_in_every_layer() -> None:
-    app = press(open_view(PARTS, whatif_parts="hidden tokens", layer=1, key=4), "whatif_switch_0")
+    app = press(open_view(PARTS, whatif_parts="hidden tokens", layer=1, key=4), "whatif_switch_1")
     assert read_changes(app.session_state["do"])[0] == (Change(HideToken(1, None, 4)),)
-    press(app, "whatif_switch_1")
+    press(app, "whatif_switch_0")
     made = [change.intervention for change in read_changes(app.session_state["do"])[0]]
     assert set(made) == {HideToken(0, None, 4), HideToken(1, None, 4)}
-    assert app.button(key="whatif_switch_1").disabled
+    assert app.button(key="whatif_switch_0").disabled
+
+
+def test_what_stands_in_the_way_of_an_offer_is_said() -> None:
+    app = open_view(PARTS, layer=1, head=3, do="1.3:mean")
+    assert app.button(key="whatif_switch_0").disabled
+    assert "mean over tokens” already sets the same numbers; take that back first" in captions(app)
 
 
 def test_a_token_that_no_other_may_see_is_not_offered() -> None:

@@ -1,5 +1,7 @@
 """On a network that was trained here, a part's effect is what its right answers lose."""
 
+import copy
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +40,28 @@ def probability(one: TrainedNetwork) -> float:
     with torch.inference_mode():
         logits, targets = select_scored(scores(one.network, examples, one.recipe), examples.targets)
     return float(logits.softmax(-1)[torch.arange(len(targets)), targets].mean())
+
+
+def test_where_heads_stand_in_for_each_other_the_verdict_says_so_with_the_networks_own_numbers() -> None:
+    """Reverse, once it is learnt: no head of a layer is missed much, all of its attention is."""
+    wide = replace(CONFIG, d_model=32, n_heads=4, d_ff=64)
+    one = trained("reverse", wide, steps=500, n_train=2000, batch_size=64, lr=0.003, warmup=50, n_validation=64)
+    app = opened(PARTS, one)
+    effects, together = array(charts(app)["head_effects"]), []
+    for layer in range(2):
+        off = copy.deepcopy(one)
+        for kind in ("weight", "bias"):
+            off.encoder.get_parameter(f"layers.{layer}.attn.o.{kind}").data.zero_()
+        together.append(probability(off) - probability(one))
+    layer = int(np.argmax(np.abs(together)))
+    strongest = effects[layer, np.abs(effects[layer]).argmax()]
+    assert together[layer] < -0.5
+    assert abs(together[layer]) > 2 * np.abs(effects[layer]).sum(), "what the words claim"
+    verdict = re.search(r"\*\*Do striking heads matter\?(.*?)\.\*\* ", prose(app))
+    assert verdict
+    assert f"in layer {layer}, the strongest alone brings {strongest:+.4f}, ".replace("-", "−") in verdict[1]
+    assert f"whole attention {together[layer]:+.4f}".replace("-", "−") in verdict[1]
+    assert "others do its work" in verdict[1]
 
 
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])

@@ -22,6 +22,7 @@ from playground.model.interventions.intervention_kinds import HEAD_POINTS, RowKi
 from playground.web.shared.what_if.change_names import POINTS, SUBLAYERS
 
 CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
+CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
 BEFORE, AFTER = "before the softmax", "after the softmax"
 
 SOFTMAX_HELP = (
@@ -33,8 +34,8 @@ SOFTMAX_HELP = (
 MAX_SEED = 9_999
 
 
-def compose_change(focus: Focus, config: ModelConfig, n_sentences: int, sentence: int) -> Intervention:
-    """Draw the choices; returns the change that they describe, at the focus.
+def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentence: int) -> list[Intervention]:
+    """Draw the choices; returns the change that they describe, at the focus; a token is hidden by one in each layer.
 
     Args:
         focus: the layer, the head, and the two tokens that it is about.
@@ -44,7 +45,7 @@ def compose_change(focus: Focus, config: ModelConfig, n_sentences: int, sentence
     """
     kind = st.selectbox("What to change", list(_KINDS), key="compose_kind")
     with st.container(key="compose_choices", horizontal=True, vertical_alignment="bottom"):
-        change = _KINDS[kind](focus, config, (n_sentences, sentence))
+        composed = _KINDS[kind](focus, config, (n_sentences, sentence))
         strength = st.slider(
             "Strength",
             0.0,
@@ -56,7 +57,8 @@ def compose_change(focus: Focus, config: ModelConfig, n_sentences: int, sentence
             "strength · new.",
             width=220,
         )
-    return replace(change, strength=strength)
+    parts = composed if isinstance(composed, list) else [composed]
+    return [replace(part, strength=strength) for part in parts]
 
 
 def _choose_head(focus: Focus, key: str = "head", options: Sequence[str] = (CHOSEN_HEAD, EVERY_HEAD)) -> int | None:
@@ -91,8 +93,12 @@ def _set_pair(focus: Focus, weight: float | None) -> Intervention:
     return SetWeight(focus.layer, head, focus.query, focus.key, weight, renormalise=when != AFTER)
 
 
-def _hide(focus: Focus, config: ModelConfig, text: tuple[int, int]) -> Intervention:
-    return HideToken(focus.layer, _choose_head(focus, "hidden", (EVERY_HEAD, CHOSEN_HEAD)), focus.key)
+def _hide(focus: Focus, config: ModelConfig, text: tuple[int, int]) -> list[Intervention]:
+    """One change a layer: in every layer and head, unless the visitor asks for the chosen ones alone."""
+    in_every_layer = _pick("In which layers", (EVERY_LAYER, CHOSEN_LAYER), "layers") == EVERY_LAYER
+    head = None if in_every_layer else _choose_head(focus, "hidden", (EVERY_HEAD, CHOSEN_HEAD))
+    layers = range(config.n_layers) if in_every_layer else [focus.layer]
+    return [HideToken(layer, head, focus.key) for layer in layers]
 
 
 def _set_row(focus: Focus, config: ModelConfig, text: tuple[int, int]) -> Intervention:
@@ -121,7 +127,7 @@ def _patch(focus: Focus, config: ModelConfig, text: tuple[int, int]) -> Interven
     return PatchVector(None if point == "embed" else focus.layer, point, token, source - 1, head)
 
 
-_Composer = Callable[[Focus, ModelConfig, tuple[int, int]], Intervention]
+_Composer = Callable[[Focus, ModelConfig, tuple[int, int]], Intervention | list[Intervention]]
 
 _KINDS: dict[str, _Composer] = {
     "switch a head off": _zero,

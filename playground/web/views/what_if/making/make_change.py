@@ -1,10 +1,9 @@
 """Where a change is made: the choices, one sentence on what they change, and the button."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import streamlit as st
 
-from playground.errors import InterventionError
 from playground.link.places import Focus
 from playground.model.interventions import Intervention, SetWeight, ShufflePositions, SkipSublayer, Subject, ZeroHead
 from playground.runs.encoder_run import Run
@@ -12,8 +11,9 @@ from playground.runs.intervention_input import intervention_subject
 from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.what_if.change_names import explain_change
-from playground.web.views.what_if.making.compose_change import compose_change
+from playground.web.shared.what_if.change_names import explain_change, explain_changes
+from playground.web.shared.what_if.refused_changes import explain_refusal, is_same_place, make_in_place
+from playground.web.views.what_if.making.compose_change import compose_changes
 
 
 def draw_change_maker(run: Run, focus: Focus) -> None:
@@ -23,9 +23,9 @@ def draw_change_maker(run: Run, focus: Focus) -> None:
     if not setup.changes:
         _draw_examples(run, focus, subject)
     with st.expander("Make a change", icon=":material/tune:", expanded=True, key="compose"):
-        wanted = compose_change(focus, run.config, len(setup.text.sentences), setup.sentence)
-        st.markdown(escape_markdown(explain_change(wanted, run.tokens)), width="content")
-        _offer(setup, subject, wanted)
+        wanted = compose_changes(focus, run.config, len(setup.text.sentences), setup.sentence)
+        st.markdown(escape_markdown(explain_changes(wanted, run.tokens)), width="content")
+        _offer(setup, wanted)
 
 
 def list_examples(focus: Focus, subject: Subject) -> list[Intervention]:
@@ -66,36 +66,24 @@ def _invite_to(example: Intervention) -> str:
             return "Forbid the chosen pair"
 
 
-def _offer(setup: Setup, subject: Subject, wanted: Intervention) -> None:
-    """The button, or one sentence on why the change cannot be made."""
-    made = next((each for each, _ in setup.changes if _is_same_place(each, wanted)), None)
-    reason = _why_not(setup, subject, wanted, made)
-    label = "Make this change" if made in (None, wanted) else f"Set its strength to {wanted.strength:g}"
+def _offer(setup: Setup, wanted: Sequence[Intervention]) -> None:
+    """The button that makes the changes or takes them back, or one sentence on why they cannot be made."""
+    on = {made for made, is_on in setup.changes if is_on}
+    is_made = set(wanted) <= on
+    replaces = any(made != each and is_same_place(made, each) for made, _ in setup.changes for each in wanted)
+    reason = "" if is_made else explain_refusal(setup, wanted)
+    made = f"Set its strength to {wanted[0].strength:g}" if replaces else "Make this change"
+    label = "Take this change back" if is_made else made
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(label, key="compose_make", disabled=bool(reason))
-        if reason:
-            st.caption(escape_markdown(reason), width="content")
-    if pressed and not reason:
-        if made is None:
-            changes.make_changes([wanted])
-        else:
-            changes.replace_change(made, wanted)
-        st.rerun()  # the chips above are outside of this fragment
-
-
-def _why_not(setup: Setup, subject: Subject, wanted: Intervention, made: Intervention | None) -> str:
-    """One sentence on why a change cannot be made beside the others that are on; empty where it can."""
-    if made == wanted:
-        return "This change is made already: its chip above switches it off and on."
-    if made is None and not changes.n_free_changes():
-        return "A link holds no more changes: take one back above first."
-    try:
-        subject.check(wanted, [each for each in setup.fitted_changes.applied if each != made])
-    except InterventionError as error:
-        return str(error)
-    return ""
-
-
-def _is_same_place(one: Intervention, two: Intervention) -> bool:
-    """Whether two changes differ in their strength alone."""
-    return replace(one, strength=1.0) == replace(two, strength=1.0)
+        if reason or is_made:
+            waits = any(each in setup.fitted_changes.reasons for each in wanted)
+            where = "its chip above says why it cannot apply" if waits else "what followed from it stands below"
+            st.caption(escape_markdown(reason or f"This change is made already: {where}."), width="content")
+    if not pressed or reason:
+        return
+    if is_made:
+        changes.take_back(wanted)
+    else:
+        make_in_place(wanted)
+    st.rerun()  # the chips above are outside of this fragment

@@ -38,6 +38,8 @@ class PartNumbers:
     """What a number is, as a caption says it."""
     number: str
     """The format of a number in a sentence."""
+    of_sublayers: Callable[[], "PartNumbers"]
+    """The same, measured of the sublayers."""
     instead_of: str = ""
     """What was asked for and cannot be measured."""
 
@@ -49,6 +51,12 @@ class PartNumbers:
     def written(self, effect: float) -> str:
         """An effect as a sentence says it."""
         return with_minus(f"{effect:{self.number}}")
+
+    def written_median(self) -> str:
+        """The median effect as a sentence says it; with signs also that of the sizes, by which effects are sorted."""
+        median = self.written(float(np.nanmedian(self.effects())))
+        unsigned = self.number.removeprefix("+")
+        return f"{median}; without signs {np.nanmedian(self.sizes):{unsigned}}" if self.signed else median
 
     @property
     def sizes(self) -> Array:
@@ -69,6 +77,7 @@ def numbers_on_vector(key: PartsKey, instead_of: str = "") -> PartNumbers:
         meaning="how far the sentence's vector moves, as a share of its length. The vector is the mean over the "
         "sentence's tokens",
         number=".1%",
+        of_sublayers=lambda: numbers_on_vector(key._replace(kind="sublayers"), instead_of),
         instead_of=instead_of,
     )
 
@@ -88,6 +97,7 @@ def numbers_on_similarity(key: PartsKey, other: int, run: Run) -> PartNumbers:
         meaning=f"what is added to the similarity of this sentence and sentence {other + 1}, the cosine of their "
         f"vectors, which is {before:.3f} with every part. Sentence {other + 1} itself keeps every part",
         number="+.4f",
+        of_sublayers=lambda: numbers_on_similarity(key._replace(kind="sublayers"), other, run),
     )
 
 
@@ -108,4 +118,5 @@ def numbers_on_answers(run_key: RunKey, kind: PartKind) -> PartNumbers:
         meaning="what is added to the probability of the right answer, a mean over all positions that are asked for in "
         f"{len(task_caches.validation_sequences(weights)):,} validation sequences",
         number="+.4f",
+        of_sublayers=lambda: numbers_on_answers(run_key, "sublayers"),
     )

@@ -1,4 +1,4 @@
-"""How much of the way to another sentence each patched vector brings, measured some at a time."""
+"""How much nearer to another sentence each patched vector brings one, measured some at a time."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class PatchKey(NamedTuple):
 
 @cache_by_weights
 def patched_shares(key: RunKey, source: int) -> GrowingNumbers:
-    """A row a place, token by token at each depth, with one column: the share of the way, as `measure_patches` has it.
+    """A row a place, token by token at each depth, with one column: how much nearer, as `measure_patches` has it.
 
     `source` is only what tells the measurements of one sentence apart.
 

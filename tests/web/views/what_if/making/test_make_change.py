@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.interventions import MAX_INTERVENTIONS
 from playground.web.views.what_if.making.compose_change import _KINDS
-from tests.web.app_test import SMALL, captions, component_data, open_page, press, working
+from tests.web.app_test import SMALL, captions, component_data, open_page, press, prose, working
 
 KINDS = list(_KINDS)
 PAIR = {**SMALL, "text": "abcdefgh\nhgfedcba\nabc", "layer": "1", "head": "2", "query": "5", "key": "3"}
@@ -40,8 +40,8 @@ def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
         ("forbid a pair", {"when": "after the softmax", "head": "every head"}, "1.*:cut_5_3_after"),
         ("force a pair", {}, "1.2:force_5_3"),
         ("set a pair's weight", {"weight": 0.25}, "1.2:weight_5_3_0.25"),
-        ("hide a token", {}, "1.*:hide_3"),
-        ("hide a token", {"hidden": "the chosen head"}, "1.2:hide_3"),
+        ("hide a token", {"layers": "the chosen layer"}, "1.*:hide_3"),
+        ("hide a token", {"layers": "the chosen layer", "hidden": "the chosen head"}, "1.2:hide_3"),
         ("set what", {}, "1.2:uniform_5"),
         ("set what", {"row": "to itself alone", "token": "every token"}, "1.2:diagonal_*"),
         ("set what", {"row": "as another head"}, "1.2:copy_5_0"),
@@ -64,9 +64,13 @@ def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text
         ("take a vector", {"sentence": 3}, {}, "8 and 3 tokens"),
         ("take a vector", {}, {"text": "abc"}, "the text has 1 sentence"),
         ("shuffle", {}, {"positions": "none"}, "adds no positions"),
-        ("forbid a pair", {}, {"causal": "true", "query": "2"}, "the mask hides token 3"),
-        ("switch a head off", {}, {"do": "1.2:mean"}, "already sets the same numbers"),
-        ("switch a head off", {}, {"do": "1.2:zero"}, "made already"),
+        ("forbid a pair", {}, {"causal": "true", "query": "2"}, "the mask hides d₃ from c₂"),
+        ("switch a head off", {}, {"do": "1.2:mean"}, "already sets the same numbers; take that back first"),
+        ("force a pair", {}, {"do": "1.2:force_5_1"}, "f₅ gives b₁ the weight 1, before the softmax” already sets"),
+        ("force a pair", {}, {"do": "1.2:force_5_1"}, "another weight of this row; take that back first"),
+        ("hide a token", {}, {"text": "ab", "key": "1", "query": "0", "do": "1.2:cut_0_0"},
+         "a₀ would have no other key left to share the rest of its attention; take “layer 1, head 2: a₀ gives a₀ the"),
+        ("hide a token", {}, {"n_layers": "96"}, "96 changes, and a link holds"),
         ("set what", {"row": "as another head"}, {"n_heads": "1", "head": "0"}, "already as it is itself"),
         ("switch a head off", {}, {"do": ",".join(f"9.{i}:mean" for i in range(MAX_INTERVENTIONS))},
          "holds no more changes"),
@@ -77,7 +81,24 @@ def test_what_cannot_apply_is_said_before_it_is_made(
 ) -> None:
     app = composed(open_page("what_if", **PAIR | query), kind, **choices)
     assert app.button(key="compose_make").disabled
-    assert reason in captions(app)
+    assert reason in captions(app).replace("\\", "")
+    assert "token 3" not in captions(app), "tokens have words"
+
+
+def test_a_token_is_hidden_in_every_layer_unless_asked_otherwise() -> None:
+    app = composed(open_page("what_if", **PAIR), "hide a token")
+    assert "In every layer, every head, no other token sees d₃" in prose(app)
+    press(app, "compose_make")
+    assert chips(app) == ["0.*:hide_3", "1.*:hide_3"]
+    composed(app, "hide a token", strength=0.5)
+    press(app, "compose_make")
+    assert chips(app) == ["0.*:hide_3~0.5", "1.*:hide_3~0.5"]
+
+
+def test_a_change_that_is_made_is_taken_back_where_it_was_put_together() -> None:
+    app = composed(open_page("what_if", **PAIR, do="1.1:zero,1.2:zero"), "switch a head off")
+    assert "made already" in captions(app)
+    assert chips(press(app, "compose_make")) == ["1.1:zero"]
 
 
 def test_a_made_change_is_set_to_another_strength() -> None:
@@ -114,3 +135,4 @@ def test_the_attention_page_has_quick_ways_in() -> None:
     assert chips(app) == []
     app = open_page("attention", **PAIR, do="1.2:mean")
     assert app.button(key="quick_off").disabled
+    assert "already sets the same numbers; take that back first" in captions(app)
