@@ -106,9 +106,9 @@ ARCHITECTURE: dict[str, Param] = {
     "initialisation": Choice(
         TRAINED.initialisation,
         CHOICES["initialisation"],
-        help_text="How random weights are drawn. xavier: small enough for deep models (Glorot & Bengio 2010); "
-        "positions are about as long as tokens. torch: as torch's own layers do, and so the tutorials; "
-        "tokens dwarf positions.",
+        help_text="How random weights are drawn. xavier: linear maps small enough for deep models (Glorot & Bengio "
+        "2010), and token tables so that positions are about as long as tokens. torch: as torch's own layers do, and "
+        "so the tutorials; tokens dwarf positions.",
         label="initial weights · `initialisation`",
     ),
     "dropout": Size(

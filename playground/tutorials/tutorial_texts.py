@@ -32,7 +32,7 @@ TUTORIALS: dict[str, Tutorial] = {
         (
             Mistake(
                 "text",
-                "“normalisation follows each sublayer”",
+                "in one place a norm follows each sublayer, in its section on residual connections it comes first",
                 "Its code normalises before each sublayer, and once more at the end.",
                 show.pre_norm_called_post,
             ),
@@ -57,7 +57,8 @@ TUTORIALS: dict[str, Tutorial] = {
                 failing_code.longer_than_the_table,
             ),
         ),
-        order_in_text="Its text puts a norm after each sublayer.",
+        order_in_text="Its text puts a norm after each sublayer in one place, and before it in its section on residual "
+        "connections.",
     ),
     "B": Tutorial(
         "A walk from one attention to a whole block, every stop with its own small input.",
@@ -74,7 +75,8 @@ TUTORIALS: dict[str, Tutorial] = {
             Mistake(
                 "positions",
                 "10000^(2i/d_model), where i already counts 0, 2, 4 …",
-                "Each frequency is the square of the standard one. Wavelengths grow twice as fast; nothing fails.",
+                "Each frequency is the square of the standard one. From pair to pair, wavelengths grow by the squared "
+                "factor. Nothing fails.",
                 show.doubled_exponent,
             ),
             Mistake(
@@ -118,6 +120,12 @@ TUTORIALS: dict[str, Tutorial] = {
                 "each block hands mask=None to its attention",
                 "Attention alone can be masked; the encoder never is.",
                 show.mask_never_arrives,
+            ),
+            Mistake(
+                "text",
+                "there is dropout on the attention weights",
+                "Its code has none there. It drops inside the feed-forward and after each sublayer.",
+                show.no_dropout_on_weights,
             ),
         ),
     ),

@@ -110,9 +110,10 @@ def show_differences(seed: int) -> None:
     st.markdown("\n".join(lines))
     shares = {scheme: comparison.position_share(scheme, seed) for scheme in get_args(Initialisation)}
     st.caption(
-        "Initial weights are another difference between the tutorials and this page. They leave them to torch; here "
-        f"they are drawn Xavier-uniform. In {SHORT_TITLES['A']} a position is {shares['torch']:.2f} × as long as the "
-        f"token's vector that it is added to; drawn as here, {shares['xavier']:.2f} ×. A preset of a tutorial sets "
+        "Initial weights are another difference between the tutorials and this page. They leave them to torch, whose "
+        "token tables are standard normal. Here linear maps are Xavier-uniform, and token tables are uniform with a "
+        f"standard deviation of 1/√d_model. In {SHORT_TITLES['A']} a position is {shares['torch']:.2f} × as long as "
+        f"the token's vector that it is added to; drawn as here, {shares['xavier']:.2f} ×. A preset of a tutorial sets "
         "*initial weights* to torch's, and the sidebar changes them."
     )
     st.caption(

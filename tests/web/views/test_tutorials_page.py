@@ -49,6 +49,7 @@ def test_the_answer_and_the_charts_are_this_seeds() -> None:
         in answer
     )
     assert "seed 7" in prose(app)
+    assert "token tables are uniform with a standard deviation of 1/√d_model" in captions(app)
 
 
 def test_every_other_is_told_apart_with_its_causes() -> None:
