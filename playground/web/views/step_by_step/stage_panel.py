@@ -92,7 +92,8 @@ def show_chosen_stage() -> None:
     stage = choose_stage(run.config)
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(run_key, focus.layer), focus.head, focus.query, focus.key)
-    show_stage(walk, stage)
+    with st.container(key="step_computation"):
+        show_stage(walk, stage)
     compare_stage(walk, stage, run_key)
     if widgets.switch("step_dropout", "Show what dropout does during training"):
         plain = run_key._replace(interventions=())
