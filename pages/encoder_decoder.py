@@ -15,10 +15,12 @@ pair = pair_input.choose_pair()
 pair_input.show_run_line(pair)
 st.header("Who looks at whom?")
 pair_attention.show_attention(pair)
-st.header("What comes next?")
-next_token_table.show_next_tokens(pair)
-st.header("Who may look at whom?")
-pair_attention.show_masks(pair)
+with st.container(key="encdec_next_tokens"):
+    st.header("What comes next?")
+    next_token_table.show_next_tokens(pair)
+with st.container(key="encdec_masks"):
+    st.header("Who may look at whom?")
+    pair_attention.show_masks(pair)
 st.header("What do two halves cost?")
 pair_parameters.show_parameters(pair)
 sources = masks.no_peek, pair_run.build_masks, DecoderBlock, EncoderDecoder, accounting.count_encoder_decoder

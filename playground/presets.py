@@ -66,7 +66,8 @@ PRESETS: dict[str, Preset] = {
     "minilm-l6": Preset(
         "MiniLM-L6",
         _bert(30_522, 384, 12, 6),
-        "Wang et al. 2020, as distilled into all-MiniLM-L6-v2; without its pooler",
+        "all-MiniLM-L6-v2: MiniLM-L6-H384 (Wang et al. 2020), fine-tuned to encode sentences on over a billion pairs "
+        "of them; without its pooler",
         tokenizer="wordpiece",
     ),
     "tutorial-a": Preset(

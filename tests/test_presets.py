@@ -61,3 +61,9 @@ def test_tutorial_as_words_are_its_vocabulary() -> None:
     own = {name: preset.text for name, preset in PRESETS.items() if preset.text}
     assert own == {"tutorial-a": "this is an example sentence"}
     assert words([own["tutorial-a"]]).vocab_size == PRESETS["tutorial-a"].config.vocab_size
+
+
+def test_minilm_is_said_to_be_fine_tuned_from_its_own_base_and_not_distilled_into() -> None:
+    source = PRESETS["minilm-l6"].source
+    assert "distilled" not in source
+    assert all(words in source for words in ("MiniLM-L6-H384", "fine-tuned", "over a billion pairs"))

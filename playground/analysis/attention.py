@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from playground.config import ModelConfig
 from playground.runs.arrays import Array
 
 
@@ -31,7 +32,8 @@ def rollout(patterns: Array, *, residual: bool = True) -> Array:
     """Attention traced back through the layers to the input (Abnar & Zuidema 2020, section 3).
 
     Heads are averaged; with residual connections half of every token stays where it is, 0.5 A + 0.5 I; the layers'
-    matrices are multiplied. (L, H, T, T) → (L, T, T): row q of layer l is what q holds there of each input token.
+    matrices are multiplied. What a query gathers is taken to stay at its position: see `merge_moves_results`.
+    (L, H, T, T) → (L, T, T): row q of layer l is what q holds there of each input token.
     """
     mixing = patterns.mean(axis=1)  # (L, T, T)
     if residual:
@@ -42,3 +44,11 @@ def rollout(patterns: Array, *, residual: bool = True) -> Array:
     for layer in mixing[1:]:
         shares.append(layer @ shares[-1])
     return np.stack(shares)
+
+
+def merge_moves_results(config: ModelConfig, n_tokens: int) -> bool:
+    """Whether joining the heads puts their results at other positions than the query's; padding is among the tokens.
+
+    The merge `reshape` does, wherever there is more than one head and more than one token.
+    """
+    return config.head_merge == "reshape" and config.n_heads > 1 and n_tokens > 1

@@ -3,6 +3,7 @@
 Legend: T real tokens, D = d_model; padding never counts.
 """
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -88,6 +89,21 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
     build_norm(config)(torch.tensor(x), trace=trace)
     off = float(np.abs(normalized - trace["normalized"].numpy()).max())
     return ByHand(mean, spread, normalized.astype(np.float32), off)
+
+
+def normalized_lengths(x: Array, config: ModelConfig) -> Array:
+    """Length of what the norm makes of each vector before gain and bias, by the same formulas: (…, D) → (…), fp64.
+
+    The config has a norm.
+    """
+    wide, eps, d_model = x.astype(np.float64), config.norm_eps, x.shape[-1]
+    if config.norm == "scalar":
+        deviation = wide.std(axis=-1, ddof=1)
+        lengths: Array = math.sqrt(d_model - 1) * deviation / (deviation + eps)
+    else:
+        spread = np.square(wide).mean(axis=-1) if config.norm == "rms" else wide.var(axis=-1)
+        lengths = np.sqrt(d_model * spread / (spread + eps))
+    return lengths
 
 
 def formula(config: ModelConfig) -> str:

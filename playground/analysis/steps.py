@@ -76,7 +76,10 @@ def _projections(walk: Walk) -> Step:
         results.append(weight.astype(np.float64) @ x[token] + bias)
         traced.append(replace(walk, query=token).computed(f"attn.{name}")[0])
         lines.append(sum_of_products(f"{name}_{{{index},0}}", weight, x[token], results[-1], bias))
-    formulas = r"q_t = W_Q\, x_t + b_Q", r"k_j = W_K\, x_j + b_K", r"v_j = W_V\, x_j + b_V"
+    formulas: tuple[str, ...] = r"q_t = W_Q\, x_t + b_Q", r"k_j = W_K\, x_j + b_K", r"v_j = W_V\, x_j + b_V"
+    if walk.config.fused_qkv:
+        head = f"^{{({walk.head})}}_{{QKV}}"
+        formulas = (rf"[\, q_t \;;\; k_t \;;\; v_t \,] = W{head}\, x_t + b{head}",)
     return Step(formulas, tuple(lines), np.array(results), np.array(traced))
 
 

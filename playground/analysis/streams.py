@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from playground.analysis.norms import normalized_lengths
 from playground.config import ModelConfig
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
@@ -61,12 +62,9 @@ def summary(lengths: Mapping[str, Array], pinned: Mapping[str, Array] | None = N
     return pd.DataFrame(columns).rename_axis("blocks passed")
 
 
-def describe_growth(config: ModelConfig, lengths: Mapping[str, Array], final: Array) -> str:
-    """What the place of the norms does to the residual stream, in the numbers of a run's `lengths`.
-
-    `final`, (T,), holds the lengths of what leaves the encoder.
-    """
-    means = lengths["residual"].mean(axis=1)
+def describe_growth(run: Run, lengths: Mapping[str, Array]) -> str:
+    """What the place of the norms does to the residual stream, in the numbers of a run and of its `lengths`."""
+    config, real, means = run.config, ~run.padding, lengths["residual"].mean(axis=1)
     broken = np.flatnonzero(np.isnan(means))
     if broken.size:
         return (
@@ -77,7 +75,8 @@ def describe_growth(config: ModelConfig, lengths: Mapping[str, Array], final: Ar
     times = f" (×{last / first:.3g})" if first > 0 else ""
     change = f"from {first:.3g} to {last:.3g}{times} over {config.n_layers} block{'s' if config.n_layers > 1 else ''}"
     if config.norm != "none" and config.norm_placement == "post":
-        note = _post_norm(config, means[1:])
+        inputs = np.stack([run.arrays[f"layers.{i}.norm2.in"][real] for i in range(config.n_layers)])
+        note = _post_norm(config, means[1:], float(normalized_lengths(inputs, config).mean()))
     elif not config.residual:
         note = (
             f"**No residual connections**: what leaves a block is the feed-forward's output alone, "
@@ -94,7 +93,7 @@ def describe_growth(config: ModelConfig, lengths: Mapping[str, Array], final: Ar
             f"each block adds to it, and its mean length goes {change}."
         )
     if config.final_norm and config.norm != "none":
-        note += f" The final norm then makes it {final.mean():.3g}."
+        note += f" The final norm then makes it {l2(run.arrays['final'][real]).mean():.3g}."
     return note
 
 
@@ -124,14 +123,19 @@ def mean_of_pairs(cosines: Array) -> float:
     return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1))) if n > 1 else math.nan
 
 
-def _post_norm(config: ModelConfig, means: Array) -> str:
+def _post_norm(config: ModelConfig, means: Array, normalized: float) -> str:
+    """The note on a post-norm stream: its mean lengths after each block, and that of vectors before gain and bias."""
     free = config.d_model - 1 if config.norm == "scalar" else config.d_model
+    root, length = f"√{free} = {math.sqrt(free):.3g}", f"{normalized:.3g}"
+    alone = f"have length {root}"
+    if length != f"{math.sqrt(free):.3g}":
+        alone = f"have a mean length of {length} here; for ε → 0 it goes to {root}, and ε is {config.norm_eps:g}"
     low, high = f"{means.min():.3g}", f"{means.max():.3g}"
     found = f"is {low}" if low == high else f"stays between {low} and {high}"
     note = (
         f"**Post-norm**: every block ends in a norm, which sets each vector's length anew, whatever attention and "
-        f"feed-forward add. Normalised numbers alone have length √{free} = {math.sqrt(free):.3g}; with the norm's own "
-        f"gain{'' if config.norm == 'rms' else ' and bias'} the mean length after a block {found}."
+        f"feed-forward add. Normalised numbers alone {alone}. With the norm's own "
+        f"gain{'' if config.norm == 'rms' else ' and bias'}, the mean length after a block {found}."
     )
     return note if config.residual else f"{note} There are no residual connections: a norm sees one sublayer alone."
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from playground.analysis.attention import merge_moves_results
 from playground.analysis.tex import Floats
 from playground.config import ModelConfig
 from playground.runs.layer_run import LayerRun
@@ -92,6 +93,11 @@ class Walk:
         """The dot products over √d_head, (T,), before the mask."""
         return self.dot_products() / math.sqrt(self.config.d_head)
 
+    @property
+    def merge_moves_results(self) -> bool:
+        """Whether joining the heads puts their results at other positions than the query's."""
+        return merge_moves_results(self.config, len(self.layer.run.tokens))
+
     def pieces(self) -> list[tuple[int, int]]:
         """The head and the token that each d_head numbers of the merged vector come from, in order."""
         n_heads, n_tokens = self.config.n_heads, len(self.layer.run.tokens)
@@ -162,7 +168,8 @@ def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
         ),
         Chapter(
             "Self-attention",
-            "The sentence asks itself: queries, keys and values are three learned maps of the same vectors.",
+            "The sentence asks itself: queries, keys and values come from the same vectors, by "
+            f"{'one learned map' if config.fused_qkv else 'three learned maps'}.",
             ("projections",),
             (2, 4, 8),
             n_heads=1,

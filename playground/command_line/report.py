@@ -14,6 +14,7 @@ from playground.figures.palette import COMPONENTS
 from playground.link.interventions import Change, write_changes
 from playground.link.linked_view import LinkedView
 from playground.link.params import PAGES, SHARED
+from playground.link.run_choices import explain_cut
 from playground.link.write_link import write_query
 
 _STYLE: Any = {"title_justify": "left", "title_style": "bold", "box": box.SIMPLE_HEAD}
@@ -50,7 +51,8 @@ def _print_tokens(view: LinkedView, console: Console) -> None:
     console.print(Text(" · ".join(pieces)), soft_wrap=True)
     n_cut = view.batch.truncated[view.sentence]
     if n_cut:
-        console.print(f"The sentence is cut after {len(tokens)} tokens; {n_cut} more are left out.", soft_wrap=True)
+        told = f"The sentence is cut after {len(tokens)} tokens; {n_cut} more are left out. {explain_cut(view.values)}"
+        console.print(told, soft_wrap=True)
 
 
 def _print_shapes(view: LinkedView, console: Console) -> None:

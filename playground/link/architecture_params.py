@@ -1,6 +1,7 @@
 """The architecture's query parameters: one for each of `ModelConfig`'s own fields."""
 
 from playground.config import CHOICES
+from playground.limits import MAX_TOKENS
 from playground.link.kinds import Choice, Param, Size, Switch
 from playground.presets import PRESETS
 
@@ -106,9 +107,9 @@ ARCHITECTURE: dict[str, Param] = {
     "initialisation": Choice(
         TRAINED.initialisation,
         CHOICES["initialisation"],
-        help_text="How random weights are drawn. xavier: small enough for deep models (Glorot & Bengio 2010); "
-        "positions are about as long as tokens. torch: as torch's own layers do, and so the tutorials; "
-        "tokens dwarf positions.",
+        help_text="How random weights are drawn. xavier: linear maps small enough for deep models (Glorot & Bengio "
+        "2010), and token tables so that positions are about as long as tokens. torch: as torch's own layers do, and "
+        "so the tutorials; tokens dwarf positions.",
         label="initial weights · `initialisation`",
     ),
     "dropout": Size(
@@ -128,7 +129,8 @@ ARCHITECTURE: dict[str, Param] = {
         TRAINED.max_len,
         (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000),
         label="longest sentence · `max_len`",
-        help_text="Longest sentence in tokens: the number of rows in the position table.",
+        help_text="Longest sentence in tokens: the number of rows in the position table. This server reads at most "
+        f"{MAX_TOKENS:,} tokens of a sentence, whatever stands here.",
     ),
 }
 """`ModelConfig`'s own fields, in the sidebar's order; the defaults are the checkpoint's."""

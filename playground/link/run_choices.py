@@ -20,6 +20,18 @@ def longest_sentence(values: Mapping[str, Any]) -> int:
     return MAX_TOKENS if values["positions"] == "none" else min(int(values["max_len"]), MAX_TOKENS)
 
 
+def explain_cut(values: Mapping[str, Any]) -> str:
+    """Why a long sentence is cut there: the model's own `max_len`, or this server's limit."""
+    if values["positions"] == "none":
+        return f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence."
+    if int(values["max_len"]) <= MAX_TOKENS:
+        return f"The model reads no more: its `max_len` is {values['max_len']:,}."
+    return (
+        f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence, though the model's `max_len` is "
+        f"{values['max_len']:,}."
+    )
+
+
 def chosen_sentence(values: Mapping[str, Any], n_sentences: int) -> int:
     """The sentence to look at, from 0, in a text of so many."""
     return min(int(values["sentence"]), n_sentences) - 1

@@ -1,13 +1,15 @@
 """The tutorials' mistakes, each made again in a few lines, and what comes of it in one sentence.
 
-Everything is computed when it is asked for, on inputs small enough to follow by hand.
+Everything is computed when it is asked for, on inputs small enough to follow by hand, and in double precision: what a
+sentence states is the mistake's doing, and not rounding's.
 """
 
 import math
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_mask
@@ -19,14 +21,21 @@ from playground.presets import PRESETS
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    """Standard normal numbers, the same every time."""
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    """Standard normal numbers in double precision, the same every time."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).double()
 
 
 def small_encoder(**variant: Any) -> Encoder:
     """One block of width 16 with 4 heads and random weights, for raw vectors without positions."""
     config: dict[str, Any] = {"vocab_size": 0, "d_model": 16, "n_heads": 4, "n_layers": 1, "d_ff": 64}
-    return Encoder(ModelConfig(**config | {"positions": "none"} | variant)).requires_grad_(False)
+    return Encoder(ModelConfig(**config | {"positions": "none"} | variant)).double().requires_grad_(False)
+
+
+def plain_norm(config: ModelConfig) -> nn.Module:
+    """The config's norm in double precision, with gain 1 and bias 0."""
+    norm = build_norm(config).double().requires_grad_(False)
+    norm.load_state_dict({name: torch.ones_like(t) * (name == "gain") for name, t in norm.state_dict().items()})
+    return norm
 
 
 def doubled_exponent() -> str:
@@ -36,8 +45,9 @@ def doubled_exponent() -> str:
     )
     off = (sinusoids(50, 16, doubled=True) - sinusoids(50, 16)).abs().max()
     return (
-        f"At d_model 16 the wavelengths are {doubled} … positions instead of {standard} …; over 50 positions the two "
-        f"tables differ by up to {off:.3f}."
+        f"At d_model 16 the wavelengths are {doubled} … positions instead of {standard} …: from one to the next, × "
+        f"{10_000 ** (4 / 16):.4g} instead of × {10_000 ** (2 / 16):.4g}. Over 50 positions the two tables differ by "
+        f"up to {off:.3f}."
     )
 
 
@@ -77,13 +87,14 @@ def mask_never_arrives() -> str:
 def post_norm_called_pre() -> str:
     """Run the same weights both ways, and look at what the final norm still finds to do."""
     variant: dict[str, Any] = {"activation": "gelu", "final_norm": True}
-    x, trace = normal(1, 6, 16), Trace()
-    post = small_encoder(**variant).encode(x, trace=trace)
+    x, trace, encoder = normal(1, 6, 16), Trace(), small_encoder(**variant)
+    post = encoder.encode(x, trace=trace)
     pre = small_encoder(**variant, norm_placement="pre").encode(x)
     moved = (trace["final"] - trace["layers.0.out"]).abs().max()
     return (
-        f"With the same weights, pre-norm outputs would differ by up to {(post - pre).abs().max():.2f}; and before "
-        f"training the final norm changes its already normalised input by {moved:.0e} at most."
+        f"With the same weights, pre-norm outputs would differ by up to {(post - pre).abs().max():.2f}. Before "
+        f"training, the final norm changes its already normalised input by {moved:.1e} at most, and only because of "
+        f"ε = {encoder.config.norm_eps:g}."
     )
 
 
@@ -106,6 +117,20 @@ def dropout_left_on() -> str:
     )
 
 
+def no_dropout_on_weights() -> str:
+    """Drop a tenth of the attention weights of six tokens, as tutorial C's text says, and none, as its code does."""
+    trace = Trace()
+    small_encoder(dropout=0.1).encode(normal(1, 6, 16), trace=trace)
+    weights = trace["layers.0.attn.pattern"]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        sums = F.dropout(weights, 0.1).sum(-1)
+    return (
+        f"Without dropout on them, the weights of a query add up to {weights.sum(-1).mean():.2f}. With a dropout of "
+        f"0.1 on them, those of six tokens in four heads add up to between {sums.min():.2f} and {sums.max():.2f}."
+    )
+
+
 def unrelated_tensors() -> str:
     """Take queries and keys from two texts, and from one."""
     x, other = normal(1, 1, 10, 16), normal(1, 1, 10, 16, seed=1)
@@ -119,10 +144,11 @@ def unrelated_tensors() -> str:
 
 def unbiased_deviation() -> str:
     """Normalise 512 features, and take the deviation as torch's `std` does."""
-    out = build_norm(ModelConfig(vocab_size=0)).eval()
-    out.load_state_dict({"gain": torch.ones(512), "bias": torch.zeros(512)})
-    deviation = out(normal(1, 512)).std().item()
-    return f"At d_model 512 it is {deviation:.5f}, which is √(512/511)."
+    deviation = plain_norm(ModelConfig(vocab_size=0))(normal(1, 512)).std().item()
+    return (
+        f"At d_model 512 it is {deviation:.5f}. The two divisors alone would make it √(512/511) = "
+        f"{math.sqrt(512 / 511):.5f}; the norm's ε takes a little away."
+    )
 
 
 def layers_of_bert() -> str:
@@ -146,12 +172,9 @@ def permuted_tokens() -> str:
 
 def scalar_norm() -> str:
     """Normalise the same numbers by tutorial A's norm and by LayerNorm."""
-    x, norms = normal(10, 8), []
-    for kind in ("scalar", "layer"):
-        norm = build_norm(ModelConfig(vocab_size=0, d_model=8, norm=kind))
-        norm.load_state_dict({name: torch.ones_like(t) * (name == "gain") for name, t in norm.state_dict().items()})
-        norms.append(norm(x).detach())
-    off = (norms[0] - norms[1]).abs().max()
+    x = normal(10, 8)
+    scalar, layer = (plain_norm(ModelConfig(vocab_size=0, d_model=8, norm=kind))(x) for kind in ("scalar", "layer"))
+    off = (scalar - layer).abs().max()
     return (
         f"Ten random vectors of 8 features: the largest difference from LayerNorm is {off:.2f}, most of it the "
         f"factor √(7/8) = {math.sqrt(7 / 8):.3f} between the two deviations."

@@ -114,6 +114,7 @@ _ROWS_BY_HAND = (
             "E": "after positions, twice; inside the feed-forward, after each sublayer",
         },
         _TRAINING,
+        {"C": "its text says: on attention weights too"},
     ),
 )
 """What no field of a config says."""

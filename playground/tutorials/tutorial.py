@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+Settings = Mapping[str, bool | int | str]
+"""Values of the link's parameters, by their keys."""
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -10,7 +13,9 @@ class Topic:
 
     text: str
     page: str
-    settings: Mapping[str, bool | str] = field(default_factory=dict)
+    target: str | None = None
+    """The part of the page that shows it, by its container's key, to which the page scrolls; None: the page's top."""
+    settings: Settings = field(default_factory=dict)
     """What the page is opened with beside the tutorial's preset, by the link's keys."""
 
 

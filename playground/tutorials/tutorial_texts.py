@@ -2,7 +2,7 @@
 
 from playground.tutorials import demonstrations as show
 from playground.tutorials import failing_code
-from playground.tutorials.tutorial import Mistake, Topic, Tutorial
+from playground.tutorials.tutorial import Mistake, Settings, Topic, Tutorial
 
 _ODD_WIDTH = Mistake(
     "positions",
@@ -17,22 +17,44 @@ _MINUS_A_BILLION = Mistake(
     show.minus_a_billion,
 )
 
-_OWN_PAIR = {"encdec_source": "your text"}
+_OWN_PAIR: Settings = {"encdec_source": "your text"}
 """The preset decides the shape of the visitor's own pair alone; the trained example has its own."""
+
+_PADDED_PAIR: Settings = {
+    **_OWN_PAIR,
+    "text": "The animal was too tired.\nSo it did not cross the street.",
+    "encdec_target": "Het dier was te moe.\nDaarom stak het de straat niet over.",
+    "sentence": 1,
+}
+"""Sentences of two lengths, in a Dutch translation too: the shorter ones are padded, so that masks have to hide it."""
+
+_DROPOUT: Settings = {"step_path": "as the data moves", "step_stage": "feed-forward", "step_dropout": True}
+_BY_HAND: Settings = {"norms_view": "by hand", "norms_norm": 0}
+_AROUND_NORMS: Settings = {"norms_view": "statistics"}
 
 TUTORIALS: dict[str, Tutorial] = {
     "A": Tutorial(
         "An encoder, one component after another, and then a sentence of five words sent through it.",
         (
-            Topic("How “this is an example sentence” becomes a result of shape (1, 5, 512).", "overview"),
-            Topic("Sinusoidal positions, computed once and added to every sentence.", "positions"),
-            Topic("A norm with one gain α and one bias for all features, in front of each sublayer.", "norms"),
-            Topic("Where an encoder drops numbers while it learns.", "step-by-step"),
+            Topic(
+                "How “this is an example sentence” becomes a result of shape (1, 5, 512).",
+                "overview",
+                "overview_shapes",
+                {"overview_shapes": True, "overview_batch": "this text"},
+            ),
+            Topic("Sinusoidal positions, computed once and added to every sentence.", "positions", "position_table"),
+            Topic(
+                "A norm with one gain α and one bias for all features, in front of each sublayer.",
+                "norms",
+                "norm_by_hand",
+                _BY_HAND,
+            ),
+            Topic("Where an encoder drops numbers while it learns.", "step-by-step", "step_drops", _DROPOUT),
         ),
         (
             Mistake(
                 "text",
-                "“normalisation follows each sublayer”",
+                "in one place a norm follows each sublayer, in its section on residual connections it comes first",
                 "Its code normalises before each sublayer, and once more at the end.",
                 show.pre_norm_called_post,
             ),
@@ -57,7 +79,8 @@ TUTORIALS: dict[str, Tutorial] = {
                 failing_code.longer_than_the_table,
             ),
         ),
-        order_in_text="Its text puts a norm after each sublayer.",
+        order_in_text="Its text puts a norm after each sublayer in one place, and before it in its section on residual "
+        "connections.",
     ),
     "B": Tutorial(
         "A walk from one attention to a whole block, every stop with its own small input.",
@@ -65,16 +88,28 @@ TUTORIALS: dict[str, Tutorial] = {
             Topic(
                 "Attention, self-attention with its weights, then several heads, in that order.",
                 "step-by-step",
+                "step_computation",
                 {"step_path": "as tutorial B", "step_stage": "dot products", "step_input": "the tutorial's"},
             ),
-            Topic("Positions, and what adding them does.", "positions"),
-            Topic("The block: attention and feed-forward, each followed by add & norm.", "norms"),
+            Topic(
+                "Positions, and what adding them does.",
+                "positions",
+                "addition_lengths",
+                {"positions_view": "this sentence"},
+            ),
+            Topic(
+                "The block: attention and feed-forward, each followed by add & norm.",
+                "norms",
+                "norm_statistics",
+                _AROUND_NORMS,
+            ),
         ),
         (
             Mistake(
                 "positions",
                 "10000^(2i/d_model), where i already counts 0, 2, 4 …",
-                "Each frequency is the square of the standard one. Wavelengths grow twice as fast; nothing fails.",
+                "Each frequency is the square of the standard one. From pair to pair, wavelengths grow by the squared "
+                "factor. Nothing fails.",
                 show.doubled_exponent,
             ),
             Mistake(
@@ -88,16 +123,37 @@ TUTORIALS: dict[str, Tutorial] = {
     "C": Tutorial(
         "An encoder that prints the shape of every intermediate while 30 sentences of 200 tokens pass through it.",
         (
-            Topic("Every shape, in order. Its own batch of 30 × 200 is one of the choices.", "overview"),
-            Topic("One projection for queries, keys and values, and where its rows end up.", "step-by-step"),
-            Topic("Masking as a regulariser: with a causal mask, no token looks ahead.", "attention", {"causal": True}),
-            Topic("Layer normalisation by mean and deviation, as a regulariser.", "norms"),
-            Topic("Dropout in the feed-forward and on residual connections.", "step-by-step"),
+            Topic(
+                "Every shape, in order, of its own batch of 30 × 200.",
+                "overview",
+                "overview_shapes",
+                {"overview_shapes": True, "overview_batch": "tutorial C: 30 × 200"},
+            ),
+            Topic(
+                "One projection for queries, keys and values, and where its rows end up.",
+                "step-by-step",
+                "step_computation",
+                {"step_path": "as the data moves", "step_stage": "projections"},
+            ),
+            Topic(
+                "Masking as a regulariser: with a causal mask, no token looks ahead.",
+                "attention",
+                "attention_pattern",
+                {"causal": True, "attention_show": "one head"},
+            ),
+            Topic(
+                "Layer normalisation by mean and deviation, as a regulariser.",
+                "norms",
+                "norm_statistics",
+                _AROUND_NORMS,
+            ),
+            Topic("Dropout in the feed-forward and on residual connections.", "step-by-step", "step_drops", _DROPOUT),
             Topic(
                 "Regularisers of training: weight decay, label smoothing, early stopping, gradient clipping, "
                 "knowledge distillation, and data augmentation: adding noise, shuffling, masking tokens, swapping "
                 "tokens, masking spans.",
                 "regularisers",
+                "regularisers_chosen",
             ),
         ),
         (
@@ -119,20 +175,47 @@ TUTORIALS: dict[str, Tutorial] = {
                 "Attention alone can be masked; the encoder never is.",
                 show.mask_never_arrives,
             ),
+            Mistake(
+                "text",
+                "there is dropout on the attention weights",
+                "Its code has none there. It drops inside the feed-forward and after each sublayer.",
+                show.no_dropout_on_weights,
+            ),
         ),
     ),
     "D": Tutorial(
         "A notebook that builds a block, stacks it, and closes with exercises.",
         (
-            Topic("LayerNorm by hand against the library's.", "norms"),
-            Topic("The table of positions as a picture.", "positions"),
-            Topic("Parameters by layer; exercise 1: the share of each component.", "parameters"),
-            Topic("Exercise 2: a decoder block that looks at itself and at the encoder.", "encoder-decoder", _OWN_PAIR),
-            Topic("Exercise 3: gradients with and without residual connections and norms.", "gradient-flow"),
+            Topic("LayerNorm by hand against the library's.", "norms", "norm_by_hand", _BY_HAND),
+            Topic("The table of positions as a picture.", "positions", "position_table"),
+            Topic(
+                "Parameters by layer.",
+                "parameters",
+                "parameter_breakdown",
+                {"parameters_model": "sidebar", "parameters_view": "layers"},
+            ),
+            Topic(
+                "Exercise 1: the share of each component.",
+                "parameters",
+                "parameter_breakdown",
+                {"parameters_model": "sidebar", "parameters_view": "components"},
+            ),
+            Topic(
+                "Exercise 2: a decoder block that looks at itself and at the encoder.",
+                "encoder-decoder",
+                "encdec_pattern",
+                {**_OWN_PAIR, "encdec_attention": "decoder self"},
+            ),
+            Topic(
+                "Exercise 3: gradients with and without residual connections and norms.",
+                "gradient-flow",
+                "gradient_by_layer",
+                {"gradient_of": "whole layer"},
+            ),
             Topic(
                 "Its next step: learning from real text, letter by letter, and writing more of it.",
                 "training",
-                {"training_task": "Next character"},
+                settings={"training_task": "Next character"},
             ),
         ),
         (
@@ -169,11 +252,21 @@ TUTORIALS: dict[str, Tutorial] = {
         "A whole transformer from scratch: an encoder, a decoder beside it, and scores for the next word.",
         (
             Topic(
-                "Source padding, target padding and no-peek masks, and how they combine.", "encoder-decoder", _OWN_PAIR
+                "Source padding, target padding and no-peek masks, and how they combine.",
+                "encoder-decoder",
+                "encdec_masks",
+                _PADDED_PAIR,
             ),
-            Topic("Cross-attention: the target's tokens look at the source's.", "encoder-decoder", _OWN_PAIR),
-            Topic("From the last vectors to a score for every word.", "encoder-decoder", _OWN_PAIR),
-            Topic("Its encoder half is the paper's: post-norm, ReLU, sinusoids.", "overview"),
+            Topic(
+                "Cross-attention: the target's tokens look at the source's.",
+                "encoder-decoder",
+                "encdec_pattern",
+                {**_OWN_PAIR, "encdec_attention": "cross"},
+            ),
+            Topic(
+                "From the last vectors to a score for every word.", "encoder-decoder", "encdec_next_tokens", _OWN_PAIR
+            ),
+            Topic("Its encoder half is the paper's: post-norm, ReLU, sinusoids.", "overview", "data_flow"),
         ),
         (
             Mistake(

@@ -8,6 +8,7 @@ from playground.web.choices.address import correct_address
 from playground.web.choices.open_page import open_page
 from playground.web.components.menu_order import send_text_before_page
 from playground.web.components.page_style import apply_page_style
+from playground.web.components.scroll_to import scroll_as_requested
 from playground.web.server.monitoring import watch_run
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
@@ -35,3 +36,4 @@ finally:
 warn_before_reload()
 correct_address()
 send_text_before_page()
+scroll_as_requested()

@@ -4,11 +4,14 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from playground.analysis.attention import entropy, highest_entropy, mean_entropy, rollout
+from playground import Encoder, ModelConfig, Trace
+from playground.analysis.attention import entropy, highest_entropy, mean_entropy, merge_moves_results, rollout
+from playground.model import causal_mask
 
 
 def random_patterns(seed: int, *shape: int, causal: bool = False) -> NDArray[np.float32]:
@@ -89,3 +92,25 @@ def test_nothing_is_written_into_the_patterns() -> None:
     mean_entropy(patterns, np.ones(3, dtype=bool))
     rollout(patterns)
     assert np.array_equal(patterns, before)
+
+
+@pytest.mark.parametrize(
+    ("merge", "n_heads", "n_tokens"),
+    [("transpose", 4, 6), ("reshape", 4, 6), ("reshape", 2, 2), ("reshape", 1, 6), ("reshape", 4, 1)],
+)
+def test_where_the_merge_moves_results_a_token_without_a_share_changes_outputs(
+    merge: str, n_heads: int, n_tokens: int
+) -> None:
+    sizes = {"vocab_size": 0, "d_model": 16, "n_heads": n_heads, "n_layers": 2, "d_ff": 64}
+    config = ModelConfig(**sizes, positions="none", head_merge=merge)  # type: ignore[arg-type]
+    encoder, trace, mask = Encoder(config, seed=0).double(), Trace(), causal_mask(n_tokens)
+    x = torch.randn(1, n_tokens, 16, generator=torch.Generator().manual_seed(0)).double()
+    other = x.clone()
+    other[:, -1] += 0.3
+    with torch.inference_mode():
+        before, after = encoder.encode(x, mask, trace), encoder.encode(other, mask)
+    moved = (after - before).abs().amax(-1)[0].numpy() > 0.01
+    share = rollout(np.stack([trace[f"layers.{i}.attn.pattern"][0].numpy() for i in range(2)]))[-1][:, -1]
+    assert not share[:-1].any(), "later tokens are masked"
+    assert moved[:-1].any() == merge_moves_results(config, n_tokens)
+    assert moved[-1]

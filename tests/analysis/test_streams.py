@@ -29,7 +29,7 @@ def small(**fields: object) -> ModelConfig:
 
 def note(config: ModelConfig) -> str:
     result = run_of(config)
-    return streams.describe_growth(config, streams.lengths(result), streams.l2(result.arrays["final"]))
+    return streams.describe_growth(result, streams.lengths(result))
 
 
 def test_l2_is_torchs_norm_and_zero_at_zero() -> None:
@@ -104,9 +104,19 @@ def test_the_note_follows_the_architecture(fields: dict[str, object], opening: s
     assert ("gain and bias" in text) == (opening == "Post-norm" and fields.get("norm") != "rms")
 
 
+@pytest.mark.parametrize(("norm", "root"), [("layer", "√16 = 4"), ("rms", "√16 = 4"), ("scalar", "√15 = 3.87")])
+def test_the_note_has_the_length_that_the_norms_epsilon_leaves(norm: str, root: str) -> None:
+    config = small(norm=norm, norm_eps=0.1, n_layers=1)
+    gainless = run_of(config)  # gains are 1 and biases 0: what leaves the block is what the norm makes
+    length = np.linalg.norm(gainless.arrays["layers.0.out"].astype(np.float64), axis=-1).mean()
+    assert f"a mean length of {length:.3g} here; for ε → 0 it goes to {root}, and ε is 0.1" in note(config)
+    assert f"{length:.3g}" not in root
+    assert f"alone have length {root}." in note(small(norm=norm, norm_eps=1e-8))
+
+
 def test_the_note_tells_where_the_numbers_overflowed() -> None:
     lengths = {"residual": np.array([[1.0, 3.0], [5.0, 5.0], [7.0, np.nan]], np.float32)}
-    text = streams.describe_growth(small(norm="none", n_layers=2), lengths, np.array([np.nan], np.float32))
+    text = streams.describe_growth(run_of(small(norm="none", n_layers=2)), lengths)
     assert text.startswith("**Overflow**: the embeddings begin at a mean length of 2, and after 2 blocks")
 
 

@@ -1,5 +1,6 @@
 """The comparison is fair: the same weights and words for all, so that what is left is the architecture."""
 
+import math
 from dataclasses import replace
 from unittest import mock
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from playground import ModelConfig
+from playground import Encoder, ModelConfig
 from playground.presets import PRESETS
 from playground.tutorials.comparison import (
     APART,
@@ -133,6 +134,13 @@ def test_each_of_the_others_has_a_cause_that_changes_numbers(against: str) -> No
 def test_torchs_tables_dwarf_tutorial_as_positions() -> None:
     assert position_share("torch", 0) == pytest.approx(0.03, abs=0.003)
     assert position_share("xavier", 0) == pytest.approx(0.71, abs=0.02)
+
+
+def test_tables_drawn_here_have_the_deviation_that_the_page_names_and_not_glorots() -> None:
+    table = Encoder(ModelConfig(vocab_size=1_000, d_model=64, n_heads=4, n_layers=1, d_ff=64)).embed.tokens
+    assert table is not None
+    assert float(table.weight.detach().std()) == pytest.approx(1 / math.sqrt(64), rel=0.01)
+    assert math.sqrt(2 / (1_000 + 64)) < 0.4 / math.sqrt(64)
 
 
 def test_every_field_but_sizes_and_dropout_is_looked_at() -> None:

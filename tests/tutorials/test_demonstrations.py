@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from playground.model import Trace
 from playground.tutorials import demonstrations as show
 from playground.tutorials import failing_code
 from tests.model.reference import sinusoid
@@ -25,7 +26,10 @@ def test_the_doubled_exponents_wavelengths() -> None:
         np.array([[sinusoid(p, c, 16, doubled=doubled) for c in range(16)] for p in range(50)])
         for doubled in (True, False)
     ]
-    assert told[11:] == [50, pytest.approx(np.abs(tables[0] - tables[1]).max(), abs=5e-4)]
+    growth = [doubled[1] / doubled[0], standard[1] / standard[0]]
+    assert told[11:13] == [pytest.approx(growth[0]), pytest.approx(growth[1], abs=5e-4)]
+    assert growth[0] == pytest.approx(growth[1] ** 2)
+    assert told[13:] == [50, pytest.approx(np.abs(tables[0] - tables[1]).max(), abs=5e-4)]
 
 
 def test_a_bare_reshape_leaks_the_last_token_to_earlier_ones() -> None:
@@ -46,15 +50,21 @@ def test_a_mask_would_have_moved_the_outputs() -> None:
 
 
 def test_post_norm_is_not_pre_norm_and_its_final_norm_idles() -> None:
-    off, moved = numbers(show.post_norm_called_pre())
+    off, moved, eps = numbers(show.post_norm_called_pre())
     assert off > 0.1
-    assert 0 < moved < 1e-4
+    trace = Trace()
+    show.small_encoder(activation="gelu").encode(show.normal(1, 6, 16), trace=trace)
+    once = trace["layers.0.out"].numpy()
+    twice = (once - once.mean(-1, keepdims=True)) / np.sqrt(once.var(-1, keepdims=True) + eps)
+    assert moved == pytest.approx(np.abs(twice - once).max(), rel=0.02)
+    exact = (once - once.mean(-1, keepdims=True)) / once.std(-1, keepdims=True)
+    assert np.abs(exact / exact.std(-1, keepdims=True) - exact).max() < 1e-14  # without ε, nothing is left to do
 
 
 def test_attention_is_equivariant_and_not_invariant() -> None:
     in_place, by_token = numbers(show.permuted_tokens())
     assert in_place > 1
-    assert by_token < 1e-5
+    assert by_token < 1e-14
 
 
 def test_the_scalar_norm_is_off_by_the_ratio_of_deviations() -> None:
@@ -91,15 +101,23 @@ def test_the_order_of_norms_and_dropout_change_tutorial_as_numbers() -> None:
     assert without == 0
 
 
+def test_dropout_on_the_weights_would_leave_rows_that_do_not_add_up_to_one() -> None:
+    without, rate, least, most = numbers(show.no_dropout_on_weights())
+    assert (without, rate) == (1, 0.1)
+    assert least < 0.9 < 1.05 < most < 1 / (1 - rate) + 0.01
+
+
 def test_unrelated_keys_do_not_know_a_tokens_own_place() -> None:
     *_, own, unrelated = numbers(show.unrelated_tensors())
     assert own > 0.5 > 2 * unrelated
 
 
-def test_the_unbiased_deviation_after_a_norm_is_a_little_above_one() -> None:
-    width, deviation, *_ = numbers(show.unbiased_deviation())
+def test_the_unbiased_deviation_after_a_norm_is_a_little_above_one_and_eps_has_a_share_in_it() -> None:
+    width, deviation, *_, divisors_alone = numbers(show.unbiased_deviation())
     assert width == 512
-    assert deviation == pytest.approx(math.sqrt(512 / 511), abs=1e-5)
+    variance = show.normal(1, 512).numpy().var()
+    assert deviation == round(math.sqrt(512 / 511 * variance / (variance + 1e-5)), 5)
+    assert divisors_alone == round(math.sqrt(512 / 511), 5) != deviation
 
 
 def test_bert_base_has_twice_the_notebooks_layers() -> None:

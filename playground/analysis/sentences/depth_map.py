@@ -13,7 +13,7 @@ from playground.runs.arrays import Array
 Array64 = NDArray[np.float64]
 
 _LEAST = 1e-12
-"""Share of the variance below which an axis is rounding."""
+"""What is rounding: a smaller share of the variance along an axis, or of the squared lengths in a depth's variance."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ def map_depths(pooled: Array) -> DepthMap:
     """
     vectors = pooled.astype(np.float64)
     centred = vectors - vectors.mean(axis=1, keepdims=True)
+    centred[np.square(centred).sum(axis=(1, 2)) <= _LEAST * np.square(vectors).sum(axis=(1, 2))] = 0
     axes = _principal_axes(centred.reshape(-1, centred.shape[-1]))
     largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
     axes *= np.where(largest < 0, -1.0, 1.0)
@@ -53,6 +54,17 @@ def map_depths(pooled: Array) -> DepthMap:
         (float(shares[0]), float(shares[1])),
         np.divide(along, of_depth[:, None], where=of_depth[:, None] > 0, out=np.zeros_like(along)),
     )
+
+
+def describe_shares(drawn: DepthMap, depth: int) -> str:
+    """How much of the sentences' differences the two axes hold, over all depths and at one of them."""
+    if not any(drawn.explained):
+        return "All sentences have the same vector at every depth: they lie on one point."
+    told = f"They hold {100 * sum(drawn.explained):.0f} % of the variance of all depths"
+    if not drawn.explained_at[depth].any():
+        return f"{told}. At this depth all sentences have the same vector: they lie on one point."
+    here = f"{100 * drawn.explained_at[depth].sum():.0f}"
+    return f"{told}, and {here} % at this depth{'' if here == '100' else '; the rest is not seen here'}."
 
 
 def _principal_axes(rows: Array64) -> Array64:

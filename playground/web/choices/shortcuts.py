@@ -86,7 +86,9 @@ def apply_topic(preset: str, settings: Mapping[str, Any]) -> None:
     The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
     """
     apply_preset(preset)
-    st.session_state.update({"causal": False, **settings})
+    st.session_state.update({"causal": False, **{key: value for key, value in settings.items() if key != "text"}})
+    if "text" in settings:
+        replace_text(settings["text"])
     if "training_task" in settings:
         use_task_defaults()
 

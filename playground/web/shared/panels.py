@@ -13,8 +13,9 @@ import streamlit as st
 
 from playground.errors import PlaygroundError
 from playground.figures.attribution import Bars, bars_figure
+from playground.link.run_choices import explain_cut
 from playground.runs.encoder_run import Run
-from playground.text.scripts import foreign_script
+from playground.text.scripts import foreign_script, is_english
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.components.chart_label import chart_label
 from playground.web.components.curves import draw_curves
@@ -75,10 +76,13 @@ def current_run(*, changed: bool = True) -> Run:
             icon=":material/help:",
         )
     if setup.weights == "minilm":
-        _explain_script(setup)
+        _explain_language(setup)
     n_cut, tokens = setup.batch.truncated[setup.sentence], int((~run.padding).sum())
     if n_cut:
-        st.info(f"The sentence is cut after {tokens} tokens; {n_cut} more are left out.", icon=":material/content_cut:")
+        st.info(
+            f"The sentence is cut after {tokens} tokens; {n_cut} more are left out. {explain_cut(setup.values)}",
+            icon=":material/content_cut:",
+        )
     padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
     of_tokens = "token" if tokens == 1 else "tokens"
     where = "a GPU" if run.device == "cuda" else "CPU"
@@ -96,11 +100,18 @@ def current_run(*, changed: bool = True) -> Run:
     return run
 
 
-def _explain_script(setup: Setup) -> None:
+def _explain_language(setup: Setup) -> None:
     """What became of a sentence that the trained model, which learnt from English, cannot read."""
     batch, row = setup.batch, setup.sentence
-    script = foreign_script(batch.sentences[row])
+    if is_english(batch.sentences[row]):
+        return
+    script, icon = foreign_script(batch.sentences[row]), ":material/translate:"
     if script is None:
+        st.info(
+            "**English only:** the trained model learnt from English, and this sentence looks like another language. "
+            "What it computes for it means little.",
+            icon=icon,
+        )
         return
     own = [not special for special in batch.special[row]]
     n_unknown = sum(batch.unknown[row])
@@ -109,10 +120,10 @@ def _explain_script(setup: Setup) -> None:
         for is_own, unknown, (start, end) in zip(own, batch.unknown[row], batch.offsets[row], strict=True)
     )
     st.info(
-        f"The trained model learnt from English, and this sentence is mostly {script}. Of its {sum(own)} tokens, "
-        f"{n_unknown} are [UNK], pieces that the vocabulary lacks, and {n_single} are single characters. What it "
-        "computes for them means little.",
-        icon=":material/translate:",
+        f"**English only:** the trained model learnt from English, and this sentence is mostly {script}. Of its "
+        f"{sum(own)} tokens, {n_unknown} are [UNK], pieces that the vocabulary lacks, and {n_single} are single "
+        "characters. What it computes for them means little.",
+        icon=icon,
     )
 
 

@@ -1,7 +1,6 @@
 """The tutorials page's parts: the five side by side, where their numbers part, and one of them at a time."""
 
-from collections.abc import Mapping
-from typing import Any, get_args
+from typing import get_args
 
 import pandas as pd
 import streamlit as st
@@ -13,11 +12,12 @@ from playground.model import Trace
 from playground.presets import PRESETS
 from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, SHORT_TITLES, Row, build_table
-from playground.tutorials.tutorial import Tutorial
+from playground.tutorials.tutorial import Topic, Tutorial
 from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.web.choices import widgets
 from playground.web.choices.shortcuts import apply_topic
 from playground.web.components.data_flow import draw_data_flow
+from playground.web.components.scroll_to import request_scroll
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared import panels
 from playground.web.shared.navigation import page_named
@@ -110,9 +110,10 @@ def show_differences(seed: int) -> None:
     st.markdown("\n".join(lines))
     shares = {scheme: comparison.position_share(scheme, seed) for scheme in get_args(Initialisation)}
     st.caption(
-        "Initial weights are another difference between the tutorials and this page. They leave them to torch; here "
-        f"they are drawn Xavier-uniform. In {SHORT_TITLES['A']} a position is {shares['torch']:.2f} × as long as the "
-        f"token's vector that it is added to; drawn as here, {shares['xavier']:.2f} ×. A preset of a tutorial sets "
+        "Initial weights are another difference between the tutorials and this page. They leave them to torch, whose "
+        "token tables are standard normal. Here linear maps are Xavier-uniform, and token tables are uniform with a "
+        f"standard deviation of 1/√d_model. In {SHORT_TITLES['A']} a position is {shares['torch']:.2f} × as long as "
+        f"the token's vector that it is added to; drawn as here, {shares['xavier']:.2f} ×. A preset of a tutorial sets "
         "*initial weights* to torch's, and the sidebar changes them."
     )
     st.caption(
@@ -156,15 +157,21 @@ def _show_block(tutorial: Tutorial, config: ModelConfig) -> None:
 
 def _show_topics(tutorial: Tutorial, preset: str) -> None:
     """The tutorial's topics, each with a button that opens its page as the tutorial means it."""
-    _draw_topic("All of it, as a preset of the sidebar.", "overview", "tutorials_open_overview", preset, {})
+    _draw_topic(Topic("All of it, as a preset of the sidebar.", "overview"), "tutorials_open_overview", preset)
     for number, topic in enumerate(tutorial.topics, start=1):
-        _draw_topic(topic.text, topic.page, f"tutorials_open_{number}", preset, topic.settings)
+        _draw_topic(topic, f"tutorials_open_{number}", preset)
 
 
-def _draw_topic(text: str, page: str, key: str, preset: str, settings: Mapping[str, Any]) -> None:
-    """A sentence, and a button that opens a page with a preset and settings."""
-    target = page_named(page)
+def _draw_topic(topic: Topic, key: str, preset: str) -> None:
+    """A topic's sentence, and a button that opens its page there, with the preset and the topic's settings."""
+    page = page_named(topic.page)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        if st.button(target.title, key=key, on_click=apply_topic, args=(preset, settings), width=150):
-            st.switch_page(target, query_params={})
-        st.markdown(text)
+        if st.button(page.title, key=key, on_click=_set_topic, args=(topic, preset), width=150):
+            st.switch_page(page, query_params={})
+        st.markdown(topic.text)
+
+
+def _set_topic(topic: Topic, preset: str) -> None:
+    apply_topic(preset, topic.settings)
+    if topic.target is not None:
+        request_scroll(topic.target)

@@ -100,3 +100,38 @@ def test_padding_is_counted_beside_the_tokens() -> None:
 
 def test_changed_text_is_told() -> None:
     assert "Control characters were replaced by spaces." in sentences(open_page(text="bell\x07"))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("Das Tier hat die Straße nicht überquert.", True),
+        ("動物は道を渡らなかった", True),
+        ("Zoë drank coffee in a café in São Paulo.", False),
+    ],
+)
+@pytest.mark.parametrize("page", ["attention", "similarity"])
+def test_a_page_says_once_that_the_trained_model_reads_english_only(page: str, text: str, is_told: bool) -> None:
+    assert sentences(open_page(page, text=text)).count("English only") == is_told
+    assert "English only" not in sentences(open_page(page, text=text, weights="random", tokenizer="char"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept", "reasons"),
+    [
+        ({}, 256, ("no more than 256 tokens", "`max_len` is 512")),
+        ({"weights": "random", "max_len": 16, "tokenizer": "word"}, 16, ("its `max_len` is 16",)),
+        (
+            {"weights": "random", "positions": "none", "tokenizer": "word"},
+            256,
+            ("no more than 256 tokens of a sentence.",),
+        ),
+    ],
+    ids=str,
+)
+def test_a_cut_sentence_says_whose_limit_has_cut_it(
+    changes: dict[str, object], kept: int, reasons: tuple[str, ...]
+) -> None:
+    told = sentences(open_page("norms", text="and the " * 200, **changes))
+    assert f"cut after {kept} tokens" in told
+    assert all(reason in told for reason in reasons)

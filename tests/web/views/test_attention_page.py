@@ -178,6 +178,20 @@ def test_rollout_and_entropy_are_those_of_the_analysis(sentence: int, causal: bo
     assert f"{highest:.2f} if every query" in captions(app)
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_wrong"),
+    [({}, False), ({"head_merge": "reshape"}, True), ({"head_merge": "reshape", "n_heads": 1}, False)],
+    ids=str,
+)
+def test_rollout_says_where_the_merge_makes_it_wrong(changes: dict[str, Any], is_wrong: bool) -> None:
+    warning = "**Rollout is wrong here**"
+    app = page(attention_view="rollout", **changes)
+    assert (warning in captions(app)) == is_wrong
+    if is_wrong:
+        pinned = page(attention_view="rollout", pinned=True, b_head_merge="reshape")
+        assert captions(pinned).count(warning) == 1, "of the pinned run alone"
+
+
 @pytest.mark.parametrize(("token", "view"), [("*", "lines"), ("$", "ranking"), ("<", "lines")])
 def test_a_caption_quotes_its_token(token: str, view: str) -> None:
     app = page(tokenizer="word", text=f"x {token}", query=1, attention_view=view)

@@ -28,6 +28,9 @@ def test_the_trained_models_stream_is_drawn_and_described() -> None:
     trace, app = trained_trace(), page()
     expected = stream_lengths(trace, 6)
     np.testing.assert_allclose(array(charts(app)["norms_by_layer"], 1, "y"), expected, rtol=1e-4)
+    assert f"embeddings of mean length {expected[0]:.3g}; after the blocks it is {expected[1:].mean():.3g}" in words(
+        app
+    )
     longest = max(float(torch.linalg.vector_norm(trace[f"layers.{i}.ffn.out"], dim=-1).max()) for i in range(6))
     for number in (f"{expected[1:].min():.3g}", f"{expected[1:].max():.3g}", "√384 = 19.6", f"(at most {longest:.3g})"):
         assert number in words(app)

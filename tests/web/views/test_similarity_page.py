@@ -143,6 +143,12 @@ def test_words_are_left_out_one_by_one_and_a_sentence_of_one_word_is_not() -> No
     assert set(drawn_bars(app)) == {"similarity_left_out_first"}
 
 
+def test_a_mark_at_a_words_start_is_a_word_too_and_the_page_says_so() -> None:
+    app = page(text="“Snow” fell.\nSnow fell.", similarity_view="leave a word out")
+    assert drawn_bars(app)["similarity_left_out_first"]["labels"] == ["“₁", "Snow₂", "”₃", "fell₄", ".₅"]
+    assert "each punctuation mark at its start or end is its own word" in captions(app)
+
+
 def test_the_map_keeps_its_axes_while_the_depth_moves() -> None:
     app = page(similarity_list=LIST, similarity_view="map by depth")
     dots = [charts(choose(app, similarity_depth=depth))["similarity_map"][-1] for depth in (0, 3, 6)]
@@ -153,6 +159,9 @@ def test_the_map_keeps_its_axes_while_the_depth_moves() -> None:
         for place, depth in enumerate((0, 3, 6)):
             np.testing.assert_allclose(drawn[:, depth], points[place][:, number], rtol=1e-6)
     assert "after block 6 of 6" in captions(app)
+    choose(app, similarity_pooling="first token", similarity_depth=0)  # [CLS] is the same row of the table everywhere
+    assert "they lie on one point" in captions(app)
+    assert "not seen" not in captions(app)
     assert "at least 3 sentences" in sentences(page(text="a\nb", similarity_view="map by depth"))
 
 

@@ -131,6 +131,31 @@ def test_the_reshape_merge_is_called_by_its_name() -> None:
     assert "scrambled" not in captions(choose(app, head_merge="transpose"))
 
 
+def stage_words(app: AppTest, stage: str) -> str:
+    """What the page says of a stage, before its numbers."""
+    return prose(choose(app, step_stage=stage))
+
+
+def test_the_words_follow_the_architecture() -> None:
+    app = page(**SMALL | {"text": "abcdef"}, step_stage="projections")
+    assert "Three learned maps" in stage_words(app, "projections")
+    assert formulas(app)[0].startswith("q_t = W_Q")
+    assert "joined end to end" in stage_words(app, "merge")
+    assert "results of the heads" in stage_words(app, "output projection")
+    choose(app, fused_qkv=True, head_merge="reshape")
+    assert "One learned map gives" in stage_words(app, "projections")
+    assert "Three learned maps" not in prose(app)
+    assert "W^{(1)}_{QKV}" in formulas(app)[0]
+    assert "results of several tokens" in stage_words(app, "merge")
+    assert "end to end" not in prose(app)
+    assert "results of the heads" not in stage_words(app, "output projection")
+    choose(app, n_heads=1)  # then the reshape moves nothing
+    assert "joined end to end" in stage_words(app, "merge")
+    assert "scrambled" not in captions(app)
+    choose(app, step_path="as tutorial B")
+    assert "by one learned map" in stage_words(app, "projections")
+
+
 def test_padding_can_be_asked_but_does_not_ask() -> None:
     app = page(**SMALL | {"text": "abc\nabcdefg"}, query=6, key=6)
     assert (shown_focus(app)["query"], shown_focus(app)["key"]) == (2, 6)

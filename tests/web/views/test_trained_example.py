@@ -12,7 +12,7 @@ from playground.link.params import DEFAULT_TARGET
 from playground.runs.pair_run import PairRun, run_pair
 from playground.training.after import shipped_network
 from playground.training.after.shipped_network import load_translator
-from playground.training.tasks.translation import ENGLISH
+from playground.training.tasks.translation import ENGLISH, WORDS
 from tests.training.tasks.test_translation import translate
 from tests.web.app_test import (
     array,
@@ -98,6 +98,22 @@ def test_unknown_words_and_long_sentences_are_named() -> None:
     assert not charts(app)
     choose_sentence(app, "a cow")
     assert "**une vache**" in prose(app)
+
+
+def test_one_unknown_word_may_cost_all_that_follows_and_the_page_says_so() -> None:
+    app = page(encdec_example="the small black zebra sees a white house")
+    assert not {"voit", "blanche"} & set(prose(app).split())  # of “sees a white house”, which it knows
+    assert "All that follows may be wrong too" in sentences(app)
+    assert "follows may be wrong" not in sentences(page())
+
+
+def test_what_had_to_be_learnt_is_what_the_grammar_asks_for() -> None:
+    agreeing = {kind for kind, words in WORDS.items() if any(le and la and le != la for _, le, la in words)}
+    assert agreeing == {"article", "adjective", "colour"}
+    told = captions(page())
+    assert "Articles, adjectives and colours take the noun's gender" in told
+    cat, house = (" ".join(translate(["the", "small", "white", noun])) for noun in ("cat", "house"))
+    assert f"*{cat}*, but *{house}*" in told
 
 
 def choose_sentence(app: AppTest, sentence: str) -> None:

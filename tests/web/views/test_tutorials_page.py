@@ -1,8 +1,14 @@
 """The Tutorials page, its numbers against ones computed here, and its doors to the other pages."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from streamlit.proto.Delta_pb2 import Delta
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.state.common import user_key_from_element_id
+from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1.element_tree import ElementTree, parse_tree_from_messages
 
 from playground.link.architecture_params import ARCHITECTURE
 from playground.link.params import DEFAULT_TEXT, PARAMS, page_parameters, write
@@ -10,6 +16,7 @@ from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
+from playground.tutorials.tutorial import Topic
 from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.web.shared import navigation
 from tests.web.app_test import (
@@ -19,6 +26,7 @@ from tests.web.app_test import (
     charts,
     choose,
     component_data,
+    formulas,
     open_page,
     press,
     prose,
@@ -49,6 +57,7 @@ def test_the_answer_and_the_charts_are_this_seeds() -> None:
         in answer
     )
     assert "seed 7" in prose(app)
+    assert "token tables are uniform with a standard deviation of 1/√d_model" in captions(app)
 
 
 def test_every_other_is_told_apart_with_its_causes() -> None:
@@ -112,15 +121,76 @@ def test_a_door_leads_to_the_topics_page() -> None:
     assert "matches: Tutorial D" in captions(app)
 
 
-def open_topic(letter: str, page: str, **query: object) -> AppTest:
-    """Press the button of a tutorial's one topic that has settings and opens this page."""
+def open_topic(letter: str, words: str, **query: object) -> AppTest:
+    """Press the button of a tutorial's one topic whose sentence has these words."""
     topics = TUTORIALS[letter].topics
-    (number,) = (i for i, topic in enumerate(topics, start=1) if topic.settings and topic.page == page)
+    (number,) = (i for i, topic in enumerate(topics, start=1) if words in topic.text)
     return press(open_page("tutorials", tutorials_letter=letter, **query), f"tutorials_open_{number}")
 
 
+TOPICS = [(letter, topic) for letter, tutorial in TUTORIALS.items() for topic in tutorial.topics]
+ELSEWHERE = {
+    "overview_shapes": False,
+    "norms_view": "cosines",
+    "positions_view": "curves",
+    "parameters_view": "treemap",
+    "step_path": "as tutorial B",
+    "encdec_attention": "encoder self",
+    "attention_show": "average of heads",
+}
+"""What the visitor has looked at before, on other views than the topics'."""
+
+
+@pytest.mark.parametrize(("letter", "topic"), TOPICS, ids=[f"{letter}: {topic.text[:30]}" for letter, topic in TOPICS])
+def test_a_topic_opens_what_it_promises_and_scrolls_there(letter: str, topic: Topic) -> None:
+    app = open_page("tutorials", tutorials_letter=letter)
+    for key, value in ELSEWHERE.items():
+        app.session_state[key] = value
+    messages: list[ForwardMsg] = []
+
+    def record(queue: list[ForwardMsg]) -> ElementTree:
+        messages[:] = queue
+        return parse_tree_from_messages(queue)
+
+    number = 1 + TUTORIALS[letter].topics.index(topic)
+    with mock.patch.object(local_script_runner, "parse_tree_from_messages", record):
+        without_error(press(app, f"tutorials_open_{number}"))
+    drawn = {key for message in messages for key in keys_of(message.delta)}
+    assert app.title[0].value != "Which of the five tutorials would give me different numbers?"
+    assert {key: app.session_state[key] for key in topic.settings} == topic.settings
+    assert component_data(app, "scroll_to").get("target") == topic.target
+    assert topic.target is None or topic.target in drawn
+    assert not component_data(app.run(), "scroll_to"), "it scrolls once"
+
+
+def keys_of(delta: Delta) -> list[str]:
+    """The key of what a message draws: a container, a widget or a component."""
+    block, element = delta.add_block, delta.new_element
+    kinds = [block, getattr(block, block.WhichOneof("type") or "", None)]
+    kinds.append(getattr(element, element.WhichOneof("type") or "", None))
+    return [key for kind in kinds if (key := user_key_from_element_id(getattr(kind, "id", "")))]
+
+
+def test_the_promised_views_have_what_the_topics_are_about() -> None:
+    assert r"\hat{x}_i" in formulas(open_topic("D", "LayerNorm by hand"))[0]
+    layers = charts(open_topic("D", "Parameters by layer"))["parameter_breakdown"]
+    assert any("0" in map(str, trace["x"]) for trace in layers), "a bar a block"
+    assert "(30, 200, 512)" in "\n".join(code.value for code in open_topic("C", "Every shape").code)
+    assert "(1, 5, 512)" in "\n".join(code.value for code in open_topic("A", "(1, 5, 512)").code)
+    fused = open_topic("C", "One projection")
+    assert "One learned map" in prose(fused)
+    assert np.isfinite(array(charts(fused)["step_projections"])).all()
+
+
+def test_the_masks_open_with_padding_in_source_and_target() -> None:
+    app = open_topic("E", "Source padding", text="mine", sentence=1)
+    masks = {name: array(charts(app)[f"encdec_mask_{name}_padding"]).astype(bool) for name in ("source", "target")}
+    assert {name: int((~mask[0]).sum()) for name, mask in masks.items()} == {"source": 2, "target": 2}
+    assert "padded queries, 2 of them" in captions(app)
+
+
 def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_after_another_topic() -> None:
-    app = open_topic("C", "attention")
+    app = open_topic("C", "Masking as")
     assert values(app, "causal", "tokenizer", "weights") == {
         "causal": True,
         "tokenizer": "vectors",
@@ -133,20 +203,20 @@ def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_afte
 
 
 def test_tutorial_bs_walk_opens_on_its_own_path_and_input() -> None:
-    app = open_topic("B", "step-by-step", step_path="as the data moves")
+    app = open_topic("B", "Attention, self", step_path="as the data moves")
     expected = {"step_path": "as tutorial B", "step_input": "the tutorial's", "step_stage": "dot products"}
     assert values(app, *expected) == expected
     assert "**(5, 3, 8)**" in captions(app)
 
 
 def test_the_decoder_block_has_the_presets_shape() -> None:
-    app = open_topic("D", "encoder-decoder")
+    app = open_topic("D", "Exercise 2")
     assert values(app, "encdec_source") == {"encdec_source": "your text"}
     assert "6 layers × 8 heads in each half" in captions(app)
 
 
 def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
-    app = open_topic("D", "training", training_length=20)
+    app = open_topic("D", "Its next step", training_length=20)
     assert app.title[0].value == "How does a transformer learn?"
     assert "matches: Tutorial D" in captions(app)
     expected = {"training_task": "Next character"}
@@ -158,7 +228,7 @@ def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
 def test_what_topics_set_are_words_of_the_pages_own_parameters(letter: str) -> None:
     for topic in TUTORIALS[letter].topics:
         for key, value in topic.settings.items():
-            assert key in {*page_parameters(topic.page), "causal"}
+            assert key in {*page_parameters(topic.page), "causal", "text", "sentence"}
             assert PARAMS[key].read(write(value)) == (value, None)
 
 

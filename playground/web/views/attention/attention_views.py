@@ -154,7 +154,7 @@ def draw_rollout(run: Run, layer: int, visible: Mask) -> None:
         caption=f"Where does layer {layer} get its information from? Attention rollout (Abnar & Zuidema 2020) "
         f"estimates it: it averages the heads, {residual}and multiplies the layers. A row is one position. Its cells "
         f"are the shares that the input tokens have in it; they {sums}. Rollout knows attention weights alone: it "
-        "ignores values and the feed-forward.",
+        f"ignores values and the feed-forward.{pinned_views.warn_of_rollout(run)}",
         alt=f"Attention rollout from the input to layer {layer}.",
         saved=Saved(f"attention_rollout_layer{layer}"),
         table=lambda: token_table(shares, run.tokens).loc[visible, visible],

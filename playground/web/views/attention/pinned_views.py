@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 import plotly.graph_objects as go
 
-from playground.analysis.attention import highest_entropy, mean_entropy, rollout
+from playground.analysis.attention import highest_entropy, mean_entropy, merge_moves_results, rollout
 from playground.figures import attention as figures
 from playground.figures.theme import token_table
 from playground.link.places import Focus
@@ -99,7 +99,17 @@ def draw_rollout(run: Run, layer: int, shares: Array, before: Array, visible: Ma
         (rollout_map(run, shares - before, visible, None), shares - before),
         more="a larger share",
         table=lambda numbers: token_table(numbers, run.tokens).loc[visible, visible],
-        reading=f" Layer {shown}.{nearest}",
+        reading=f" Layer {shown}.{nearest}{warn_of_rollout(pinned.run)}",
+    )
+
+
+def warn_of_rollout(run: Run) -> str:
+    """A sentence where rollout's shares are wrong, as attention's results do not stay at the query's position."""
+    if not merge_moves_results(run.config, len(run.tokens)):
+        return ""
+    return (
+        " **Rollout is wrong here**: `head_merge = reshape` puts what a query gathers at other positions, and rollout "
+        "does not know. A token with a share of 0 may change what stands there."
     )
 
 

@@ -142,7 +142,8 @@ def _explain_words(trained: TrainedNetwork, words: list[str]) -> None:
     unknown = [word for word in dict.fromkeys(words) if word not in ENGLISH]
     if unknown:
         st.info(
-            f"The translator has not learnt {', '.join(map(quote_token, unknown))}: what it writes there is a guess.",
+            f"The translator has not learnt {', '.join(map(quote_token, unknown))}: what it writes there is a guess. "
+            "All that follows may be wrong too, as each step goes on from what was written before.",
             icon=":material/help:",
         )
     elif len(words) > trained.recipe.length:
@@ -158,7 +159,8 @@ def _explain_training(trained: TrainedNetwork) -> None:
     st.caption(
         f"This encoder–decoder is small and trained. It learnt from {recipe.n_train:,} made-up sentences in "
         f"{results.kept_step:,} steps. Of {recipe.n_validation:,} other sentences it gets "
-        f"{100 * results.validation_accuracy:.4g} % of the words right. Two things had to be learnt: a French colour "
-        f"follows its noun, and articles take the noun's gender. `{MADE_BY}` trains it again; the Training page has "
-        f"its task, *{trained.task.title}*. The sidebar changes nothing here."
+        f"{100 * results.validation_accuracy:.4g} % of the words right. Beside the words, two things had to be learnt. "
+        "A French colour follows its noun. Articles, adjectives and colours take the noun's gender: *le petit chat "
+        f"blanc*, but *la petite maison blanche*. `{MADE_BY}` trains it again; the Training page has its task, "
+        f"*{trained.task.title}*. The sidebar changes nothing here."
     )

@@ -36,16 +36,17 @@ def _draw_lengths(
 ) -> None:
     """Mean lengths by depth, what the place of the norms does to them, and those of the pinned run beside them."""
     dotted = f" Dotted lines, on the same axes: {escape_markdown(side.name)}." if side else ""
-    means = {part: np.nanmean(values) for part, values in lengths.items()}
+    stream = lengths["residual"]
     panels.chart(
         "norms_by_layer",
         figures.norms_by_layer(lengths, pinned, side.name if side else ""),
         caption=r"The length of a vector is its L2 norm, $\lVert x \rVert_2 = \sqrt{\sum_i x_i^2}$. A line is the mean "
         "over tokens, a band holds their middle 80 %. Where a line leaves its band, a few tokens are far longer or "
-        "shorter than the rest. The residual stream, the vectors that pass from block to block, has a mean length of "
-        f"{means['residual']:.3g}; attention's outputs have {means['attention']:.3g}, the feed-forward's "
-        f"{means['feed-forward']:.3g} (at most {np.nanmax(lengths['feed-forward']):.3g}). The frame marks what layer "
-        f"{focus.layer} adds; click to choose another.{dotted}",
+        "shorter than the rest. The residual stream, the vectors that pass from block to block, begins with embeddings "
+        f"of mean length {np.nanmean(stream[0]):.3g}; after the blocks it is {np.nanmean(stream[1:]):.3g} on average. "
+        f"Attention's outputs have {np.nanmean(lengths['attention']):.3g}, the feed-forward's "
+        f"{np.nanmean(lengths['feed-forward']):.3g} (at most {np.nanmax(lengths['feed-forward']):.3g}). The frame "
+        f"marks what layer {focus.layer} adds; click to choose another.{dotted}",
         alt="Mean L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
         overlay=frame_cell(
             "norms_by_layer",
@@ -54,7 +55,7 @@ def _draw_lengths(
             label="The chosen layer. Arrow keys choose its neighbours.",
         ),
     )
-    st.markdown(streams.describe_growth(run.config, lengths, streams.l2(run.arrays["final"][~run.padding])))
+    st.markdown(streams.describe_growth(run, lengths))
     if side is not None and pinned is not None:
         st.markdown(escape_markdown(describe_growth_change(pinned, lengths, (side.name, side.now))))
     panels.numbers("norms_by_layer", lambda: streams.summary(lengths, pinned))

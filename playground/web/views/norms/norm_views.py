@@ -44,7 +44,8 @@ def draw_chosen_view(run: Run, focus: Focus, lengths: Lengths) -> None:
     elif view == "cosines":
         _draw_cosines(run, focus, tokens, pinned)
     else:
-        draw_one_norm(run, focus.query, pinned)
+        with st.container(key="norm_by_hand"):
+            draw_one_norm(run, focus.query, pinned)
 
 
 def layers_by_depth(run: Run) -> Cells:

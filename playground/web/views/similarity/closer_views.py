@@ -5,6 +5,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.effects.sentence_vectors import Pooling
+from playground.analysis.sentences.depth_map import describe_shares
 from playground.analysis.sentences.left_out_words import LeftOutWords, is_for_any_text
 from playground.analysis.sentences.sentence_depths import SentenceDepths, name_depths
 from playground.analysis.sentences.similar_pairs import Pair
@@ -107,8 +108,8 @@ def _draw_left_out(listed: SentenceList, pooling: Pooling, pair: Pair) -> None:
     """What becomes of the cosine without each word of either sentence."""
     st.caption(
         "One word at a time is taken out of the text, with all its tokens, and the shorter text is run again. A word "
-        "is what stands between blanks; a punctuation mark at its end is its own word. Its number is that "
-        "of its first token. The other sentence stays whole."
+        "is what stands between blanks; each punctuation mark at its start or end is its own word. Its number "
+        "is that of its first token. The other sentence stays whole."
     )
     changes = tuple(tuple(filter(is_for_any_text, each)) for each in listed.changes)
     cosine = pair.cosine
@@ -175,8 +176,6 @@ def _draw_map(listed: SentenceList, depths: SentenceDepths, pooling: Pooling, pa
         drawn = map_sentences(listed.key, listed.changes, pooling)
     names = name_depths(listed.key.config)
     depth = widgets.whole("similarity_depth", "Depth: blocks passed (0 = embeddings)", high=len(names) - 1)
-    held = sum(round(100 * share) for share in drawn.explained)
-    at_depth = drawn.explained_at[depth]
     where = f"of the {names[depth]}" if depth == 0 else names[depth]
     panels.chart(
         "similarity_map",
@@ -184,8 +183,7 @@ def _draw_map(listed: SentenceList, depths: SentenceDepths, pooling: Pooling, pa
         caption=f"How do the sentences part, block by block? A dot is a sentence's vector {where}, by its number. The "
         "chosen two are red, and grey lines are their way through all depths. The axes are the two directions in which "
         "the sentences differ most, over all depths together (principal component analysis, fitted once), so they stay "
-        f"while the depth moves. They hold {held} % of the variance of all depths, and "
-        f"{100 * at_depth.sum():.0f} % at this depth; the rest is not seen here. Each depth's mean is taken off.",
+        f"while the depth moves. {describe_shares(drawn, depth)} Each depth's mean is taken off.",
         alt=f"Map of {len(names)} depths: where {len(depths.tokens)} sentences lie on two axes",
         table=lambda: pd.DataFrame(drawn.points[depth], figures.sentence_names(listed.sentences), ["axis 1", "axis 2"]),
     )

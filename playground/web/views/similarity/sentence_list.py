@@ -11,6 +11,7 @@ from playground.link.interventions import FittedChanges, fit_changes
 from playground.model.interventions import Intervention
 from playground.runs.batch_runs import count_affordable
 from playground.text import Batch, split_sentences
+from playground.text.scripts import is_english
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches
@@ -95,6 +96,14 @@ def choose_sentences() -> SentenceList:
         st.button(label, key="similarity_fill", icon=icon, type="tertiary", on_click=_fill_in)
     for note in listed.notes:
         st.info(note, icon=":material/content_cut:")
+    n_foreign = sum(not is_english(sentence) for sentence in listed.sentences)
+    if n_foreign and listed.key.weights == "minilm":
+        which = "one of these sentences looks" if n_foreign == 1 else f"{n_foreign} of these sentences look"
+        st.info(
+            f"**English only:** the trained model learnt from English, and {which} like another language. What it "
+            "computes there means little.",
+            icon=":material/translate:",
+        )
     return listed
 
 
@@ -156,7 +165,8 @@ def _list_sentences(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> S
     if cut:
         longest = listed.key.text.max_tokens
         which = f"Sentence {cut[0]} is" if len(cut) == 1 else f"{len(cut)} sentences are"
-        notes.append(f"{which} cut after {longest} tokens; the rest is not compared.")
+        why = f" No more than {MAX_LISTED_TOKENS} tokens of a sentence are compared." * (longest == MAX_LISTED_TOKENS)
+        notes.append(f"{which} cut after {longest} tokens; the rest is not compared.{why}")
     return replace(listed, notes=tuple(notes), fitted=_fit_changes(listed, setup))
 
 

@@ -115,7 +115,7 @@ def show_merge(walk: Walk) -> None:
     labels, z = token_labels(walk.layer.run.tokens), walk.layer["attn.z"]
     pieces = walk.pieces()
     reading = f"{len(pieces)} pieces of {walk.config.d_head} numbers. Read row after row, they are the merged vector."
-    if walk.config.head_merge == "reshape":
+    if walk.merge_moves_results:
         strangers = sum(token != walk.query for _, token in pieces)
         reading += (
             " **Heads and positions are scrambled**: the reshape does not move the head axis back, as in "

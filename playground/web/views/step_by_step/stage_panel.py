@@ -92,7 +92,8 @@ def show_chosen_stage() -> None:
     stage = choose_stage(run.config)
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(run_key, focus.layer), focus.head, focus.query, focus.key)
-    show_stage(walk, stage)
+    with st.container(key="step_computation"):
+        show_stage(walk, stage)
     compare_stage(walk, stage, run_key)
     if widgets.switch("step_dropout", "Show what dropout does during training"):
         plain = run_key._replace(interventions=())
@@ -106,14 +107,8 @@ def show_chosen_stage() -> None:
 
 def show_stage(walk: Walk, stage: str) -> None:
     """One stage: its idea, its formulas, this run's numbers, and its charts."""
-    idea, draw = STAGES[stage]
-    if stage == "embedding" and not walk.config.vocab_size:
-        idea = "A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added."
-    elif stage.endswith("residual") and not walk.config.residual:
-        idea = "There are no residual connections here: the sublayer's output goes on alone."
-    elif stage.endswith("norm") and walk.config.norm == "none":
-        idea = "This encoder has no norms (`norm = none`): the vector goes on as it is."
-    st.markdown(idea)
+    _, draw = STAGES[stage]
+    st.markdown(_describe_stage(walk, stage))
     step = work_out(walk, stage)
     for column, lines in zip(st.columns(2, gap="medium"), (step.formulas, step.numbers), strict=True):
         with column:
@@ -127,6 +122,30 @@ def show_stage(walk: Walk, stage: str) -> None:
         f"The largest difference from the model is {step.off:.1e}.{destination}"
     )
     draw_stage_changes(walk, stage)
+
+
+def _describe_stage(walk: Walk, stage: str) -> str:
+    """The idea of a stage, as this architecture has it."""
+    config = walk.config
+    if stage == "embedding" and not config.vocab_size:
+        return "A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added."
+    if stage == "projections" and config.fused_qkv:
+        return (
+            "One learned map gives every token's query, key and value at once (`fused_qkv`). Its rows lie head by "
+            "head: those of q, then of k, then of v."
+        )
+    if stage == "merge" and walk.merge_moves_results:
+        return (
+            "The heads' results lie in memory head by head. They are cut into vectors of d_model numbers as they lie "
+            "(`head_merge = reshape`). Each vector then holds results of several tokens."
+        )
+    if stage == "output projection" and walk.merge_moves_results:
+        return "One more learned map mixes the pieces of that vector, whichever heads and tokens they come from."
+    if stage.endswith("residual") and not config.residual:
+        return "There are no residual connections here: the sublayer's output goes on alone."
+    if stage.endswith("norm") and config.norm == "none":
+        return "This encoder has no norms (`norm = none`): the vector goes on as it is."
+    return STAGES[stage][0]
 
 
 def _describe_destination(walk: Walk) -> str:
