@@ -178,6 +178,15 @@ def test_attention_that_is_too_large_to_keep_is_one_sentence(monkeypatch: pytest
 # --- memory and data
 
 
+def test_a_run_says_how_long_its_sequences_are() -> None:
+    lengths = [int((row != 0).sum()) for row in make_data(recipe()).train.ids]
+    assert (min(lengths), max(lengths)) == (4, 8)
+    said = f"64 sequences of 4 to 8 tokens ({sum(lengths) / 64:.3g} on average)"
+    assert said in captions(press(training_page(training_steps=5_000), "training_start"))
+    windows = make_data(recipe(task="characters", text=TEXT)).train
+    assert training_run.describe_lengths(windows) == f"{len(windows)} sequences of 8 tokens"
+
+
 def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
     training, slot = TrainingRequest(config(), recipe(n_train=50)).build(), TrainedSlot()
     for _ in training.run():

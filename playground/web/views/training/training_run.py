@@ -12,6 +12,7 @@ from playground.training.cost import check_cost
 from playground.training.network import count_head, count_network
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
+from playground.training.tasks.examples import Examples
 from playground.training.tasks.task_list import TASKS
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
@@ -128,10 +129,22 @@ def describe_size(config: ModelConfig, data: Data) -> str:
     return f"{total:,} parameters, its {part}'s {head:,} among them"
 
 
+def describe_lengths(examples: Examples) -> str:
+    """How many sequences there are, and how long they are in tokens."""
+    lengths = examples.mask.sum(1)
+    shortest, longest = int(lengths.min()), int(lengths.max())
+    mean = f" ({lengths.double().mean():.3g} on average)"
+    return (
+        f"{len(lengths):,} sequences of {longest} tokens"
+        if shortest == longest
+        else f"{len(lengths):,} sequences of {shortest} to {longest} tokens{mean}"
+    )
+
+
 def describe_run(config: ModelConfig, recipe: Recipe, data: Data) -> str:
     """Task, data, architecture, optimiser and seed of a run, in one line."""
     return (
-        f"{TASKS[recipe.task].title} · {len(data.train):,} sequences of {recipe.length} · n_layers {config.n_layers}, "
+        f"{TASKS[recipe.task].title} · {describe_lengths(data.train)} · n_layers {config.n_layers}, "
         f"n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff} · "
         f"{describe_size(config, data)} · "
         f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g} · seed {recipe.seed}"
