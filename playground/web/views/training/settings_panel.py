@@ -19,6 +19,7 @@ from playground.training.regularisers.catalogue import (
 from playground.training.tasks import TASKS
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
+from playground.web.session import trained_slot
 from playground.web.session.experiment_inputs import training_data, without_idle
 from playground.web.session.experiments import session_experiments
 from playground.web.shared import experiment_buttons
@@ -100,7 +101,8 @@ def settings(plan: TrainingPlan | None) -> None:
 
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
-    experiment_buttons.buttons(PAGE, plan, training_run.create_experiment)
+    came_back = trained_slot.session_slot().came_back
+    experiment_buttons.buttons(PAGE, plan, training_run.create_experiment, has_network=came_back)
     experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
         recipe, data = plan.recipe, training_data(plan.recipe)

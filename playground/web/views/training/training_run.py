@@ -17,14 +17,14 @@ from playground.training.tasks.task_list import TASKS
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
-from playground.web.session import caches, trained_slot
+from playground.web.session import caches, experiments, trained_slot
 from playground.web.session.experiment_inputs import (
     machine_speed,
     training_bytes,
     training_data,
     without_idle,
 )
-from playground.web.session.experiments import Experiment
+from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.shared.experiment_status import cancelled_clause, continuing_sentence, pending_sentence
@@ -47,6 +47,11 @@ class TrainingPlan:
     def inputs(self) -> tuple[ModelConfig, Recipe]:
         """All that the run's numbers depend on: the recipe's four dropouts count, the architecture's one does not."""
         return replace(self.config, dropout=0.0), self.recipe
+
+    @property
+    def key(self) -> tuple[str, ModelConfig, Recipe]:
+        """What visitors share a run by."""
+        return PAGE, self.config, self.recipe
 
 
 def make_plan() -> TrainingPlan:
@@ -83,11 +88,21 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
         TrainingRequest(plan.config, plan.recipe, str(caches.device()), settings().threads, data),
         partial(keep_network, slot),
         MemoryReservation(training_bytes(plan.config, plan.recipe, data)),
-        key=(PAGE, plan.config, plan.recipe),
+        key=plan.key,
         seconds=plan.seconds,
         keep=not plan.recipe.text,  # what a visitor typed goes when the visitor goes
         kept=lambda state: state.trained,
     )
+
+
+def show_run_again() -> None:
+    """After a reload, show the run of the network that came back, if the server still has what the run has shown."""
+    slot = trained_slot.session_slot()
+    if slot.trained is None or not slot.came_back or session_experiments().get(PAGE) is not None:
+        return
+    plan = TrainingPlan(slot.trained.config, slot.trained.recipe, seconds=0.0)
+    if experiments.RUNS.has_result(plan.key):
+        session_experiments().start(PAGE, partial(create_experiment, plan))
 
 
 def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) -> str:
@@ -96,7 +111,8 @@ def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) ->
         return ""
     if not state.kept_step and slot.trained is not None:
         return "What was trained before it stays."
-    slot.put(state.trained)
+    if state.trained is not slot.trained:
+        slot.put(state.trained)
     return ""
 
 
