@@ -154,7 +154,9 @@ def describe_losses(comparison: Comparison) -> str:
         sentences.append(f"Last vectors are longer here than {norm}, as a norm makes them: {lengths}.")
     unfinished = [variant for variant in long if variant.norm == "pre"]
     if unfinished:
-        sentences.append(f"{_list_names(unfinished)} lacks a final norm: `final_norm` in the sidebar adds one.")
+        sentences.append(
+            f"For want of a final norm alone: {_list_names(unfinished)}. `final_norm` in the sidebar adds one."
+        )
     return " ".join(sentences)
 
 

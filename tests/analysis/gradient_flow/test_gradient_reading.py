@@ -141,7 +141,7 @@ def test_a_deep_pre_norm_encoders_loss_is_high_for_want_of_a_final_norm_alone() 
     assert with_norm.full_depth[pre].loss < 3 * with_norm.even_guess
     said = reading.describe_losses(without)
     assert f"*pre-norm* {without.full_depth[pre].read_length:.3g}" in said
-    assert "*pre-norm* lacks a final norm: `final_norm`" in said
+    assert "want of a final norm alone: *pre-norm*" in said
     assert not told_of(reading.describe_losses(with_norm), "pre-norm")
 
 

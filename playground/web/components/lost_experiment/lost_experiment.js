@@ -13,9 +13,10 @@ function isLost({ page, session, hasExperiment }) {
 }
 
 export default function ({ data, parentElement }) {
-  const lost = isLost(data)
-  parentElement.querySelector(".all").hidden = !lost || data.hasNetwork
-  parentElement.querySelector(".curves").hidden = !lost || !data.hasNetwork
+  const sentence = parentElement.querySelector("p")
+  sentence.hidden = !isLost(data)
+  sentence.querySelector(".all").hidden = data.hasNetwork
+  sentence.querySelector(".curves").hidden = !data.hasNetwork
   const element = parentElement.getRootNode().host.closest("[data-testid=stElementContainer]")
-  if (element) element.style.position = lost ? "" : "absolute" // no room for what cannot be seen
+  if (element) element.style.position = sentence.hidden ? "absolute" : "" // no room for what cannot be seen
 }
