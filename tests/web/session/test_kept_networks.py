@@ -147,4 +147,4 @@ def test_a_network_that_is_there_is_not_replaced_by_an_earlier_one() -> None:
     other.take_back(slot.owner)
     assert other.trained is before
     assert other.owner != slot.owner
-    assert "reload brings it back" not in captions(training_page())
+    assert "brings the network back" not in captions(training_page())

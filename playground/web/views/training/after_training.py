@@ -47,7 +47,9 @@ def after_training() -> None:
                 icon=":material/download:",
                 on_click="ignore",
             )
-        st.caption("A reload brings it back in this tab, for an hour and while the server has room; a file keeps it.")
+        st.caption(
+            "A reload of this tab brings the network back for an hour, while the server has room. A file keeps it."
+        )
         if current_value("weights") == "trained here":
             listed = ["attention", "what-if", "norms", "parameters", "step-by-step", "positions"]
             if trained.task.has_decoder:
