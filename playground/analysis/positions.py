@@ -181,8 +181,9 @@ def describe_swap(config: ModelConfig, swap: Swap, *, causal: bool = False) -> s
     with_table = f"With positions, outputs change by up to {placed:.2g}: {counts}."
     if swap.alike:
         return (
-            f"**Without positions all tokens have the same output** (to rounding, {swap.spread:.1g}): none can be told "
-            f"from another, so nothing can be seen to change places. {with_table}"
+            f"**Without positions all tokens have the same output** (to rounding: they differ by {swap.spread:.1g}, in "
+            f"numbers up to {swap.size:.2g}). None can be told from another, so nothing can be seen to change places. "
+            f"{with_table}"
         )
     alike = ""
     if swap.spread < NEARLY_ALIKE * swap.size:
