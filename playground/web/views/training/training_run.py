@@ -90,7 +90,7 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
         MemoryReservation(training_bytes(plan.config, plan.recipe, data)),
         key=plan.key,
         seconds=plan.seconds,
-        keep=not plan.recipe.text,  # what a visitor typed goes when the visitor goes
+        keep=not plan.recipe.text,  # what a visitor typed is nobody else's
         kept=lambda state: state.trained,
     )
 
