@@ -7,6 +7,7 @@ from playground.training.evaluation import evaluate_unbatched
 from playground.training.losses import cross_entropy, distillation
 from playground.training.optimiser import clip_gradient
 from playground.training.regularisers.ablation import Ablation, ablation_runs
+from playground.training.regularisers.catalogue import REGULARISERS
 from playground.web.shared import panels
 from playground.web.views.regularisers import ablation_view, catalogue_view
 
@@ -19,7 +20,7 @@ plan = ablation_view.plan_or_error()
 catalogue_view.set_up_notice()
 ablation_view.start_row(plan)
 ablation_view.ablation(plan)
-st.header("The ten, one by one")
+st.header(f"Ten regularisers in {len(REGULARISERS)} switches, one by one")
 catalogue_view.catalogue()
 panels.code_behind(
     "regularisers", ablation_runs, Ablation, evaluate_unbatched, augment, cross_entropy, distillation, clip_gradient

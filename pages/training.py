@@ -7,7 +7,7 @@ from playground.training.network import Tagger
 from playground.training.optimiser import clip_gradient, learning_rate
 from playground.training.trainer import Trainer
 from playground.web.shared import experiment_buttons, panels
-from playground.web.views.training import settings_panel
+from playground.web.views.training import settings_panel, training_run
 from playground.web.views.training.after_training import after_training
 from playground.web.views.training.attention_over_time import attention_over_time
 from playground.web.views.training.progress import progress
@@ -16,6 +16,7 @@ from playground.web.views.training.training_run import PAGE
 panels.heading("How does a transformer learn?")
 run, settings = st.columns([5, 3], gap="medium")
 with run:
+    training_run.show_run_again()
     settings_panel.pick_task()
     plan = settings_panel.plan_or_error()
     settings_panel.start_row(plan)

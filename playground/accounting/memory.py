@@ -15,13 +15,13 @@ class Memory:
     n_bytes: int
 
 
-def count_memory(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> tuple[Memory, ...]:
-    """Count the bytes that weights, an Adam training step's state, and the attention patterns of a batch take."""
+def count_memory(config: ModelConfig, n_tokens: int) -> tuple[Memory, ...]:
+    """Count the bytes that weights, an Adam training step's state, and one sentence's attention patterns take."""
     n = count_parameters(config).total
-    cells = config.n_layers * n_sentences * config.n_heads * n_tokens**2
+    cells = config.n_layers * config.n_heads * n_tokens**2
     return (
         Memory("weights, fp32", "4 · N", 4 * n),
         Memory("weights, bf16", "2 · N", 2 * n),
         Memory("training with Adam, fp32", "(4 weights + 4 gradients + 4 + 4 moments) · N", 16 * n),
-        Memory("every attention pattern of this text, fp32", "4 · n_layers · B · n_heads · T²", 4 * cells),
+        Memory("every attention pattern of one sentence, fp32", "4 · n_layers · n_heads · T²", 4 * cells),
     )

@@ -120,7 +120,7 @@ def memory_table(config: ModelConfig, n_tokens: int, pinned: tuple[ModelConfig, 
             "memory for": [row.purpose for row in rows],
             "size": [in_units(row.n_bytes, "B") for row in rows],
             "formula, in bytes": [row.formula for row in rows],
-            "with these numbers": [substitute(row.formula, config, N=n, B=1, T=n_tokens) for row in rows],
+            "with these numbers": [substitute(row.formula, config, N=n, T=n_tokens) for row in rows],
         }
     )
     if pinned is None:

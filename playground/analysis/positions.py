@@ -3,24 +3,35 @@
 Legend: N positions, T real tokens, D = d_model; padding never counts.
 """
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from playground.analysis.streams import l2
 from playground.analysis.tex import factor, number
 from playground.config import ModelConfig, Positions
 from playground.errors import InputError
 from playground.model import Encoder, causal_and_padding
+from playground.model.masks import AttentionMask
 from playground.model.positions import frequencies, sinusoids
+from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array
-from playground.runs.sentence_input import encode_input, sentence_input
+from playground.runs.sentence_input import embed_input, sentence_input
 from playground.text import Batch
 
-ROUNDING = 1e-5
-"""A difference up to this share of the output's largest number is taken for rounding."""
+ROUNDING = 1e-6
+"""A difference up to this share of the differences between words is taken for rounding, in float64."""
+
+ALIKE = 1e-12
+"""Up to this share of the output's largest number, a difference is none, in float64."""
+
+NEARLY_ALIKE = 1e-2
+"""Up to this share of it, the words' outputs are so alike that a page says so."""
 
 
 def first_rows(encoder: Encoder, n: int) -> Array:
@@ -78,22 +89,31 @@ class Swap:
     Attributes:
         placed: (T,), each word's largest |difference| over its D numbers, with positions.
         bare: (T,), the same without positions.
-        size: the largest |number| of the output without positions; rounding is in proportion to it.
+        size: the largest |number| of the output without positions.
+        spread: the largest |difference| between two words' outputs in one sentence, without positions.
+        unchanged: whether both words are the same to the encoder, so that the sentence is what it was.
     """
 
     placed: Array
     bare: Array
     size: float
+    spread: float
+    unchanged: bool = False
+
+    @property
+    def alike(self) -> bool:
+        """Whether, without positions, all words have the same output, so that none can be seen to move."""
+        return self.spread <= ALIKE * self.size
 
     @property
     def equivariant(self) -> bool:
         """Whether, without positions, the outputs change places with their words and are otherwise the same."""
-        return float(self.bare.max()) <= ROUNDING * self.size
+        return not self.alike and float(self.bare.max()) <= ROUNDING * self.spread
 
     @property
     def ordered(self) -> bool:
         """Whether, with positions, the outputs show the order of the words."""
-        return float(self.placed.max()) > ROUNDING * self.size
+        return float(self.placed.max()) > ALIKE * self.size
 
 
 def swap_words(
@@ -102,7 +122,8 @@ def swap_words(
     """Run a sentence as it is, and with the tokens at two positions exchanged; with positions, and without.
 
     An encoder without positions stands for the second; the first is then its weights with the standard sinusoids.
-    `seed` is that of the words' vectors, where the encoder has no token table.
+    `seed` is that of the words' vectors, where the encoder has no token table. Blocks compute in float64: what many
+    layers leave of the order may be smaller than the rounding errors of float32.
 
     Raises:
         InputError: there is no token at one of the positions, or the sentence is longer than the position table.
@@ -113,22 +134,34 @@ def swap_words(
     places = torch.arange(batch.ids.shape[1])
     swapped = places.clone()
     swapped[[first, second]] = swapped[[second, first]]
-    device = next(encoder.parameters()).device
     x = sentence_input(encoder, batch, sentence, seed)[torch.stack([places, swapped])]  # (2, T) or (2, T, D)
-    keys = batch.mask[sentence].expand(2, -1).to(device)
-    mask = causal_and_padding(keys) if causal else keys
+    unchanged = bool(torch.equal(x[0], x[1]))
+    keys = batch.mask[sentence : sentence + 1].to(x.device)
+    mask = causal_and_padding(keys) if causal else keys[:, None]  # (1, T or 1, T)
 
-    outputs = {}
     none = encoder.config.positions == "none"
+    models = with_positions(encoder, "sinusoidal") if none else encoder, with_positions(encoder, "none")
     with torch.inference_mode():
-        for name, model in {
-            "placed": with_positions(encoder, "sinusoidal") if none else encoder,
-            "bare": encoder if none else with_positions(encoder, "none"),
-        }.items():
-            before, after = encode_input(model, x, mask).cpu()
-            outputs[name] = before[:n_tokens], after[swapped][:n_tokens]
-    moved = {name: (before - after).abs().amax(dim=-1).numpy() for name, (before, after) in outputs.items()}
-    return Swap(**moved, size=float(outputs["bare"][0].abs().max()))
+        embedded = [embed_input(model, x, UNTRACED) for model in models]
+        outputs = [output.cpu() for output in _encode_in_float64(encoder, embedded, AttentionMask(mask[:, None]))]
+    order = places if unchanged else swapped
+    moved = [(before - after[order]).abs()[:n_tokens] for before, after in outputs]
+    placed, bare = (differences.amax(dim=-1).numpy() for differences in moved)
+    words = outputs[1][0, :n_tokens]
+    spread = float((words.amax(dim=0) - words.amin(dim=0)).max())
+    return Swap(placed, bare, float(words.abs().max()), spread, unchanged)
+
+
+def _encode_in_float64(encoder: Encoder, embedded: Sequence[Tensor], mask: AttentionMask) -> list[Tensor]:
+    """Embedded sentences, each (B, T, D), through the blocks and the final norm, as `Encoder.encode` has them."""
+    outputs = [x.double() for x in embedded]
+    for layer in encoder.layers:
+        wide = copy.deepcopy(layer).double()  # one at a time: the whole encoder would take twice its memory again
+        outputs = [wide(x, mask) for x in outputs]
+    if encoder.final_norm is not None:
+        norm = copy.deepcopy(encoder.final_norm).double()
+        outputs = [norm(x) for x in outputs]
+    return outputs
 
 
 def with_positions(encoder: Encoder, positions: Positions) -> Encoder:
@@ -140,22 +173,35 @@ def with_positions(encoder: Encoder, positions: Positions) -> Encoder:
 
 
 def describe_swap(config: ModelConfig, swap: Swap, *, causal: bool = False) -> str:
-    """What the swap shows, in this run's numbers."""
+    """What the swap of two different words shows, in this run's numbers."""
     bare, placed = float(swap.bare.max()), float(swap.placed.max())
-    if not np.isfinite([bare, placed]).all():
-        return "**Overflow**: the outputs are too large for 32-bit floats, so there is nothing to compare."
+    if not np.isfinite([bare, placed, swap.spread]).all():
+        return "**Overflow**: the outputs are too large for floating-point numbers, so there is nothing to compare."
     counts = "the order counts" if swap.ordered else "this encoder cannot tell the order with them either"
     with_table = f"With positions, outputs change by up to {placed:.2g}: {counts}."
-    if swap.equivariant:
+    if swap.alike:
         return (
-            f"**Without positions the order is lost**: the outputs change places with their words, and are the same to "
-            f"rounding ({bare:.1g}). This is *equivariance*. {with_table}"
+            f"**Without positions all tokens have the same output** (to rounding: they differ by {swap.spread:.1g}, in "
+            f"numbers up to {swap.size:.2g}). None can be told from another, so nothing can be seen to change places. "
+            f"{with_table}"
+        )
+    alike = ""
+    if swap.spread < NEARLY_ALIKE * swap.size:
+        alike = (
+            f" The tokens are nearly alike here: without positions, their outputs differ from each other by at most "
+            f"{swap.spread:.2g}."
         )
     reasons = ["the causal mask shows each token only those before it, which tells the order too"] * causal + [
         "the reshape merge mixes the numbers of different positions"
     ] * (config.head_merge == "reshape")
-    because = " and ".join(reasons) or "rounding errors, which many layers, or norms of nearly equal numbers, enlarge"
-    return f"**Even without positions, outputs change** by up to {bare:.2g}: {because}. {with_table}"
+    if reasons:
+        because = " and ".join(reasons)
+        return f"**Even without positions, outputs change** by up to {bare:.2g}: {because}. {with_table}{alike}"
+    differences = "are the same to rounding" if swap.equivariant else "are the same but for rounding errors"
+    return (
+        f"**Without positions the order is lost**: the outputs change places with their words, and {differences} "
+        f"({bare:.1g}). This is *equivariance*. {with_table}{alike}"
+    )
 
 
 def formula(positions: Positions) -> str:

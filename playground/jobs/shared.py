@@ -69,6 +69,11 @@ class SharedRuns:
             member.deliver(run.steps.status)
         return member
 
+    def has_result(self, key: Hashable) -> bool:
+        """Whether the finished run of this key is kept, so that who joins it has its result at once."""
+        with self._lock:
+            return key in self._results
+
     def forget_results(self) -> None:
         """Keep no finished run but for those who took part in it."""
         with self._lock:

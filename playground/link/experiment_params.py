@@ -73,12 +73,15 @@ TRAINING: dict[str, Param] = {
     "training_top_k": Whole(0, 0, 20),
 }
 
-FIELDS = {regulariser.title: field for field, regulariser in REGULARISERS.items()}
-"""A regulariser's title, which is its word in the link → the recipe's field."""
+FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
+"""What can be chosen for a comparison, which is its word in the link → the recipe's field."""
+
+_RENAMED = {regulariser.title: regulariser.choice for regulariser in REGULARISERS.values() if regulariser.on_by_default}
+"""Earlier links name what is taken away by its bare title: “Padding mask” for “Without padding mask”."""
 
 TO_BEGIN_WITH = (
     "Dropout on attention weights",
-    "Padding mask",
+    "Without padding mask",
     "Weight decay",
     "Label smoothing",
     "Early stopping",
@@ -103,7 +106,7 @@ ABLATION: dict[str, Param] = {
     "regularisers_task": Choice("Reverse", tuple(TITLES)),
     "regularisers_data": Choice("small", ("small", "plenty")),
     "regularisers_seeds": Choice("1", ("1", "3")),
-    "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS)),
+    "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS), _RENAMED),
     "regularisers_measure": Choice("accuracy", ("accuracy", "loss")),
     **{f"regularisers_{field}": param for field, param in COMPARED.items()},
 }

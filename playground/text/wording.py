@@ -28,3 +28,8 @@ def quote_word(word: str, longest: int = 60) -> str:
 def with_minus(number: str) -> str:
     """A written number with the sign that charts have for minus, in place of a hyphen."""
     return number.replace("-", "−")
+
+
+def lower_first(title: str) -> str:
+    """A title as it stands within a sentence: with a small first letter."""
+    return title[0].lower() + title[1:]

@@ -12,6 +12,7 @@ from playground.web.server.heap import trim_heap
 from playground.web.server.middleware import Visitors
 from playground.web.session.caches import RANDOM_WEIGHTS
 from playground.web.session.experiments import RUNS
+from playground.web.session.kept_networks import KEPT
 from playground.web.session.weights_cache import clear_shared_caches
 
 logger = logging.getLogger(__name__)
@@ -21,6 +22,7 @@ async def release_when_empty(visitors: Visitors, seconds: float) -> None:
     """Release the memory each time that nobody has been here for so many seconds; ends when it is cancelled."""
     while True:
         await asyncio.sleep(min(1.0, seconds / 4))
+        KEPT.drop_expired()
         left = visitors.last_left
         if left is not None and not visitors.open and time.monotonic() - left >= seconds:
             visitors.last_left = None

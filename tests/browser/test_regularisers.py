@@ -20,7 +20,7 @@ def expect_status(visitor: Visitor, text: str) -> None:
 def test_what_is_chosen_travels_in_the_link(visitor: Visitor, classmate: Visitor) -> None:
     visitor.open("/regularisers")
     pills = visitor.widget("regularisers_chosen")
-    for name in ("Token swapping", "Early stopping", "Label smoothing", "Padding mask", "Gradient clipping"):
+    for name in ("Token swapping", "Early stopping", "Label smoothing", "Without padding mask", "Gradient clipping"):
         pills.get_by_role("button", name=name, exact=True).click()
         visitor.settled()
     chosen = ["Dropout on attention weights", "Weight decay", "Gradient clipping"]
@@ -40,8 +40,8 @@ def test_what_is_chosen_travels_in_the_link(visitor: Visitor, classmate: Visitor
 
 
 def test_the_choice_survives_a_visit_elsewhere_and_a_step_back(visitor: Visitor) -> None:
-    link = "/regularisers?regularisers_chosen=Weight+decay&regularisers_chosen=Causal+mask&regularisers_task=Sort"
-    visitor.open(link)
+    chosen = "regularisers_chosen=Weight+decay&regularisers_chosen=Without+causal+mask"
+    visitor.open(f"/regularisers?{chosen}&regularisers_task=Sort")
     before = visitor.query()
     visitor.go_to("Norms")
     assert visitor.query() == {}

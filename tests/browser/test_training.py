@@ -156,6 +156,34 @@ def test_the_browser_asks_before_a_reload_while_a_run_goes_on(student: Callable[
     assert visitor.errors == []
 
 
+def test_a_reload_brings_back_what_was_trained_to_its_own_tab_alone(student: Callable[[], Visitor]) -> None:
+    visitor = student().open(COPY + "&training_steps=50")
+    press(visitor, "start")
+    expect_status(visitor, "All 50 steps are done")
+    expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
+    loss, curve = final_loss(visitor.settled()), visitor.array("training_loss", 3, "y")
+    visitor.page.reload()
+    expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
+    expect_status(visitor, "All 50 steps are done")
+    assert final_loss(visitor.settled()) == loss
+    assert (visitor.array("training_loss", 3, "y") == curve).all()
+
+    visitor.widget("training_look").get_by_role("button").click()
+    visitor.settled().go_to("Norms")
+    expect(visitor.page.get_by_test_id("stSidebar")).to_contain_text("trained for 50 steps")
+    drawn, address = visitor.settled().charts(), visitor.page.url
+    visitor.page.reload()
+    expect(visitor.page.get_by_test_id("stSidebar")).to_contain_text("trained for 50 steps")
+    assert visitor.settled().charts() == drawn
+    assert "can't carry" not in visitor.notices()
+
+    other = student().open(address)
+    expect(other.page.get_by_test_id("stSidebar")).to_contain_text("Nothing was trained in this session yet")
+    assert "A link can't carry what was trained" in other.notices()
+    other.go_to("Training")
+    expect(other.widget("training_trials")).to_have_count(0)
+
+
 def test_what_was_learnt_goes_to_every_page_and_a_link_repeats_it(student: Callable[[], Visitor]) -> None:
     visitor = student().open(COPY + "&training_steps=400")
     press(visitor, "start")

@@ -142,7 +142,7 @@ DEFAULTS = {
     "regularisers_seeds": "1",
     "regularisers_chosen": (
         "Dropout on attention weights",
-        "Padding mask",
+        "Without padding mask",
         "Weight decay",
         "Label smoothing",
         "Early stopping",

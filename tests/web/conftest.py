@@ -10,6 +10,7 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from playground.jobs import JobQueue, SharedRuns
 from playground.training.cost import Speed
 from playground.web.session import experiments
+from playground.web.session.kept_networks import KEPT
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.training import training_run
 from tests.waiting import job_threads, until
@@ -23,6 +24,12 @@ def installed_components() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_network_of_earlier_tests() -> None:
+    """What another test's visitor has trained is not kept any more."""
+    KEPT.forget()
 
 
 @pytest.fixture

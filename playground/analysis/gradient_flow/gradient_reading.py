@@ -1,6 +1,6 @@
 """What six backward passes say: first layer over last, a verdict, a factor a block, and a sentence of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -15,8 +15,14 @@ LIMIT = 1_000
 
 A steady one is huge where it is longer than this anywhere, and tiny where it is shorter than 1 / this at the first."""
 
-LOSS_LIMIT = 3
-"""A loss of more than this many times an even guess's is high: before training, a loss starts near the guess's."""
+HIGH_LOSS = 3
+"""A loss of more than this many times an even guess's is explained: before training it starts near the guess's."""
+
+LONG = 1.5
+"""How many times as long as they should be rows or vectors are that make such a loss."""
+
+ALIKE = 0.99
+"""From this cosine between two tokens on, hardly anything of their difference is left."""
 
 DIGITS = 3
 """Of each shown number, at least."""
@@ -25,7 +31,6 @@ Verdict = Literal[
     "steady",
     "steady, but huge",
     "steady, but tiny",
-    "steady, but high loss",
     "vanishing",
     "exploding",
     "zero",
@@ -48,9 +53,8 @@ Xiong et al. 2020, section 3, for both places of the norm; He et al. 2015, secti
 
 VERDICTS: dict[Verdict, tuple[str, str]] = {
     "steady": ("green", ""),
-    "steady, but huge": ("orange", ""),
-    "steady, but tiny": ("orange", ""),
-    "steady, but high loss": ("orange", ""),
+    "steady, but huge": ("orange", f", more than {LIMIT:,} long somewhere"),
+    "steady, but tiny": ("orange", f", less than 1/{LIMIT:,} long at the first"),
     "vanishing": ("blue", ""),
     "exploding": ("red", ""),
     "zero": ("gray", " in every layer"),
@@ -66,12 +70,18 @@ def first_over_last(norms: Norms) -> float:
         return float(norms[0] / norms[-1])
 
 
-def judge(norms: Norms, loss: float, even_guess: float) -> Verdict:
-    """What becomes of a gradient from the last layer to the first; norms are in the order of the layers."""
-    numbers = np.append(norms, loss)
-    if np.isnan(numbers).any():
+STEADY: tuple[Verdict, ...] = ("steady", "steady, but huge", "steady, but tiny")
+"""The verdicts on a gradient that reaches the first layer."""
+
+
+def judge(norms: Norms) -> Verdict:
+    """What becomes of a gradient from the last layer to the first; norms are in the order of the layers.
+
+    The loss has no say: how high it is depends on the table that it is read out with.
+    """
+    if np.isnan(norms).any():
         return "not a number"
-    if np.isinf(numbers).any():
+    if np.isinf(norms).any():
         return "infinite"
     if not norms.any():
         return "zero"
@@ -84,16 +94,12 @@ def judge(norms: Norms, loss: float, even_guess: float) -> Verdict:
         return "steady, but huge"
     if norms[0] < 1 / LIMIT:
         return "steady, but tiny"
-    return "steady, but high loss" if loss > LOSS_LIMIT * even_guess else "steady"
+    return "steady"
 
 
 def judge_all(comparison: Comparison, part: str) -> dict[Variant, Verdict]:
     """One part's verdicts at full depth by variant, of those that have it."""
-    flows = comparison.full_depth
-    return {
-        variant: judge(norms, flows[variant].loss, comparison.even_guess)
-        for variant, norms in of_part(flows, part).items()
-    }
+    return {variant: judge(norms) for variant, norms in of_part(comparison.full_depth, part).items()}
 
 
 def of_part(flows: Mapping[Variant, Flow], part: str) -> dict[Variant, Norms]:
@@ -111,15 +117,10 @@ def describe(comparison: Comparison, part: str) -> str:
     n_layers = comparison.config.n_layers
     first, last = first_and_last(part, n_layers)
     gradients, verdicts = of_part(comparison.full_depth, part), judge_all(comparison, part)
-    steady = sum(verdict == "steady" for verdict in verdicts.values())
-    sentences = [
-        f"**{'Do' if part == 'stream' else 'Does'} {first} still get a gradient of useful size?** "
-        f"**{_share(steady, len(verdicts))}**",
-        f"*Useful* means: steady, between 1/{LIMIT:,} and {LIMIT:,} long, at a loss of at most {LOSS_LIMIT} times an "
-        "even guess's.",
-    ]
+    steady = sum(verdict in STEADY for verdict in verdicts.values())
+    sentences = [f"**Does the gradient reach {first}?** **{_share(steady, len(verdicts))}**"]
     if part == "stream" or n_layers > 1:
-        sentences.append(f"*Steady* means: from {last} to {first}, it changes by a factor of at most {LIMIT:,}.")
+        sentences.append(f"It does where it is *steady*: from {last} to {first} it changes at most {LIMIT:,}-fold.")
     else:
         sentences.append("One layer is first and last at once. With more layers, the gradient has a way.")
     for verdict, (_, addition) in VERDICTS.items():
@@ -127,6 +128,68 @@ def describe(comparison: Comparison, part: str) -> str:
         if names:
             sentences.append(f"**{verdict.capitalize()}**{addition}: {'; '.join(names)}.")
     return " ".join(sentences)
+
+
+def describe_losses(comparison: Comparison) -> str:
+    """What an even guess costs, and why some of the six begin far above it: not for want of a gradient."""
+    flows, d_model = comparison.full_depth, comparison.config.d_model
+    guess = f"*Loss*: an even guess among {comparison.n_names:,} tokens costs {comparison.even_guess:.3g}."
+    high = {name: flow for name, flow in flows.items() if not flow.loss <= HIGH_LOSS * comparison.even_guess}
+    if not high:
+        return guess
+    sentences = [
+        f"{guess} More than {HIGH_LOSS} times that: {_list_names(high)}. A token's score is the product of a row of "
+        "the table and the last vector: where these are long, scores lie far apart, and the loss is high before any "
+        "training. It says nothing of the gradient's way."
+    ]
+    if comparison.row_length > LONG:
+        sentences.append(
+            f"The rows are {comparison.row_length:.3g} long here, which makes every gradient longer from its start. "
+            "With rows of length 1, vectors of length √d_model cost little more than an even guess."
+        )
+    long = {variant: flow for variant, flow in high.items() if not flow.read_length <= LONG * d_model**0.5}
+    if long:
+        lengths = "; ".join(f"*{variant.name}* {flow.read_length:.3g}" for variant, flow in long.items())
+        norm = f"√{d_model} = {d_model**0.5:.3g}"
+        sentences.append(f"Last vectors are longer here than {norm}, as a norm makes them: {lengths}.")
+    unfinished = [variant for variant in long if variant.norm == "pre"]
+    if unfinished:
+        sentences.append(
+            f"For want of a final norm alone: {_list_names(unfinished)}. `final_norm` in the sidebar adds one."
+        )
+    return " ".join(sentences)
+
+
+def describe_likeness(comparison: Comparison) -> str:
+    """How alike the tokens are behind the last block, with residual connections and without."""
+    told = (
+        "*Tokens alike*: the mean cosine between two tokens after the last block; at 1, all tokens point the same way. "
+    )
+    with_residual, without = (
+        [
+            flow.alike
+            for variant, flow in comparison.full_depth.items()
+            if variant.residual is residual and not np.isnan(flow.alike)
+        ]
+        for residual in (True, False)
+    )
+    if not with_residual or not without:
+        return told
+    told += (
+        "A steady gradient is not everything: attention mixes the tokens, and a residual connection keeps what was a "
+        f"token's own (Dong et al. 2021). With residual connections it is {_range(with_residual)} here, without "
+        f"{_range(without)}."
+    )
+    return told + " Hardly a difference is left with them, either." * (min(with_residual) > ALIKE)
+
+
+def _list_names(variants: Iterable[Variant]) -> str:
+    return ", ".join(f"*{variant.name}*" for variant in variants)
+
+
+def _range(numbers: Sequence[float]) -> str:
+    low, high = f"{min(numbers):.4f}", f"{max(numbers):.4f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _share(count: int, total: int) -> str:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from playground.accounting import count_parameters
-from playground.analysis.gradient_flow.gradients import Flow, backward
+from playground.analysis.gradient_flow.gradients import Flow, backward, loss_table
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.model import Encoder
@@ -50,6 +50,8 @@ class Comparison:
     """What they share."""
     n_names: int
     """How many tokens the loss chooses from."""
+    row_length: float
+    """Mean length of the rows that the loss names tokens by."""
     flows: Mapping[int, Mapping[Variant, Flow]]
     """By number of layers, then by variant."""
     n_tokens: int
@@ -132,9 +134,11 @@ def compare(
         encoder = with_variant(weights, variant)
         for depth in depths:
             flows[depth][variant] = backward(encoder, ids, vectors=vectors, n_layers=depth, causal=causal)
+    with torch.inference_mode():
+        rows = loss_table(weights, vectors)
+        row_length = float(torch.linalg.vector_norm(rows, dim=-1).mean(dtype=torch.float64))
     kind = next(weights.parameters()).device.type
-    n_names = config.vocab_size if vectors is None else len(vectors)
-    return Comparison(config, n_names, flows, len(ids), kind, time.perf_counter() - started)
+    return Comparison(config, len(rows), row_length, flows, len(ids), kind, time.perf_counter() - started)
 
 
 def draw_weights(config: ModelConfig, seed: int, scale: float) -> Encoder:

@@ -38,6 +38,8 @@ class Flow:
     """Norm of the gradient of the tables and of the norm on them; None where there are none."""
     lengths: Norms
     """Mean length of a token's vector, by depth, (L + 1,)."""
+    read_length: float
+    """Mean length of what the loss reads: the last of `lengths`, or what a final norm makes of it."""
     alike: float
     """Mean cosine between two tokens' vectors behind the last block; NaN where there is one token."""
 
@@ -45,9 +47,9 @@ class Flow:
 def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
     """−1/T Σₜ log softmax(E hₜ)[wₜ₊₁]: every last vector names the token after its own, the last one the first.
 
-    Rows of the table E are about 1 long as they are drawn (the scale √D of the embeddings comes after the table), so
-    vectors of length √D, as norms make them, get logits of about 1. E is held fixed here: a gradient reaches the
-    embeddings through the blocks alone.
+    Vectors of length √D, as norms make them, get logits that deviate by the length of E's rows. These are about 1 long
+    where the table is Glorot & Bengio's, and √D where it is N(0, 1), as torch draws it: the loss is high then, whatever
+    the blocks do. E is held fixed here: a gradient reaches the embeddings through the blocks alone.
 
     Args:
         vectors: (T, D), what leaves the encoder.
@@ -89,7 +91,7 @@ def backward(
     there = _forward(encoder, ids, vectors, n_layers, causal)
     steps = there.steps
     stream = [step.start.detach() for step in steps] + [steps[-1].out.detach()]
-    loss, gradient = _loss_gradient(encoder, stream[-1], there.table, ids)
+    loss, read_length, gradient = _loss_gradient(encoder, stream[-1], there.table, ids)
     by_part: dict[str, list[float]] = {"stream": [l2_norm([gradient])]}
     while steps:
         gradient, norms = through_block(steps.pop(), gradient)
@@ -100,7 +102,8 @@ def backward(
         loss=loss,
         gradients={name: _read_only(norms[::-1]) for name, norms in by_part.items()},
         embeddings=l2_norm(torch.autograd.grad(there.embedded, of_embeddings, gradient)) if of_embeddings else None,
-        lengths=_read_only([float(torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64).mean()) for x in stream]),
+        lengths=_read_only([_mean_length(x) for x in stream]),
+        read_length=read_length,
         alike=mean_of_pairs(cosine_between_tokens(stream[-1][0].float().cpu().numpy())),
     )
 
@@ -117,7 +120,7 @@ def sweep_depths(
     first, *others = there.steps
     norms_by_depth = {}
     for depth in depths:
-        _, gradient = _loss_gradient(encoder, there.steps[depth - 1].out, there.table, ids)
+        _, _, gradient = _loss_gradient(encoder, there.steps[depth - 1].out, there.table, ids)
         for step in reversed(others[: depth - 1]):
             (gradient,) = torch.autograd.grad(step.out, step.start, gradient, retain_graph=True)
         norms_by_depth[depth] = through_block(first, gradient)[1]
@@ -127,11 +130,8 @@ def sweep_depths(
 def _forward(encoder: Encoder, ids: Tensor, vectors: Tensor | None, n_layers: int | None, causal: bool) -> _Pass:
     """Run some blocks of an encoder, each with a graph of its own; arguments and errors as of `backward`."""
     mask = AttentionMask(causal_mask(len(ids), ids.device)[:, None]) if causal else UNMASKED  # (1, 1, T, T)
-    if vectors is None:
-        embedded, table = encoder.embed(ids[None]), token_table(encoder).weight
-    else:
-        embedded = encoder.embed_vectors(vectors[ids][None])
-        table = vectors / math.sqrt(encoder.config.d_model)
+    embedded = encoder.embed(ids[None]) if vectors is None else encoder.embed_vectors(vectors[ids][None])
+    table = loss_table(encoder, vectors)
     x, steps = embedded, []
     for block in encoder.layers[:n_layers]:
         start, trace = x.detach().requires_grad_(), Trace(MAP_POINTS.__contains__)
@@ -140,13 +140,22 @@ def _forward(encoder: Encoder, ids: Tensor, vectors: Tensor | None, n_layers: in
     return _Pass(embedded, table, steps)
 
 
-def _loss_gradient(encoder: Encoder, last: Tensor, table: Tensor, ids: Tensor) -> tuple[float, Tensor]:
-    """The loss of what leaves the last block, (1, T, D), and its gradient there."""
+def _loss_gradient(encoder: Encoder, last: Tensor, table: Tensor, ids: Tensor) -> tuple[float, float, Tensor]:
+    """The loss of what leaves the last block, (1, T, D), how long the vectors are that it reads, its gradient there."""
     end = last.detach().requires_grad_()
     normed = end if encoder.final_norm is None else encoder.final_norm(end)
     loss = next_token_loss(normed[0], table, ids)
     (gradient,) = torch.autograd.grad(loss, end)
-    return float(loss.detach()), gradient
+    return float(loss.detach()), _mean_length(normed.detach()), gradient
+
+
+def _mean_length(vectors: Tensor) -> float:
+    return float(torch.linalg.vector_norm(vectors, dim=-1, dtype=torch.float64).mean())
+
+
+def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:
+    """The table (V, D) whose rows the loss names, as `backward` says; raises InputError as `token_table`."""
+    return token_table(encoder).weight if vectors is None else vectors / math.sqrt(encoder.config.d_model)
 
 
 def token_table(encoder: Encoder) -> Embedding:

@@ -12,6 +12,7 @@ import torch
 
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
+from playground.text.wording import lower_first
 from playground.training.evaluation import evaluate_unbatched
 from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation_state import AblationResult, AblationRun, AblationState
@@ -71,7 +72,7 @@ def ablation_runs(recipe: Recipe, chosen: Sequence[str], n_seeds: int = 1) -> tu
 
     runs = [AblationRun("none", "none of them", baseline)]
     for regulariser in turned:
-        title = f"without {lower_first(regulariser.title)}" if regulariser.on_by_default else regulariser.title
+        title = lower_first(regulariser.choice) if regulariser.on_by_default else regulariser.title
         runs.append(AblationRun(regulariser.field, title, turn(baseline, regulariser)))
     added = [regulariser for regulariser in turned if not regulariser.on_by_default]
     if len(added) > 1:
@@ -89,11 +90,6 @@ def runs_of_one_seed(runs: Sequence[AblationRun]) -> list[AblationRun]:
 def seeds_of(runs: Sequence[AblationRun]) -> list[int]:
     """The seeds of an ablation, in the order in which they are run."""
     return list(dict.fromkeys(run.recipe.seed for run in runs))
-
-
-def lower_first(title: str) -> str:
-    """A title as it stands within a sentence: with a small first letter."""
-    return title[0].lower() + title[1:]
 
 
 class Ablation:

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from playground.text.wording import join_words
-from playground.training.regularisers.ablation import lower_first
+from playground.text.wording import join_words, lower_first
 from playground.training.regularisers.ablation_report import Effect, measure_effects
 from playground.training.regularisers.ablation_state import AblationResult
 

@@ -1,10 +1,10 @@
-"""Tutorial C's ten regularisers: what each does, where it acts, and how a recipe switches it."""
+"""Tutorial C's ten regularisers in 17 switches: what each does, where it acts, and how a recipe switches it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from playground.text.wording import join_words
+from playground.text.wording import join_words, lower_first
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 
@@ -45,6 +45,11 @@ class Regulariser:
         """Whether a transformer has it unless it is taken away: masks and norms."""
         return self.usual is True
 
+    @property
+    def choice(self) -> str:
+        """What it is called where it can be chosen: to choose what is on by default is to go without it."""
+        return f"Without {lower_first(self.title)}" if self.on_by_default else self.title
+
 
 _ALL = (
     Regulariser(
@@ -69,7 +74,7 @@ _ALL = (
     ),
     Regulariser(
         "causal", 2, "Causal mask",
-        "Later characters are hidden; without it, saying the next one is looking it up, and nothing else is learnt.",
+        "Later characters are hidden. Without it, a network can look the next one up, and learns little else.",
         "scores of later keys become −∞", "", True,
     ),
     Regulariser(
@@ -82,8 +87,8 @@ _ALL = (
     ),
     Regulariser(
         "layer_norm", 4, "Layer normalisation",
-        "Every vector is brought to mean 0 and variance 1, so that no layer's numbers drift off.",
-        "twice in every block", "", True,
+        "Every vector is brought to one size, so that no layer's numbers drift off.",
+        "twice in every block, and wherever else the sidebar has a norm", "", True,
     ),
     Regulariser(
         "label_smoothing", 5, "Label smoothing",
@@ -141,6 +146,21 @@ _ALL = (
 
 REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for regulariser in _ALL}
 """Every switch by the recipe's field, in the order of the ten."""
+
+
+_BROUGHT_TO: Mapping[str, str] = {
+    "layer": "to mean 0 and variance 1",
+    "scalar": "to mean 0 and variance 1",
+    "rms": "to a mean square of 1, while its mean is not taken away",
+}
+"""What each norm of an architecture does to a vector, before gain and bias."""
+
+
+def explain_regulariser(regulariser: Regulariser, norm: str) -> str:
+    """What a regulariser does, in an architecture with these norms."""
+    if regulariser.field == "layer_norm" and norm in _BROUGHT_TO:
+        return f"Every vector is brought {_BROUGHT_TO[norm]}, so that no layer's numbers drift off."
+    return regulariser.explanation
 
 
 def without_regularisers(recipe: Recipe) -> Recipe:

@@ -13,6 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.link import link_values, old_links, params
 from playground.link.read_link import LinkReading, read_link
+from playground.web.choices import recipe_link
 from playground.web.choices.pinned import settle_pinned
 from playground.web.choices.setup import (
     OPEN_PAGE,
@@ -22,6 +23,7 @@ from playground.web.choices.setup import (
     replace_notices,
     setup_of,
 )
+from playground.web.components.network_owner import remember_owner
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
 
@@ -31,6 +33,7 @@ SHOWN_VALUES = "_shown"
 
 def open_page(page: str) -> None:
     """Make the choices for the page with this path go together, before any widget exists."""
+    bring_network_back()
     restore_page_values(page)
     address = {key: st.query_params.get_all(key) for key in st.query_params}
     texts = old_links.rename_focus(address, page)
@@ -51,6 +54,12 @@ def open_page(page: str) -> None:
     if page == "encoder-decoder" and settled["weights"] == "trained here":
         reading = prefer_trained_decoder(reading)
     write_back(reading, values, settled)
+
+
+def bring_network_back() -> None:
+    """Let a tab that was loaded anew have the network again that it trained before."""
+    slot = trained_slot.session_slot()
+    remember_owner(slot.owner, has_network=slot.trained is not None, come_back=slot.take_back)
 
 
 def restore_page_values(page: str) -> None:
@@ -120,7 +129,8 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
         ]
     if settled["weights"] != "trained here":
         return []
-    way = "" if st.session_state[OPEN_PAGE] == "training" else "; the sidebar's button “Train …” leads there"
+    button = recipe_link.training_button_label()
+    way = "" if recipe_link.is_training_page() else f"; the sidebar's button “{button}” leads there"
     return [
         "A link can't carry what was trained. Until it is trained here, random weights of its shape read your text "
         f"with another vocabulary, by the tokenizer {settled['tokenizer']}. **Start** on the Training page trains it"

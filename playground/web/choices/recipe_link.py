@@ -33,6 +33,11 @@ def is_training_page() -> bool:
     return bool(st.session_state.get(OPEN_PAGE) == "training")
 
 
+def training_button_label() -> str:
+    """What the sidebar calls its button to the Training page, where nothing was trained yet."""
+    return "Train it as in the link" if parameters_from_link() else "Train a network"
+
+
 def parameters_from_link() -> dict[str, list[str]]:
     """The Training page's parameters that the link came with, for as long as the session lasts."""
     texts = {key: st.query_params.get_all(key) for key in st.query_params if key in TRAINING}

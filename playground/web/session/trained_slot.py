@@ -1,6 +1,7 @@
-"""The network that a session trained, or loaded from a download: kept in that session alone, and freed with it."""
+"""The network that a session trained, or loaded from a download: that session's alone, and its tab's after a reload."""
 
 import copy
+import secrets
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from playground.training.after.trained_network import TrainedNetwork
 from playground.training.network import Network
 from playground.web.server.settings import settings
 from playground.web.session import memory_budget
+from playground.web.session.kept_networks import KEPT
 from playground.web.session.memory_budget import MemoryUser
 from playground.web.session.weights_cache import cache_in_session
 
@@ -28,11 +30,15 @@ class TrainedSlot:
     Attributes:
         trained: the network.
         problem: why the latest one could not be kept, in one sentence; empty if it could.
+        owner: what the browser tab is known by in `KEPT`, which nobody else can guess.
+        came_back: whether the network is that of a session before a reload.
     """
 
     def __init__(self) -> None:
         self.trained: TrainedNetwork | None = None
         self.problem = ""
+        self.owner = secrets.token_urlsafe(24)
+        self.came_back = False
 
     def put(self, trained: TrainedNetwork, replacing: MemoryUser | None = None) -> None:
         """Keep a network, in the memory of its training run or of its own; where there is none, keep the one before."""
@@ -41,7 +47,16 @@ class TrainedSlot:
         except WeightsError as error:
             self.problem = str(error)
         else:
-            self.trained, self.problem = trained, ""
+            self.trained, self.problem, self.came_back = trained, "", False
+            KEPT.keep(self.owner, trained)
+
+    def take_back(self, owner: str) -> None:
+        """Go on as the owner of a network that an earlier session of the same tab has left, if it is still there."""
+        trained = KEPT.find(owner)
+        if trained is not None and self.trained is None:
+            self.owner = owner
+            self.put(trained)
+            self.came_back = self.trained is not None
 
 
 def session_slot() -> TrainedSlot:
@@ -51,8 +66,11 @@ def session_slot() -> TrainedSlot:
 
 
 def update_shown() -> bool:
-    """From now on, show the network in the slot; returns whether that is another one than before."""
-    before, now = shown_network(), session_slot().trained
+    """From now on, show the network in the slot, and keep it; returns whether that is another one than before."""
+    slot = session_slot()
+    before, now = shown_network(), slot.trained
+    if now is not None:
+        KEPT.keep(slot.owner, now)  # anew, as an hour begins when its visitor was last seen
     st.session_state[SHOWN] = now
     return now is not before
 

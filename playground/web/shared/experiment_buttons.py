@@ -30,13 +30,16 @@ def plan_or_error(make_plan: Callable[[], Plan], explain: Callable[[PlaygroundEr
     return None
 
 
-def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[Any]]) -> None:
+def buttons(
+    page: str, plan: Plan | None, create: Callable[[Plan], Experiment[Any]], *, has_network: bool = False
+) -> None:
     """Start, pause, cancel, reset: all of them at any time, so that nothing moves; those without effect are grey.
 
     Args:
         page: whose experiment it is; also what the buttons' keys start with.
         plan: what the present settings describe; None if there is nothing to start.
         create: starts a plan in the background.
+        has_network: whether what an earlier session has trained came back.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
@@ -70,7 +73,7 @@ def buttons(page: str, plan: Plan | None, create: Callable[[Plan], Experiment[An
         )
         if not idle:
             st.caption("A reload ends the run for you.", width="content")
-    say_if_lost(page, experiments.session, has_experiment=experiment is not None)
+    say_if_lost(page, experiments.session, has_experiment=experiment is not None, has_network=has_network)
     if active_page not in (None, page):
         other = experiments.get(active_page)
         status = "is paused" if other is not None and other.job.status == "paused" else "goes on"

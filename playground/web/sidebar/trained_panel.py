@@ -23,12 +23,11 @@ def draw(setup: Setup) -> None:
     if trained is None:
         st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
         if not recipe_link.is_training_page():
-            run = recipe_link.parameters_from_link()
             st.page_link(
                 page_named("training"),
-                label="Train it as in the link" if run else "Train a network",
+                label=recipe_link.training_button_label(),
                 icon=":material/model_training:",
-                query_params=run or None,
+                query_params=recipe_link.parameters_from_link() or None,
             )
         return
     results = trained.results

@@ -104,7 +104,11 @@ def test_six_encoders_of_raw_vectors_are_compared_on_the_same_ones() -> None:
     vectors = draw_vectors([*"abcdefghij"], config().d_model, seed=4)
     found = compare(config(vocab_size=0), 2, IDS, (3,), vectors=vectors)
     assert found.n_names == 10
-    assert compare(config(), 2, IDS, (3,)).n_names == config().vocab_size
+    assert found.row_length == pytest.approx(np.linalg.norm(vectors / 8**0.5, axis=1).mean(), rel=1e-6)
+    drawn = compare(config(), 2, IDS, (3,))
+    assert drawn.n_names == config().vocab_size
+    table = draw_weights(config(), 2, 1.0).embed.tokens.weight.detach()  # type: ignore[union-attr]
+    assert drawn.row_length == pytest.approx(np.linalg.norm(table, axis=1).mean(), rel=1e-6)
     weights = draw_weights(config(vocab_size=0), 2, 1.0)
     for variant, flow in found.flows[3].items():
         expected = backward(with_variant(weights, variant), IDS, vectors=vectors)

@@ -110,9 +110,11 @@ def test_plain_backpropagation_gives_the_same(variant: Variant, changes: dict[st
     assert flow.gradients["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
     tables = [parameter.grad for parameter in model.embed.parameters() if parameter.grad is not None]
     assert flow.embeddings == pytest.approx(length(tables), rel=1e-9)
+    assert flow.read_length == pytest.approx(np.linalg.norm(float64(out)[0], axis=1).mean(), rel=1e-9)
     assert flow.lengths[0] == pytest.approx(np.linalg.norm(float64(x)[0], axis=1).mean(), rel=1e-9)
     if model.final_norm is None:
         last = float64(out)[0]
+        assert flow.read_length == flow.lengths[-1]
         assert flow.lengths[-1] == pytest.approx(np.linalg.norm(last, axis=1).mean(), rel=1e-9)
         unit = last / np.linalg.norm(last, axis=1, keepdims=True)
         pairs = [unit[i] @ unit[j] for i in range(5) for j in range(i)]

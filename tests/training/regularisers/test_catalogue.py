@@ -32,6 +32,12 @@ def test_every_switch_of_a_recipe_is_there_in_the_order_of_the_ten() -> None:
     assert all(bool(regulariser.scale) != regulariser.on_by_default for regulariser in REGULARISERS.values())
 
 
+def test_what_is_on_by_default_is_chosen_by_going_without_it() -> None:
+    names = [regulariser.choice for regulariser in REGULARISERS.values() if regulariser.on_by_default]
+    assert names == ["Without padding mask", "Without causal mask", "Without layer normalisation"]
+    assert all(each.choice == each.title for each in REGULARISERS.values() if not each.on_by_default)
+
+
 def test_plain_is_what_a_recipe_is_by_default() -> None:
     everything = Recipe(**{switch: regulariser.usual for switch, regulariser in REGULARISERS.items()})
     assert without_regularisers(everything) == without_regularisers(Recipe()) == Recipe()

@@ -21,6 +21,7 @@ from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks import TASKS, make_data
 from playground.web.server.settings import Settings
 from playground.web.session import memory_budget, trained_slot
+from playground.web.session.kept_networks import KEPT
 from playground.web.session.trained_slot import TrainedSlot
 from tests.training.after.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
@@ -167,7 +168,7 @@ def fresh(**changes: Any) -> TrainedNetwork:
     return trained_network.from_trainer(trainer(**changes))
 
 
-def test_everything_is_freed_with_the_session(n_memory_users: Callable[[], int]) -> None:
+def test_everything_is_freed_with_the_session_but_what_a_reload_brings_back(n_memory_users: Callable[[], int]) -> None:
     one = fresh()
     seen, encoder = weakref.ref(one), weakref.ref(one.encoder)
     app = opened(one, "attention")
@@ -175,6 +176,8 @@ def test_everything_is_freed_with_the_session(n_memory_users: Callable[[], int])
     assert n_memory_users() == 1
     del app, one
     clear_session_resource_cache(SESSION)
+    assert n_memory_users() == 1, "what is kept for a reload counts"
+    KEPT.forget()
     assert (n_memory_users(), seen(), encoder()) == (0, None, None)
 
 

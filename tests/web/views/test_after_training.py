@@ -159,7 +159,7 @@ def test_the_visitors_own_norms_come_back_for_the_next_run(query: dict[str, str]
 def test_the_norms_come_back_for_the_regularisers_page() -> None:
     app = press(measured(training_page(training_layer_norm=False)), "training_look")
     working(app.switch_page("../../pages/regularisers.py").run())
-    working(app.button_group(key="regularisers_chosen").set_value(["Layer normalisation"]).run())
+    working(app.button_group(key="regularisers_chosen").set_value(["Without layer normalisation"]).run())
     assert "2 runs of" in captions(app)
     assert "the architecture has no norms anyway" not in captions(app)
 

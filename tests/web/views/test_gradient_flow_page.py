@@ -16,6 +16,7 @@ from playground.analysis.gradient_flow.gradient_reading import CHAIN_FORMULAS, c
 from playground.analysis.gradient_flow.gradient_variants import VARIANTS, common_config, compare
 from playground.analysis.gradient_flow.gradients import Flow
 from playground.link.params import DEFAULT_TEXT
+from playground.link.preset_values import values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters
 from playground.web.server.settings import settings
@@ -90,13 +91,29 @@ def test_the_default_page_tells_what_becomes_of_the_gradient() -> None:
     assert ratios["no norm, no residual"] < 1e-3
     assert 1 < ratios["no norm"] < 1e3
     verdicts = [str(badge).split("[")[1].rstrip("]") for badge in app.table[0].value["verdict"]]
-    assert verdicts == ["steady", "steady", "steady, but high loss", "steady", "steady", "vanishing"]
-    assert "useful size?** **Yes, in 4 of 6 encoders.**" in words(app)
+    assert verdicts == ["steady", "steady", "steady", "steady", "steady", "vanishing"]
+    assert "Does the gradient reach layer 0?** **Yes, in 5 of 6 encoders.**" in words(app)
     assert f"*post-norm* (× {ratios['post-norm']:.2g})" in words(app)
     size = count_parameters(config).total / 1e6
     assert f"16 tokens · 6 encoders, 12 layers × 12 heads, {size:.3g} M parameters each" in captions(app)
     assert ":orange-badge[random weights], instead" in captions(app)
     assert f"even guess costs ln 30,522 = {np.log(30_522):.3g}" in captions(app)
+
+
+def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
+    app = page(**tutorial_d(), gradient_layers=6)
+    verdicts = [str(badge).split("[")[1].rstrip("]") for badge in app.table[0].value["verdict"]]
+    ratios = {name: norms[0] / norms[-1] for name, norms in lines(app).items()}
+    assert [name for name, ratio in ratios.items() if ratio < 1e-3] == ["no norm, no residual"]
+    assert max(ratios.values()) < 1e3
+    assert [name for name, verdict in zip(NAMES, verdicts, strict=True) if verdict == "vanishing"] == [NAMES[-1]]
+    assert "Does the gradient reach layer 0?** **Yes, in 5 of 6 encoders.**" in words(app)
+    assert "The rows are 22.6 long here" in captions(app)
+
+
+def tutorial_d() -> dict[str, object]:
+    """A link to tutorial D's encoder, which has N(0, 1) tables."""
+    return {"weights": "random"} | values_of_preset("tutorial-d", has_wordpiece=True)
 
 
 def test_a_norm_on_the_embeddings_changes_no_verdict() -> None:

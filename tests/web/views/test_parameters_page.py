@@ -13,7 +13,7 @@ from playground.accounting.readable import in_units, times
 from playground.presets import PRESETS
 from playground.web.session import caches
 from tests.web import app_test
-from tests.web.app_test import array, captions, charts, choose, open_panels
+from tests.web.app_test import array, captions, charts, choose, open_panels, table
 
 TRAINED = PRESETS["minilm-l6"].config
 SMALL = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 64,
@@ -59,6 +59,16 @@ def check(app: AppTest, config: ModelConfig, n_tokens: int) -> None:
     formulas, memory = (frame.value for frame in app.dataframe)
     assert formulas["total"].sum() == built
     assert list(memory["size"]) == [in_units(row.n_bytes, "B") for row in count_memory(config, n_tokens)]
+
+
+def test_memory_of_a_text_of_several_sentences_is_that_of_one_and_says_so() -> None:
+    shown = table(open_page(text="a b c\nd e f"), "memory for").iloc[-1]
+    assert (shown["memory for"], shown["formula, in bytes"]) == (
+        "every attention pattern of one sentence, fp32",
+        "4 · n_layers · n_heads · T²",
+    )
+    assert shown["with these numbers"] == "4 · 6 · 12 · 5²"
+    assert shown["size"] == in_units(4 * 6 * 12 * 5**2, "B")
 
 
 def test_the_default_is_the_trained_model_and_the_sentence() -> None:

@@ -96,6 +96,9 @@ def test_sliders_choose_the_words_to_swap_if_there_are_two() -> None:
     assert np.abs(array(charts(choose(app, positions_first=0))["swap_differences"], 0, "y") - first).max() > 1e-3
     assert "Choose two different positions" in sentences(choose(app, positions_second=0))
     assert "swap_differences" not in charts(app)
+    choose(app, text="abcabc", positions_first=1, positions_second=4)
+    assert "are the same token to this encoder" in sentences(app)
+    assert "swap_differences" not in charts(app)
     choose(app, text="ab", positions_second=1)
     assert list(array(charts(app)["swap_differences"], 0, "x")) == ["a₀", "b₁"]
     assert "only one token" in sentences(choose(app, text="a"))

@@ -14,11 +14,11 @@ from playground.training.regularisers.ablation import SIZES, Ablation, ablation_
 from playground.training.regularisers.ablation_report import COLUMNS, SPREAD_COLUMNS, ablation_table, measure_effects
 from playground.training.regularisers.ablation_state import AblationResult
 from playground.training.regularisers.ablation_summary import summarise_ablation
-from playground.training.regularisers.catalogue import REGULARISERS, TEN
+from playground.training.regularisers.catalogue import REGULARISERS, TEN, explain_regulariser
 from playground.training.tasks import TASKS, make_data
 from playground.web.server.settings import settings
 from playground.web.views.regularisers import ablation_plan
-from playground.web.views.regularisers.ablation_view import ablation_differences
+from playground.web.views.regularisers.ablation_view import ablation_differences, describe_use
 from tests.web.app_test import (
     array,
     captions,
@@ -69,11 +69,43 @@ def test_the_catalogue_has_ten_cards_with_every_switch() -> None:
     for number, title in TEN.items():
         assert f"**{number} · {title}**" in prose(app)
     for regulariser in REGULARISERS.values():
-        assert regulariser.explanation in prose(app)
+        assert explain_regulariser(regulariser, "layer") in prose(app)
         assert f"Where: {regulariser.where}." in captions(app)
     assert captions(app).count("Not measured yet") == len(REGULARISERS)
     assert {f"regularisers_{field}" for field in COMPARED} <= widgets(app).keys()
     assert sentences(app) == ""
+
+
+def test_what_a_card_says_of_masks_and_norms_is_of_the_chosen_task_and_norm() -> None:
+    app = regularisers_page()
+    assert "only “Next character” hides what comes later" in captions(app)
+    assert "“Without padding mask” is chosen above" in captions(app)
+    assert "“Without causal mask” is chosen above" not in captions(app), "nothing is hidden in this task"
+    assert "mean 0 and variance 1" in prose(app)
+    app = regularisers_page(regularisers_task="Next character", weights="random", norm="rms")
+    assert "“Without causal mask” is chosen above" in captions(app)
+    assert "“Without padding mask” is chosen above" not in captions(app), "windows are equally long"
+    assert "mean 0 and variance 1" not in prose(app)
+    assert "mean square of 1" in prose(app)
+
+
+def test_what_in_use_means_is_said_of_the_task_that_was_run() -> None:
+    for name, (padding, later) in {
+        "reverse": (True, False), "characters": (False, True), "masked": (False, False), "seq2seq-copy": (True, False),
+    }.items():  # fmt: skip
+        told = describe_use(TASKS[name])
+        assert ("without padding" in told, "later characters hidden" in told) == (padding, later)
+    shown = captions(measured(regularisers_page("Weight decay"), PAGE))
+    assert describe_use(TASKS["reverse"]) in shown
+
+
+def test_an_earlier_links_words_for_what_is_taken_away_mean_the_same() -> None:
+    app = regularisers_page("Weight decay", "Padding mask", "Layer normalisation")
+    chosen = ["Weight decay", "Without padding mask", "Without layer normalisation"]
+    assert list(app.session_state["regularisers_chosen"]) == chosen
+    assert app.query_params["regularisers_chosen"] == chosen
+    assert sentences(app) == ""
+    assert "4 runs of" in captions(app)
 
 
 def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +139,7 @@ def test_axes_and_levels_are_there_before_a_run() -> None:
 def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     app = measured(
         regularisers_page(
-            "Dropout at residual connections", "Padding mask", "Gradient clipping", "Knowledge distillation",
+            "Dropout at residual connections", "Without padding mask", "Gradient clipping", "Knowledge distillation",
             regularisers_clip=0.5, regularisers_dropout_residual=0.3,
         ),
         PAGE,
@@ -188,13 +220,13 @@ def test_time_for_all_seeds_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("title", "idle"),
     [
-        ("Fill in the gaps", {"Causal mask", "Padding mask"}),
-        ("Next character", {"Padding mask", "Token swapping"}),
-        ("Copy, with a decoder", {"Causal mask"}),
+        ("Fill in the gaps", {"Without causal mask", "Without padding mask"}),
+        ("Next character", {"Without padding mask", "Token swapping"}),
+        ("Copy, with a decoder", {"Without causal mask"}),
     ],
 )
 def test_every_kind_of_task_can_be_run_without_what_is_idle_there(title: str, idle: set[str]) -> None:
-    chosen = ("Causal mask", "Token swapping", "Padding mask")
+    chosen = ("Without causal mask", "Token swapping", "Without padding mask")
     app = measured(regularisers_page(*chosen, regularisers_task=title), PAGE)
     assert {name for name in chosen if f"**{name}** is left out" in captions(app)} == idle
     assert f"All {4 - len(idle)} runs are done" in status_text(app)
@@ -202,8 +234,8 @@ def test_every_kind_of_task_can_be_run_without_what_is_idle_there(title: str, id
 
 def test_the_sidebars_architecture_counts() -> None:
     changes = {"norm": "none", "norm_placement": "pre"}
-    app = regularisers_page("Layer normalisation", "Weight decay", weights="random", **changes)
-    assert "**Layer normalisation** is left out: the architecture has no norms anyway." in captions(app)
+    app = regularisers_page("Without layer normalisation", "Weight decay", weights="random", **changes)
+    assert "**Without layer normalisation** is left out: the architecture has no norms anyway." in captions(app)
     expected = reference(["weight_decay"], changes)
     lines = charts(measured(app, PAGE))["regularisers_validation"]
     for i, result in enumerate(expected, start=1):
@@ -214,7 +246,7 @@ def test_the_sidebars_architecture_counts() -> None:
 def test_one_press_sets_up_what_goes_wrong_without_a_mask() -> None:
     app = press(regularisers_page(), "regularisers_show_no_causal_mask")
     assert app.selectbox(key="regularisers_task").value == "Next character"
-    assert app.session_state["regularisers_chosen"] == ["Causal mask"]
+    assert app.session_state["regularisers_chosen"] == ["Without causal mask"]
     assert "**no causal mask**. The task is Next character, and the data are small." in sentences(app)
     assert "2 runs" in captions(app)
     assert "without causal mask" in prose(measured(app, PAGE))
@@ -254,7 +286,7 @@ def test_the_differences_between_two_ablations_name_runs_and_settings() -> None:
 
 
 def test_nothing_chosen_cannot_start() -> None:
-    for app in (regularisers_page(regularisers_chosen=()), regularisers_page("Causal mask")):
+    for app in (regularisers_page(regularisers_chosen=()), regularisers_page("Without causal mask")):
         assert "Choose at least one that can matter here" in sentences(app)
         assert "start" in grey_buttons(app, PAGE)
         assert not app.error

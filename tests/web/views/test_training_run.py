@@ -87,10 +87,14 @@ def test_attention_is_that_of_the_chosen_moment_and_head(task: str, attention: s
     app = measured(training_page(training_task=TASKS[task].title))
     first, *_, final = run(recipe(task=task)).history.snapshots
     name = next(iter(first.patterns))
-    np.testing.assert_array_equal(array(charts(app)["training_pattern"]), final.patterns[name][0, 0])
-    choose(app, training_moment=0, training_head=1)
+    moved = [np.abs(final.patterns[name][0, head] - first.patterns[name][0, head]).sum() for head in (0, 1)]
+    most = int(np.argmax(moved))
+    np.testing.assert_array_equal(array(charts(app)["training_pattern"]), final.patterns[name][0, most])
+    assert "this one's attention has changed most" in captions(app)
+    choose(app, training_moment=0, training_head=1 - most)
     assert "before training: random weights" in captions(app)
-    pattern = first.patterns[attention or name][0, 1]
+    assert "this one's attention has changed most" not in captions(app)
+    pattern = first.patterns[attention or name][0, 1 - most]
     if attention:
         groups: list[Any] = [group for group in app.get("button_group") if group.key == "training_attention"]
         working(groups[0].set_value(attention).run())
@@ -176,6 +180,15 @@ def test_attention_that_is_too_large_to_keep_is_one_sentence(monkeypatch: pytest
 
 
 # --- memory and data
+
+
+def test_a_run_says_how_long_its_sequences_are() -> None:
+    lengths = [int((row != 0).sum()) for row in make_data(recipe()).train.ids]
+    assert (min(lengths), max(lengths)) == (4, 8)
+    said = f"64 sequences of 4 to 8 tokens ({sum(lengths) / 64:.3g} on average)"
+    assert said in captions(press(training_page(training_steps=5_000), "training_start"))
+    windows = make_data(recipe(task="characters", text=TEXT)).train
+    assert training_run.describe_lengths(windows) == f"{len(windows)} sequences of 8 tokens"
 
 
 def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:

@@ -15,6 +15,8 @@ function isLost({ page, session, hasExperiment }) {
 export default function ({ data, parentElement }) {
   const sentence = parentElement.querySelector("p")
   sentence.hidden = !isLost(data)
+  sentence.querySelector(".all").hidden = data.hasNetwork
+  sentence.querySelector(".curves").hidden = !data.hasNetwork
   const element = parentElement.getRootNode().host.closest("[data-testid=stElementContainer]")
   if (element) element.style.position = sentence.hidden ? "absolute" : "" // no room for what cannot be seen
 }

@@ -156,16 +156,14 @@ def _show_table(comparison: Comparison, part: str) -> None:
     columns = ["verdict", "first / last", "first", "last", "tables", "loss", "tokens alike"]
     with st.container(key="gradient_summary"):
         st.table(pd.DataFrame.from_dict(rows, orient="index", columns=columns))
-    limit, guess = f"{reading.LIMIT:,}", comparison.even_guess
+    limit = f"{reading.LIMIT:,}"
     st.caption(
         f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{limit} counts as "
         f"*vanishing*, one above {limit} as *exploding*. A steady one may still be *huge* (above {limit} anywhere) or "
-        f"*tiny* (below 1/{limit} at the first). *High loss* is a loss above {reading.LOSS_LIMIT} × {guess:.3g}, which "
-        f"an even guess among {comparison.n_names:,} tokens costs. *Tables*: the gradient norm of the embeddings' "
-        "parameters. *Tokens alike*: the mean cosine between two tokens after the last block. A steady gradient is "
-        "not everything: at a cosine of 1, all tokens point the same way. Attention without residual connections "
-        "leads there (Dong et al. 2021)."
+        f"*tiny* (below 1/{limit} at the first). *Tables*: the gradient norm of the embeddings' parameters."
     )
+    st.caption(reading.describe_losses(comparison))
+    st.caption(reading.describe_likeness(comparison))
 
 
 def _show_loss(comparison: Comparison, setup: Setup) -> None:

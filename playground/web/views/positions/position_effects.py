@@ -16,6 +16,7 @@ from playground.web.choices.setup import current_setup
 from playground.web.components.token_chips import draw_token_chips
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
+from playground.web.shared.markdown import quote_place
 from playground.web.shared.page_end import fragment
 from playground.web.views.positions import exponents, position_cache, position_table
 from playground.web.views.positions.pinned_effects import (
@@ -63,6 +64,13 @@ def show_swap(run: Run, focus: Focus) -> None:
     setup = current_setup()
     with panels.explain_errors():
         swap = position_cache.swap_words(setup.untouched_key, first, second)
+    if swap.unchanged:
+        st.info(
+            f"{quote_place(run.tokens, first)} and {quote_place(run.tokens, second)} are the same token to this "
+            "encoder. When they change places, the sentence stays as it is, and so does every output. Choose two "
+            "different tokens to swap."
+        )
+        return
     before = pinned_swap(run, first, second)
     order = list(range(n_tokens))
     order[first], order[second] = second, first
@@ -85,7 +93,8 @@ def show_swap(run: Run, focus: Focus) -> None:
         ),
         caption=f"{positions.describe_swap(run.config, swap, causal=setup['causal'])} A bar is the largest change "
         "among the numbers of one word's output vector. Each word is compared with itself, wherever it stands after "
-        f"the swap. Both colours use the same weights: the encoder with {table}, and without it."
+        f"the swap. Both colours use the same weights: the encoder with {table}, and without it. "
+        "Here the blocks compute in 64-bit floats, so that a small change is not taken for rounding."
         f"{describe_pinned_swap(before)}",
         alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
         overlay=_frame_query("swap_differences", focus, n_tokens),

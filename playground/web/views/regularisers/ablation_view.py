@@ -55,14 +55,12 @@ def plan_or_error() -> AblationPlan | None:
         widgets.choice(f"{PAGE}_data", "Data to learn from")
     with columns[2]:
         widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
-    widgets.several(
-        f"{PAGE}_chosen", "What is to be compared with nothing at all (masks and norms are there: choosing takes away)"
-    )
+    widgets.several(f"{PAGE}_chosen", "What to compare with a run that has masks and norms, and none of the others")
     plan = experiment_buttons.plan_or_error(make_plan)
     if plan is None:
         return None
     for regulariser, reason in plan.left_out:
-        st.caption(f"**{regulariser.title}** is left out: {reason}.")
+        st.caption(f"**{regulariser.choice}** is left out: {reason}.")
     if len(plan.compared) == 1:
         st.info("Choose at least one that can matter here; then its run is compared with a run without any.")
         return None
@@ -204,6 +202,14 @@ def _by_step(curves: dict[str, list[Curve]]) -> pd.DataFrame:
     return pd.DataFrame(columns).rename_axis("after step")
 
 
+def describe_use(task: Task) -> str:
+    """What is measured as a network in use: where batches can pad or show what comes next, it is without that."""
+    without = [] if task.reads_text else ["without padding"]
+    without += ["with later characters hidden"] * task.predicts_next
+    so = f", so {' and '.join(without)}" if without else ", which are equally long"
+    return f"In use: the validation set again, one sequence at a time{so}."
+
+
 def _table(runs: Sequence[AblationRun], results: list[AblationResult]) -> None:
     formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
     columns = {
@@ -222,8 +228,8 @@ def _table(runs: Sequence[AblationRun], results: list[AblationResult]) -> None:
         column_config={**columns, COLUMNS["ending"]: st.column_config.TextColumn(width=175 if n_seeds == 1 else 135)},
     )
     st.caption(
-        "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. In "
-        "use: the validation set again, one sequence at a time, so without padding, and with later characters hidden. "
-        "±: against the run with none of them. A run that stops early or runs away keeps earlier weights."
+        "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. "
+        f"{describe_use(TASKS[runs[0].recipe.task])} ±: against the run with none of them. A run that "
+        "stops early or runs away keeps earlier weights."
         + (f" {SPREAD_CAPTION.format(n_seeds)}" if n_seeds > 1 else "")
     )

@@ -4,10 +4,18 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from playground.link.experiment_params import TITLES
+from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation_report import Effect, measure_effects
-from playground.training.regularisers.catalogue import REGULARISERS, TEN, Regulariser
+from playground.training.regularisers.catalogue import (
+    REGULARISERS,
+    TEN,
+    Regulariser,
+    explain_regulariser,
+    reason_without_effect,
+)
 from playground.training.tasks import TASKS
-from playground.web.choices import widgets
+from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_value
 from playground.web.components.scroll_to import scroll_to
 from playground.web.session.experiments import session_experiments
@@ -19,12 +27,12 @@ WITHOUT_MASKS = (
     "these get a share of the attention, and a share that depends on the neighbours: the network learns answers that "
     "hold only in company. Without the **causal mask** a network that is asked for the next character finds it one "
     "place further on in what it reads. It learns to copy it from there, its loss falls below what anybody could reach "
-    "who does not know the future, and in use, where there is no next character yet, it knows nothing."
+    "who does not know the future. In use there is no next character yet, so what it copies from is gone."
 )
 
 FAILURES = {
-    "no padding mask": ("Sort", "plenty", ["Padding mask"]),
-    "no causal mask": ("Next character", "small", ["Causal mask"]),
+    "no padding mask": ("Sort", "plenty", ["Without padding mask"]),
+    "no causal mask": ("Next character", "small", ["Without causal mask"]),
 }
 """Settings that show the absence of a mask: the task, the amount of data, and the regulariser."""
 
@@ -49,17 +57,18 @@ def set_up_notice() -> None:
 def catalogue() -> None:
     """Draw ten cards, in the tutorial's order, folded so that the way to a run stays short."""
     effects = _measured_effects()
+    recipe = Recipe(task=TITLES[current_value(f"{PAGE}_task")])
     with st.expander("What each does, and how strong it is", icon=":material/tune:", key=f"{PAGE}_cards"):
         for number, title in TEN.items():
-            _card(number, title, effects)
+            _card(number, title, recipe, effects)
 
 
-def _card(number: int, title: str, effects: Mapping[str, str]) -> None:
+def _card(number: int, title: str, recipe: Recipe, effects: Mapping[str, str]) -> None:
     with st.container(border=True, gap="small", key=f"{PAGE}_card_{number}"):
         st.markdown(f"**{number} · {title}**")
         for regulariser in REGULARISERS.values():
             if regulariser.number == number:
-                _row(regulariser, effects.get(regulariser.field), alone=regulariser.title == title)
+                _row(regulariser, recipe, effects.get(regulariser.field), alone=regulariser.title == title)
         if number == 2:
             st.markdown(WITHOUT_MASKS)
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -69,14 +78,18 @@ def _card(number: int, title: str, effects: Mapping[str, str]) -> None:
                     st.button(name, key=key, on_click=_set_up, args=(name,))
 
 
-def _row(regulariser: Regulariser, effect: str | None, *, alone: bool) -> None:
+def _row(regulariser: Regulariser, recipe: Recipe, effect: str | None, *, alone: bool) -> None:
+    norm = shortcuts.unlocked_norm()
     explanation, strength, effects = st.columns([6, 4, 5], gap="medium")
     with explanation, st.container(gap="xsmall"):
-        st.markdown(regulariser.explanation if alone else f"**{regulariser.title}.** {regulariser.explanation}")
+        told = explain_regulariser(regulariser, norm)
+        st.markdown(told if alone else f"**{regulariser.title}.** {told}")
         st.caption(f"Where: {regulariser.where}.")
     with strength:
         if regulariser.on_by_default:
-            st.caption("Always on, unless it is chosen above: then one run goes without.")
+            reason = reason_without_effect(regulariser, recipe, norm)
+            on = f"On in every run, unless “{regulariser.choice}” is chosen above: then one run goes without."
+            st.caption(f"It changes nothing here: {reason}." if reason else on)
         else:
             widgets.draw(f"{PAGE}_{regulariser.field}", f"{regulariser.scale} · `{regulariser.field}`")
         if regulariser.field == "distill":

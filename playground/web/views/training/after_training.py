@@ -47,8 +47,11 @@ def after_training() -> None:
                 icon=":material/download:",
                 on_click="ignore",
             )
+        st.caption(
+            "A reload of this tab brings the network back for an hour, while the server has room. A file keeps it."
+        )
         if current_value("weights") == "trained here":
-            listed = ["attention", "norms", "parameters", "step-by-step", "positions"]
+            listed = ["attention", "what-if", "norms", "parameters", "step-by-step", "positions"]
             if trained.task.has_decoder:
                 listed.append("encoder-decoder")
             with st.container(horizontal=True):
@@ -67,7 +70,7 @@ def _upload() -> None:
             type="safetensors",
             key=uploads.uploader_key(UPLOADER),
             on_change=_open_file,
-            help="It stays in your session, is shown to nobody else, and is gone when you leave.",
+            help="It stays with this tab of your browser, is shown to nobody else, and gone an hour after you leave.",
         )
         if PROBLEM in st.session_state:
             st.error(st.session_state[PROBLEM])

@@ -1,5 +1,7 @@
 """One head's attention while the network learns, at the steps at which it was saved."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -15,6 +17,9 @@ from playground.web.choices.setup import current_value
 from playground.web.session.experiments import Experiment
 from playground.web.shared import panels
 from playground.web.shared.saving.save_menu import Saved
+
+_CHOSEN = "_training_head_chosen"
+"""Session key that is there once the visitor has chosen a layer or a head by hand."""
 
 
 def attention_over_time(experiment: Experiment[TrainingState]) -> None:
@@ -33,13 +38,36 @@ def attention_over_time(experiment: Experiment[TrainingState]) -> None:
     names = list(snapshots[0].patterns)
     name = _pick_attention(names) if len(names) > 1 else names[0]
     n_layers, n_heads = snapshots[0].patterns[name].shape[:2]
+    most = None if experiment.in_progress else most_changed_head(snapshots, name)
+    if most is not None and _CHOSEN not in st.session_state and _chosen_head() == (0, 0) and most != (0, 0):
+        st.session_state["training_layer"], st.session_state["training_head"] = most
     with st.container(horizontal=True):
         moment = widgets.whole("training_moment", "moment: from 0, before training, to the end", high=LAST_MOMENT)
-        layer = widgets.whole("training_layer", "layer", high=n_layers - 1)
-        head = widgets.whole("training_head", "head", high=n_heads - 1)
+        layer = widgets.whole("training_layer", "layer", high=n_layers - 1, on_change=_note_choice)
+        head = widgets.whole("training_head", "head", high=n_heads - 1, on_change=_note_choice)
     step = round(run.recipe.steps * moment / LAST_MOMENT)
     reached = [snapshot for snapshot in snapshots if snapshot.step <= step]
-    _pattern(run, reached[-1], name, (layer, head), chosen_step=step)
+    _pattern(run, reached[-1], name, (layer, head), chosen_step=step, is_most=(layer, head) == most)
+
+
+def most_changed_head(snapshots: Sequence[Snapshot], name: str) -> tuple[int, int] | None:
+    """Layer and head whose attention differs most between the first snapshot and the last; None where there is one.
+
+    The difference is Σ |change| of a row's weights, as a mean over rows.
+    """
+    if len(snapshots) < 2:
+        return None
+    changes = np.abs(snapshots[-1].patterns[name] - snapshots[0].patterns[name]).sum(axis=-1).mean(axis=-1)  # (L, H)
+    layer, head = np.unravel_index(int(changes.argmax()), changes.shape)
+    return int(layer), int(head)
+
+
+def _chosen_head() -> tuple[int, int]:
+    return current_value("training_layer"), current_value("training_head")
+
+
+def _note_choice() -> None:
+    st.session_state[_CHOSEN] = True
 
 
 def _pick_attention(names: list[str]) -> str:
@@ -52,7 +80,9 @@ def _pick_attention(names: list[str]) -> str:
     )
 
 
-def _pattern(run: TrainingState, shown: Snapshot, name: str, layer_head: tuple[int, int], *, chosen_step: int) -> None:
+def _pattern(
+    run: TrainingState, shown: Snapshot, name: str, layer_head: tuple[int, int], *, chosen_step: int, is_most: bool
+) -> None:
     layer, head = layer_head
     example = run.data.validation[slice(0, 1)]
     query_ids, key_ids = example.ids[0].tolist(), example.ids[0].tolist()
@@ -73,6 +103,8 @@ def _pattern(run: TrainingState, shown: Snapshot, name: str, layer_head: tuple[i
         later = f" Step {chosen_step:,} has not been reached; this is the last that was saved."
     elif shown.step < chosen_step:
         later = f" Of step {chosen_step:,} nothing was saved; this is the nearest saved step before."
+    if is_most:
+        later += " Of all heads, this one's attention has changed most since before training."
     panels.chart(
         "training_pattern",
         head_heatmap(pattern, queries, visible, keys=keys, scale=WeightScale(square_root=False)),

@@ -10,10 +10,16 @@ from playground.link.kinds import Size
 from playground.link.params import OWN
 from playground.training.after.samples import right_answer
 from playground.training.recipe import Recipe
-from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
+from playground.training.regularisers.catalogue import (
+    REGULARISERS,
+    Regulariser,
+    explain_regulariser,
+    reason_without_effect,
+)
 from playground.training.tasks import TASKS
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
+from playground.web.session import trained_slot
 from playground.web.session.experiment_inputs import training_data, without_idle
 from playground.web.session.experiments import session_experiments
 from playground.web.shared import experiment_buttons
@@ -95,7 +101,8 @@ def settings(plan: TrainingPlan | None) -> None:
 
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
-    experiment_buttons.buttons(PAGE, plan, training_run.create_experiment)
+    came_back = trained_slot.session_slot().came_back
+    experiment_buttons.buttons(PAGE, plan, training_run.create_experiment, has_network=came_back)
     experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
         recipe, data = plan.recipe, training_data(plan.recipe)
@@ -116,15 +123,17 @@ def _regularisers(task: str) -> None:
     st.caption(f"Regularisers that are set: {n_set or 'none'}.")
     if panel.open or changed:
         with panel:
+            norm = shortcuts.unlocked_norm()
             for regulariser in REGULARISERS.values():
-                _strength(regulariser, reason_without_effect(regulariser, recipe, shortcuts.unlocked_norm()))
+                explanation = explain_regulariser(regulariser, norm)
+                _strength(regulariser, explanation, reason_without_effect(regulariser, recipe, norm))
 
 
-def _strength(regulariser: Regulariser, reason: str) -> None:
+def _strength(regulariser: Regulariser, explanation: str, reason: str) -> None:
     """Draw one regulariser's widget; grey, with the reason, where it can change nothing."""
     scale = f" Its strength: {regulariser.scale}." if regulariser.scale else ""
     no_effect = f" It changes nothing here: {reason}." if reason else ""
-    help_text = f"{regulariser.explanation} Where: {regulariser.where}.{scale}{no_effect}"
+    help_text = f"{explanation} Where: {regulariser.where}.{scale}{no_effect}"
     label = f"{regulariser.title} · `{regulariser.field}`"
     widgets.draw(f"training_{regulariser.field}", label, help_text=help_text, disabled=bool(reason))
     if regulariser.field == "distill":

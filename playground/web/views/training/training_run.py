@@ -12,18 +12,19 @@ from playground.training.cost import check_cost
 from playground.training.network import count_head, count_network
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
+from playground.training.tasks.examples import Examples
 from playground.training.tasks.task_list import TASKS
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
-from playground.web.session import caches, trained_slot
+from playground.web.session import caches, experiments, trained_slot
 from playground.web.session.experiment_inputs import (
     machine_speed,
     training_bytes,
     training_data,
     without_idle,
 )
-from playground.web.session.experiments import Experiment
+from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.shared.experiment_status import cancelled_clause, continuing_sentence, pending_sentence
@@ -46,6 +47,11 @@ class TrainingPlan:
     def inputs(self) -> tuple[ModelConfig, Recipe]:
         """All that the run's numbers depend on: the recipe's four dropouts count, the architecture's one does not."""
         return replace(self.config, dropout=0.0), self.recipe
+
+    @property
+    def key(self) -> tuple[str, ModelConfig, Recipe]:
+        """What visitors share a run by."""
+        return PAGE, self.config, self.recipe
 
 
 def make_plan() -> TrainingPlan:
@@ -82,11 +88,21 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
         TrainingRequest(plan.config, plan.recipe, str(caches.device()), settings().threads, data),
         partial(keep_network, slot),
         MemoryReservation(training_bytes(plan.config, plan.recipe, data)),
-        key=(PAGE, plan.config, plan.recipe),
+        key=plan.key,
         seconds=plan.seconds,
-        keep=not plan.recipe.text,  # what a visitor typed goes when the visitor goes
+        keep=not plan.recipe.text,  # what a visitor typed is nobody else's
         kept=lambda state: state.trained,
     )
+
+
+def show_run_again() -> None:
+    """After a reload, show the run of the network that came back, if the server still has what the run has shown."""
+    slot = trained_slot.session_slot()
+    if slot.trained is None or not slot.came_back or session_experiments().get(PAGE) is not None:
+        return
+    plan = TrainingPlan(slot.trained.config, slot.trained.recipe, seconds=0.0)
+    if experiments.RUNS.has_result(plan.key):
+        session_experiments().start(PAGE, partial(create_experiment, plan))
 
 
 def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) -> str:
@@ -95,7 +111,8 @@ def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) ->
         return ""
     if not state.kept_step and slot.trained is not None:
         return "What was trained before it stays."
-    slot.put(state.trained)
+    if state.trained is not slot.trained:
+        slot.put(state.trained)
     return ""
 
 
@@ -128,10 +145,22 @@ def describe_size(config: ModelConfig, data: Data) -> str:
     return f"{total:,} parameters, its {part}'s {head:,} among them"
 
 
+def describe_lengths(examples: Examples) -> str:
+    """How many sequences there are, and how long they are in tokens."""
+    lengths = examples.mask.sum(1)
+    shortest, longest = int(lengths.min()), int(lengths.max())
+    mean = f" ({lengths.double().mean():.3g} on average)"
+    return (
+        f"{len(lengths):,} sequences of {longest} tokens"
+        if shortest == longest
+        else f"{len(lengths):,} sequences of {shortest} to {longest} tokens{mean}"
+    )
+
+
 def describe_run(config: ModelConfig, recipe: Recipe, data: Data) -> str:
     """Task, data, architecture, optimiser and seed of a run, in one line."""
     return (
-        f"{TASKS[recipe.task].title} · {len(data.train):,} sequences of {recipe.length} · n_layers {config.n_layers}, "
+        f"{TASKS[recipe.task].title} · {describe_lengths(data.train)} · n_layers {config.n_layers}, "
         f"n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff} · "
         f"{describe_size(config, data)} · "
         f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g} · seed {recipe.seed}"
