@@ -36,7 +36,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
     tasks = [
-        asyncio.create_task(release_when_empty(visitors, settings().release_after)),
+        asyncio.create_task(release_when_empty(visitors, settings().release_after, readiness)),
         asyncio.create_task(prepare_training()),
     ]
     yield

@@ -34,6 +34,7 @@ def test_ready_means_that_models_are_loaded_and_a_seat_is_free() -> None:
                 "loaded": loaded,
                 "visitors": n,
                 "max_visitors": 2,
+                "release_failure": None,
             }
             answers.append(answer.status_code)
         visitors.open = 1
