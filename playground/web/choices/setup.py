@@ -10,7 +10,7 @@ import streamlit as st
 from playground.analysis.effects.change_places import names_no_token
 from playground.config import ModelConfig
 from playground.link import link_values, old_links, params
-from playground.link.interventions import Change, FittedChanges, fit_changes, read_changes
+from playground.link.interventions import Change, FittedChanges, fit_changes
 from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
@@ -105,7 +105,8 @@ class Setup:
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """The changes of the computation that the visitor has made, switched on or off."""
-        return read_changes(self["do"])[0]
+        made: tuple[Change, ...] = self["do"].made
+        return made
 
     @cached_property
     def fitted_changes(self) -> FittedChanges:

@@ -27,7 +27,7 @@ class Readiness:
         return [Route("/ready", self._answer), *counters]
 
     async def _answer(self, _request: Request) -> JSONResponse:
-        """Answer 200 where the models are loaded and a seat is free, 503 otherwise, and in both cases why; also what else is wrong."""
+        """Answer 200 where the models are loaded and a seat is free, 503 otherwise, and in both cases why."""
         visitors = self.visitors
         is_ready = self.loaded and not visitors.is_full
         state = {
