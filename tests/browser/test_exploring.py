@@ -142,7 +142,7 @@ def test_every_way_to_look_closer_draws_its_own_chart(visitor: Visitor, trained:
     ]:
         visitor.choose("attention_view", view)
         expect(visitor.widget(f"{chart}_chart").locator(".main-svg").first).to_be_visible()
-        assert visitor.query()["attention_view"] == [view]
+        visitor.eventually(lambda view=view: visitor.query().get("attention_view") == [view], "the view in the link")
     bits = mean_entropy(trained.patterns(), ~trained.padding)
     np.testing.assert_allclose(visitor.array("attention_entropy"), bits, atol=1e-4)
 
