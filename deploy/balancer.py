@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from deploy.configuration import Copy, Front, configuration
+from deploy.configuration import NO_ANSWER, NO_ANSWER_PAGE, Copy, Front, configuration
 from deploy.processes import RECORD, Group, ProcessRecord
 
 
@@ -64,6 +64,7 @@ class Balancer:
 
     def _write(self, copies: Sequence[Copy]) -> None:
         self.file.write_text(configuration(copies, self.front), encoding="utf-8")
+        (self.front.folder / NO_ANSWER).write_text(NO_ANSWER_PAGE, encoding="utf-8")
         tried = subprocess.run([*self._command(), "-t", "-q"], capture_output=True, text=True, check=False)  # noqa: S603
         if tried.returncode:
             raise RuntimeError(f"nginx refuses its configuration:\n{tried.stderr.strip()}")

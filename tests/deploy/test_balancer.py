@@ -1,5 +1,6 @@
 """What nginx does with visitors: by real nginx, in front of copies that only say their names."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,6 +77,25 @@ def test_what_reaches_a_copy(site: MakeSite) -> None:
     assert seen["headers"]["X-Forwarded-Proto"] == "http"
     assert running.ask("/_stcore/upload_file/a/b", method="PUT", body=bytes(106_000_000)).status == 204
     assert running.ask("/_stcore/upload_file/a/b", method="PUT", headers={"Content-Length": "230000000"}).status == 413
+
+
+def test_an_upload_needs_no_disk_of_nginx_and_leaves_no_session_in_its_log(site: MakeSite) -> None:
+    running = site(n=1)
+    shutil.rmtree(running.front.folder / "body")  # as where nothing more can be written there
+    path = "/_stcore/upload_file/session-of-ann/file-1"
+    assert running.ask(path, method="PUT", body=bytes(5_000_000)).status == 204
+    wait_for(lambda: '"PUT /_stcore/upload_file/..." 204' in running.log())
+    assert "ann" not in running.log()
+
+
+def test_what_nginx_cannot_pass_on_is_one_sentence(site: MakeSite) -> None:
+    running = site(n=1)
+    running.copies[0].stop()
+    answer = running.ask("/attention?text=my+secret")
+    assert (answer.status, answer.headers["content-type"]) == (502, "text/html")
+    assert b"load this page again" in answer.body
+    assert b"nginx" not in answer.body
+    assert running.ask("/no_answer.html").status == 404, "it is no page of its own"
 
 
 def test_a_file_of_the_front_end_is_asked_for_once_by_encoding(site: MakeSite) -> None:
