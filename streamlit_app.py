@@ -1,4 +1,5 @@
 """The server. Start it with `streamlit run streamlit_app.py`; the pages begin in playground/web/app.py."""
+# ruff: noqa: E402 - what follows the imports of Python itself may log already
 
 import asyncio
 import logging
@@ -6,12 +7,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")  # as `logger` in .streamlit/config.toml
+logging.captureWarnings(True)
+
 import streamlit as st
 import torch
 from starlette.middleware import Middleware
 
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
+from playground.web.server.full_disk import FullDisk
 from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
 from playground.web.server.operators import Readiness
 from playground.web.server.settings import settings
@@ -36,7 +41,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
     tasks = [
-        asyncio.create_task(release_when_empty(visitors, settings().release_after)),
+        asyncio.create_task(release_when_empty(visitors, settings().release_after, readiness)),
         asyncio.create_task(prepare_training()),
     ]
     yield
@@ -62,6 +67,7 @@ AROUND = [
     Middleware(LocalMetrics),
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
     Middleware(SessionCap, visitors=visitors),
+    Middleware(FullDisk),
 ]
 """The layers around Streamlit's server, the outermost first."""
 

@@ -1,12 +1,14 @@
-"""nginx as a process: started, told of other copies, and ended."""
+"""nginx as a process: started, told of other copies, started again where it was lost, and ended."""
 
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from deploy.configuration import Copy, Front, configuration
+from deploy.configuration import NO_ANSWER, NO_ANSWER_PAGE, Copy, Front, configuration
+from deploy.processes import RECORD, Group, ProcessRecord
 
 
 class Balancer:
@@ -24,8 +26,17 @@ class Balancer:
         self.front = front
         self.copies = sorted(set(copies))
         self.file = front.folder / "nginx.conf"
+        self.group: Group | None = None
         self._write(self.copies)
-        self.process = subprocess.Popen(self._command())  # noqa: S603 - our own words
+        self.start()
+
+    def start(self) -> None:
+        """Start nginx, anew where its master was lost: the workers that it has left hold the port, and are ended."""
+        if self.group:
+            self.group.end()
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(self._command(), process_group=0)  # noqa: S603 - our own words
+        self.group = ProcessRecord(self.front.folder / RECORD).note(self.process.pid)
 
     def use(self, copies: Sequence[Copy]) -> None:
         """Pass visitors on to these copies from now on; connections that are open stay where they are."""
@@ -45,12 +56,15 @@ class Balancer:
         return self.process.poll() is not None
 
     def stop(self) -> None:
-        """End nginx."""
+        """End nginx, and what a lost master has left."""
         self.process.terminate()
         self.process.wait()
+        if self.group:
+            self.group.end()
 
     def _write(self, copies: Sequence[Copy]) -> None:
         self.file.write_text(configuration(copies, self.front), encoding="utf-8")
+        (self.front.folder / NO_ANSWER).write_text(NO_ANSWER_PAGE, encoding="utf-8")
         tried = subprocess.run([*self._command(), "-t", "-q"], capture_output=True, text=True, check=False)  # noqa: S603
         if tried.returncode:
             raise RuntimeError(f"nginx refuses its configuration:\n{tried.stderr.strip()}")

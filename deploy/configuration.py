@@ -48,6 +48,19 @@ class Front:
         return self.certificate is not None or self.tls_in_front
 
 
+NO_ANSWER = "no_answer.html"
+"""Name of the page, in nginx's folder, where nginx can't pass a request on."""
+
+NO_ANSWER_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>No answer</title>
+<p>The playground can't answer right now. Please load this page again in a minute: its link keeps all that you set.</p>
+</html>
+"""
+
+
 def configuration(copies: Sequence[Copy], front: Front) -> str:
     """The text of nginx.conf.
 
@@ -81,6 +94,7 @@ def configuration(copies: Sequence[Copy], front: Front) -> str:
         cookie_attributes="SameSite=None; Secure; Partitioned" if front.secure else "SameSite=Lax",
         base=f"/{front.base.strip('/')}".rstrip("/"),
         access_log=front.access_log,
+        no_answer=NO_ANSWER,
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deploy.configuration import Copy
+from deploy.processes import ProcessRecord
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,6 +29,7 @@ class LocalCopy:
 
     port: int
     environ: Mapping[str, str]
+    record: ProcessRecord
     process: subprocess.Popen[bytes] = field(init=False)
     started: float = field(init=False)
 
@@ -46,7 +48,9 @@ class LocalCopy:
         )
         command = (sys.executable, "-m", "streamlit", "run", "streamlit_app.py", *options)
         self.started = time.monotonic()
-        self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **self.environ})  # noqa: S603 - our own words
+        environ = {**os.environ, **self.environ}
+        self.process = subprocess.Popen(command, cwd=ROOT, env=environ, process_group=0)  # noqa: S603 - our own words
+        self.record.note(self.process.pid)
 
     @property
     def copy(self) -> Copy:
@@ -84,11 +88,12 @@ class LocalCopies:
     Args:
         n: how many.
         environ: environment variables that all of them get.
+        record: where their processes are noted.
     """
 
-    def __init__(self, n: int, environ: Mapping[str, str]) -> None:
-        self.environ = dict(environ)
-        self.running = [LocalCopy(port, self.environ) for port in free_ports(n)]
+    def __init__(self, n: int, environ: Mapping[str, str], record: ProcessRecord) -> None:
+        self.environ, self.record = dict(environ), record
+        self.running = [LocalCopy(port, self.environ, record) for port in free_ports(n)]
 
     def copies(self) -> list[Copy]:
         """Their addresses."""
@@ -101,7 +106,7 @@ class LocalCopies:
             RuntimeError: the new one does not start; the old ones go on.
         """
         for index, old in enumerate(self.running):
-            new = LocalCopy(free_ports(1)[0], self.environ)
+            new = LocalCopy(free_ports(1)[0], self.environ, self.record)
             try:
                 wait_until_healthy([new])
             except RuntimeError:

@@ -8,14 +8,15 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from deploy.balancer import Balancer
 from deploy.configuration import Copy, Front, addresses
 from deploy.copies import LocalCopies, wait_until_healthy
+from deploy.processes import RECORD, ProcessRecord, launcher_folder
 
 logger = logging.getLogger("serve")
 
@@ -24,6 +25,10 @@ LOOK = 0.5
 
 LOOK_UP = 5.0
 """Seconds between two looks at which addresses a name has."""
+
+
+STEADY = 5.0
+"""Seconds after which nginx has its ports: it tries for two and a half, then gives up."""
 
 
 class Service:
@@ -39,7 +44,11 @@ class Service:
         self.names = list(names)
         self.ending = False
         self.replacing = False
-        self.local = LocalCopies(n, environment(front)) if n else None
+        record = ProcessRecord(front.folder / RECORD)
+        left_over = record.end_left_over()
+        if left_over:
+            logger.warning("A launcher before this one has crashed; %d of its processes were ended", len(left_over))
+        self.local = LocalCopies(n, environment(front), record) if n else None
         try:
             if self.local:
                 wait_until_healthy(self.local.running)
@@ -54,8 +63,9 @@ class Service:
         next_look_up = time.monotonic() + LOOK_UP
         while not self.ending:
             time.sleep(LOOK)
-            if self.balancer.ended():
-                logger.error("nginx has ended with status %d", self.balancer.process.returncode)
+            if self.ending:  # whoever ends us may have ended them, too
+                break
+            if self.balancer.ended() and not self._revive_balancer():
                 return 1
             if self.replacing:
                 self.replacing = False
@@ -67,6 +77,16 @@ class Service:
                 self._follow_names()
                 next_look_up = time.monotonic() + LOOK_UP
         return 0
+
+    def _revive_balancer(self) -> bool:
+        """Start nginx again, and say so; False where it gave up right after its start, as with a port in use."""
+        status = self.balancer.process.returncode
+        if status > 0 and time.monotonic() - self.balancer.started < STEADY:
+            logger.error("nginx has ended with status %d; does something else listen on its port?", status)
+            return False
+        self.balancer.start()
+        logger.warning("nginx had ended with status %d; it is started again", status)
+        return True
 
     def end(self, *_: object) -> None:
         """Have `run` return soon; may be called by a signal."""
@@ -152,11 +172,15 @@ def main() -> int:
     """Start everything, look after it, end it; returns the exit status."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     n, names, front = parse(sys.argv[1:])
-    with tempfile.TemporaryDirectory(prefix="playground-nginx-") as folder:
-        Path(folder).chmod(0o711)  # nginx's workers, who are not root where it was started by root, have folders inside
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(launcher_folder(front.port))
+        except (OSError, RuntimeError) as error:
+            logger.error("%s", error)
+            return 1
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # while the copies start
         try:
-            service = Service(Front(**{**vars(front), "folder": Path(folder)}), n, names)
+            service = Service(Front(**{**vars(front), "folder": folder}), n, names)
         except (OSError, RuntimeError, ValueError) as error:
             logger.error("%s", error)
             return 1

@@ -137,9 +137,10 @@ class Text(_Kind):
 
 @dataclass(frozen=True)
 class Notation(_Kind):
-    """Text in a notation of its own."""
+    """Text in a notation of its own, which is read into a value that can be hashed."""
 
-    default: str
+    default: Any
+    """Its `str` is the link's text, as that of every value."""
     parse: Callable[[str], Reading]
     """Reads it; what it says is wrong is a whole sentence."""
 

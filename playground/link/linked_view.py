@@ -8,7 +8,7 @@ from typing import Any, Literal
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
-from playground.link.interventions import FittedChanges, fit_changes, read_changes
+from playground.link.interventions import FittedChanges, fit_changes
 from playground.link.places import Focus, last_places, nearest_places
 from playground.link.run_choices import longest_sentence
 from playground.model import Encoder
@@ -53,10 +53,10 @@ class LinkedView:
     @cached_property
     def changes(self) -> FittedChanges:
         """The changes of the computation that the link makes, and why others of its changes cannot apply."""
-        changes, _ = read_changes(self.values["do"])
+        changes = self.values["do"]
         if not changes:
             return FittedChanges()
-        return fit_changes(changes, self.config, self.batch, self.sentence, causal=self.causal)
+        return fit_changes(changes.made, self.config, self.batch, self.sentence, causal=self.causal)
 
     @property
     def focus(self) -> Focus:

@@ -36,7 +36,8 @@ class Encoder(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """Encode token ids (B, T) int64 → (B, T, d_model); the output is the same with and without a trace.
 
-        The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over query-key pairs.
+        The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over query-key pairs. Where B = T, a
+        causal (T, T) is refused, as it has both shapes: `masks.over_heads` says how to write what is meant.
 
         Raises:
             InputError: ids or mask have another shape, or the sentence is longer than the config's max_len.

@@ -99,6 +99,6 @@ def _run_rows(
 ) -> BatchStep:
     x = torch.stack([sentence_input(encoder, batch, i, seed) for i in rows])  # (B, T) or (B, T, D)
     keys = batch.mask[list(rows)]  # (B, T)
-    mask = causal_and_padding(keys) if causal else keys
+    mask = causal_and_padding(keys) if causal else keys[:, None]
     encode_input(encoder, x, mask.to(x.device), trace)
     return BatchStep(tuple(rows), {name: to_array(tensor) for name, tensor in trace.items()})

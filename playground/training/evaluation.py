@@ -30,17 +30,17 @@ _TOKENS = 8_192
 def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace = UNTRACED) -> Tensor:
     """The network's logits for a batch, (B, T', C), with the masks that the recipe leaves on."""
     if isinstance(network, EncoderDecoder):
-        target_mask = batch.decoder_mask if recipe.mask_padding else None
-        source_mask = batch.mask if recipe.mask_padding else None
+        target_mask = batch.decoder_mask[:, None] if recipe.mask_padding else None
+        source_mask = batch.mask[:, None] if recipe.mask_padding else None
         return cast(Tensor, network(batch.ids, batch.decoder_ids, source_mask, target_mask, trace))
     return cast(Tensor, network(batch.ids, attention_mask(batch, recipe), trace))
 
 
 def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
-    """Who may look where in a batch for an encoder: True = may attend; None where everybody may look everywhere."""
+    """Who may look where in a batch for an encoder, (B or 1, 1 or T, T), True = may; None: everybody everywhere."""
     is_padded = recipe.mask_padding and not bool(batch.mask.all())
     if not (recipe.causal and TASKS[recipe.task].predicts_next):
-        return batch.mask if is_padded else None
+        return batch.mask[:, None] if is_padded else None
     return causal_and_padding(batch.mask) if is_padded else causal_mask(batch.ids.shape[1], batch.ids.device)
 
 

@@ -4,12 +4,14 @@ import asyncio
 import gc
 import logging
 import time
-from contextlib import suppress
+from collections.abc import Callable
 
-from streamlit.runtime import get_instance
+from streamlit.runtime import exists, get_instance
+from streamlit.version import STREAMLIT_VERSION_STRING
 
 from playground.web.server.heap import trim_heap
 from playground.web.server.middleware import Visitors
+from playground.web.server.operators import Readiness
 from playground.web.session.caches import RANDOM_WEIGHTS
 from playground.web.session.experiments import RUNS
 from playground.web.session.kept_networks import KEPT
@@ -18,23 +20,44 @@ from playground.web.session.weights_cache import clear_shared_caches
 logger = logging.getLogger(__name__)
 
 
-async def release_when_empty(visitors: Visitors, seconds: float) -> None:
-    """Release the memory each time that nobody has been here for so many seconds; ends when it is cancelled."""
+async def release_when_empty(visitors: Visitors, seconds: float, readiness: Readiness) -> None:
+    """Release the memory each time that nobody has been here for so many seconds; ends when it is cancelled.
+
+    Whether that works is tried at once, while nobody is here yet, and `readiness` has what failed last.
+    """
+    _release(drop_expired_sessions, readiness)
     while True:
         await asyncio.sleep(min(1.0, seconds / 4))
         KEPT.drop_expired()
         left = visitors.last_left
         if left is not None and not visitors.open and time.monotonic() - left >= seconds:
             visitors.last_left = None
-            try:
-                await asyncio.to_thread(release_memory)
-            except Exception:
-                logger.exception("Not everything could be released")
+            await asyncio.to_thread(_release, release_memory, readiness)
+
+
+def _release(release: Callable[[], None], readiness: Readiness) -> None:
+    try:
+        release()
+    except Exception as error:
+        logger.exception("Not everything could be released")
+        readiness.release_failure = f"Memory could not be released: {error}"
+    else:
+        readiness.release_failure = None
 
 
 def release_memory() -> None:
-    """Forget what visitors computed, and hand free memory back to the system; what `prepare` loaded stays."""
-    drop_expired_sessions()
+    """Forget what visitors computed, and hand free memory back to the system; what `prepare` loaded stays.
+
+    Raises:
+        RuntimeError: expired sessions stay, as `drop_expired_sessions`; all else is released.
+    """
+    try:
+        drop_expired_sessions()
+    finally:
+        _release_results()
+
+
+def _release_results() -> None:
     clear_shared_caches()
     RANDOM_WEIGHTS.clear()
     RUNS.forget_results()
@@ -45,6 +68,15 @@ def release_memory() -> None:
 
 
 def drop_expired_sessions() -> None:
-    """Let go of sessions that nobody can come back to; Streamlit itself does that when the next visitor leaves."""
-    with suppress(AttributeError, RuntimeError):  # no public way leads there, and without a server there are none
-        get_instance()._session_mgr._session_storage._cache.expire()  # type: ignore[attr-defined]
+    """Let go of sessions that nobody can come back to; Streamlit itself does that when the next visitor leaves.
+
+    Raises:
+        RuntimeError: this version of Streamlit keeps its sessions elsewhere, where no public way leads.
+    """
+    if not exists():
+        return
+    try:
+        sessions = get_instance()._session_mgr._session_storage._cache  # type: ignore[attr-defined]
+        sessions.expire()
+    except AttributeError as error:
+        raise RuntimeError(f"expired sessions are not where Streamlit {STREAMLIT_VERSION_STRING} had them") from error

@@ -73,7 +73,7 @@ def need_no_temporary_folder() -> None:
     try:
         tempfile.gettempdir()
     except FileNotFoundError:
-        logger.warning("No temporary folder can be written to: the app serves, but uploads over 1 MB will fail")
+        logger.warning("No temporary folder can be written to: the app reads uploads in memory, one at a time")
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(playground.__file__).parent))
 
 

@@ -1,6 +1,7 @@
 """A student types, moves sliders, clicks heads, and the charts follow."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -133,6 +134,11 @@ def test_a_click_on_a_thumbnail_opens_the_head(visitor: Visitor, trained: Run) -
     )
 
 
+def is_linked(visitor: Visitor, view: str) -> bool:
+    """Whether the link has a view of the page Attention."""
+    return visitor.query().get("attention_view") == [view]
+
+
 def test_every_way_to_look_closer_draws_its_own_chart(visitor: Visitor, trained: Run) -> None:
     visitor.open("/attention")
     for view, chart in [
@@ -142,7 +148,7 @@ def test_every_way_to_look_closer_draws_its_own_chart(visitor: Visitor, trained:
     ]:
         visitor.choose("attention_view", view)
         expect(visitor.widget(f"{chart}_chart").locator(".main-svg").first).to_be_visible()
-        assert visitor.query()["attention_view"] == [view]
+        visitor.eventually(partial(is_linked, visitor, view), "the view in the link")
     bits = mean_entropy(trained.patterns(), ~trained.padding)
     np.testing.assert_allclose(visitor.array("attention_entropy"), bits, atol=1e-4)
 

@@ -13,7 +13,7 @@ def test_a_step_is_painted_and_in_the_link(visitor: Visitor) -> None:
     visitor.choose("attention_why", "products")
     expect(visitor.widget("why_products").locator(".bars path").first).to_be_visible()
     expect(visitor.widget("why_key_sources")).to_have_count(0)
-    assert visitor.query()["attention_why"] == ["products"]
+    visitor.eventually(lambda: visitor.query().get("attention_why") == ["products"], "the step in the link")
 
 
 def test_a_click_on_a_row_opens_its_head(visitor: Visitor) -> None:
@@ -23,7 +23,7 @@ def test_a_click_on_a_row_opens_its_head(visitor: Visitor) -> None:
     table.scroll_into_view_if_needed()
     table.click(position={"x": 16, "y": 86})  # the box at the left of the second row
     visitor.eventually(lambda: visitor.query().get("layer") == ["5"], "the second head's layer in the link")
-    assert visitor.query()["head"] == ["11"]
+    assert visitor.settled().query()["head"] == ["11"]
     expect(visitor.widget("attention_pattern")).to_contain_text("layer 5, head 11")
     expect(visitor.widget("why")).to_contain_text("looks at")
 

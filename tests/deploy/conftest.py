@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,20 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     output = ("-out", str(files["certificate"]), "-keyout", str(files["key"]))
     subprocess.run(["openssl", "req", "-x509", *curve, *name, *output], check=True, capture_output=True)
     return files
+
+
+@contextmanager
+def reloaded(balancer: Balancer) -> Iterator[None]:
+    """What nginx is told in the block holds for every request after it: the workers from before are gone."""
+    before = workers(balancer)
+    yield
+    wait_for(lambda: not before & workers(balancer))
+
+
+def workers(balancer: Balancer) -> set[int]:
+    """The processes that nginx's master has started and that run (Linux)."""
+    master = balancer.process.pid
+    return set(map(int, Path(f"/proc/{master}/task/{master}/children").read_text().split()))
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:

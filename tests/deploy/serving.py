@@ -31,13 +31,35 @@ class Served(Server):
             if "--server.port" in words
         }
 
+    def wait_until_answered(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait until the app answers through nginx."""
+        deadline = time.monotonic() + START_UP
+        while not _answers(f"{self.url}/_stcore/health"):
+            assert process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.1)
+
 
 @contextlib.contextmanager
-def serve(folder: Path, *arguments: str, **environ: str) -> Iterator[Served]:
-    """Run the launcher until the block ends; `folder` takes its log."""
-    (port,) = free_ports(1)
+def serve(folder: Path, *arguments: str, port: int = 0, **environ: str) -> Iterator[Served]:
+    """Run the launcher until the block ends, on a free port by default; `folder` takes its log."""
+    process, served = start(folder, *arguments, port=port, **environ)
+    try:
+        served.wait_until_answered(process)
+        yield served
+        copies = served.copies()
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+    assert process.returncode == 0, served.log.read_text()
+    assert [copy for copy in copies if Path(f"/proc/{copy}").exists()] == []
+
+
+def start(folder: Path, *arguments: str, port: int = 0, **environ: str) -> tuple[subprocess.Popen[bytes], Served]:
+    """The launcher as a process, which may not answer yet, and what it serves."""
+    port = port or free_ports(1)[0]
     log = folder / "serve.log"
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "deploy.serve", f"--port={port}", *arguments],
             cwd=ROOT,
@@ -45,20 +67,7 @@ def serve(folder: Path, *arguments: str, **environ: str) -> Iterator[Served]:
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    served = Served(f"http://127.0.0.1:{port}", log, process_id=process.pid)
-    try:
-        deadline = time.monotonic() + START_UP
-        while not _answers(f"{served.url}/_stcore/health"):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.1)
-        yield served
-        copies = served.copies()
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-    assert process.returncode == 0, log.read_text()
-    assert [copy for copy in copies if Path(f"/proc/{copy}").exists()] == []
+    return process, Served(f"http://127.0.0.1:{port}", log, process_id=process.pid)
 
 
 def _answers(address: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from deploy.configuration import Front, addresses
 from deploy.copies import free_ports
 from deploy.serve import Service, environment, parse
-from tests.deploy.conftest import Site, wait_for
+from tests.deploy.conftest import Site, reloaded, wait_for
 from tests.deploy.fake_copy import FakeCopy
 
 
@@ -54,8 +54,9 @@ def test_copies_elsewhere_come_and_go_with_the_names(fake: FakeCopy, folder: Pat
     try:
         wait_for(lambda: site.ask("/").seen["port"] == fake.port)
         service.names = [f"127.0.0.1:{other.port}"]
-        service._follow_names()
-        wait_for(lambda: site.ask("/").seen["port"] == other.port)
+        with reloaded(service.balancer):
+            service._follow_names()
+        assert site.ask("/").seen["port"] == other.port
         service.names = ["there-is-no-such-host.invalid:1"]
         service._follow_names()
         assert site.ask("/").seen["port"] == other.port

@@ -1,12 +1,16 @@
 """A link's changes of the computation outside of the app: made in its run, told of where they cannot be."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from playground import open_link
 from playground.command_line import main
+from playground.link.interventions import read_interventions
+from playground.link.interventions.read_interventions import read_intervention
 from playground.link.write_link import write_query
-from playground.model.interventions import ZeroHead
+from playground.model.interventions import Intervention, Subject, ZeroHead
 from playground.runs.encoder_run import run
 
 SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&text=abcdef%0Aabc"
@@ -23,6 +27,27 @@ def test_a_links_changes_are_made_in_its_run_and_what_cannot_be_is_told() -> Non
     assert all(part in told for part in ("the model's layers are 0 to 1", "6 and 3 tokens", "is not a change"))
     assert plain.notices == ()
     assert open_link(write_query(view.values)).changes.applied == view.changes.applied
+
+
+def test_the_text_is_read_once_and_each_change_checked_once_on_the_way_to_the_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read, checked, check = [], [], Subject.check
+
+    def note_check(subject: Subject, wanted: Intervention, applied: Sequence[Intervention] = ()) -> None:
+        checked.append(wanted)
+        check(subject, wanted, applied)
+
+    def note_read(text: str) -> Intervention:
+        read.append(text)
+        return read_intervention(text)
+
+    monkeypatch.setattr(Subject, "check", note_check)
+    monkeypatch.setattr(read_interventions, "read_intervention", note_read)
+    view = open_link(f"{SMALL}&seed=7&do=1.2:zero,0.0:zero,-0.1:zero")
+    assert view.run.interventions == (ZeroHead(1, 2), ZeroHead(0, 0))
+    assert read == ["1.2:zero", "0.0:zero", "0.1:zero"]
+    assert checked == [ZeroHead(1, 2), ZeroHead(0, 0)]
 
 
 def test_the_command_makes_changes_and_names_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from playground.link.params import DEFAULT_TEXT, PARAMS, SHARED
 from playground.link.pinned_texts import MARKER, PINNED_KEYS
 from playground.link.write_link import write_query
 from playground.web.session import caches
+from playground.web.session.weights_cache import EVERYBODY, WeightsId
 from playground.weights import checkpoint
 from tests.link.test_link_values import JUNK, values_of_the_sidebar
 
@@ -67,7 +68,7 @@ def test_a_link_of_defaults_is_the_trained_encoder_on_the_default_text() -> None
 def test_the_run_is_that_of_the_page(query: str) -> None:
     view = open_link(f"{HOST}?{query}")
     text = caches.TextKey(view.tokenizer.name, view.values["vocab_size"], view.config.max_len, view.text)
-    key = caches.RunKey(text, view.sentence, view.weights, view.config, view.seed, view.causal)
+    key = caches.RunKey(text, view.sentence, WeightsId(view.weights, EVERYBODY), view.config, view.seed, view.causal)
     page = caches.compute_run(key)
     assert view.run.tokens == page.tokens
     assert view.run.arrays.keys() == page.arrays.keys()

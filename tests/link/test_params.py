@@ -3,6 +3,7 @@
 from playground.config import ModelConfig
 from playground.link import link_values
 from playground.link.architecture_params import ARCHITECTURE
+from playground.link.interventions import Changes, read_parameter
 from playground.link.kinds import Choice, Notation, Several, Size, Switch, Whole
 from playground.link.params import LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
 from playground.presets import PRESETS
@@ -38,7 +39,7 @@ DEFAULTS = {
     "residual": True,
     "causal": False,
     "seed": 0,
-    "do": "",
+    "do": Changes(),
     "layer": 3,
     "head": 1,
     "query": 10,
@@ -222,7 +223,7 @@ def domain(key: str) -> list[object]:
     if isinstance(param, Several):
         return [(), param.default, tuple(param.options), tuple(reversed(param.options))]
     if isinstance(param, Notation):
-        return ["", "3.1:zero", "-2.ffn:off~0.5,embed:patch_4_2"]
+        return [read_parameter(text)[0] for text in ("", "3.1:zero", "-2.ffn:off~0.5,embed:patch_4_2")]
     return ["", " two\nlines ", "א🙂"]
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from playground.config import ModelConfig
-from playground.errors import InterventionError
 from playground.link.interventions.write_interventions import Change
 from playground.model.interventions import Intervention
 from playground.model.interventions.idle_interventions import find_idle
@@ -30,15 +29,5 @@ def fit_changes(
     With strength 0 a change applies and changes nothing.
     """
     subject = intervention_subject(config, batch, sentence, causal=causal)
-    applied: list[Intervention] = []
-    reasons: dict[Intervention, str] = {}
-    for intervention, is_on in changes:
-        if not is_on:
-            continue
-        try:
-            subject.check(intervention, applied)
-        except InterventionError as error:
-            reasons[intervention] = str(error)
-        else:
-            applied.append(intervention)
-    return FittedChanges(tuple(applied), reasons, find_idle(applied, config.n_heads))
+    applied, refused = subject.fit(tuple(change.intervention for change in changes if change.is_on))
+    return FittedChanges(applied, dict(refused), find_idle(applied, config.n_heads))

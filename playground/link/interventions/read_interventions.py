@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from playground.errors import InterventionError
-from playground.link.interventions.write_interventions import OFF, SEPARATOR, Change, write_changes
+from playground.link.interventions.write_interventions import OFF, SEPARATOR, Change, Changes
 from playground.model.interventions import (
     AverageHead,
     HideToken,
@@ -129,7 +129,7 @@ def read_changes(text: str) -> tuple[tuple[Change, ...], list[str]]:
     return tuple(found.values()), sentences
 
 
-def normalise_changes(text: str) -> tuple[str, str | None]:
-    """A link's `do` as `write_changes` writes it, without what is no change, and sentences on that, if anything is."""
+def read_parameter(text: str) -> tuple[Changes, str | None]:
+    """A link's `do` as the session holds it, without what is no change, and sentences on that, if anything is."""
     changes, sentences = read_changes(text)
-    return write_changes(changes), " ".join(sentences) or None
+    return Changes(changes), " ".join(sentences) or None

@@ -24,6 +24,7 @@ in its `sentence`. `*` is every head, or every token.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from playground.model.interventions import (
@@ -49,6 +50,22 @@ class Change(NamedTuple):
 
     intervention: Intervention
     is_on: bool = True
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The visitor's changes in their order: what the link's `do` is once it is read, and what the session holds.
+
+    As a string it is the link's text; it is false where there is none.
+    """
+
+    made: tuple[Change, ...] = ()
+
+    def __str__(self) -> str:
+        return write_changes(self.made)
+
+    def __bool__(self) -> bool:
+        return bool(self.made)
 
 
 def write_changes(changes: Iterable[Change]) -> str:

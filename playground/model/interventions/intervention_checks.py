@@ -1,7 +1,8 @@
 """Which interventions a sentence's pass can have, and one sentence on each that it cannot."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TypeGuard
 
 import torch
@@ -26,9 +27,13 @@ Claim = tuple[str | int | None, ...]
 """What an intervention sets, from the kind of numbers down to single ones; None: all of them."""
 
 
-@dataclass(frozen=True)
+Fitted = tuple[tuple[Intervention, ...], tuple[tuple[Intervention, str], ...]]
+"""The interventions that can apply together, in their order, and with each of the others a sentence on why not."""
+
+
+@dataclass(frozen=True, eq=False)
 class Subject:
-    """A sentence of a batch, as one model reads it."""
+    """A sentence of a batch, as one model reads it; equal to one that can have the same interventions."""
 
     config: ModelConfig
     allowed: Tensor
@@ -42,21 +47,37 @@ class Subject:
         """Tokens of the sentence, padding not counted."""
         return self.lengths[self.sentence]
 
+    @cached_property
+    def _identity(self) -> Hashable:
+        return self.config, self.lengths, self.sentence, tuple(self.allowed.shape), self.allowed.numpy().tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Subject) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
     def split(self, interventions: Iterable[Intervention]) -> tuple[tuple[Intervention, ...], list[str]]:
         """The interventions that can apply together, in their order, and a sentence on each that can't.
 
         Of two that set the same numbers, the first applies.
         """
+        applied, refused = self.fit(tuple(interventions))
+        return applied, [reason for _, reason in refused]
+
+    @lru_cache(maxsize=32)  # noqa: B019 - a page asks, then its buttons, then the pass; and it is bounded
+    def fit(self, interventions: tuple[Intervention, ...]) -> Fitted:
+        """As `split`, with each intervention beside its sentence."""
         applied: list[Intervention] = []
-        sentences: list[str] = []
+        refused: list[tuple[Intervention, str]] = []
         for intervention in interventions:
             try:
                 self.check(intervention, applied)
             except InterventionError as error:
-                sentences.append(str(error))
+                refused.append((intervention, str(error)))
             else:
                 applied.append(intervention)
-        return tuple(applied), sentences
+        return tuple(applied), tuple(refused)
 
     def check(self, intervention: Intervention, applied: Sequence[Intervention] = ()) -> None:
         """Refuse an intervention that this pass cannot have beside those that are applied already.

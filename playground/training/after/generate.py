@@ -93,10 +93,11 @@ def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | N
     """
     target = torch.full((len(src_ids), 1), BOS_ID, device=src_ids.device)
     ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
+    keys = None if src_mask is None else src_mask[:, None]  # (B, 1, Ts)
     with torch.inference_mode():
-        memory = model.encode(src_ids, src_mask)
+        memory = model.encode(src_ids, keys)
         while target.shape[1] <= longest and not ended.all():
-            likeliest = model.decode(target, memory, src_mask)[:, -1:].argmax(-1)  # (B, 1)
+            likeliest = model.decode(target, memory, keys)[:, -1:].argmax(-1)  # (B, 1)
             target = torch.cat([target, likeliest.masked_fill(ended, 0)], 1)
             ended |= likeliest == EOS_ID
     return target[:, 1:].clone()

@@ -58,7 +58,8 @@ def score_changed(
 def _scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace) -> Tensor:
     """As `evaluation.scores`, with a trace of the encoder's own names: (B, T', C)."""
     if isinstance(network, EncoderDecoder):
-        source_mask, target_mask = (batch.mask, batch.decoder_mask) if recipe.mask_padding else (None, None)
+        masks = (batch.mask[:, None], batch.decoder_mask[:, None])
+        source_mask, target_mask = masks if recipe.mask_padding else (None, None)
         memory = network.encoder(batch.ids, source_mask, trace)
         return network.decode(batch.decoder_ids, memory, source_mask, target_mask)
     logits: Tensor = network.head(network.encoder(batch.ids, attention_mask(batch, recipe), trace))

@@ -1,13 +1,13 @@
 """The visitor's changes of the computation: they are made, switched and taken back, and lie in the session as `do`.
 
-For callbacks: `do` is bound to no widget, and `correct_address` writes it into the link.
+For callbacks: `do` is a `Changes`, bound to no widget, and `correct_address` writes it into the link.
 """
 
 from collections.abc import Collection, Iterable
 
 import streamlit as st
 
-from playground.link.interventions import MAX_INTERVENTIONS, Change, write_changes
+from playground.link.interventions import MAX_INTERVENTIONS, Change, Changes
 from playground.model.interventions import Intervention
 from playground.web.choices.setup import current_setup
 
@@ -46,4 +46,4 @@ def n_free_changes() -> int:
 
 
 def _keep(changes: Iterable[Change]) -> None:
-    st.session_state["do"] = write_changes(list(changes)[:MAX_INTERVENTIONS])
+    st.session_state["do"] = Changes(tuple(changes)[:MAX_INTERVENTIONS])

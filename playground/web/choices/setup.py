@@ -10,12 +10,13 @@ import streamlit as st
 from playground.analysis.effects.change_places import names_no_token
 from playground.config import ModelConfig
 from playground.link import link_values, old_links, params
-from playground.link.interventions import Change, FittedChanges, fit_changes, read_changes
+from playground.link.interventions import Change, FittedChanges, fit_changes
 from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.session import caches, trained_slot, uploaded_vocabulary
 from playground.web.session.uploaded_weights import UploadedWeights, current_upload
+from playground.web.session.weights_cache import MINILM, RANDOM, WeightsId, this_session
 from playground.weights.recognise import RecognisedWeights
 
 OPEN_PAGE = "_open"
@@ -44,7 +45,7 @@ class Setup:
 
     values: Mapping[str, Any]
     """The sidebar's values, by their keys."""
-    weights: str
+    weights: WeightsId
     """`minilm`, `random`, the SHA-256 of the upload, or the key of the trained network."""
     own_tokenizer: str = ""
     """Key of the upload's own tokenizer; empty where the sidebar's reads the text."""
@@ -105,7 +106,8 @@ class Setup:
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """The changes of the computation that the visitor has made, switched on or off."""
-        return read_changes(self["do"])[0]
+        made: tuple[Change, ...] = self["do"].made
+        return made
 
     @cached_property
     def fitted_changes(self) -> FittedChanges:
@@ -146,15 +148,14 @@ def current_setup() -> Setup:
 
 def setup_of(values: Mapping[str, Any]) -> Setup:
     """A new setup with these values, and the weights that this session has for them."""
-    weights, own_tokenizer = str(values["weights"]), ""
-    own = own_weights(weights)
+    own = own_weights(str(values["weights"]))
     if isinstance(own, UploadedWeights):
-        weights, own_tokenizer = own.sha256, uploaded_vocabulary.own_tokenizer_key()
-    elif own is not None:
-        weights = own.initial_key if values["untrained"] and own.has_initial else own.key
-    elif weights in ("mine", "trained here"):
-        weights = "random"
-    return Setup(values, weights, own_tokenizer)
+        own_tokenizer = uploaded_vocabulary.own_tokenizer_key()
+        return Setup(values, WeightsId(own.sha256, this_session()), own_tokenizer)
+    if own is not None:
+        key = own.initial_key if values["untrained"] and own.has_initial else own.key
+        return Setup(values, WeightsId(key, this_session()))
+    return Setup(values, MINILM if values["weights"] == "minilm" else RANDOM)
 
 
 def current_value(key: str) -> Any:

@@ -15,6 +15,8 @@ class Readiness:
 
     def __init__(self, visitors: Visitors) -> None:
         self.loaded = False
+        self.release_failure: str | None = None
+        """Why memory could not be released once all visitors had left, when that was tried last."""
         self.visitors = visitors
         VISITORS.set_function(lambda: visitors.open)
 
@@ -28,7 +30,13 @@ class Readiness:
         """Answer 200 where the models are loaded and a seat is free, 503 otherwise, and in both cases why."""
         visitors = self.visitors
         is_ready = self.loaded and not visitors.is_full
-        state = {"ready": is_ready, "loaded": self.loaded, "visitors": visitors.open, "max_visitors": visitors.limit}
+        state = {
+            "ready": is_ready,
+            "loaded": self.loaded,
+            "visitors": visitors.open,
+            "max_visitors": visitors.limit,
+            "release_failure": self.release_failure,
+        }
         return JSONResponse(state, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})
 
 

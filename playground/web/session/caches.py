@@ -28,7 +28,7 @@ from playground.web.session import shipped_translator, trained_slot, uploaded_vo
 from playground.web.session.cache_metrics import publish_cache_metrics
 from playground.web.session.random_weights import RandomWeights
 from playground.web.session.turns import Turns
-from playground.web.session.weights_cache import RESULTS, TRANSLATOR, cache_by_weights
+from playground.web.session.weights_cache import RESULTS, TRANSLATOR, Owner, WeightsId, cache_by_weights
 from playground.weights import checkpoint
 
 logger = logging.getLogger(__name__)
@@ -68,13 +68,17 @@ class RunKey(NamedTuple):
     text: TextKey
     sentence: int
     """Counted from 0."""
-    weights: str
+    weights: WeightsId
     """As `Setup.weights`."""
     config: ModelConfig
     seed: int
     causal: bool
     interventions: tuple[Intervention, ...] = ()
     """Changes of the computation, all of which this sentence's run can have."""
+
+    def owner(self) -> Owner:
+        """Who may see the run."""
+        return self.weights.owner()
 
 
 def device() -> torch.device:

@@ -11,12 +11,12 @@ from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import TextKey
 from playground.web.session.shipped_translator import translator_on_device
-from playground.web.session.weights_cache import TRANSLATOR, cache_by_weights, cache_for_everybody
+from playground.web.session.weights_cache import TRANSLATOR, WeightsId, cache_by_weights, cache_for_everybody
 
 
 @cache_by_weights
 def run(
-    source: TextKey, sentence: int, target: TextKey, line: int, weights: str, config: ModelConfig, seed: int
+    source: TextKey, sentence: int, target: TextKey, line: int, weights: WeightsId, config: ModelConfig, seed: int
 ) -> PairRun:
     """Run one sentence of a source text and one line of a target text, both counted from 0.
 
@@ -38,7 +38,7 @@ def run(
 
 
 @cache_by_weights
-def generate_lines(source: TextKey, weights: str, max_len: int) -> tuple[str, ...]:
+def generate_lines(source: TextKey, weights: WeightsId, max_len: int) -> tuple[str, ...]:
     """A trained encoder–decoder's answer to each sentence: the likeliest token at every step.
 
     Raises:

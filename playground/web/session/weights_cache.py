@@ -1,25 +1,71 @@
-"""Caches of what depends on weights: for everybody, or for one session where the weights are a visitor's own."""
+"""Caches of what depends on weights: for everybody, or for one session where the weights are a visitor's own.
+
+Whose weights are is part of their name's type, `WeightsId`, and so of every key that has one.
+"""
 
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import dataclass
+from typing import Any, ParamSpec, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from playground.errors import UnavailableError
 from playground.web.server.settings import settings
 from playground.web.session.sized_cache import SizedCache
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-TRANSLATOR = "translator"
+
+@dataclass(frozen=True)
+class Owner:
+    """Who may see what weights compute."""
+
+    session: str | None
+    """Streamlit's id of the only session; None: everybody."""
+
+
+EVERYBODY = Owner(None)
+
+
+@runtime_checkable
+class Owned(Protocol):
+    """What results are cached by, and belongs to somebody."""
+
+    def owner(self) -> Owner:
+        """Who may see the results."""
+        ...
+
+
+class WeightsId(str):
+    """What caches know weights by, with their owner; as a string it is the name alone."""
+
+    __slots__ = ("_owner",)
+    _owner: Owner
+
+    def __new__(cls, name: str, owner: Owner) -> "WeightsId":  # noqa: D102
+        made = super().__new__(cls, name)
+        made._owner = owner
+        return made
+
+    def __reduce__(self) -> tuple[type["WeightsId"], tuple[str, Owner]]:
+        return WeightsId, (str(self), self._owner)
+
+    def owner(self) -> Owner:
+        """Whose weights they are."""
+        return self._owner
+
+
+MINILM = WeightsId("minilm", EVERYBODY)
+RANDOM = WeightsId("random", EVERYBODY)
+TRANSLATOR = WeightsId("translator", EVERYBODY)
 """What `Setup.weights` would call the shipped translator's weights, and `TextKey.tokenizer` its tokenizer."""
 
 RESULTS = SizedCache(settings().max_cached_results)
 """What was computed with weights that everybody may use."""
-
-_EVERYBODYS = frozenset({"minilm", "random", TRANSLATOR})
 
 _session_caches: list[Any] = []
 """Every cache for one session alone."""
@@ -28,9 +74,10 @@ _shared_caches: list[Any] = [RESULTS]
 """Every cache of what visitors computed, for everybody."""
 
 
-def least_shared(*weights: str) -> str:
-    """Of several weights, one that is a session's own, if any: what depends on all of them is that session's too."""
-    return next((each for each in weights if each not in _EVERYBODYS), weights[0])
+def this_session() -> Owner:
+    """The session that asks."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return Owner(context.session_id if context else "none")
 
 
 def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -56,22 +103,35 @@ def cache_for_everybody(max_entries: int) -> Callable[[Callable[P, R]], Callable
 
 
 def cache_by_weights(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator for a function of `weights`, or of a `key` that names them.
+    """Decorator for a function of which an argument, by its type, is `Owned`: a `WeightsId`, or a key that has one.
 
     Results of the checkpoint, of the shipped translator and of random weights are cached for everybody, in `RESULTS`;
-    of uploads and trained networks, two in the session alone: of the present settings and of the pinned ones.
+    where any of the arguments is of an upload or a trained network, two in its session alone: of the present settings
+    and of the pinned ones. The decorated function raises UnavailableError where that is another session.
+
+    Raises:
+        TypeError: by its types, no argument of the function says whose its results are.
     """
-    signature = inspect.signature(function)
+    signature, types = inspect.signature(function), get_type_hints(function)
+    owned = [name for name in signature.parameters if _is_owned(types.get(name))]
+    if not owned:
+        raise TypeError(f"no argument of {function.__qualname__} has a type that says whose weights it depends on")
     shared = RESULTS(function)
     private = cache_in_session(max_entries=2)(function)
 
     @functools.wraps(function)
     def cached(*args: P.args, **kwargs: P.kwargs) -> R:
         arguments = signature.bind(*args, **kwargs).arguments
-        weights = arguments["key"].weights if "key" in arguments else arguments["weights"]
-        return (shared if weights in _EVERYBODYS else private)(*args, **kwargs)
+        owners = {arguments[name].owner() for name in owned} - {EVERYBODY}
+        if owners - {this_session()}:
+            raise UnavailableError("These weights are of another session.")
+        return (private if owners else shared)(*args, **kwargs)
 
     return cached
+
+
+def _is_owned(annotated: object) -> bool:
+    return isinstance(annotated, type) and issubclass(annotated, Owned)
 
 
 def clear_session_caches() -> None:

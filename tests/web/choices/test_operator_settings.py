@@ -30,4 +30,4 @@ def test_no_setting_changes_what_a_link_leaves_out(repository: Path) -> None:
     defaults, max_sentences, there = json.loads(answer.stdout)
     assert max_sentences == 2
     assert {name: str(value).removesuffix(".0") for name, value in there.items()} == chosen
-    assert defaults == json.loads(json.dumps(DEFAULTS))
+    assert defaults == json.loads(json.dumps(DEFAULTS, default=str))

@@ -9,6 +9,7 @@ from playground.link.params import SHARED
 from playground.text import Sentences, split_sentences
 from playground.web.choices import setup
 from playground.web.choices.setup import Setup, is_random
+from playground.web.session.weights_cache import RANDOM, WeightsId, this_session
 from tests.web.app_test import open_page
 
 VALUES: dict[str, Any] = {key: param.default for key, param in SHARED.items()} | {"weights": "random", "n_layers": 2}
@@ -92,12 +93,12 @@ def test_a_page_splits_its_text_once(page: str, splits: list[str]) -> None:
 
 
 def test_derived_values_are_computed_once_for_a_setup(splits: list[str]) -> None:
-    one = Setup(VALUES, "random")
+    one = Setup(VALUES, RANDOM)
     assert one.config is one.config
     assert one.run_key == (one.text_key, 0, "random", one.config, 0, False, ())
     assert splits == [VALUES["text"]]
-    assert one == Setup(dict(VALUES), "random")
-    assert one != Setup(VALUES, "initial-1")
+    assert one == Setup(dict(VALUES), RANDOM)
+    assert one != Setup(VALUES, WeightsId("initial-1", this_session()))
 
 
 def test_weights_before_training_are_random_and_trained_ones_are_not() -> None:

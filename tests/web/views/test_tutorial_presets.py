@@ -16,6 +16,7 @@ from playground.text.word_vectors import draw_vectors
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
+from playground.web.session.weights_cache import RANDOM
 from tests.web.app_test import PAGES, captions, charts, formulas, open_page, sentences, table
 
 TEXT = "one two\none two three two"
@@ -71,7 +72,7 @@ def test_a_fifth_of_tutorial_d_is_its_embeddings() -> None:
 def key_of(preset: str, **changes: Any) -> caches.RunKey:
     """The run behind the pages, after a preset is pressed."""
     values = {key: param.default for key, param in SHARED.items()} | preset_values(preset) | {"text": TEXT}
-    return Setup(values | {"weights": "random"} | changes, "random").run_key
+    return Setup(values | {"weights": "random"} | changes, RANDOM).run_key
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -15,7 +15,7 @@ from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
-from playground.web.session.weights_cache import cache_by_weights, least_shared
+from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_side import PinnedSide
 from playground.web.shared.focus_line import Cells, frame_cell
@@ -102,7 +102,7 @@ def _draw_difference(run: Run, pinned: Run, difference: Array, visible: Mask, fo
 def _draw_moved_weight(side: PinnedSide, focus: Focus) -> None:
     """How much every head that both have has changed."""
     before, now = side.setup.run_key, current_setup().run_key
-    shares, figure = _measure_moved_weight(least_shared(before.weights, now.weights), before, now)
+    shares, figure = _measure_moved_weight(before, now)
     n_layers, n_heads = shares.shape
     panels.chart(
         "moved_weight",
@@ -123,8 +123,8 @@ def _draw_moved_weight(side: PinnedSide, focus: Focus) -> None:
 
 
 @cache_by_weights
-def _measure_moved_weight(weights: str, pinned: RunKey, now: RunKey) -> tuple[Array, go.Figure]:
-    """`moved_weight` and its picture; the cache reads `weights`. Raises as `caches.run_sentence`."""
+def _measure_moved_weight(pinned: RunKey, now: RunKey) -> tuple[Array, go.Figure]:
+    """`moved_weight` and its picture; raises as `caches.run_sentence`."""
     shares = moved_weight(caches.run_sentence(pinned), caches.run_sentence(now))
     return shares, figures.moved_weight_grid(shares)
 

@@ -145,7 +145,7 @@ def _word(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if key == "do":
-        return quote_word(value, longest=24) if value else "nothing"
+        return quote_word(str(value), longest=24) if value else "nothing"
     return quote_word(value, longest=24) if key == "text" else write(value)
 
 

@@ -12,7 +12,7 @@ from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.web.session import caches
 from playground.web.session.caches import TURNS, RunKey
-from playground.web.session.weights_cache import cache_by_weights
+from playground.web.session.weights_cache import WeightsId, cache_by_weights
 
 
 @cache_by_weights
@@ -53,6 +53,6 @@ def habits_in_probes(key: RunKey) -> Habits:
 
 
 @cache_by_weights
-def _cut_maps(weights: str, config: ModelConfig, seed: int, layer: int, head: int, piece: int) -> HeadMaps:
+def _cut_maps(weights: WeightsId, config: ModelConfig, seed: int, layer: int, head: int, piece: int) -> HeadMaps:
     with TURNS.take():
         return head_maps.head_maps(caches.encoder(weights, config, seed), layer, head, piece)

@@ -16,7 +16,7 @@ from playground.figures import norms as norm_figures
 from playground.runs.arrays import Array
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
-from playground.web.session.weights_cache import RESULTS, cache_by_weights, least_shared
+from playground.web.session.weights_cache import RESULTS, cache_by_weights
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,9 @@ class BothLengths:
     figure: go.Figure
 
 
+@cache_by_weights
 def find_parting(pinned: RunKey, now: RunKey) -> Parting:
     """Where two runs part; raises as `caches.run_sentence`."""
-    return _find_parting(least_shared(pinned.weights, now.weights), pinned, now)
-
-
-@cache_by_weights
-def _find_parting(weights: str, pinned: RunKey, now: RunKey) -> Parting:
     differences = compare_points(caches.run_sentence(pinned), caches.run_sentence(now))
     ratios = [each.largest / each.size if each.size else each.largest for each in differences]
     shares = np.array(ratios, np.float32)
@@ -52,13 +48,9 @@ def _find_parting(weights: str, pinned: RunKey, now: RunKey) -> Parting:
     return Parting(differences, shares, figures.differences_on_the_way(shares, names, ROUNDING))
 
 
+@cache_by_weights
 def measure_lengths(pinned: RunKey, now: RunKey, name: str) -> BothLengths:
     """Lengths of both runs; `name` is what the picture calls the pinned one; raises as `caches.run_sentence`."""
-    return _measure_lengths(least_shared(pinned.weights, now.weights), pinned, now, name)
-
-
-@cache_by_weights
-def _measure_lengths(weights: str, pinned: RunKey, now: RunKey, name: str) -> BothLengths:
     before, after = (streams.lengths(caches.run_sentence(key)) for key in (pinned, now))
     return BothLengths(before, after, norm_figures.norms_by_layer(after, before, name))
 

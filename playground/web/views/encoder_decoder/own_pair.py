@@ -11,6 +11,7 @@ from playground.training.tasks.examples import BOS
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches, pair_cache
+from playground.web.session.weights_cache import RANDOM, WeightsId
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError
 from playground.web.views.encoder_decoder.pair_key import PairKey
@@ -54,7 +55,7 @@ def find_own_pair(setup: Setup) -> PairKey:
 
 def _pair_of_lines(setup: Setup, lines: tuple[str, ...]) -> tuple[PairKey, bool]:
     """The pair of the sidebar's sentence and its target line, and whether the decoder wrote the target itself."""
-    weights, wrote_own = "random", False
+    weights, wrote_own = RANDOM, False
     if setup.trained_network and setup.trained_network.task.has_decoder:
         weights = setup.weights
         lines, wrote_own = _fit_to_trained_decoder(setup, weights, lines)
@@ -64,7 +65,7 @@ def _pair_of_lines(setup: Setup, lines: tuple[str, ...]) -> tuple[PairKey, bool]
     return PairKey(setup.text_key, setup.sentence, target, line, weights, config, setup["seed"]), wrote_own
 
 
-def _fit_to_trained_decoder(setup: Setup, weights: str, lines: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+def _fit_to_trained_decoder(setup: Setup, weights: WeightsId, lines: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
     """The target after [BOS], as the trained decoder reads it; where it knows no token of it, its own output."""
     knows_none = all(all(row) for row in caches.tokenize(replace(setup.text_key, sentences=lines)).unknown)
     if knows_none:

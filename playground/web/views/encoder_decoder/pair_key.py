@@ -7,7 +7,7 @@ from playground.runs.pair_run import PairRun
 from playground.web.session import pair_cache, trained_slot
 from playground.web.session.caches import TextKey
 from playground.web.session.shipped_translator import find_translator
-from playground.web.session.weights_cache import TRANSLATOR
+from playground.web.session.weights_cache import TRANSLATOR, WeightsId
 from playground.web.shared import panels
 
 
@@ -18,7 +18,7 @@ class PairKey(NamedTuple):
     sentence: int
     target: TextKey
     line: int
-    weights: str
+    weights: WeightsId
     config: ModelConfig
     seed: int
 

@@ -8,11 +8,11 @@ from playground.runs.budget import check_budget
 from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.caches import TURNS, RunKey
-from playground.web.session.weights_cache import cache_by_weights
+from playground.web.session.weights_cache import WeightsId, cache_by_weights
 
 
 @cache_by_weights
-def position_rows(weights: str, config: ModelConfig, seed: int) -> Array:
+def position_rows(weights: WeightsId, config: ModelConfig, seed: int) -> Array:
     """The position table's first rows, for the longest sentence there may be, as `positions.first_rows` gives them."""
     check_budget(config, settings().max_parameters)
     with TURNS.take():

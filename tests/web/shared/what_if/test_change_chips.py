@@ -2,8 +2,23 @@
 
 import pytest
 
+from playground.link.interventions import read_interventions
+from playground.link.interventions.read_interventions import read_intervention
+from playground.model.interventions import Intervention
+from playground.model.interventions.intervention_checks import Subject
 from playground.web.shared.what_if.changed_pages import CHANGED_PAGES, what_page_shows
-from tests.web.app_test import PAGES, SMALL, array, captions, charts, component_data, open_page, press, sentences
+from tests.web.app_test import (
+    PAGES,
+    SMALL,
+    array,
+    captions,
+    charts,
+    component_data,
+    open_page,
+    press,
+    sentences,
+    without_error,
+)
 
 CHANGES = "1.1:zero,-0.2:mean,9.0:zero,1.3:cut_4_2,positions:shuffle_1"
 HOSTILE = (
@@ -74,3 +89,24 @@ def test_positions_shows_the_model_without_changes() -> None:
     assert charts(one).keys() == charts(two).keys()
     for name, traces in charts(one).items():
         assert traces == charts(two)[name]
+
+
+def test_a_page_reads_and_checks_the_changes_of_its_link_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    Subject.fit.cache_clear()
+    read, checked, look = [], [], Subject._what_is_missing
+
+    def note_read(text: str) -> Intervention:
+        read.append(text)
+        return read_intervention(text)
+
+    def note_check(subject: Subject, wanted: Intervention) -> str | None:
+        checked.append(wanted)
+        return look(subject, wanted)
+
+    monkeypatch.setattr(read_interventions, "read_intervention", note_read)
+    monkeypatch.setattr(Subject, "_what_is_missing", note_check)
+    app = without_error(open_page("norms", **SMALL, do="1.1:zero,-0.0:zero,0.2:mean", seed=911))
+    assert read == ["1.1:zero", "0.0:zero", "0.2:mean"]
+    assert [str(each.label) for each in checked] == [str(read_intervention(text).label) for text in (read[0], read[2])]
+    without_error(app.run())
+    assert (len(read), len(checked)) == (3, 2)

@@ -5,7 +5,6 @@ import pytest
 
 from playground import Encoder, count_parameters
 from playground.analysis.effects.pruning import order_at_random
-from playground.link.interventions import read_changes
 from playground.model.interventions import ZeroHead
 from tests.web.app_test import (
     SMALL,
@@ -86,7 +85,7 @@ def test_the_slider_takes_heads_out_and_a_press_makes_them_changes() -> None:
     assert "whatif_take_out_followed" not in {button.key for button in app.button}
     choose(app, whatif_pruned=5)
     press(app, "whatif_take_out_0")
-    made = [change.intervention for change in read_changes(app.session_state["do"])[0]]
+    made = [change.intervention for change in app.session_state["do"].made]
     heads = {(each.layer, head) for each in made if isinstance(each, ZeroHead)
              for head in (range(4) if each.head is None else [each.head])}  # fmt: skip
     assert heads == {divmod(number, 4) for number in order_of_effects()[:5]}
@@ -98,7 +97,7 @@ def test_the_slider_takes_heads_out_and_a_press_makes_them_changes() -> None:
 
 def test_all_heads_of_a_layer_are_one_change() -> None:
     app = press(open_view(PRUNE, whatif_pruned=8), "whatif_take_out_0")
-    assert [each.intervention for each in read_changes(app.session_state["do"])[0]] == [
+    assert [each.intervention for each in app.session_state["do"].made] == [
         ZeroHead(0, None),
         ZeroHead(1, None),
     ]

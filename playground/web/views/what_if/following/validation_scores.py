@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from playground.link.interventions import write_intervention
 from playground.model.interventions import AverageHead, SkipSublayer, ZeroHead
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
@@ -21,13 +20,10 @@ def draw_validation_scores(run: Run) -> None:
     if not all(isinstance(each, IN_EVERY_SEQUENCE) for each in run.interventions):
         st.caption("Validation sequences have tokens of their own: only changes of heads and sublayers apply to them.")
         return
-    name = ",".join(map(write_intervention, run.interventions))
     with panels.explain_errors():
         n = len(task_caches.validation_sequences(weights))
-        growing = task_caches.task_scores(weights, f"changed {name}", 2)
-        variants = [(), run.interventions]
-        growing.advance(lambda rows: task_caches.measure_variants(weights, variants, rows), float("inf"))
-    (old, old_probability), (new, new_probability) = growing.numbers.tolist()
+        scores = task_caches.changed_scores(weights, run.interventions)
+    (old, old_probability), (new, new_probability) = scores.tolist()
     whose = " The decoder is given the right beginning of each." if trained.task.has_decoder else ""
     st.markdown(
         f"Over {n:,} validation sequences, **{new:.1%}** of the answers are right, before the changes {old:.1%}. The "

@@ -54,11 +54,14 @@ class GrowingNumbers:
         return self.seconds / done * sum(self.work[self.n_done :]) if done else float("inf")
 
     def advance(self, measure: Callable[[Rows], Array], seconds: float) -> None:
-        """Measure the next part, and further ones until so many seconds have passed.
+        """Measure the next part, and further ones until so many seconds have passed; nothing where somebody else does.
 
+        Nobody waits for another's measurement: whoever comes meanwhile takes the numbers that are there.
         `measure` computes some rows, (rows, columns). Where it fails, what was measured before stays.
         """
-        with self.lock:
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
             begin = monotonic()
             while not self.is_complete:
                 rows, start = self.parts[self.n_done], monotonic()
@@ -67,6 +70,8 @@ class GrowingNumbers:
                 self.seconds += monotonic() - start
                 if monotonic() - begin >= seconds:
                     return
+        finally:
+            self.lock.release()
 
 
 def empty_numbers(parts: Sequence[Rows], work: Sequence[float], n_columns: int) -> GrowingNumbers:

@@ -40,7 +40,8 @@ def keep_measuring(
         if growing.n_done == 0:
             growing.advance(measure, 0)  # which says how long the others will take
         asked, is_wanted = st.session_state.get(_ASKED, {}).get(name, (None, False))
-        goes_on = is_wanted if asked == identity else growing.seconds_left <= BY_ITSELF
+        is_unknown = growing.n_done == 0  # somebody else measures the first part just now
+        goes_on = is_wanted if asked == identity else is_unknown or growing.seconds_left <= BY_ITSELF
         is_asked = asked == identity and is_wanted
         if goes_on:
             growing.advance(measure, SLICE)
@@ -75,6 +76,8 @@ def _describe(growing: GrowingNumbers, tried: str, *, goes_on: bool) -> str:
     if growing.is_complete:
         return f"Done: {tried} tried one by one."
     n_done = sum(map(len, growing.parts[: growing.n_done]))
+    if not n_done:
+        return f"0 of {n:,} variants of the run. The first ones will tell how long it takes."
     left = duration(growing.seconds_left)
     return (
         f"{n_done:,} of {n:,} variants of the run. The rest takes about {left}{'.' if goes_on else ': press Measure.'}"

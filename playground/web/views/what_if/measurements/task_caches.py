@@ -26,6 +26,12 @@ def task_scores(weights: str, name: str, n_variants: int) -> GrowingNumbers:
     return empty_numbers([(row,) for row in range(n_variants)], [1.0] * n_variants, 2)
 
 
+@cache_in_session(max_entries=4)
+def changed_scores(weights: str, changes: tuple[Intervention, ...]) -> Array:
+    """The network's scores without and with changes, (2, 2); raises as `measure_variants`."""
+    return measure_variants(weights, [(), changes], (0, 1))
+
+
 def measure_variants(weights: str, variants: Sequence[Sequence[Intervention]], rows: Rows) -> Array:
     """Some rows of `task_scores`, by what is changed in each.
 

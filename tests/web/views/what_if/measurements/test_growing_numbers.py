@@ -1,6 +1,7 @@
 """Numbers grow part by part, are kept where one fails, and are measured once for all who look."""
 
 import threading
+import time
 from itertools import count
 
 import numpy as np
@@ -53,20 +54,36 @@ def test_what_was_measured_stays_where_a_part_fails() -> None:
     assert growing.is_complete
 
 
-def test_two_who_look_at_the_same_time_measure_each_part_once() -> None:
-    growing = empty_numbers([(i,) for i in range(50)], [1] * 50, 1)
+def test_nobody_waits_while_somebody_else_measures_and_takes_what_is_there() -> None:
+    growing = empty_numbers([(i,) for i in range(5)], [1] * 5, 1)
+    is_measuring, may_go_on = threading.Event(), threading.Event()
     measured: list[int] = []
 
-    def note(rows: Rows) -> Array:
+    def measure(rows: Rows) -> Array:
         measured.extend(rows)
+        if rows == (2,):
+            is_measuring.set()
+            assert may_go_on.wait(60)
         return doubled(rows)
 
-    threads = [threading.Thread(target=growing.advance, args=(note, 100)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert measured == list(range(50))
+    first = threading.Thread(target=growing.advance, args=(measure, float("inf")))
+    first.start()
+    assert is_measuring.wait(60)
+    others = [threading.Thread(target=growing.advance, args=(measure, float("inf"))) for _ in range(12)]
+    for other in others:
+        other.start()
+    deadline = time.monotonic() + 20
+    for other in others:
+        other.join(max(0, deadline - time.monotonic()))
+    waiting, seen = [other.is_alive() for other in others], growing.numbers[:, 0].copy()
+    may_go_on.set()
+    for thread in (first, *others):
+        thread.join(60)
+    assert not any(waiting)
+    np.testing.assert_array_equal(seen, [0, 2, np.nan, np.nan, np.nan])
+    assert measured == list(range(5)), "each part once"
+    assert growing.is_complete
+    growing.advance(refuse, 1)
 
 
 def test_nothing_to_measure_is_complete_and_rows_are_cut_small() -> None:

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 from playground.web.session import caches
 from playground.web.session.turns import Turns
 from playground.web.views.what_if.measurements import growing_numbers, measuring
+from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers
 from tests.web.app_test import (
     SMALL,
     array,
@@ -91,3 +92,13 @@ def test_where_no_turn_comes_free_one_sentence_says_so(monkeypatch: pytest.Monke
         assert "Many people are computing right now" in sentences(app)
         assert "hidden_tokens" not in charts(app)
     assert "hidden_tokens" in charts(without_error(app.run()))
+
+
+@pytest.mark.usefixtures("never_short")
+def test_who_finds_the_first_part_being_measured_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(GrowingNumbers, "advance", lambda *_: None)  # as while somebody else measures
+        app = open_pairs(105)
+        assert n_measured(app) == 0
+        assert component_data(app, "ask_again")
+    assert n_measured(working(app.run())) == 20
