@@ -14,6 +14,7 @@ from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
 from playground.web.server.operators import Readiness
+from playground.web.server.origins import RefuseForeignOrigins
 from playground.web.server.settings import settings
 
 logger = logging.getLogger(__name__)
@@ -69,6 +70,6 @@ app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
     routes=readiness.routes(),
-    middleware=[*FRONT_END, *AROUND],
+    middleware=[Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )
