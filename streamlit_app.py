@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
+from playground.web.server.messages import FilterMessages
 from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
 from playground.web.server.operators import Readiness
 from playground.web.server.origins import RefuseForeignOrigins
@@ -62,6 +63,7 @@ AROUND = [
     Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
     Middleware(LocalMetrics),
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
+    Middleware(FilterMessages),
     Middleware(SessionCap, visitors=visitors),
 ]
 """The layers around Streamlit's server, the outermost first."""

@@ -131,7 +131,7 @@ class SessionCap:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count websockets on Streamlit's stream; pass on everything but new visitors at the cap."""
-        if scope["type"] == "websocket" and scope["path"].endswith(STREAM_PATH):
+        if is_stream(scope):
             await self._stream(scope, receive, send)
         elif self.visitors.is_full and _is_page_load(scope):
             headers = {"Retry-After": str(self.retry_after), "Cache-Control": "no-store"}
@@ -189,6 +189,11 @@ def _is_local(scope: Scope) -> bool:
         return False
     mapped = getattr(address, "ipv4_mapped", None)  # a socket for both families reports ::ffff:127.0.0.1
     return (mapped or address).is_loopback
+
+
+def is_stream(scope: Scope) -> bool:
+    """Whether a connection is the websocket over which a page talks to Streamlit."""
+    return bool(scope["type"] == "websocket" and scope["path"].endswith(STREAM_PATH))
 
 
 def _is_page_load(scope: Scope) -> bool:
