@@ -13,14 +13,17 @@ from starlette.middleware import Middleware
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.messages import FilterMessages
-from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
+from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders
 from playground.web.server.operators import Readiness
 from playground.web.server.origins import RefuseForeignOrigins
 from playground.web.server.settings import settings
+from playground.web.server.visitors import SessionCap, Visitors
 
 logger = logging.getLogger(__name__)
 
-visitors = Visitors(settings().max_sessions)
+visitors = Visitors(
+    settings().max_sessions, settings().max_pages_per_browser, settings().address_share, settings().idle_after
+)
 readiness = Readiness(visitors)
 
 

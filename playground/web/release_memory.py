@@ -9,7 +9,7 @@ from contextlib import suppress
 from streamlit.runtime import get_instance
 
 from playground.web.server.heap import trim_heap
-from playground.web.server.middleware import Visitors
+from playground.web.server.visitors import Visitors
 from playground.web.session.caches import RANDOM_WEIGHTS
 from playground.web.session.experiments import RUNS
 from playground.web.session.kept_networks import KEPT

@@ -6,7 +6,7 @@ from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from playground.web.server.middleware import is_stream
+from playground.web.server.asgi import ClosableStream, is_stream
 
 logger = logging.getLogger(__name__)
 
@@ -49,14 +49,10 @@ class FilterMessages:
             await self.app(scope, receive, send)
 
 
-class _WatchedStream:
-    """One websocket: what of it the application receives, and whether it may still send."""
+class _WatchedStream(ClosableStream):
+    """A websocket of which the application receives the messages that pages send."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
-        self.from_browser = receive
-        self.to_browser = send
-        self.refused = 0
-        self.is_closed = False
+    refused = 0
 
     async def receive(self) -> Message:
         """The next message that a page may send, or that the connection has ended."""
@@ -71,17 +67,7 @@ class _WatchedStream:
             if self.refused == 1:
                 logger.warning("refused message kind=%s", kind or "none")
             if not kind or self.refused > PATIENCE:
-                return await self._close(_POLICY if kind else _NOT_A_MESSAGE)
-
-    async def send(self, message: Message) -> None:
-        """Send what the application has to say, unless the connection has been closed here."""
-        if not self.is_closed:
-            await self.to_browser(message)
-
-    async def _close(self, code: int) -> Message:
-        self.is_closed = True
-        await self.to_browser({"type": "websocket.close", "code": code, "reason": "No page sends this."})
-        return {"type": "websocket.disconnect", "code": code}
+                return await self.close(_POLICY if kind else _NOT_A_MESSAGE, "No page sends this.")
 
 
 def kind_of(data: bytes | None) -> str:

@@ -9,10 +9,11 @@ import time
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
+
+from playground.web.server.asgi import refuse_request
 
 logger = logging.getLogger(__name__)
 
@@ -64,16 +65,6 @@ class RefuseForeignOrigins:
                 "refused origin=%.200r host=%.200r: %s", headers.get("origin"), headers.get("host"), sentence
             )
         await refuse_request(sentence, 403, scope, receive, send)
-
-
-async def refuse_request(sentence: str, status: int, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request, or the handshake of a websocket, with a status and one sentence."""
-    if scope["type"] == "websocket":
-        await receive()  # the connect message, which ASGI has us read before answering
-        if "websocket.http.response" not in scope.get("extensions", {}):
-            await send({"type": "websocket.close", "code": 1008, "reason": sentence})
-            return
-    await PlainTextResponse(sentence, status_code=status)(scope, receive, send)
 
 
 def is_own_origin(origin: str, host: str) -> bool:
