@@ -78,6 +78,7 @@ def configuration(copies: Sequence[Copy], front: Front) -> str:
         certificate=front.certificate,
         key=front.key,
         secure=front.secure,
+        tls_in_front=front.tls_in_front,
         cookie_attributes="SameSite=None; Secure; Partitioned" if front.secure else "SameSite=Lax",
         base=f"/{front.base.strip('/')}".rstrip("/"),
         access_log=front.access_log,

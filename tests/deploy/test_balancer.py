@@ -77,6 +77,18 @@ def test_what_reaches_a_copy(site: MakeSite) -> None:
     assert running.ask("/_stcore/upload_file/a/b", method="PUT", headers={"Content-Length": "230000000"}).status == 413
 
 
+def test_nobody_chooses_the_address_that_copies_are_told(site: MakeSite) -> None:
+    forged = {"X-Forwarded-For": "198.51.100.1, 192.0.2.7"}
+    assert site(n=1).ask("/", headers=forged).seen["headers"]["X-Forwarded-For"] == "127.0.0.1"
+
+
+def test_behind_an_ingress_a_visitors_address_is_the_one_that_it_names(site: MakeSite) -> None:
+    named = {"X-Forwarded-For": "198.51.100.1, 192.0.2.7"}
+    running = site(n=1, tls_in_front=True)
+    assert running.ask("/", headers=named).seen["headers"]["X-Forwarded-For"] == "192.0.2.7"
+    assert running.ask("/").seen["headers"]["X-Forwarded-For"] == "127.0.0.1"
+
+
 def test_a_file_of_the_front_end_is_asked_for_once_by_encoding(site: MakeSite) -> None:
     running = site(n=2)
     codings = {
