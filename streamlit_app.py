@@ -17,6 +17,7 @@ from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHea
 from playground.web.server.operators import Readiness
 from playground.web.server.origins import RefuseForeignOrigins
 from playground.web.server.settings import settings
+from playground.web.server.uploads import LimitUploads
 from playground.web.server.visitors import SessionCap, Visitors
 
 logger = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ AROUND = [
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
     Middleware(FilterMessages),
     Middleware(SessionCap, visitors=visitors),
+    Middleware(LimitUploads, limit=settings().max_uploads),
 ]
 """The layers around Streamlit's server, the outermost first."""
 
