@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.messages import FilterMessages
-from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders
+from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, SecurityHeaders
 from playground.web.server.operators import Readiness
 from playground.web.server.origins import RefuseForeignOrigins
 from playground.web.server.settings import settings
@@ -66,6 +66,7 @@ FRONT_END = [
 AROUND = [
     Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
     Middleware(LocalMetrics),
+    Middleware(AddressLimit),
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
     Middleware(FilterMessages),
     Middleware(SessionCap, visitors=visitors),

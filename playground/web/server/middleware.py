@@ -1,4 +1,4 @@
-"""ASGI layers around Streamlit's server: security headers, private metrics, one path a page."""
+"""ASGI layers around Streamlit's server: security headers, private metrics, one path a page, no link too long."""
 
 import base64
 import hashlib
@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 import streamlit
 from starlette.datastructures import MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from playground.limits import LINK_FIELDS, MAX_ADDRESS
 from playground.web.server.asgi import is_page_load
 
 PRIVATE_PATHS = ("/_stcore/metrics/", "/operators/")
@@ -86,6 +87,43 @@ class PagePath:
         query = scope["query_string"].decode("latin-1")
         location = f"{self.base}/{quote(page)}{f'?{query}' if query else ''}"
         await RedirectResponse(location)(scope, receive, send)
+
+
+_LONG_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Link too long</title>
+</head>
+<body><p>{sentence} Whoever made it can save it as a file instead, with the button “Copy link to this view”.</p></body>
+</html>
+"""
+
+
+class AddressLimit:
+    """Answers 414 with a sentence to page loads whose link is longer than this server reads.
+
+    Streamlit would show the page without anything that the link holds, and not say so.
+    """
+
+    def __init__(self, app: ASGIApp, longest: int = MAX_ADDRESS, fields: int = LINK_FIELDS) -> None:
+        self.app = app
+        self.longest = longest
+        self.fields = fields
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse page loads with too many characters or parameters; pass on the rest."""
+        query = scope.get("query_string", b"")
+        n, n_fields, sentence = len(scope.get("path", "")) + len(query), query.count(b"&") + 1, ""
+        if n > self.longest:
+            sentence = f"This link has {n:,} characters, and the playground takes {self.longest:,}."
+        elif n_fields > self.fields:
+            sentence = f"This link has {n_fields:,} parameters, and the playground takes {self.fields:,}."
+        if sentence and is_page_load(scope):
+            await HTMLResponse(_LONG_PAGE.format(sentence=sentence), status_code=414)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
 
 def content_security_policy(frame_ancestors: str) -> str:
