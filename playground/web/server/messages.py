@@ -2,7 +2,6 @@
 
 import logging
 
-from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
@@ -74,7 +73,7 @@ def kind_of(data: bytes | None) -> str:
     """The kind of a browser's message, with the operation's name where it asks for one; empty where it is none."""
     try:
         message = BackMsg.FromString(data or b"")
-    except DecodeError:
+    except Exception:  # protobuf's own error, of a package that is Streamlit's
         return ""
     kind = message.WhichOneof("type") or ""
     if kind == "backend_operation_request":
