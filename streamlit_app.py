@@ -17,13 +17,19 @@ from starlette.middleware import Middleware
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.full_disk import FullDisk
-from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
+from playground.web.server.messages import FilterMessages
+from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, SecurityHeaders
 from playground.web.server.operators import Readiness
+from playground.web.server.origins import RefuseForeignOrigins
 from playground.web.server.settings import settings
+from playground.web.server.uploads import LimitUploads
+from playground.web.server.visitors import SessionCap, Visitors
 
 logger = logging.getLogger(__name__)
 
-visitors = Visitors(settings().max_sessions)
+visitors = Visitors(
+    settings().max_sessions, settings().max_pages_per_browser, settings().address_share, settings().idle_after
+)
 readiness = Readiness(visitors)
 
 
@@ -65,8 +71,11 @@ FRONT_END = [
 AROUND = [
     Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
     Middleware(LocalMetrics),
+    Middleware(AddressLimit),
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
+    Middleware(FilterMessages),
     Middleware(SessionCap, visitors=visitors),
+    Middleware(LimitUploads, limit=settings().max_uploads),
     Middleware(FullDisk),
 ]
 """The layers around Streamlit's server, the outermost first."""
@@ -75,6 +84,6 @@ app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
     routes=readiness.routes(),
-    middleware=[*FRONT_END, *AROUND],
+    middleware=[Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )

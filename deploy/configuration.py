@@ -1,6 +1,7 @@
 """nginx's configuration for the copies of the app, from the one template `nginx.conf.jinja`."""
 
 import hashlib
+import runpy
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -90,12 +91,20 @@ def configuration(copies: Sequence[Copy], front: Front) -> str:
         tls_port=front.tls_port,
         certificate=front.certificate,
         key=front.key,
+        header_kilobytes=longest_address() // 1024 + 12,
         secure=front.secure,
+        tls_in_front=front.tls_in_front,
         cookie_attributes="SameSite=None; Secure; Partitioned" if front.secure else "SameSite=Lax",
         base=f"/{front.base.strip('/')}".rstrip("/"),
         access_log=front.access_log,
         no_answer=NO_ANSWER,
     )
+
+
+def longest_address() -> int:
+    """The characters of an address that a copy takes, by the same settings; without the package, which loads torch."""
+    limits = runpy.run_path(str(Path(__file__).resolve().parent.parent / "playground" / "limits.py"))
+    return int(limits["MAX_ADDRESS"])
 
 
 def addresses(name: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""How much text a visitor may send: anyone may, and attention costs the square of the length.
+"""How much a visitor may send: anyone may, and attention costs the square of the length of a text.
 
 Whoever runs the app sets each by an environment variable, which is PLAYGROUND_ and the name below.
 """
@@ -37,3 +37,12 @@ MAX_LISTED_TOKENS = read_limit("MAX_LISTED_TOKENS", 128)
 
 MAX_TOKENS = read_limit("MAX_TOKENS", 256)
 """Tokens of one sentence, special tokens included."""
+
+MAX_ADDRESS = min(read_limit("MAX_ADDRESS", 48_000), 60_000)
+"""Characters of an address that the server takes, and of a link that the app writes: a longer one goes into a file.
+
+Python's server takes no request above 64 kB, its headers included. nginx's buffers follow from this limit.
+"""
+
+LINK_FIELDS = 1_000
+"""Parameters of a link; Streamlit drops all where there are more."""

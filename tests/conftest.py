@@ -24,7 +24,7 @@ torch.set_num_threads(1)  # the tests run side by side, and their models are sma
 
 
 _FOLDER = Path(__file__).resolve().parent
-_IN_REAL_TIME = [_FOLDER / name for name in ("browser", "cluster", "deploy", "notebooks")]
+_IN_REAL_TIME = [_FOLDER / name for name in ("attacks", "browser", "cluster", "deploy", "notebooks")]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,6 +21,6 @@ def memory_bound(chosen: Settings, *, trained: int = 0) -> int:
     """Bytes that a server on CPUs takes at most, with as many visitors as it lets in, of whom so many have trained."""
     model = FLOAT * chosen.max_parameters
     caches = chosen.max_cached_results + max(chosen.max_cached_weights, 2 * model) + chosen.max_shared_bytes
-    own = chosen.max_own_weights + SAVED_ATTENTION * trained
+    own = chosen.max_own_weights + chosen.max_uploads + SAVED_ATTENTION * trained
     at_once = 2 * model + model + TRAINING_STEP * chosen.max_trainings  # a pass that draws, the last encoder-decoder
     return BASE + caches + own + at_once + PAGE * chosen.max_sessions

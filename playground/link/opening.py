@@ -7,6 +7,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
+from playground.limits import LINK_FIELDS
 from playground.link import link_values, old_links, params, pinned_texts
 from playground.link.linked_view import LinkedView
 from playground.link.read_link import is_known_version, read_link, version_of
@@ -19,9 +20,7 @@ from playground.weights import checkpoint
 Weights = Literal["minilm", "random"]
 
 MAX_LINK = 200_000
-"""Characters; all texts of a link at their longest take less than half of them, every byte escaped."""
-
-_MAX_FIELDS = 1_000
+"""Characters, in a file too; all texts of a link at their longest take less than half of them, every byte escaped."""
 
 _OTHER_NETWORKS = ("encoder-decoder", "gradient-flow", "regularisers", "training", "tutorials")
 """Pages that show networks of their own beside the sidebar's encoder."""
@@ -109,7 +108,7 @@ def split_link(link: str) -> tuple[str, dict[str, list[str]]]:
             path, query = (before, query.partition("#")[0]) if mark else ("", before)
         else:
             path, query = urlsplit(link).path, urlsplit(link).query
-        texts = parse_qs(query, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        texts = parse_qs(query, keep_blank_values=True, max_num_fields=LINK_FIELDS)
     except ValueError as error:
         raise InputError(f"{quote_text(link)} can't be read as a link: it is damaged.") from error
     name = path.rstrip("/").rpartition("/")[2]

@@ -10,8 +10,8 @@ from streamlit.runtime import exists, get_instance
 from streamlit.version import STREAMLIT_VERSION_STRING
 
 from playground.web.server.heap import trim_heap
-from playground.web.server.middleware import Visitors
 from playground.web.server.operators import Readiness
+from playground.web.server.visitors import Visitors
 from playground.web.session.caches import RANDOM_WEIGHTS
 from playground.web.session.experiments import RUNS
 from playground.web.session.kept_networks import KEPT

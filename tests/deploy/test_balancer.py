@@ -98,6 +98,18 @@ def test_what_nginx_cannot_pass_on_is_one_sentence(site: MakeSite) -> None:
     assert running.ask("/no_answer.html").status == 404, "it is no page of its own"
 
 
+def test_nobody_chooses_the_address_that_copies_are_told(site: MakeSite) -> None:
+    forged = {"X-Forwarded-For": "198.51.100.1, 192.0.2.7"}
+    assert site(n=1).ask("/", headers=forged).seen["headers"]["X-Forwarded-For"] == "127.0.0.1"
+
+
+def test_behind_an_ingress_a_visitors_address_is_the_one_that_it_names(site: MakeSite) -> None:
+    named = {"X-Forwarded-For": "198.51.100.1, 192.0.2.7"}
+    running = site(n=1, tls_in_front=True)
+    assert running.ask("/", headers=named).seen["headers"]["X-Forwarded-For"] == "192.0.2.7"
+    assert running.ask("/").seen["headers"]["X-Forwarded-For"] == "127.0.0.1"
+
+
 def test_a_file_of_the_front_end_is_asked_for_once_by_encoding(site: MakeSite) -> None:
     running = site(n=2)
     codings = {

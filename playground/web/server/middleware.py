@@ -1,35 +1,22 @@
-"""ASGI layers around Streamlit's server: security headers, private metrics, one path a page, a cap on visitors."""
+"""ASGI layers around Streamlit's server: security headers, private metrics, one path a page, no link too long."""
 
 import base64
 import hashlib
 import ipaddress
 import re
-import time
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 import streamlit
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-STREAM_PATH = "/_stcore/stream"
+from playground.limits import LINK_FIELDS, MAX_ADDRESS
+from playground.web.server.asgi import is_page_load
+
 PRIVATE_PATHS = ("/_stcore/metrics/", "/operators/")
 """Streamlit's metrics and the playground's; neither needs a login."""
-
-_FULL_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta http-equiv="refresh" content="{seconds}">
-<title>Playground full</title>
-</head>
-<body><p>The playground is full right now. This page tries again every {seconds} seconds;
-your link keeps everything you set.</p></body>
-</html>
-"""
 
 
 class SecurityHeaders:
@@ -93,7 +80,7 @@ class PagePath:
         """Redirect page loads whose path has more than one part; pass on the rest."""
         page, *below = scope.get("path", "").removeprefix(self.base).strip("/").split("/")
         if (
-            not below or page in ("_stcore", "operators") or "." in below[-1] or not _is_page_load(scope)
+            not below or page in ("_stcore", "operators") or "." in below[-1] or not is_page_load(scope)
         ):  # a dot: it is a file
             await self.app(scope, receive, send)
             return
@@ -102,55 +89,41 @@ class PagePath:
         await RedirectResponse(location)(scope, receive, send)
 
 
-@dataclass
-class Visitors:
-    """How many pages are open, and how many may be."""
-
-    limit: int
-    open: int = 0
-    last_left: float | None = None
-    """When the last of them left, by `time.monotonic`; None while nobody has."""
-
-    @property
-    def is_full(self) -> bool:
-        """Whether nobody else may come in."""
-        return self.open >= self.limit
+_LONG_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Link too long</title>
+</head>
+<body><p>{sentence} Whoever made it can save it as a file instead, with the button “Copy link to this view”.</p></body>
+</html>
+"""
 
 
-class SessionCap:
-    """Lets in as many `visitors` as may be: each holds one websocket, and its state, for as long as the page is open.
+class AddressLimit:
+    """Answers 414 with a sentence to page loads whose link is longer than this server reads.
 
-    At the cap a page load gets a short page with status 503 that tries again by itself after `retry_after` seconds, and
-    a new websocket is refused with close code 1013 (try again later, RFC 6455's registry).
+    Streamlit would show the page without anything that the link holds, and not say so.
     """
 
-    def __init__(self, app: ASGIApp, visitors: Visitors, retry_after: int = 10) -> None:
+    def __init__(self, app: ASGIApp, longest: int = MAX_ADDRESS, fields: int = LINK_FIELDS) -> None:
         self.app = app
-        self.visitors = visitors
-        self.retry_after = retry_after
+        self.longest = longest
+        self.fields = fields
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count websockets on Streamlit's stream; pass on everything but new visitors at the cap."""
-        if scope["type"] == "websocket" and scope["path"].endswith(STREAM_PATH):
-            await self._stream(scope, receive, send)
-        elif self.visitors.is_full and _is_page_load(scope):
-            headers = {"Retry-After": str(self.retry_after), "Cache-Control": "no-store"}
-            page = _FULL_PAGE.format(seconds=self.retry_after)
-            await HTMLResponse(page, status_code=503, headers=headers)(scope, receive, send)
+        """Refuse page loads with too many characters or parameters; pass on the rest."""
+        query = scope.get("query_string", b"")
+        n, n_fields, sentence = len(scope.get("path", "")) + len(query), query.count(b"&") + 1, ""
+        if n > self.longest:
+            sentence = f"This link has {n:,} characters, and the playground takes {self.longest:,}."
+        elif n_fields > self.fields:
+            sentence = f"This link has {n_fields:,} parameters, and the playground takes {self.fields:,}."
+        if sentence and is_page_load(scope):
+            await HTMLResponse(_LONG_PAGE.format(sentence=sentence), status_code=414)(scope, receive, send)
         else:
             await self.app(scope, receive, send)
-
-    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.visitors.is_full:
-            await receive()  # the connect message, which ASGI has us read before answering
-            await send({"type": "websocket.close", "code": 1013, "reason": "The playground is full."})
-            return
-        self.visitors.open += 1
-        try:
-            await self.app(scope, receive, send)
-        finally:
-            self.visitors.open -= 1
-            self.visitors.last_left = time.monotonic()
 
 
 def content_security_policy(frame_ancestors: str) -> str:
@@ -189,7 +162,3 @@ def _is_local(scope: Scope) -> bool:
         return False
     mapped = getattr(address, "ipv4_mapped", None)  # a socket for both families reports ::ffff:127.0.0.1
     return (mapped or address).is_loopback
-
-
-def _is_page_load(scope: Scope) -> bool:
-    return scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")

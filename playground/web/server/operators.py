@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from playground.web.server.middleware import Visitors
+from playground.web.server.visitors import Visitors
 
 VISITORS = Gauge("playground_visitors", "Open pages.")
 

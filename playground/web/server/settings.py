@@ -23,6 +23,12 @@ class Settings:
     """Largest model that is built and run, in parameters; counting alone has no limit."""
     max_sessions: int = 200
     """Visitors connected at once; the next one is asked to come back."""
+    max_pages_per_browser: int = 30
+    """Of these, pages that one browser may have open; without its cookie, the next setting alone holds."""
+    address_share: float = 0.75
+    """Share of `max_sessions` that may come from one network address, which a whole campus may have."""
+    idle_after: float = 3600.0
+    """Seconds without a message after which an open page makes room for the next visitor, where there is no other."""
     device: str = "auto"
     """Where models run: "auto" (CUDA where present), "cpu", "cuda" or "cuda:<index>"."""
     threads: int = 1
@@ -35,6 +41,8 @@ class Settings:
     """Seconds from which the run of a page is named in the log."""
     max_own_weights: int = 2_000_000_000
     """Bytes that the weights visitors have opened, train or have trained, and the models made of them, may take."""
+    max_uploads: int = 450_000_000
+    """Bytes of files that are on their way, or wait until their page has read them; two of the largest size."""
     max_cached_results: int = 320_000_000
     """Bytes of computed results that all visitors share; the least lately used go first.
 
@@ -115,6 +123,13 @@ def _share(text: str) -> float:
     return value
 
 
+def _part(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 1:
+        raise ValueError(f"{value} is not above 0 and at most 1")
+    return value
+
+
 def _device(text: str) -> str:
     if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
         raise ValueError(f"{text!r} is none of auto, cpu, cuda, cuda:<index>")
@@ -129,6 +144,7 @@ def _sources(text: str) -> str:
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
+    "address_share": _part,
     "device": _device,
     "frame_ancestors": _sources,
     "ray": _cluster,

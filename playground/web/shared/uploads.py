@@ -1,4 +1,8 @@
-"""File uploads: an uploader that keeps nothing, and one sentence where a file can't be used."""
+"""File uploads: an uploader that keeps nothing, and one sentence where a file can't be used.
+
+Uploaders take files of any name, and whoever reads a file says what is wrong with it. Streamlit's own check of names
+would end the run with a traceback, where a request has another name than its page allows.
+"""
 
 import logging
 from collections.abc import Iterator

@@ -45,7 +45,6 @@ def draw(setup: Setup) -> None:
     """Draw the panel."""
     st.file_uploader(
         "A state_dict, saved as safetensors",
-        type="safetensors",
         key=uploads.uploader_key(UPLOADER),
         on_change=_open_upload,
         help="At most 200 MB. It stays in your session, is shown to nobody else, gone when you close it or leave.",

@@ -84,7 +84,6 @@ def _draw_vocabulary(setup: Setup) -> None:
     """Draw the uploader of a vocabulary, what was wrong with the last one, and what the open one makes of the text."""
     st.file_uploader(
         "Its vocabulary: one word a line, or JSON",
-        type=["txt", "json"],
         key=uploads.uploader_key(UPLOADER),
         on_change=_open_vocabulary,
         max_upload_size=MAX_VOCABULARY_BYTES // 2**20,

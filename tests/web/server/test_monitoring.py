@@ -15,9 +15,9 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from playground.errors import InputError, PlaygroundError
-from playground.web.server.middleware import Visitors
 from playground.web.server.monitoring import count_refusal, watch_run
 from playground.web.server.operators import Readiness
+from playground.web.server.visitors import Client, Visit, Visitors
 from tests.web.app_test import open_page
 
 
@@ -32,7 +32,7 @@ def test_ready_means_that_models_are_loaded_and_a_seat_is_free() -> None:
     answers = []
     with TestClient(Starlette(routes=readiness.routes())) as client:
         for loaded, n in ((False, 0), (True, 1), (True, 2), (True, 0)):
-            readiness.loaded, visitors.open = loaded, n
+            readiness.loaded, visitors.visits = loaded, [Visit(Client())] * n
             answer = client.get("/ready")
             assert answer.json() == {
                 "ready": answer.status_code == 200,
@@ -42,7 +42,7 @@ def test_ready_means_that_models_are_loaded_and_a_seat_is_free() -> None:
                 "release_failure": None,
             }
             answers.append(answer.status_code)
-        visitors.open = 1
+        visitors.visits = [Visit(Client())]
         metrics = client.get("/operators/metrics").text
     assert answers == [503, 200, 503, 200]
     assert "playground_visitors 1.0" in metrics

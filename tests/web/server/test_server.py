@@ -1,10 +1,8 @@
 """The layers around Streamlit's server, driven as bare ASGI applications, and the settings that they read."""
 
-import asyncio
 import logging
 from dataclasses import fields
 from pathlib import Path
-from unittest.mock import AsyncMock
 
 import pytest
 from starlette.applications import Starlette
@@ -12,11 +10,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
-from starlette.types import Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 import streamlit_app
-from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders, SessionCap, Visitors
+from playground.web.server.middleware import LocalMetrics, PagePath, SecurityHeaders
 from playground.web.server.settings import Settings, read_settings
 from tests.waiting import run_coroutine
 
@@ -76,7 +73,7 @@ def test_metrics_are_for_this_machine_only(host: str, status: int) -> None:
         assert client.get("/_stcore/health").status_code == 200
 
 
-# --- cap on visitors
+# --- one path a page
 
 
 @pytest.mark.parametrize(
@@ -101,50 +98,6 @@ def test_a_path_below_a_page_leads_to_the_page(base: str, path: str, location: s
     assert answer.headers.get("location") == location
 
 
-def test_at_the_cap_a_page_load_is_asked_to_wait_and_a_websocket_refused() -> None:
-    cap = SessionCap(INSIDE, Visitors(1), retry_after=7)
-    with TestClient(cap) as client:
-        with client.websocket_connect("/another/socket") as websocket:  # the stream alone counts
-            assert client.get("/", headers=BROWSER).text == "inside"
-            websocket.send_text("done")
-        with client.websocket_connect(STREAM) as websocket:
-            page = client.get("/attention?text=hello", headers=BROWSER)
-            assert page.status_code == 503
-            assert page.headers["retry-after"] == "7"
-            assert "tries again every 7 seconds" in page.text
-            assert client.get("/static/app.js").text == "inside"
-            with pytest.raises(WebSocketDisconnect) as refusal, client.websocket_connect(STREAM):
-                pytest.fail("a second visitor came in")
-            assert refusal.value.code == 1013
-            websocket.send_text("done")
-        assert client.get("/attention", headers=BROWSER).text == "inside"
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_the_count_falls_when_the_application_fails_or_the_server_cancels_a_visit(fails: bool) -> None:
-    counts: list[int] = []
-
-    async def inside(scope: Scope, receive: Receive, send: Send) -> None:
-        counts.append(visitors.open)
-        if fails:
-            raise RuntimeError("the application inside failed")
-        await asyncio.Event().wait()
-
-    async def visit() -> BaseException | None:
-        task = asyncio.create_task(cap({"type": "websocket", "path": STREAM}, AsyncMock(), AsyncMock()))
-        while not counts:
-            await asyncio.sleep(0)
-        if not fails:
-            task.cancel()
-        await asyncio.wait([task])
-        return None if task.cancelled() else task.exception()
-
-    visitors = Visitors(3)
-    cap = SessionCap(inside, visitors)
-    assert isinstance(run_coroutine(visit()), RuntimeError) == fails
-    assert (counts, visitors.open) == ([1], 0)
-
-
 # --- settings
 
 
@@ -152,12 +105,16 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
     texts = {
         "max_parameters": "5_000_000",
         "max_sessions": "3",
+        "max_pages_per_browser": "2",
+        "address_share": "0.25",
+        "idle_after": "1800",
         "device": "cuda:1",
         "threads": "2",
         "frame_ancestors": " 'self' https://*.school.example:8443 ",
         "busy_timeout": "1.5",
         "slow_seconds": "2.5",
         "max_own_weights": "7",
+        "max_uploads": "77",
         "max_cached_results": "8",
         "max_cached_weights": "9",
         "release_after": "90",
@@ -177,12 +134,16 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
     asked = Settings(
         5_000_000,
         3,
+        2,
+        0.25,
+        1800.0,
         "cuda:1",
         2,
         sources,
         1.5,
         2.5,
         7,
+        77,
         8,
         9,
         90.0,
@@ -203,6 +164,7 @@ def test_settings_are_read_from_the_environment(tmp_path: Path) -> None:
     [
         ("PLAYGROUND_MAX_PARAMETERS", ["", "many", "0", "-1", "1e9", "9" * 5000]),
         ("PLAYGROUND_MAX_SESSIONS", ["0", "3.5"]),
+        ("PLAYGROUND_ADDRESS_SHARE", ["0", "1.5", "nan", "half"]),
         ("PLAYGROUND_DEVICE", ["", "gpu", "cuda:", "cuda:one", "CPU"]),
         ("PLAYGROUND_THREADS", ["0", "auto"]),
         ("PLAYGROUND_FRAME_ANCESTORS", ["", "*; script-src *", "'self'\r\nset-cookie: a=b", "a, b", "schüle.example"]),

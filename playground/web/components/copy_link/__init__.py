@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from playground.limits import MAX_ADDRESS
 from playground.web.components.load_component import load_component
 
 _button = load_component("copy_link")
@@ -22,9 +23,16 @@ def draw_copy_link(version: str, more: Mapping[str, list[str]]) -> bool:
     The address is right only once every choice before the click has had its run. So a click asks for a run of the
     fragment, which comes after theirs, and the link is read when that has answered.
 
+    A link that is too long for servers is said to be so, and is offered as a file.
+
     The version of the link's format goes with it, and `more` parameters where the address bar does not have them.
     """
-    data = {"version": version, "more": dict(more), "answered": st.session_state.get(_ANSWERED)}
+    data = {
+        "version": version,
+        "more": dict(more),
+        "longest": MAX_ADDRESS,
+        "answered": st.session_state.get(_ANSWERED),
+    }
     return _button(key=_KEY, data=data, on_asked_change=_answer).asked is not None
 
 

@@ -37,6 +37,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
   latest = data
   const button = parentElement.querySelector("button")
   const field = parentElement.querySelector("input")
+  const tooLong = parentElement.querySelector("p")
+  const file = parentElement.querySelector("a")
+  const offerFile = link => {
+    const [length, longest] = [link.length, latest.longest].map(n => n.toLocaleString("en"))
+    tooLong.textContent = `This link would have ${length} characters, and servers take ${longest}. `
+      + "Save it as a file: open_link reads it in Python."
+    URL.revokeObjectURL(file.href)
+    file.href = URL.createObjectURL(new Blob([link], { type: "text/plain" }))
+    tooLong.hidden = file.hidden = false
+    field.hidden = true
+    button.textContent = "Copy link to this view"
+  }
   const hideOutdated = () => {
     clearTimeout(field.nextGlance)
     field.hidden ||= field.value !== linkOf(new URL(window.location.href))
@@ -46,14 +58,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
   button.onclick = async () => {
     clearTimeout(nextLabel)
     button.textContent = "Copying …"
+    tooLong.hidden = file.hidden = true
     const answered = new Promise(done => { answer = done })
     setTriggerValue("asked", asked = Date.now())
     const link = calmAddress(answered).then(linkOf)
     // Handed over at once: some browsers let only the click itself write to the clipboard.
-    const text = link.then(words => new Blob([words], { type: "text/plain" }))
+    const text = link.then(words => {
+      if (words.length > latest.longest) throw new Error("too long")
+      return new Blob([words], { type: "text/plain" })
+    })
     const write = async () => navigator.clipboard.write([new ClipboardItem({ "text/plain": text })])
     const copied = write().then(() => true, () => false)
     field.value = await link
+    if (field.value.length > latest.longest) return offerFile(field.value)
     field.hidden = false
     field.select()
     hideOutdated()

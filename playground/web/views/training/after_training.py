@@ -67,7 +67,6 @@ def _upload() -> None:
     with st.expander("Open a network that was trained and downloaded here before", icon=":material/upload:"):
         st.file_uploader(
             "A file from the download button",
-            type="safetensors",
             key=uploads.uploader_key(UPLOADER),
             on_change=_open_file,
             help="It stays with this tab of your browser, is shown to nobody else, and gone an hour after you leave.",

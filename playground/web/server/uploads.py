@@ -1,0 +1,180 @@
+"""The ASGI layer that lets files in: only such as a page has announced, so many bytes at a time, for a moment.
+
+Streamlit keeps whatever is sent to its upload address until the session ends, whether a page ever asks for it or not.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import cast
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime import get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+
+from playground.web.server.asgi import is_stream, refuse_request
+from playground.web.server.messages import MOST_FILES, kind_of
+
+ANNOUNCED = 60.0
+"""Seconds in which an upload has to begin, once its page has announced it; browsers do so at once."""
+
+STALLED = 20.0
+"""Seconds that an upload may take until more of it comes."""
+
+WAITING = 60.0
+"""Seconds that a file waits for its page to read it; then it is let go."""
+
+FRESH = 5.0
+"""Seconds in which no other file takes the room of one that waits."""
+
+_PATH = re.compile(r"/_stcore/upload_file/([^/]+)/([^/]+)/?$")
+
+Name = tuple[str, str]
+"""Of an upload: its session, and its file, as its address has them."""
+
+
+class _NoRoomError(Exception):
+    """Ends an upload for which there is no room."""
+
+
+class _Body:
+    """A request's body, as it comes; raises TimeoutError where it stalls."""
+
+    def __init__(self, receive: Receive) -> None:
+        self.from_client = receive
+        self.size = 0
+        self.is_complete = False
+
+    async def receive(self) -> Message:
+        """The next part; after the last, that the client has gone."""
+        if self.is_complete:
+            return await self.from_client()
+        event = await asyncio.wait_for(self.from_client(), STALLED)
+        self.size += len(event.get("body", b""))
+        self.is_complete = event["type"] != "http.request" or not event.get("more_body", False)
+        return event
+
+
+def _file_manager() -> MemoryUploadedFileManager:
+    return cast(MemoryUploadedFileManager, get_instance().uploaded_file_mgr)
+
+
+class LimitUploads:
+    """Takes a file where its page has announced it, and as long as all that wait to be read have at most `limit` bytes.
+
+    Each announcement is good for one file. A page reads its file as soon as it is there; what nobody reads is let go
+    after a minute, and before that where its room is needed.
+    """
+
+    def __init__(
+        self, app: ASGIApp, limit: int, manager: Callable[[], MemoryUploadedFileManager] = _file_manager
+    ) -> None:
+        self.app = app
+        self.limit = limit
+        self.manager = manager
+        self.announced: dict[str, dict[str, float]] = {}
+        """Until when each file of a session may begin, by `time.monotonic`; the last that the session announced."""
+        self.arriving: dict[Name, int] = {}
+        """Bytes that have come of each."""
+        self.arrived: dict[Name, float] = {}
+        """When each was complete, of those that may still wait."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Note what pages announce, and watch over uploads; pass on everything else as it is."""
+        found = _PATH.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        if is_stream(scope):
+            await self._note_announcements(scope, receive, send)
+        elif found:
+            await self._take((found[1], found[2]), scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _note_announcements(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = 0
+
+        async def receive_and_count() -> Message:
+            nonlocal asked
+            event = await receive()
+            asked += event["type"] == "websocket.receive" and kind_of(event.get("bytes")) == "file_urls_request"
+            return event
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal asked
+            if asked and message["type"] == "websocket.send" and self._note_urls(message.get("bytes") or b""):
+                asked -= 1
+            await send(message)
+
+        await self.app(scope, receive_and_count, send_and_note)
+
+    def _note_urls(self, data: bytes) -> bool:
+        """Note the addresses that the server gives a page; whether this message does so."""
+        message, now = ForwardMsg.FromString(data), monotonic()
+        if message.WhichOneof("type") != "file_urls_response":
+            return False
+        self.announced = {session: files for session, files in self.announced.items() if max(files.values()) > now}
+        for urls in message.file_urls_response.file_urls:
+            if found := _PATH.search(urls.upload_url):
+                files = {**self.announced.get(found[1], {}), found[2]: now + ANNOUNCED}
+                self.announced[found[1]] = dict(list(files.items())[-MOST_FILES:])
+        return True
+
+    async def _take(self, name: Name, scope: Scope, receive: Receive, send: Send) -> None:
+        body = _Body(receive)
+        session, file = name
+        if self.announced.get(session, {}).get(file, 0.0) < monotonic():
+            await self._refuse("No page of the playground has announced this file.", 403, body, scope, send)
+            return
+
+        async def receive_within_limits() -> Message:
+            event = await body.receive()
+            self.arriving[name] = body.size
+            self._make_room()
+            return event
+
+        self.announced[session][file] = 0.0  # for this once
+        self.arriving[name] = 0
+        try:
+            await self.app(scope, receive_within_limits, send)
+        except _NoRoomError:
+            self.arriving[name] = 0
+            await self._refuse("Many files are being opened right now; try again in a minute.", 503, body, scope, send)
+        except TimeoutError:
+            await refuse_request("Nothing more of this file has come.", 408, scope, body.receive, send)
+        finally:
+            del self.arriving[name]
+        if self.manager().get_files(*_one(name)):
+            self.arrived[name] = monotonic()
+            asyncio.get_running_loop().call_later(WAITING, self._let_go, name)
+
+    async def _refuse(self, sentence: str, status: int, body: "_Body", scope: Scope, send: Send) -> None:
+        """Answer once the whole body has come, and was dropped: before that, nobody listens."""
+        with suppress(TimeoutError):
+            while not body.is_complete and body.size <= self.limit:
+                await body.receive()
+        await refuse_request(sentence, status, scope, body.receive, send)
+
+    def _make_room(self) -> None:
+        """Let files go that have waited long enough, the oldest first; raises where that is not enough."""
+        self.arrived = {name: when for name, when in self.arrived.items() if self.manager().get_files(*_one(name))}
+        old = [name for name, when in self.arrived.items() if monotonic() - when > FRESH]
+        while sum(self.arriving.values()) + self._waiting_bytes() > self.limit:
+            if not old:
+                raise _NoRoomError
+            self._let_go(old.pop(0))
+
+    def _waiting_bytes(self) -> int:
+        storage = self.manager().file_storage
+        return sum(len(file.data) for files in list(storage.values()) for file in list(files.values()))
+
+    def _let_go(self, name: Name) -> None:
+        self.arrived.pop(name, None)
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            self.manager().remove_file(*name)
+
+
+def _one(name: Name) -> tuple[str, list[str]]:
+    """A name as Streamlit's manager looks for it."""
+    return name[0], [name[1]]

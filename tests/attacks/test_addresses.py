@@ -1,0 +1,64 @@
+"""One limit for the links that the app writes, that it reads, and that nginx passes on."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from deploy.configuration import Copy, Front, configuration
+from playground.limits import LINK_FIELDS, MAX_ADDRESS
+from playground.link.opening import split_link
+from tests.attacks.client import ask
+from tests.browser.server import Server
+from tests.browser.visitor import Visitor
+
+
+def test_what_is_too_long_is_said_and_the_rest_is_read(target: Server) -> None:
+    fits = f"/attention?text={'x' * (MAX_ADDRESS - 20)}"
+    assert ask(target, fits)[0] == 200
+    status, page = ask(target, f"{fits}{'x' * 100}")
+    assert status == 414
+    assert f"takes {MAX_ADDRESS:,}." in page
+    status, page = ask(target, "/attention?" + "&".join(f"p{n}=1" for n in range(LINK_FIELDS + 1)))
+    assert (status, f"takes {LINK_FIELDS:,}." in page) == (414, True)
+    assert target.tracebacks() == []
+
+
+def test_nginx_takes_every_link_that_the_app_writes(tmp_path: Path) -> None:
+    text = configuration([Copy("127.0.0.1:1")], Front(tmp_path))
+    (kilobytes,) = re.findall(r"large_client_header_buffers 4 (\d+)k;", text)
+    assert MAX_ADDRESS + 10_000 < int(kilobytes) * 1024 <= 72_000
+
+
+@pytest.mark.flaky(reruns=1)
+def test_a_link_that_is_too_long_goes_into_a_file(target: Server, browser: Browser, tmp_path: Path) -> None:
+    visitor = Visitor.anew(target, browser, accept_downloads=True)
+    visitor.open("/training?training_task=Next+character")
+    visitor.type_text("猫" * 1_900)
+    texts = visitor.page.locator(".st-key-training_text textarea")
+    texts.fill("狗" * 3_999)
+    texts.blur()
+    visitor.settled()
+    button = visitor.page.get_by_role("button", name="Copy link to this view")
+    button.click()
+    file = visitor.page.get_by_role("link", name="Save the link as a file")
+    expect(file).to_be_visible()
+    with visitor.page.expect_download() as download:
+        file.click()
+    saved = tmp_path / "link.txt"
+    download.value.save_as(saved)
+    link = saved.read_text()
+    assert len(link) > MAX_ADDRESS
+    page, values = split_link(link)
+    assert (page, values["text"]) == ("training", ["猫" * 1_900])
+    assert values["training_text"][0].count("狗") == 3_999
+    visitor.type_text("a cat")
+    visitor.settled()
+    texts.fill("a dog")
+    texts.blur()
+    visitor.settled()
+    button.click()
+    expect(visitor.page.get_by_label("Link to this view")).to_be_visible()
+    expect(file).to_be_hidden()
+    visitor.page.context.close()

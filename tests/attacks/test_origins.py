@@ -1,0 +1,150 @@
+"""Pages of other sites, and the server's own way to the outside: there is none."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import AsyncMock
+
+import pytest
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from benchmarks.load.student import visit
+from playground.link import params
+from playground.web.server.origins import RefuseForeignOrigins, is_own_origin
+from tests.attacks.client import ask, join, port_of, rerun, seconds_to_answer, shake_hands
+from tests.browser.server import Server
+from tests.waiting import run_coroutine
+
+ROUNDS = int(os.environ.get("SOAK_ATTACKS", "3"))
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "own"),
+    [
+        ("http://127.0.0.1:8501", "127.0.0.1:8501", True),
+        ("http://192.168.0.7:8501", "192.168.0.7:8501", True),
+        ("http://[::1]:8501", "[::1]:8501", True),
+        ("https://school.example", "school.example", True),
+        ("https://school.example", "school.example:443", True),  # a proxy that writes the port that browsers leave out
+        ("http://school.example:80", "school.example", True),
+        ("https://School.example", "school.EXAMPLE", True),
+        ("https://school.example:8443", "school.example", False),
+        ("https://school.example", "school.example:8443", False),
+        ("http://localhost:8501", "127.0.0.1:8501", False),
+        ("https://school.example.elsewhere.example", "school.example", False),
+        ("https://elsewhere.example", "school.example", False),
+        ("https://elsewhere.example@school.example", "elsewhere.example", False),
+        ("null", "school.example", False),
+        ("file://", "school.example", False),
+        ("", "", False),
+        ("https://", "", False),
+        ("https://school.example:port", "school.example", False),
+        ("https://[school.example", "school.example", False),
+    ],
+)
+def test_an_origin_is_own_where_it_has_the_same_host_and_port(origin: str, host: str, own: bool) -> None:
+    assert is_own_origin(origin, host) == own
+
+
+def test_foreign_handshakes_are_refused_and_hold_nobody_up(target: Server, connections: Path) -> None:
+    async def attack() -> None:
+        own = f"127.0.0.1:{port_of(target)}"
+        slowest = 0.0
+        for round_ in range(ROUNDS):
+            for origin in (
+                f"https://{round_}.elsewhere.example",
+                "null",
+                "http://localhost:1",
+                f"http://{own}.example",
+            ):
+                assert await shake_hands(target, Origin=origin) == (
+                    403,
+                    "The playground takes no requests from pages of other sites.",
+                )
+            slowest = max(slowest, await seconds_to_answer(target))
+        assert await shake_hands(target, Origin=f"http://{own}") == (101, "")
+        assert await shake_hands(target) == (101, "")
+        assert slowest < 1
+
+    run_coroutine(attack())
+    assert connections.read_text() == ""
+    headers = {"Origin": "https://elsewhere.example"}
+    for method in ("PUT", "POST", "DELETE"):
+        assert ask(target, "/_stcore/upload_file/session/file", method, b"", headers)[0] == 403
+    assert ask(target, "/attention", headers=headers)[0] == 200  # a link on another site's page is followed so
+    assert target.log.read_text().count("refused origin=") == 1
+    assert target.tracebacks() == []
+
+
+def test_every_page_is_drawn_without_a_network_and_tells_nobody(target: Server, connections: Path) -> None:
+    async def open_pages() -> None:
+        for page in params.PAGES:
+            async with visit(port_of(target), page) as student:
+                await student.open()
+        socket = await join(target)
+        await socket.send(rerun())
+        async for data in socket:
+            message = ForwardMsg.FromString(data)
+            if message.HasField("new_session"):
+                assert not message.new_session.config.gather_usage_stats
+                break
+        await socket.close()
+
+    run_coroutine(open_pages())
+    for path in ("/", "/attention", "/_stcore/health", "/_stcore/host-config", "/ready", "/operators/metrics"):
+        assert ask(target, path)[0] == 200
+    assert connections.read_text() == ""
+    assert target.tracebacks() == []
+
+
+@pytest.mark.parametrize("host", ["a", "a/b", "a?b", "@a", "a:80"])
+def test_streamlit_has_no_origin_to_look_up(host: str) -> None:
+    """It reads these hosts otherwise than this server does, and would take their pages for foreign ones."""
+    seen: list[list[tuple[bytes, bytes]]] = []
+
+    async def inside(scope: Scope, _receive: Receive, _send: Send) -> None:
+        seen.append(scope["headers"])
+
+    headers = [(b"host", host.encode()), (b"origin", b"http://a"), (b"origin", b"http://b")]
+    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": headers}
+    run_coroutine(RefuseForeignOrigins(inside)(scope, AsyncMock(), AsyncMock()))
+    assert seen == [[(b"host", host.encode())]]
+
+
+def test_other_names_are_refused_where_the_operator_lists_the_servers_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def inside(scope: Scope, receive: Receive, send: Send) -> None:
+        await PlainTextResponse("inside")(scope, receive, send)
+
+    options = {"server.allowedHosts": ["school.example"], "server.enableCORS": True, "server.corsAllowedOrigins": []}
+    monkeypatch.setattr("streamlit.config.get_option", options.__getitem__)
+    client = TestClient(RefuseForeignOrigins(inside))
+    for path, host, status in (
+        ("/attention", "school.example", 200),
+        ("/attention", "school.example:8501", 200),
+        ("/attention", "rebound.example", 403),
+        ("/_stcore/upload_file/session/file", "rebound.example", 403),
+        ("/_stcore/health", "10.0.0.7:8501", 200),  # a probe of a cluster knows no name
+        ("/ready", "10.0.0.7:8501", 200),
+    ):
+        assert client.get(path, headers={"host": host}).status_code == status
+    options["server.corsAllowedOrigins"] = ["https://lms.example"]
+    for origin, status in (("https://lms.example", 200), ("https://other.example", 403)):
+        assert client.put("/x", headers={"host": "school.example", "origin": origin}).status_code == status
+    options["server.enableCORS"] = False
+    assert client.put("/x", headers={"host": "school.example", "origin": "https://other.example"}).is_success
+
+
+def test_the_guard_of_this_test_sees_a_connection(tmp_path: Path) -> None:
+    file = tmp_path / "connections"
+    program = (
+        "import socket; from tests.browser.offline_server import refuse_network; "
+        f"refuse_network({str(file)!r}); socket.create_connection(('192.0.2.1', 80), 1)"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", program], stderr=subprocess.DEVNULL, check=False)
+    assert ended.returncode == 1
+    assert "192.0.2.1" in file.read_text()
