@@ -13,8 +13,8 @@ from playground.jobs import JobBackend, JobQueue, JobStatus, Member, Request, Sh
 from playground.jobs.cluster import ClusterQueue
 from playground.web.server.settings import Settings, settings
 from playground.web.session import memory_budget
+from playground.web.session.fair_queue import BUSY
 from playground.web.session.memory_budget import MemoryReservation, MemoryUser
-from playground.web.session.turns import BUSY
 
 EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""

@@ -79,7 +79,7 @@ def _upload() -> None:
 def _open_file() -> None:
     file = uploads.take_file(UPLOADER)
     if file is not None:
-        with uploads.explain_failure(PROBLEM, "this file"), caches.TURNS.take():
+        with uploads.explain_failure(PROBLEM, "this file"), caches.TURNS.hold_long_place(), caches.TURNS.take():
             trained_slot.session_slot().put(load(file.getvalue(), max_parameters=settings().max_parameters))
 
 
