@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,8 +22,6 @@ _POLL = 0.25
 class _Waiter:
     visitor: Hashable
     cost: float
-    number: int
-    """In the order of arrival."""
     called: threading.Event = field(default_factory=threading.Event)
     """Set once its place is free, or it is sent away."""
     is_sent_away: bool = False
@@ -45,7 +44,6 @@ class FairQueue:
     ) -> None:
         self._n, self._most_waiting, self._clock = n, most_waiting, clock
         self._lock = threading.Lock()
-        self._n_arrived = 0
         self._inside: set[_Waiter] = set()
         self._waiting: list[_Waiter] = []
         self._had: dict[Hashable, tuple[float, float]] = {}
@@ -90,12 +88,11 @@ class FairQueue:
 
     def _arrive(self, visitor: Hashable, cost: float) -> _Waiter:
         with self._lock:
-            self._n_arrived += 1
-            waiter = _Waiter(visitor, cost, self._n_arrived)
+            waiter = _Waiter(visitor, cost)
             self._waiting.append(waiter)
             self._let_in()
             if self._most_waiting is not None and len(self._waiting) > self._most_waiting:
-                last = max(self._waiting, key=self._rank)
+                last = self._in_order()[-1]
                 self._waiting.remove(last)
                 last.is_sent_away = True
                 last.called.set()
@@ -113,14 +110,20 @@ class FairQueue:
 
     def _let_in(self) -> None:
         while self._waiting and len(self._inside) < self._n:
-            first = min(self._waiting, key=self._rank)
+            first = self._in_order()[0]
             self._waiting.remove(first)
             self._inside.add(first)
             first.called.set()
 
-    def _rank(self, waiter: _Waiter) -> tuple[int, float, int]:
-        n_places = sum(inside.visitor == waiter.visitor for inside in self._inside)
-        return n_places, self._seconds_had(waiter.visitor) + waiter.cost, waiter.number
+    def _in_order(self) -> list[_Waiter]:
+        """Those who wait, the next first: by places held now, then by seconds had and asked for, then by arrival."""
+        seconds: dict[Hashable, float] = {}
+        places = Counter(waiter.visitor for waiter in self._inside)
+        ranks = {}
+        for waiter in self._waiting:  # in the order of arrival
+            seconds[waiter.visitor] = seconds.get(waiter.visitor, self._seconds_had(waiter.visitor)) + waiter.cost
+            ranks[waiter] = places[waiter.visitor], seconds[waiter.visitor]
+        return sorted(self._waiting, key=ranks.__getitem__)
 
     def _seconds_had(self, visitor: Hashable) -> float:
         seconds, at = self._had.get(visitor, (0.0, 0.0))
