@@ -1,6 +1,6 @@
 """What is computed in the background, and what every backend for it offers: threads here, or a cluster."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from typing import Literal, Protocol, TypeVar
 
 JobStatus = Literal["waiting", "running", "paused", "finished", "cancelled", "failed"]
@@ -101,7 +101,7 @@ class JobHandle(Protocol):
 
 
 class JobBackend(Protocol):
-    """Runs a bounded number of jobs at once; the others wait, first come, first served."""
+    """Runs a bounded number of jobs at once; the others wait, those of one client behind the first of every other."""
 
     def build(self, request: Request[S]) -> Computation[S]:
         """The computation of a request, for a job of this backend; called where the job runs."""
@@ -113,5 +113,10 @@ class JobBackend(Protocol):
         owner: object | None = None,
         remaining: Remaining | None = None,
         on_pause: OnPause | None = None,
+        client: Hashable = None,
     ) -> JobHandle:
-        """Queue a job; it is cancelled once `owner` is garbage, so no other argument may refer to that."""
+        """Queue a job; it is cancelled once `owner` is garbage, so no other argument may refer to that.
+
+        Clients take turns: the second job of one waits until the first of every other has begun. None is a client of
+        its own each time.
+        """
