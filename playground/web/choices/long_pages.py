@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from playground.accounting import count_flops, count_parameters
 from playground.analysis.gradient_flow.gradient_variants import LONGEST, VARIANTS, common_config
@@ -59,9 +58,9 @@ def is_long(page: str) -> bool:
 
 
 def _is_long(page: str, setup: Setup) -> bool:
-    has_text = bool(setup.text.sentences)
-    config = setup.config if has_text else replace(setup.config, vocab_size=0)
-    n_sentences, n_tokens = setup.batch.ids.shape if has_text else (1, 1)
+    if not setup.text.sentences:  # nothing is run
+        return False
+    config, (n_sentences, n_tokens) = setup.config, setup.batch.ids.shape
     if page == "gradient-flow":
         return _seconds_of_gradients(config, n_tokens, setup["seed"]) > LONG
     kept = count_kept(config, n_tokens)

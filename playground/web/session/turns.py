@@ -57,7 +57,9 @@ class Turns:
             yield
             return
         visitor, check = current_visitor()
-        with self._long.take(visitor, LONG_WAIT * self._timeout, check):
+        with ExitStack() as held:
+            with WAIT_SECONDS.time():
+                held.enter_context(self._long.take(visitor, LONG_WAIT * self._timeout, check))
             token = _HOLDS_LONG_PLACE.set(True)
             try:
                 yield

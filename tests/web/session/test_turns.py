@@ -77,6 +77,7 @@ def test_outside_of_pages_every_thread_is_a_visitor() -> None:
         ("what_if", {}, False),
         ("gradient_flow", {}, False),
         ("similarity", {}, False),
+        ("attention", {"text": "", "tokenizer": "word", "weights": "random"}, False),
         ("attention", HEAVY, True),
         ("attention", {"text": " ".join(["again"] * 240)}, True),  # its 72 maps of 240 × 240
         ("attention", {"b_text": " ".join(["again"] * 240)}, True),
