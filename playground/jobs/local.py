@@ -62,7 +62,7 @@ class JobQueue:
         return job
 
     def enter(self, job: "_Job") -> None:
-        """With the condition held: put a job behind those who run, and behind whose client waits no longer than its."""
+        """With the condition held: let a job wait before the first whose client has more jobs before it than its own."""
         n_before = [sum(other.client == each.client for other in self.jobs[:i]) for i, each in enumerate(self.jobs)]
         n_own = sum(other.client == job.client for other in self.jobs)
         waiting = range(self.max_running, len(self.jobs))

@@ -19,6 +19,7 @@ from playground.web.shared.saving.current_link import current_link
 from playground.web.shared.saving.frame_snippet import write_snippet
 
 _MIMES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+
 MOST_CELLS = 5_000_000
 """Of a picture: every head of the trained model on its longest sentence. It takes 100 bytes a cell on its way."""
 
