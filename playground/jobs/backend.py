@@ -96,6 +96,9 @@ class JobHandle(Protocol):
     def wait(self, timeout: float) -> None:
         """Wait until it does not run, at most `timeout` seconds."""
 
+    def hasten_for(self, client: Hashable) -> None:
+        """Wait as a job of this client, who asks for it too, where that is shorter."""
+
     def cancel(self, timeout: float = 5.0) -> None:
         """Cancel after the current step, and wait at most `timeout` seconds for the end."""
 

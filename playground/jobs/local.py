@@ -62,7 +62,7 @@ class JobQueue:
         return job
 
     def enter(self, job: "_Job") -> None:
-        """With the condition held: let a job wait before the first whose client has more jobs before it than its own."""
+        """With the condition held: let a job wait before the first whose client has more before it than its own has."""
         n_before = [sum(other.client == each.client for other in self.jobs[:i]) for i, each in enumerate(self.jobs)]
         n_own = sum(other.client == job.client for other in self.jobs)
         waiting = range(self.max_running, len(self.jobs))
@@ -137,6 +137,19 @@ class _Job:
             self._pausing = False
             if self.status == "paused":
                 self._queue.enter(self)
+
+    def hasten_for(self, client: Hashable) -> None:
+        with self._condition:
+            if client is None or self.status != "waiting":
+                return
+            jobs, place, before = self._queue.jobs, self._queue.jobs.index(self), self.client
+            jobs.remove(self)
+            self.client = client
+            self._queue.enter(self)
+            if jobs.index(self) >= place:  # it came no further
+                jobs.remove(self)
+                jobs.insert(place, self)
+                self.client = before
 
     def cancel(self, timeout: float = 5.0) -> None:
         with self._condition:

@@ -67,6 +67,7 @@ class SharedRuns:
             over = run.steps.over
             if joined is not None and not over:
                 run.job.resume()
+                run.job.hasten_for(client)
         if over:
             member.deliver(run.steps.status)
         return member

@@ -58,7 +58,7 @@ def test_the_second_job_of_a_client_waits_behind_the_first_of_every_other() -> N
     queue = JobQueue(1)
 
     def ask(client: str) -> JobHandle:
-        return queue.submit(Steps(), client=client)
+        return queue.submit(Steps(free=True), client=client)
 
     tabs = [ask("hostile") for _ in range(20)]
     student, other = ask("student"), ask("other")
@@ -68,8 +68,13 @@ def test_the_second_job_of_a_client_waits_behind_the_first_of_every_other() -> N
     tabs[1].resume()  # at the end of its client's
     assert tabs[1].position == max(job.position for job in tabs)
     tabs[0].cancel(timeout=0)
-    strangers = [queue.submit(Steps()) for _ in range(2)]  # each a client of its own
+    strangers = [queue.submit(Steps(free=True)) for _ in range(2)]  # each a client of its own
     assert [job.position for job in strangers] == [3, 4]
+    tabs[5].hasten_for("late")  # who asks for what a tab has asked for already
+    assert tabs[5].position < tabs[1].position
+    place = second.position
+    second.hasten_for("hostile")  # of whom so many wait that it would come later
+    assert second.position == place
     for job in (*tabs, student, other, second, *strangers):
         job.cancel(timeout=0)
 
