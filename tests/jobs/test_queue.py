@@ -67,7 +67,6 @@ def test_the_second_job_of_a_client_waits_behind_the_first_of_every_other() -> N
     tabs[1].pause()
     tabs[1].resume()  # at the end of its client's
     assert tabs[1].position == max(job.position for job in tabs)
-    tabs[0].cancel(timeout=0)
     strangers = [queue.submit(Steps(free=True)) for _ in range(2)]  # each a client of its own
     assert [job.position for job in strangers] == [3, 4]
     tabs[5].hasten_for("late")  # who asks for what a tab has asked for already
