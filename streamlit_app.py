@@ -38,9 +38,11 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Sets torch's threads, loads the default model before the first visitor comes, and tidies up after the last."""
     # Imported here, because a cache is tied to the runtime that runs when it is made.
     from playground.web.release_memory import release_when_empty
+    from playground.web.session.downloads import give_downloads_threads
     from playground.web.start import prepare, prepare_training
 
     torch.set_num_threads(settings().threads)
+    give_downloads_threads()
     try:
         prepare()
         readiness.loaded = True

@@ -63,8 +63,10 @@ class Student:
         self._socket = socket
         self._pages: dict[str, str] = {}
         self._page_hash = ""
+        self._session = ""
         self._values: dict[str, WidgetState] = {}
         self._waits: list[_Wait] = []
+        self._files: dict[str, asyncio.Future[str]] = {}
         self._clocks: dict[str, asyncio.Task[None]] = {}
         self._listener = asyncio.create_task(self._listen())
 
@@ -79,11 +81,13 @@ class Student:
         self.page, self._page_hash = page, self._pages[page]
         return await self._run()
 
-    async def set(self, key: str, value: str | float) -> float:
+    async def set(self, key: str, value: str | float | bool) -> float:
         """Give a text field, a slider or a choice another value; returns seconds until the answer has come."""
         widget = self._widget(key)
         state = WidgetState(id=widget.id)
         match widget.kind, value:
+            case "popover", bool():
+                state.bool_value = value
             case "slider", float():
                 state.double_array_value.data.append(value)
             case "slider" | "button_group", str():
@@ -98,12 +102,32 @@ class Student:
         widget = self._widget(key)
         return await self._run(widget.fragment, WidgetState(id=widget.id, trigger_value=True))
 
+    async def save(self, key: str) -> tuple[float, str]:
+        """Press a button whose file is made then; returns seconds until that is done, and what went wrong, if any."""
+        message = BackMsg()
+        request = message.backend_operation_request
+        request.request_id = f"{key} {len(self._files)}"
+        request.session_id = self._session
+        request.deferred_file.file_id = self._widget(key).drawn.deferred_file_id
+        made = self._files[request.request_id] = asyncio.get_running_loop().create_future()
+        started = time.perf_counter()
+        await self._socket.send(message.SerializeToString())
+        try:
+            error = await asyncio.wait_for(made, LONGEST)
+        except TimeoutError:
+            raise LoadError(f"no file within {LONGEST:.0f} s") from None
+        return time.perf_counter() - started, error
+
     async def click_cell(self, container: str, row: int, column: int) -> float:
         """Click a cell of a chart."""
         widget = self._widget(f"{container}_frame")
         click = json.dumps({"event": "clicked", "value": [row, column]})
         trigger = WidgetState(id=f"$$STREAMLIT_INTERNAL_KEY_{widget.id}__events", json_trigger_value=click)
         return await self._run(widget.fragment, trigger)
+
+    async def send(self, message: BackMsg) -> None:
+        """Send any message, and wait for no answer."""
+        await self._socket.send(message.SerializeToString())
 
     async def leave(self) -> None:
         """Close the page."""
@@ -157,8 +181,14 @@ class Student:
 
     def _take(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self._session = message.new_session.initialize.session_id or self._session
         if kind == "delta":
             self._take_delta(message)
+        elif kind == "backend_operation_response":
+            answer = message.backend_operation_response
+            if not self._files[answer.request_id].done():
+                self._files[answer.request_id].set_result(answer.error_msg)
         elif kind == "navigation":
             self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
             self._page_hash = message.navigation.page_script_hash
@@ -183,8 +213,11 @@ class Student:
                     wait.done.set_result(None)
 
     def _take_delta(self, message: ForwardMsg) -> None:
-        element = message.delta.new_element
+        element: Any = message.delta.new_element
         kind = element.WhichOneof("type")
+        if message.delta.WhichOneof("type") == "add_block":
+            element = message.delta.add_block
+            kind = "popover" if element.WhichOneof("type") == "popover" else None
         if kind == "exception":
             self._fail(LoadError(f"{element.exception.type}: {element.exception.message}"))
         if kind is None:

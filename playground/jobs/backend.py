@@ -1,6 +1,6 @@
 """What is computed in the background, and what every backend for it offers: threads here, or a cluster."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from typing import Literal, Protocol, TypeVar
 
 JobStatus = Literal["waiting", "running", "paused", "finished", "cancelled", "failed"]
@@ -96,12 +96,15 @@ class JobHandle(Protocol):
     def wait(self, timeout: float) -> None:
         """Wait until it does not run, at most `timeout` seconds."""
 
+    def hasten_for(self, client: Hashable) -> None:
+        """Wait as a job of this client, who asks for it too, where that is shorter."""
+
     def cancel(self, timeout: float = 5.0) -> None:
         """Cancel after the current step, and wait at most `timeout` seconds for the end."""
 
 
 class JobBackend(Protocol):
-    """Runs a bounded number of jobs at once; the others wait, first come, first served."""
+    """Runs a bounded number of jobs at once; the others wait, those of one client behind the first of every other."""
 
     def build(self, request: Request[S]) -> Computation[S]:
         """The computation of a request, for a job of this backend; called where the job runs."""
@@ -113,5 +116,10 @@ class JobBackend(Protocol):
         owner: object | None = None,
         remaining: Remaining | None = None,
         on_pause: OnPause | None = None,
+        client: Hashable = None,
     ) -> JobHandle:
-        """Queue a job; it is cancelled once `owner` is garbage, so no other argument may refer to that."""
+        """Queue a job; it is cancelled once `owner` is garbage, so no other argument may refer to that.
+
+        Clients take turns: the second job of one waits until the first of every other has begun. None is a client of
+        its own each time.
+        """

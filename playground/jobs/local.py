@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from playground.errors import PlaygroundError, explain
 from playground.jobs.backend import Computation, JobStatus, OnEnd, OnPause, Remaining, Request, S, Work
@@ -34,7 +34,7 @@ class JobQueue:
         self.condition = threading.Condition()
         """Guards the queue and the state of all its jobs; notified at every change."""
         self.jobs: list[_Job] = []
-        """Those that run, at most `max_running`, then those that wait; a paused job is not among them."""
+        """Those that run, at most `max_running`, then those that wait, the next first; a paused job is in neither."""
 
     def build(self, request: Request[S]) -> Computation[S]:
         """The computation itself, which runs in this process."""
@@ -47,9 +47,10 @@ class JobQueue:
         owner: object | None = None,
         remaining: Remaining | None = None,
         on_pause: OnPause | None = None,
+        client: Hashable = None,
     ) -> "_Job":
         """Queue a job, and start its thread; see `JobBackend.submit`."""
-        job = _Job(self, work, on_end, remaining or _unknown, on_pause or _do_nothing)
+        job = _Job(self, work, on_end, remaining or _unknown, on_pause or _do_nothing, client)
         if owner is not None:
             weakref.finalize(owner, job.abandon)
         job.resume()
@@ -60,14 +61,29 @@ class JobQueue:
             job.end(on_end, "failed", explain(error))
         return job
 
+    def enter(self, job: "_Job") -> None:
+        """With the condition held: let a job wait before the first whose client has more before it than its own has."""
+        n_before = [sum(other.client == each.client for other in self.jobs[:i]) for i, each in enumerate(self.jobs)]
+        n_own = sum(other.client == job.client for other in self.jobs)
+        waiting = range(self.max_running, len(self.jobs))
+        self.jobs.insert(next((i for i in waiting if n_before[i] > n_own), len(self.jobs)), job)
+        self.condition.notify_all()
+
 
 class _Job:
     """A job and its thread; see `JobHandle`. Once it has ended, nothing holds what was handed to `submit`."""
 
     def __init__(
-        self, queue: JobQueue, work: Work, on_end: OnEnd | None, remaining: Remaining, on_pause: OnPause
+        self,
+        queue: JobQueue,
+        work: Work,
+        on_end: OnEnd | None,
+        remaining: Remaining,
+        on_pause: OnPause,
+        client: Hashable,
     ) -> None:
         self.error, self.seconds = "", 0.0
+        self.client = object() if client is None else client
         self.remaining, self._on_pause = remaining, on_pause
         self._queue, self._condition = queue, queue.condition
         self._outcome: JobStatus | None = None
@@ -120,8 +136,20 @@ class _Job:
         with self._condition:
             self._pausing = False
             if self.status == "paused":
-                self._queue.jobs.append(self)
-                self._condition.notify_all()
+                self._queue.enter(self)
+
+    def hasten_for(self, client: Hashable) -> None:
+        with self._condition:
+            if client is None or self.status != "waiting":
+                return
+            jobs, place, before = self._queue.jobs, self._queue.jobs.index(self), self.client
+            jobs.remove(self)
+            self.client = client
+            self._queue.enter(self)
+            if jobs.index(self) >= place:  # it came no further
+                jobs.remove(self)
+                jobs.insert(place, self)
+                self.client = before
 
     def cancel(self, timeout: float = 5.0) -> None:
         with self._condition:

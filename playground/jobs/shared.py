@@ -40,6 +40,7 @@ class SharedRuns:
         keep: bool = True,
         on_start: Callable[[], None] = _nothing,
         on_over: Callable[[S | None], None] | None = None,
+        client: Hashable = None,
     ) -> Member[S]:
         """Take part in the run of this key; the first who asks for it starts it.
 
@@ -51,12 +52,13 @@ class SharedRuns:
             keep: whether the result may stay for others, after all who took part have gone.
             on_start: called where the job runs, before the computation is built; where it raises, the job fails.
             on_over: called where the job ran, with the last state or None, before anybody gets it.
+            client: who asks; the runs that one client starts take turns with those of others.
         """
         with self._lock:
             run: SharedRun[S] | None = self._results.get(key, self._under_way.get(key))
             joined = None if run is None else run.job.status
             if run is None or joined == "cancelled":
-                joined, run = None, SharedRun(self.backend, request, self._lock, seconds, on_start)
+                joined, run = None, SharedRun(self.backend, request, self._lock, seconds, on_start, client)
                 self._follow(key, run, keep, on_over)
             elif key in self._results:
                 self._results.move_to_end(key)
@@ -65,6 +67,7 @@ class SharedRuns:
             over = run.steps.over
             if joined is not None and not over:
                 run.job.resume()
+                run.job.hasten_for(client)
         if over:
             member.deliver(run.steps.status)
         return member

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import threading
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from typing import Generic, Protocol
 
 from playground.jobs.backend import Computation, JobBackend, JobHandle, JobStatus, Request, S
@@ -138,6 +138,7 @@ class SharedRun(Generic[S]):
         lock: "threading.RLock",
         seconds: float,
         on_start: Callable[[], None],
+        client: Hashable = None,
     ) -> None:
         def build() -> Computation[S]:
             on_start()
@@ -145,7 +146,12 @@ class SharedRun(Generic[S]):
 
         self.steps = RunSteps[S](lock, build, seconds)
         self.job = self.steps.job = backend.submit(
-            self.steps.work, self.steps.end, owner=self, remaining=self.steps.remaining, on_pause=self.steps.suspend
+            self.steps.work,
+            self.steps.end,
+            owner=self,
+            remaining=self.steps.remaining,
+            on_pause=self.steps.suspend,
+            client=client,
         )
 
     def members_active(self, *, besides: Participant | None = None) -> int:

@@ -14,6 +14,7 @@ from playground.model import Encoder, Trace, causal_and_padding
 from playground.model.interventions import Intervention
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_kept
+from playground.runs.interruption import check_interrupted
 from playground.runs.intervention_input import intervention_trace
 from playground.runs.sentence_input import encode_input, sentence_input
 from playground.runs.variant_runs import rows_at_once
@@ -84,9 +85,11 @@ def run_batch(
     plain = [i for i in chosen if i not in set(changed)]
     at_once = rows_at_once(encoder.config, n_tokens)
     for first in range(0, len(plain), at_once):
+        check_interrupted()
         rows = plain[first : first + at_once]
         yield _run_rows(encoder, batch, rows, Trace(keep), seed=seed, causal=causal)
     for i in changed:
+        check_interrupted()
         trace = intervention_trace(
             encoder, batch, i, [interventions[i]], seed=seed, causal=causal, sources=None, keep=keep
         )

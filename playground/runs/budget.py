@@ -24,9 +24,14 @@ def check_budget(config: ModelConfig, max_parameters: int) -> None:
         )
 
 
+def count_kept(config: ModelConfig, n_tokens: int) -> int:
+    """How many numbers a run of so many tokens holds: attention weights and vectors."""
+    return config.n_layers * (config.n_heads * n_tokens**2 + _VECTORS * n_tokens * config.d_model)
+
+
 def check_kept(config: ModelConfig, n_tokens: int) -> None:
     """Refuse a run whose attention patterns and vectors are too many to keep."""
-    kept = config.n_layers * (config.n_heads * n_tokens**2 + _VECTORS * n_tokens * config.d_model)
+    kept = count_kept(config, n_tokens)
     if kept > MAX_KEPT:
         raise TooLargeError(
             f"{config.n_layers} layers × ({config.n_heads} heads × {n_tokens}² attention weights + {_VECTORS} × "

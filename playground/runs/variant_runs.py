@@ -16,6 +16,7 @@ from playground.model.interventions import Intervention, first_layer
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_kept
 from playground.runs.encoder_run import Run
+from playground.runs.interruption import check_interrupted
 from playground.runs.intervention_input import Sources, intervention_trace, sentence_mask
 from playground.runs.sentence_input import encode_input, sentence_input
 from playground.text import Batch
@@ -73,6 +74,7 @@ def run_variants(
     for start in sorted(set(starts)):
         numbers = [number for number, each in enumerate(starts) if each == start]
         for first in range(0, len(numbers), at_once):
+            check_interrupted()
             chosen = tuple(numbers[first : first + at_once])
             rows = [variants[number] for number in chosen]
             trace = intervention_trace(

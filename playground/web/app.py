@@ -1,7 +1,5 @@
 """The main script: it settles the visitor's choices, draws the sidebar, and runs the page."""
 
-from contextlib import suppress
-
 import streamlit as st
 
 from playground.web.choices.address import correct_address
@@ -9,10 +7,9 @@ from playground.web.choices.open_page import open_page
 from playground.web.components.menu_order import send_text_before_page
 from playground.web.components.page_style import apply_page_style
 from playground.web.components.scroll_to import scroll_as_requested
-from playground.web.server.monitoring import watch_run
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
-from playground.web.shared.page_end import PageEndError
+from playground.web.shared.page_end import draw_in_turn
 from playground.web.shared.saving import single_chart
 from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls, phone_controls
@@ -28,8 +25,7 @@ phone_controls.draw(pages().values())
 draw_tour_line()
 single_chart.begin_page()
 try:
-    with watch_run(page.url_path), suppress(PageEndError):
-        page.run()
+    draw_in_turn(page.url_path, page.run)
 finally:
     draw_expanders()
     single_chart.end_page()

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from playground.jobs import JobQueue
+from playground.jobs import JobHandle, JobQueue
 from tests.jobs.work import Steps, assert_free, endless, press_at_random, submit
 from tests.waiting import job_threads, until
 
@@ -52,6 +52,30 @@ def test_a_bounded_number_runs_at_once_and_the_position_counts_those_who_wait() 
     ]  # fmt: skip
     for job in jobs:
         job.cancel()
+
+
+def test_the_second_job_of_a_client_waits_behind_the_first_of_every_other() -> None:
+    queue = JobQueue(1)
+
+    def ask(client: str) -> JobHandle:
+        return queue.submit(Steps(free=True), client=client)
+
+    tabs = [ask("hostile") for _ in range(20)]
+    student, other = ask("student"), ask("other")
+    second = ask("student")
+    assert [job.position for job in (tabs[0], student, other, tabs[1], second, tabs[2])] == [0, 1, 2, 3, 4, 5]
+    tabs[1].pause()
+    tabs[1].resume()  # at the end of its client's
+    assert tabs[1].position == max(job.position for job in tabs)
+    strangers = [queue.submit(Steps(free=True)) for _ in range(2)]  # each a client of its own
+    assert [job.position for job in strangers] == [3, 4]
+    tabs[5].hasten_for("late")  # who asks for what a tab has asked for already
+    assert tabs[5].position < tabs[1].position
+    place = second.position
+    second.hasten_for("hostile")  # of whom so many wait that it would come later
+    assert second.position == place
+    for job in (*tabs, student, other, second, *strangers):
+        job.cancel(timeout=0)
 
 
 def test_a_pause_lets_another_run_resuming_queues_again_and_seconds_count_running_alone() -> None:

@@ -20,6 +20,7 @@ from playground.model import Encoder, Trace, causal_mask
 from playground.model.init import Embedding
 from playground.model.masks import UNMASKED, AttentionMask
 from playground.runs.arrays import freeze
+from playground.runs.interruption import check_interrupted
 
 Norms = NDArray[np.float64]
 """One number a layer or a depth."""
@@ -94,6 +95,7 @@ def backward(
     loss, read_length, gradient = _loss_gradient(encoder, stream[-1], there.table, ids)
     by_part: dict[str, list[float]] = {"stream": [l2_norm([gradient])]}
     while steps:
+        check_interrupted()
         gradient, norms = through_block(steps.pop(), gradient)
         for name, norm in norms.items():
             by_part.setdefault(name, []).append(norm)
@@ -120,6 +122,7 @@ def sweep_depths(
     first, *others = there.steps
     norms_by_depth = {}
     for depth in depths:
+        check_interrupted()
         _, _, gradient = _loss_gradient(encoder, there.steps[depth - 1].out, there.table, ids)
         for step in reversed(others[: depth - 1]):
             (gradient,) = torch.autograd.grad(step.out, step.start, gradient, retain_graph=True)
@@ -134,6 +137,7 @@ def _forward(encoder: Encoder, ids: Tensor, vectors: Tensor | None, n_layers: in
     table = loss_table(encoder, vectors)
     x, steps = embedded, []
     for block in encoder.layers[:n_layers]:
+        check_interrupted()
         start, trace = x.detach().requires_grad_(), Trace(MAP_POINTS.__contains__)
         x = block(start, mask, trace)
         steps.append(BlockStep(block, start, x, trace))  # type: ignore[arg-type]

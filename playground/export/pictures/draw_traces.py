@@ -27,8 +27,8 @@ def draw_heatmap(
     axes: Axes, trace: go.Heatmap, x: PlotAxis, y: PlotAxis, size: tuple[float, float], glyphs: Glyphs
 ) -> Cells:
     """What the cells of a heatmap are, with the numbers in them drawn; the axes are `size` pixels wide and high."""
-    z = np.asarray(trace.z, np.float64)
-    finite = z[np.isfinite(z)]
+    z = np.asarray(trace.z, None if isinstance(trace.z, np.ndarray) and trace.z.dtype.kind == "f" else np.float64)
+    finite = z[np.isfinite(z)] if trace.zmin is None or trace.zmax is None else z[:0]
     low = float(trace.zmin) if trace.zmin is not None else float(finite.min()) if finite.size else 0.0
     high = float(trace.zmax) if trace.zmax is not None else float(finite.max()) if finite.size else 1.0
     shades = shades_of(z, low, high)
@@ -70,7 +70,7 @@ def paint_cells(cells: Cells) -> None:
     n_rows, n_columns = cells.shades.shape
     if not any(cells.gaps):
         cells.axes.imshow(
-            np.round(255 * rgba).astype(np.uint8),
+            rgba,
             extent=(left, right, last, first),
             aspect="auto",
             interpolation="none" if n_columns < 400 else "antialiased",
@@ -83,7 +83,7 @@ def paint_cells(cells: Cells) -> None:
     x1, y1 = x0 + (1 - cells.gaps[0]) * width, y0 + (1 - cells.gaps[1]) * height
     corners = np.stack([np.stack(pair, -1) for pair in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1)
     cells.axes.add_collection(
-        PolyCollection(list(corners), facecolors=rgba[rows, columns], edgecolors="none", zorder=1), autolim=False
+        PolyCollection(list(corners), facecolors=rgba[rows, columns] / 255, edgecolors="none", zorder=1), autolim=False
     )
 
 

@@ -35,12 +35,12 @@ class Cells:
     edges: tuple[float, float, float, float]
     """Of the first column and row, and of the last, in the axes' numbers: left, right, first, last."""
 
-    def colours(self) -> NDArray[np.float64]:
-        """Red, green, blue and opacity of every cell, (R, C, 4), in 0 … 1; no cell is transparent."""
-        rgba = np.zeros((*self.shades.shape, 4))
-        rgba[..., :3] = self.ramp[np.maximum(self.shades, 0)] / 255
-        rgba[..., 3] = self.shades >= 0
-        return rgba
+    def colours(self) -> NDArray[np.uint8]:
+        """Red, green, blue and opacity of every cell, (R, C, 4), in 0 … 255; no cell is transparent."""
+        rgba = np.zeros((len(self.ramp) + 1, 4), np.uint8)  # the last, as the shade −1 has it, is no cell
+        rgba[:-1, :3] = self.ramp
+        rgba[:-1, 3] = 255
+        return rgba[self.shades]
 
 
 @dataclass

@@ -14,6 +14,7 @@ from playground.link.interventions import Change, FittedChanges, fit_changes
 from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
+from playground.web.choices.pinned import pinned_values
 from playground.web.session import caches, trained_slot, uploaded_vocabulary
 from playground.web.session.uploaded_weights import UploadedWeights, current_upload
 from playground.web.session.weights_cache import MINILM, RANDOM, WeightsId, this_session
@@ -24,6 +25,9 @@ OPEN_PAGE = "_open"
 
 _SETUP = "_setup"
 """Session key of the `Setup` that was built last."""
+
+_PINNED_SETUP = "_pinned_setup"
+"""Session key of the `Setup` of what is pinned."""
 
 _OTHER_WEIGHTS = "_other_weights"
 """Session key of the `Setup` that a link has opened for which a seed meant other weights."""
@@ -138,11 +142,21 @@ def current_setup() -> Setup:
     The same object for as long as no choice changes, in the script, its fragments and callbacks: texts are split and
     vocabularies are built once.
     """
-    setup = setup_of({key: current_value(key) for key in params.SHARED})
-    built: Setup | None = st.session_state.get(_SETUP)
+    return _built_once(_SETUP, setup_of({key: current_value(key) for key in params.SHARED}))
+
+
+def pinned_setup() -> Setup | None:
+    """The pinned settings likewise; None where nothing is pinned."""
+    values = pinned_values()
+    return None if values is None else _built_once(_PINNED_SETUP, setup_of(values))
+
+
+def _built_once(key: str, setup: Setup) -> Setup:
+    """The session's setup of this key where it equals this one, which takes its place else."""
+    built: Setup | None = st.session_state.get(key)
     if built == setup:
         return built
-    st.session_state[_SETUP] = setup
+    st.session_state[key] = setup
     return setup
 
 

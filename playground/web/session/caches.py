@@ -44,7 +44,7 @@ def _forget_results() -> None:
 
 
 TURNS = Turns(n=1, timeout=settings().busy_timeout, free=_forget_results)
-"""One heavy computation at a time: torch uses as many threads as the settings give it."""
+"""One computation at a time, and a long one beside it: torch uses as many threads as the settings give it."""
 
 publish_cache_metrics(results=RESULTS, weights=RANDOM_WEIGHTS)
 

@@ -7,14 +7,16 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
+from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
 from playground.errors import BusyError, ClusterError
 from playground.jobs import JobBackend, JobQueue, JobStatus, Member, Request, SharedRuns
 from playground.jobs.cluster import ClusterQueue
 from playground.web.server.settings import Settings, settings
 from playground.web.session import memory_budget
+from playground.web.session.fair_queue import BUSY
 from playground.web.session.memory_budget import MemoryReservation, MemoryUser
-from playground.web.session.turns import BUSY
 
 EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
@@ -97,6 +99,7 @@ class Experiment(Generic[S]):
             keep=keep and key is not None,
             on_start=partial(memory_budget.reserve, memory),
             on_over=over,
+            client=current_client(),
         )
 
     @property
@@ -132,6 +135,12 @@ class Experiment(Generic[S]):
     def discard(self) -> None:
         """Cancel it, and keep nothing of its results."""
         self.job.discard()
+
+
+def current_client() -> Hashable:
+    """Who asks, whatever the number of their tabs: a browser, by Streamlit's own cookie; without it, an address."""
+    token = decode_xsrf_token_string(st.context.cookies.get(XSRF_COOKIE_NAME, ""))[0]
+    return token or st.context.ip_address or ""
 
 
 def compute_on_cluster(key: Hashable, request: Request[S]) -> S:

@@ -10,6 +10,7 @@ import torch
 from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.init import InitialTensor, draw, initial_tensors, shared_parameters
+from playground.runs.interruption import check_interrupted
 from playground.web.session.sized_cache import ENTRY
 
 _Key = tuple[InitialTensor, int]
@@ -47,17 +48,36 @@ class RandomWeights:
         """Bytes that are in use."""
 
     def encoder(self, config: ModelConfig, seed: int) -> Encoder:
-        """The encoder with these random weights, of tensors that it shares with all others that have them."""
+        """The encoder with these random weights, of tensors that it shares with all others that have them.
+
+        Nobody waits while its numbers are drawn: others find theirs meanwhile.
+        """
         with self._lock:
             kept = self._encoders.get((config, seed))
-            if kept is None:
-                self.misses += 1
-                kept = self._encoders[config, seed] = self._make(config, seed)
-                self.size += kept.n_bytes
-            else:
+            if kept is not None:
                 self.hits += 1
                 self._encoders.move_to_end((config, seed))
-            return kept.encoder
+                return kept.encoder
+            self.misses += 1
+        made = self._make(config, seed)
+        with self._lock:
+            kept = self._encoders.get((config, seed))
+            if kept is not None:  # somebody else has made it meanwhile
+                self._release(made.tensors)
+                return kept.encoder
+            self._encoders[config, seed] = made
+            self.size += made.n_bytes
+            return made.encoder
+
+    def n_missing(self, config: ModelConfig, seed: int) -> int:
+        """How many numbers would have to be drawn for this encoder."""
+        with self._lock:
+            if (config, seed) in self._encoders:
+                return 0
+        encoder = Encoder(config, seed=None)
+        needed = {tensor for tensor, _ in initial_tensors(encoder, config.initialisation)}
+        with self._lock:
+            return sum(_n_bytes((each, seed)) // 4 for each in needed if (each, seed) not in self._tensors)
 
     def clear(self) -> None:
         """Forget every encoder."""
@@ -72,31 +92,40 @@ class RandomWeights:
         tensors = tuple((tensor, seed) for tensor, _ in initial_tensors(encoder, config.initialisation))
         copies = sum(4 * parameter.numel() for parameter in encoder.parameters()) if config.fused_qkv else 0
         n_bytes = copies + ENTRY * sum(1 for _ in encoder.modules())
-        self._uses.update(tensors)
-        self._make_room(n_bytes + sum(_n_bytes(key) for key in set(tensors) - self._tensors.keys()))
+        with self._lock:
+            self._uses.update(tensors)  # from here on nobody else frees them
+            self._make_room(n_bytes + sum(_n_bytes(key) for key in set(tensors) - self._tensors.keys()))
         try:
             weights = shared_parameters(encoder, config.initialisation, lambda tensor: self._find(tensor, seed))
-        except BaseException:  # there is not even memory to draw it
-            self._release(tensors)
+        except BaseException:  # there is not even memory to draw it, or nobody waits for it any more
+            with self._lock:
+                self._release(tensors)
             raise
         encoder.load_state_dict(weights, assign=True)
         return _Kept(encoder.to(self._device()), tensors, n_bytes)
 
     def _find(self, tensor: InitialTensor, seed: int) -> torch.Tensor:
-        if (tensor, seed) not in self._tensors:
-            self._tensors[tensor, seed] = draw(tensor, seed).to(self._device())
-            self.size += self._tensors[tensor, seed].nbytes
-        return self._tensors[tensor, seed]
+        check_interrupted()
+        with self._lock:
+            found = self._tensors.get((tensor, seed))
+        if found is not None:
+            return found
+        drawn = draw(tensor, seed).to(self._device())
+        with self._lock:
+            if (tensor, seed) not in self._tensors:
+                self._tensors[tensor, seed] = drawn
+                self.size += drawn.nbytes
+            return self._tensors[tensor, seed]
 
     def _make_room(self, n_bytes: int) -> None:
-        """Forget the encoders used longest ago until so many more bytes fit, or one is left."""
+        """With the lock held: forget the encoders used longest ago until so many more bytes fit, or one is left."""
         while len(self._encoders) > 1 and self.size + n_bytes > self.max_bytes:
             _, oldest = self._encoders.popitem(last=False)
             self.size -= oldest.n_bytes
             self._release(oldest.tensors)
 
     def _release(self, tensors: tuple[_Key, ...]) -> None:
-        """Free those of an encoder's tensors that no other has."""
+        """With the lock held: free those of an encoder's tensors that no other has."""
         self._uses.subtract(tensors)
         for key in tensors:
             if self._uses[key] <= 0:

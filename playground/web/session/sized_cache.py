@@ -3,8 +3,9 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from functools import partial, wraps
+from operator import attrgetter
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,15 +21,21 @@ ENTRY = 1_000
 """Bytes that an entry takes besides its arrays, about."""
 
 
+class _Result(NamedTuple):
+    value: Any
+    n_bytes: int
+
+
 class SizedCache:
     """Results of several functions, the latest used `max_bytes` of them; larger ones are handed over and not kept.
 
     Used as a decorator of functions whose arguments can be hashed. What two visitors ask for at the same time is
-    computed once. Nobody may change a result: everybody gets the same object.
+    computed once; where the one who computes it leaves, the other does. Nobody may change a result: everybody gets the
+    same object.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._cache = LRUCache[Any, Any](max_bytes, getsizeof=size_in_bytes)
+        self._cache = LRUCache[Any, _Result](max_bytes, getsizeof=attrgetter("n_bytes"))
         self._condition = threading.Condition()
         self._functions: list[Any] = []
 
@@ -50,9 +57,20 @@ class SizedCache:
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Cache the function's results by its name and its arguments."""
         key = partial(hashkey, function.__module__, function.__qualname__)
-        decorated = cached(self._cache, key=key, condition=self._condition, info=True)(function)
+
+        def compute(*args: P.args, **kwargs: P.kwargs) -> _Result:
+            value = function(*args, **kwargs)
+            return _Result(value, size_in_bytes(value))  # counted here, where nobody waits for the cache's lock
+
+        decorated = cached(self._cache, key=key, condition=self._condition, info=True)(compute)
         self._functions.append(decorated)
-        return decorated
+
+        @wraps(function)
+        def find(*args: P.args, **kwargs: P.kwargs) -> R:
+            value: R = decorated(*args, **kwargs).value
+            return value
+
+        return find
 
     def clear(self) -> None:
         """Forget every result."""

@@ -4,15 +4,17 @@
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
-from functools import wraps
+from contextlib import ExitStack, suppress
+from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
+from playground.errors import BusyError
 from playground.web.choices.address import correct_address, is_fragment_run
+from playground.web.choices.long_pages import hold_long_place
 from playground.web.choices.setup import OPEN_PAGE
-from playground.web.server.monitoring import watch_run
+from playground.web.server.monitoring import count_refusal, watch_run
 from playground.web.shared.tour import tour_progress
 
 P = ParamSpec("P")
@@ -21,6 +23,21 @@ R = TypeVar("R")
 
 class PageEndError(Exception):
     """Ends the page, or the fragment, at this line; its explanation is already drawn."""
+
+
+def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> None:
+    """Draw a page, by its path, or one of its parts alone; a long page once the long place is free for it.
+
+    One sentence says where that does not come free in time.
+    """
+    with watch_run(page, part), suppress(PageEndError), ExitStack() as held:
+        try:
+            held.enter_context(hold_long_place(page))
+        except BusyError as error:
+            count_refusal(error)
+            st.error(str(error))
+            return
+        draw()
 
 
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
@@ -34,9 +51,11 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
     def draw(*args: P.args, **kwargs: P.kwargs) -> None:
         alone = is_fragment_run()
         page = st.session_state[OPEN_PAGE]
-        with watch_run(page, view.__qualname__) if alone else nullcontext(), suppress(PageEndError):
-            view(*args, **kwargs)
-        if alone:
+        if not alone:
+            with suppress(PageEndError):
+                view(*args, **kwargs)
+        else:
+            draw_in_turn(page, partial(view, *args, **kwargs), view.__qualname__)
             is_outdated = tour_progress.update()
             correct_address(f"address_{view.__qualname__}")
             if is_outdated:

@@ -15,6 +15,7 @@ from playground.text.wording import join_words
 from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
+from playground.web.session.downloads import in_turn
 from playground.web.shared import panels
 from playground.web.shared.saving.current_link import current_link
 from playground.web.shared.saving.save_menu import file_name
@@ -24,6 +25,9 @@ AXES = {"T": "token", "H": "head", "D": "feature", "d_head": "feature of the hea
 
 USUAL = ("layers.{i}.attn.pattern", "final")
 """Chosen at first: every head's weights, and what leaves the encoder."""
+
+_NUMBERS_A_SECOND = 10_000_000
+"""What a file takes in a second, about."""
 
 _FORMATS: tuple[tuple[str, str, Callable[[Mapping[str, Any], Mapping[str, Any]], bytes], int], ...] = (
     ("npz", "application/octet-stream", data.write_npz, data.MOST_NUMBERS),
@@ -117,7 +121,7 @@ def _draw_files(setup: Setup, run: Run, sizes: Sequence[data.PointSize]) -> None
         for ending, mime, write, most in _FORMATS:
             st.download_button(
                 f".{ending}",
-                partial(_write, write, about, compute, names),
+                in_turn(partial(_write, write, about, compute, names), total / _NUMBERS_A_SECOND),
                 f"{_name(setup)}.{ending}",
                 mime,
                 key=f"data_{ending}",

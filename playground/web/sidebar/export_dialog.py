@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
@@ -9,7 +10,7 @@ from playground.export.code.export import Export
 from playground.export.code.own_weights import FILE_NAME
 from playground.web.choices.setup import OPEN_PAGE, current_setup
 from playground.web.shared import panels
-from playground.web.shared.page_end import PageEndError, fragment
+from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
 from playground.web.sidebar.data_export import draw_data_export
 from playground.web.sidebar.how_made import draw_how_made
 
@@ -34,6 +35,10 @@ def export_button(variants: Variants) -> None:
 @st.dialog("Take it with you", width="large")
 def show_export(variants: Variants) -> None:
     """The dialog."""
+    draw_in_turn("export", partial(_draw_tabs, variants))
+
+
+def _draw_tabs(variants: Variants) -> None:
     tabs = st.tabs(list(TABS), key="export_tabs", on_change="rerun")
     for tab, draw in zip(tabs, TABS.values(), strict=True):
         if tab.open:

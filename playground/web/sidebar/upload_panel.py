@@ -131,7 +131,7 @@ def _open(file: str, source: bytes | Path) -> None:
     Where it can't be used, the one before stays open, and the session gets the reason.
     """
     with uploads.explain_failure(PROBLEM, quote_text(file)):
-        with caches.TURNS.take():
+        with caches.TURNS.hold_long_place(), caches.TURNS.take():
             upload = read_upload(file, source if isinstance(source, bytes) else read_file(source))
         _forget_file()
         st.session_state[UPLOAD] = upload

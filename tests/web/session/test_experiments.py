@@ -4,9 +4,12 @@ import gc
 import threading
 from collections.abc import Callable, Generator
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any, Self
 
 import pytest
+import streamlit as st
+from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
 from playground.errors import WeightsError
 from playground.jobs import JobStatus
@@ -245,3 +248,17 @@ def test_a_broken_connection_changes_nothing_of_what_has_ended() -> None:
     experiment.job.cancel()
     experiments.disconnect()
     assert not experiment.disconnected
+
+
+def test_tabs_of_one_browser_are_one_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit's cookie hides its token behind another mask each time."""
+    masked = {"_streamlit_xsrf": "", "": ""}
+    context = SimpleNamespace(cookies=masked, ip_address="192.0.2.7")
+    monkeypatch.setattr(st, "context", context)
+    clients = []
+    for token in (b"one", b"one", b"two"):
+        masked["_streamlit_xsrf"] = generate_xsrf_token_string(token, 1_700_000_000)
+        clients.append(experiments.current_client())
+    assert clients[0] == clients[1] != clients[2]
+    masked["_streamlit_xsrf"] = "2|junk"
+    assert experiments.current_client() == "192.0.2.7"

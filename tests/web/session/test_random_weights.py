@@ -1,5 +1,6 @@
 """Random weights are drawn once for all encoders that have them, and kept in bytes that are counted once."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import torch
 
 from playground import Encoder, ModelConfig, count_parameters
 from playground.model.init import InitialTensor, draw
+from playground.runs.interruption import interruptible
 from playground.web.session import random_weights
 from playground.web.session.random_weights import RandomWeights
 
@@ -114,3 +116,47 @@ def test_copies_of_fused_projections_count() -> None:
     weights.encoder(fused, 0)
     held = 3 * 64 * 64 * 4
     assert weights.size >= BYTES + held
+
+
+def test_who_finds_an_encoder_does_not_wait_for_one_that_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights, drawing, go_on = kept(10**9), threading.Event(), threading.Event()
+    small = weights.encoder(SMALL, 0)
+
+    def draw_slowly(tensor: InitialTensor, seed: int) -> torch.Tensor:
+        drawing.set()
+        assert go_on.wait(30)
+        return draw(tensor, seed)
+
+    monkeypatch.setattr(random_weights, "draw", draw_slowly)
+    made: list[Encoder] = []
+    threads = [threading.Thread(target=lambda: made.append(weights.encoder(DEEP, 1))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    assert drawing.wait(30)
+    assert weights.encoder(SMALL, 0) is small
+    assert weights.n_missing(SMALL, 0) == 0
+    assert weights.n_missing(DEEP, 1) == count_parameters(DEEP).total
+    go_on.set()
+    for thread in threads:
+        thread.join(30)
+    assert made[0] is made[1]
+    assert weights.size == pytest.approx(BYTES + 4 * count_parameters(DEEP).total, abs=2 * SPARE)
+
+
+def test_an_encoder_that_nobody_wants_any_more_takes_no_memory(drawn: list[str]) -> None:
+    weights = kept(10**9)
+    weights.encoder(SMALL, 0)
+    before = weights.size
+
+    class LeftError(Exception):
+        """As what Streamlit ends a run with."""
+
+    def check() -> None:
+        if len(drawn) > len(set(drawn)) + 3:
+            raise LeftError
+
+    with pytest.raises(LeftError), interruptible(check):
+        weights.encoder(SMALL, 1)
+    assert weights.size == before
+    pairs = zip(weights.encoder(SMALL, 1).parameters(), Encoder(SMALL, 1).parameters(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)

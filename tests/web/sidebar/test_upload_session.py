@@ -179,7 +179,7 @@ def test_a_file_waits_for_its_turn_but_not_for_ever(monkeypatch: pytest.MonkeyPa
     app = open_page(weights="mine")
     turns = Turns(n=1, timeout=0.01)
     monkeypatch.setattr(caches, "TURNS", turns)
-    with turns.take():
+    with turns.hold_long_place():
         upload(app, save(own_model()))
     assert "Many people are computing right now; open “model.safetensors” again in a few seconds." in sentences(app)
     assert uploaded_weights.UPLOAD not in app.session_state

@@ -13,12 +13,9 @@ from playground.link.params import SHARED, write
 from playground.runs.encoder_run import Run
 from playground.text.wording import quote_word
 from playground.web.choices.pinned import pinned_values
-from playground.web.choices.setup import Setup, current_setup, setup_of
+from playground.web.choices.setup import Setup, current_setup, pinned_setup
 from playground.web.session import caches
 from playground.web.shared.markdown import escape_markdown
-
-_SETUP = "_pinned_setup"
-"""Session key of the `Setup` of what is pinned."""
 
 _MOST_NAMED = 2
 """Differences that a side's name tells, at most; the page's top has them all."""
@@ -60,14 +57,9 @@ class PinnedRun:
 
 def pinned_side() -> PinnedSide | None:
     """What is pinned beside the present settings; None where nothing is."""
-    values = pinned_values()
-    if values is None:
+    setup = pinned_setup()
+    if setup is None:
         return None
-    setup = setup_of(values)
-    built: Setup | None = st.session_state.get(_SETUP)
-    if built == setup:
-        setup = built
-    st.session_state[_SETUP] = setup
     differences = list_differences(setup.values, current_setup().values)
     return PinnedSide(
         setup,

@@ -14,14 +14,24 @@ import streamlit as st
 
 from playground.export.figure_numbers import numbers_of
 from playground.export.tables import write_csv
+from playground.web.session.downloads import in_turn
 from playground.web.shared.saving.current_link import current_link
 from playground.web.shared.saving.frame_snippet import write_snippet
 
 _MIMES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
+
+MOST_CELLS = 5_000_000
+"""Of a picture: every head of the trained model on its longest sentence. It takes 100 bytes a cell on its way."""
+
+_CELLS_A_SECOND = 2_000_000
+"""What is drawn in a second, about."""
+
 _ABOUT = (
     "PNG for slides; SVG and PDF, which stay sharp at any size, for papers. All are drawn for white paper with this "
     "caption, and the file holds the link to this view."
 )
+
+_FEWER_CELLS = f"At most {MOST_CELLS:,} fit: fewer layers, or a shorter sentence."
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,8 @@ class Saved:
     """Makes the rows of the CSV file, a header first."""
     no_numbers: str = ""
     """A sentence instead of the CSV file."""
+    n_cells: int = 0
+    """Cells of the picture, where they are many."""
 
 
 AS_SHOWN = Saved()
@@ -49,12 +61,13 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
     )
     if not menu.open:
         return
+    n_cells = saved.n_cells
     drawn, name, link = saved.picture or figure, file_name(saved.file or key), current_link()
     with menu, st.container(horizontal=True, gap="small"):
-        for file_format, mime in _MIMES.items():
+        for file_format, mime in _MIMES.items() if n_cells <= MOST_CELLS else ():
             st.download_button(
                 file_format.upper(),
-                partial(_draw_file, drawn, file_format, caption, title, link),
+                in_turn(partial(_draw_file, drawn, file_format, caption, title, link), 0.3 + n_cells / _CELLS_A_SECOND),
                 f"{name}.{file_format}",
                 mime,
                 key=f"{key}_save_{file_format}",
@@ -64,13 +77,14 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
             rows = saved.numbers or partial(_numbers_of, figure)
             st.download_button(
                 "CSV",
-                partial(_write_csv, rows),
+                in_turn(partial(_write_csv, rows)),
                 f"{name}.csv",
                 "text/csv",
                 key=f"{key}_save_csv",
                 on_click="ignore",
             )
-    menu.caption(f"{_ABOUT} {saved.no_numbers or 'CSV has the numbers.'}")
+    about = _ABOUT if n_cells <= MOST_CELLS else f"Its {n_cells:,} cells are too many for a picture. {_FEWER_CELLS}"
+    menu.caption(f"{about} {saved.no_numbers or 'CSV has the numbers.'}")
     menu.caption("To show this chart in a course page or on a slide, as a frame that stays alive:")
     menu.code(write_snippet(key, link, title, int(figure().layout.height or 400)), language="html", wrap_lines=True)
 

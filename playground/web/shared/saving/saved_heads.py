@@ -38,7 +38,7 @@ def saved_heads(
     def numbers() -> list[list[Any]]:
         return all_weights(patterns(), queries, keys)
 
-    return Saved(file, picture, numbers, many)
+    return Saved(file, picture, numbers, many, n)
 
 
 def heads_of(patterns: Callable[[], Array], visible: Any) -> Callable[[], Array]:

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.export.tables import rows_of, write_csv, write_latex, write_markdown
+from playground.web.session.downloads import in_turn
 from playground.web.shared.saving.save_menu import file_name
 
 MOST_COPIED = 5_000
@@ -23,7 +24,7 @@ def draw_table_menu(key: str, table: pd.DataFrame) -> None:
     with menu:
         st.download_button(
             "CSV: all digits",
-            partial(write_csv, rows),
+            in_turn(partial(write_csv, rows)),
             f"{file_name(key)}_numbers.csv",
             "text/csv",
             key=f"{key}_copy_csv",

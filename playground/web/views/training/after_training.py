@@ -9,6 +9,7 @@ from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
+from playground.web.session.downloads import in_turn
 from playground.web.session.experiment_inputs import validation_data
 from playground.web.shared import panels, uploads
 from playground.web.shared.navigation import page_named
@@ -40,7 +41,7 @@ def after_training() -> None:
             )
             st.download_button(
                 "Download (safetensors)",
-                lambda: save(trained),
+                in_turn(lambda: save(trained)),
                 file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
                 mime="application/octet-stream",
                 key="training_download",
@@ -78,7 +79,7 @@ def _upload() -> None:
 def _open_file() -> None:
     file = uploads.take_file(UPLOADER)
     if file is not None:
-        with uploads.explain_failure(PROBLEM, "this file"), caches.TURNS.take():
+        with uploads.explain_failure(PROBLEM, "this file"), caches.TURNS.hold_long_place(), caches.TURNS.take():
             trained_slot.session_slot().put(load(file.getvalue(), max_parameters=settings().max_parameters))
 
 
