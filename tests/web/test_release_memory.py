@@ -11,8 +11,8 @@ import pytest
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 
 from playground.web import release_memory
-from playground.web.server.middleware import Visitors
 from playground.web.server.operators import Readiness
+from playground.web.server.visitors import Visitors
 from tests.waiting import run_coroutine
 
 
