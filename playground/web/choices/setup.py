@@ -168,7 +168,7 @@ def current_value(key: str) -> Any:
 
 def note_focus_text(text: str | None = None) -> None:
     """Note that query or key were chosen in this text, or in the present one."""
-    st.session_state[_FOCUS_TEXT] = st.session_state.get("text") if text is None else text
+    st.session_state[_FOCUS_TEXT] = current_value("text") if text is None else text
 
 
 def is_focus_of_text() -> bool:

@@ -15,6 +15,7 @@ from playground.errors import PlaygroundError
 from playground.figures.attribution import Bars, bars_figure
 from playground.runs.encoder_run import Run
 from playground.text.scripts import foreign_script
+from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.components.chart_label import chart_label
 from playground.web.components.curves import draw_curves
@@ -68,6 +69,7 @@ def current_run(*, changed: bool = True) -> Run:
     setup = current_setup()
     require_text(setup, "Type a sentence into “Your text”, and this page shows what the encoder does with it.")
     run = shown_run(changed=changed)
+    settle_tokens(run)
     if setup.trained_network and all(setup.batch.unknown[setup.sentence]):
         st.info(
             "The network that was trained here knows no token of this sentence: it reads [UNK] throughout. The "
