@@ -137,10 +137,16 @@ def current_setup() -> Setup:
     vocabularies are built once.
     """
     setup = setup_of({key: current_value(key) for key in params.SHARED})
-    built: Setup | None = st.session_state.get(_SETUP)
-    if built == setup:
+    built = last_setup()
+    if built == setup and built is not None:
         return built
     st.session_state[_SETUP] = setup
+    return setup
+
+
+def last_setup() -> Setup | None:
+    """What `current_setup` returned last: before the choices of a new run are read, what the page shows."""
+    setup: Setup | None = st.session_state.get(_SETUP)
     return setup
 
 
@@ -171,9 +177,14 @@ def note_focus_text(text: str | None = None) -> None:
     st.session_state[_FOCUS_TEXT] = current_value("text") if text is None else text
 
 
+def focus_text() -> str:
+    """The text in which query and key were chosen, by hand or by a link."""
+    return str(st.session_state.get(_FOCUS_TEXT, params.DEFAULT_TEXT))
+
+
 def is_focus_of_text() -> bool:
-    """Whether query and key were chosen in the present text, by hand or by a link, rather than in one before it."""
-    return bool(st.session_state.get(_FOCUS_TEXT, params.DEFAULT_TEXT) == current_value("text"))
+    """Whether query and key were chosen in the present text, rather than in one before it."""
+    return bool(focus_text() == current_value("text"))
 
 
 def own_weights(choice: str) -> UploadedWeights | TrainedNetwork | None:
