@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
-from playground.errors import TooLargeError
+from playground.errors import PlaygroundError, TooLargeError
 from playground.link.interventions import FittedChanges, fit_changes
-from playground.link.places import Focus, last_places, nearest_places
+from playground.link.places import Focus, choose_pair, last_places, nearest_places
 from playground.link.run_choices import longest_sentence
 from playground.model import Encoder
 from playground.runs.budget import MAX_PARAMETERS
@@ -40,6 +40,8 @@ class LinkedView:
     """Every parameter of the link's format by its key, as the page has it: a page's own choices too."""
     notices: tuple[str, ...] = ()
     """A sentence on each thing that the link asks for and can't be, or that has to be known about it."""
+    names_tokens: bool = True
+    """Whether query and key are the link's own, or those of the default text."""
     pinned: "LinkedView | None" = None
     """The settings that are pinned beside these."""
     max_parameters: int = MAX_PARAMETERS
@@ -58,12 +60,22 @@ class LinkedView:
             return FittedChanges()
         return fit_changes(changes.made, self.config, self.batch, self.sentence, causal=self.causal)
 
-    @property
+    @cached_property
     def focus(self) -> Focus:
-        """The layer, head, query and key that the link looks at: of this run, so the nearest that it has."""
+        """The layer, head, query and key that the link looks at: of this run, so the nearest that it has.
+
+        Where the link names no token of its text, its run decides, as on the page; without a run, it is the nearest to
+        the defaults.
+        """
         n_real = len(self.batch.tokens[self.sentence])
         last = last_places(self.config.n_layers, self.config.n_heads, n_real, self.batch.ids.shape[1])
-        return nearest_places(self.values, last)
+        asked = nearest_places(self.values, last)
+        if self.names_tokens:
+            return asked
+        try:
+            return choose_pair(self.run, asked)
+        except PlaygroundError:
+            return asked
 
     @cached_property
     def encoder(self) -> Encoder:

@@ -41,7 +41,7 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
         max_parameters: of a model that is run; a larger one can be looked at without its run.
 
     Returns:
-        A view whose `config`, `text`, `weights`, `focus` and `notices` are there at once; `encoder` and `run` are
+        A view whose `config`, `text`, `weights` and `notices` are there at once; `encoder`, `run` and `focus` are
         computed when they are first asked for. `pinned` is the pinned side, where the link has one that can be had.
 
     Raises:
@@ -87,7 +87,8 @@ def open_texts(
             unfit.append(str(error))
         wrong += [pinned_texts.of_pinned(reason) for reason in unfit]
     notices = [*reading.sentences, *reasons, *wrong, *_describe(page, texts, settled, reading.means_other_weights)]
-    return view_of(page, asked | settled, notices, pinned, max_parameters)
+    names_tokens = settled["text"] == params.DEFAULT_TEXT or bool(reading.values.keys() & {"query", "key"})
+    return replace(view_of(page, asked | settled, notices, pinned, max_parameters), names_tokens=names_tokens)
 
 
 def split_link(link: str) -> tuple[str, dict[str, list[str]]]:

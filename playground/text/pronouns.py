@@ -8,8 +8,6 @@ PRONOUNS = frozenset({
 """Words that stand for another word, whose attention is worth a look; without *that*, mostly a conjunction."""
 
 
-def choose_pronoun(tokens: Sequence[str], query: int) -> int | None:
-    """The query's position if it is a pronoun, or else the first pronoun's, if there is one."""
-    if tokens[query].lower() in PRONOUNS:
-        return query
+def choose_pronoun(tokens: Sequence[str]) -> int | None:
+    """The position of the first pronoun, if there is one."""
     return next((i for i, token in enumerate(tokens) if token.lower() in PRONOUNS), None)

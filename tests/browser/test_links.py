@@ -193,3 +193,18 @@ def test_a_model_over_the_budget_is_counted_but_not_built(visitor: Visitor) -> N
     assert visitor.notices() == ""
     assert "parameter_breakdown" in visitor.charts()
     assert visitor.query() == {key: [value] for key, value in too_large.items()}
+
+
+def test_a_step_back_after_a_reset_brings_all_of_it_back(visitor: Visitor) -> None:
+    link = "text=a+cat+sat&weights=random&n_layers=2&layer=1&head=2&query=3&key=1&do=1.2%3Azero&b_n_layers=3"
+    visitor.open(f"/attention?{link}").choose("attention_view", "entropy")
+    before, focus = visitor.settled().query(), visitor.focused()
+    assert before["do"] == ["1.2:zero"]
+    visitor.widget("reset").get_by_role("button").click()
+    expect(visitor.widget("undo_reset")).to_be_visible()
+    assert visitor.settled().query() == {}
+    visitor.page.go_back()
+    expect(visitor.widget("undo_reset")).to_have_count(0)
+    visitor.eventually(lambda: visitor.query() == before, "all of the address is back")
+    assert visitor.settled().focused() == focus
+    visitor.assert_well()

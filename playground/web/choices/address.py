@@ -12,7 +12,7 @@ that one told the browser is out of date by then.
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.link.params import SHARED, UNBOUND, page_parameters, write_changed
+from playground.link.params import DEFAULT_TEXT, SHARED, UNBOUND, page_parameters, write_all, write_changed
 from playground.web.choices.pinned import write_pinned
 from playground.web.choices.setup import OPEN_PAGE, current_value
 from playground.web.components.address_guard import write_address
@@ -36,6 +36,9 @@ def _present_texts() -> dict[str, list[str]]:
     keys = [*SHARED, *UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
     values = {key: st.session_state[key] for key in keys if key in st.session_state}
     texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
+    if values.get("text", DEFAULT_TEXT) != DEFAULT_TEXT:
+        # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
+        texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
     return texts | write_pinned({key: current_value(key) for key in SHARED})
 
 

@@ -1,12 +1,13 @@
 """The widget of each kind of parameter; `widgets` adds what all widgets have."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, singledispatch
 from typing import Any
 
 import streamlit as st
 
 from playground.link.kinds import Choice, Param, Several, Size, Switch, Text, Whole
+from playground.link.params import PARAMS
 
 
 @singledispatch
@@ -52,7 +53,45 @@ def _(param: Switch, _current: bool, **widget: Any) -> Any:
 
 
 @draw_kind.register
-def _(param: Text, _current: str, *, height: int | None = None, **widget: Any) -> Any:
-    """A field of one line, or an area of `height` pixels."""
+def _(
+    param: Text,
+    _current: str,
+    *,
+    key: str,
+    height: int | None = None,
+    on_change: Callable[[], None] | None = None,
+    **widget: Any,
+) -> Any:
+    """A field of one line, or an area of `height` pixels; below it stands how much of a longer text was left out."""
     field = st.text_input if height is None else partial(st.text_area, height=height)
-    return field(value=param.default, max_chars=param.longest, **widget)
+    text = field(value=param.default, key=key, on_change=_take_text, args=(key, on_change), **widget)
+    explain_cut(key)
+    return text
+
+
+def cut_text(key: str, text: str) -> str:
+    """As much of a text as the parameter of this key may hold; `explain_cut` then says what was left out.
+
+    A field of Streamlit's that knows the limit refuses a longer paste without a word, and keeps what it said before.
+    """
+    param: Any = PARAMS[key]
+    kept = text[: param.longest]
+    if kept != text:
+        st.session_state[f"_{key}_cut"] = (kept, len(text))
+    return kept
+
+
+def explain_cut(key: str) -> None:
+    """Say below a field how much of its text was left out, if anything was, until it says something else."""
+    kept, n_characters = st.session_state.get(f"_{key}_cut", (None, 0))
+    if kept is not None and kept == st.session_state[key]:
+        st.caption(
+            f":material/content_cut: This text had {n_characters:,} characters. Only the first {len(kept):,} fit; the "
+            "others are left out."
+        )
+
+
+def _take_text(key: str, on_change: Callable[[], None] | None) -> None:
+    st.session_state[key] = cut_text(key, st.session_state[key])
+    if on_change is not None:
+        on_change()

@@ -4,6 +4,9 @@ It lies in the session as plain values, bound to no widget: a widget's value lea
 reads it from the link once, `correct_address` writes it there. A step back in the browser's history keeps it: every
 page opens at the present focus, and Streamlit empties the addresses of pages that it leaves.
 
+In another text, query and key move to the same words where those still stand; else to a pair that says something, which
+then is the selection on every page and in the link.
+
 The session keeps what the visitor asked for. A run that has not so many layers, heads or tokens shows the nearest; a
 larger one shows again what was asked for.
 
@@ -13,16 +16,20 @@ without running anything, so it frames the layer alone. The Norms page has a dep
 `norms_layer`: it counts the embeddings as 0.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import streamlit as st
 
 from playground.link import link_values, places
 from playground.link.params import FOCUS
-from playground.link.places import Focus
+from playground.link.places import Focus, choose_pair
 from playground.runs.encoder_run import Run
 from playground.web.choices.actions import record_action
-from playground.web.choices.setup import note_focus_text
+from playground.web.choices.setup import is_focus_of_text, note_focus_text
+
+_TOKENS = "_focus_tokens"
+"""Session key of the tokens of the text that was run last, padding left out."""
 
 
 def last_places(run: Run) -> Focus:
@@ -39,6 +46,28 @@ def current_focus(run: Run) -> Focus:
 def current_layer(n_layers: int) -> int:
     """The focus's layer in a model of so many that need not be run: what was asked for, or the nearest."""
     return min(_asked_for("layer"), n_layers - 1)
+
+
+def settle_tokens(run: Run) -> None:
+    """Move query and key into the present text, where they were chosen in another one; `run` is of the present."""
+    tokens = [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
+    if not is_focus_of_text():
+        focus, before = current_focus(run), st.session_state.get(_TOKENS, [])
+        query, key = (_find_same_word(before, tokens, _asked_for(place)) for place in ("query", "key"))
+        if query is None or key is None or query == key:
+            chosen = choose_pair(run, focus, query)
+            query, key = chosen.query, chosen.key
+        st.session_state.update({"query": query, "key": key})
+        note_focus_text()
+    st.session_state[_TOKENS] = tokens
+
+
+def _find_same_word(before: Sequence[str], tokens: Sequence[str], place: int) -> int | None:
+    """Where the token at a place of the text before stands now, as near to its old place as it does; else None."""
+    if place >= len(before):
+        return None
+    same = [at for at, token in enumerate(tokens) if token.lower() == before[place].lower()]
+    return min(same, key=lambda at: abs(at - place), default=None)
 
 
 def moved_places(run: Run) -> list[str]:

@@ -15,8 +15,10 @@ from playground.link import link_values, old_links, params
 from playground.link.read_link import LinkReading, read_link
 from playground.web.choices import recipe_link
 from playground.web.choices.pinned import settle_pinned
+from playground.web.choices.reset import undo_by_going_back
 from playground.web.choices.setup import (
     OPEN_PAGE,
+    last_setup,
     note_focus_text,
     recognised_weights,
     remember_other_weights,
@@ -70,7 +72,10 @@ def restore_page_values(page: str) -> None:
     """
     arrived, st.session_state[OPEN_PAGE] = st.session_state.get(OPEN_PAGE) != page, page
     context = get_script_run_ctx()
-    if not arrived or context is None or not context.is_history_navigation:
+    went_back = context is not None and context.is_history_navigation
+    if not arrived:
+        undo_by_going_back(last_setup() if went_back else None)
+    if not arrived or not went_back:
         return
     own = {key: st.session_state[key] for key in params.page_parameters(page) if key in st.session_state}
     changed = params.write_changed(own)

@@ -160,6 +160,12 @@ def _built_once(key: str, setup: Setup) -> Setup:
     return setup
 
 
+def last_setup() -> Setup | None:
+    """What `current_setup` returned last: before the choices of a new run are read, what the page shows."""
+    setup: Setup | None = st.session_state.get(_SETUP)
+    return setup
+
+
 def setup_of(values: Mapping[str, Any]) -> Setup:
     """A new setup with these values, and the weights that this session has for them."""
     own = own_weights(str(values["weights"]))
@@ -183,12 +189,17 @@ def current_value(key: str) -> Any:
 
 def note_focus_text(text: str | None = None) -> None:
     """Note that query or key were chosen in this text, or in the present one."""
-    st.session_state[_FOCUS_TEXT] = st.session_state.get("text") if text is None else text
+    st.session_state[_FOCUS_TEXT] = current_value("text") if text is None else text
+
+
+def focus_text() -> str:
+    """The text in which query and key were chosen, by hand or by a link."""
+    return str(st.session_state.get(_FOCUS_TEXT, params.DEFAULT_TEXT))
 
 
 def is_focus_of_text() -> bool:
-    """Whether query and key were chosen in the present text, by hand or by a link, rather than in one before it."""
-    return bool(st.session_state.get(_FOCUS_TEXT, params.DEFAULT_TEXT) == current_value("text"))
+    """Whether query and key were chosen in the present text, rather than in one before it."""
+    return bool(focus_text() == current_value("text"))
 
 
 def own_weights(choice: str) -> UploadedWeights | TrainedNetwork | None:

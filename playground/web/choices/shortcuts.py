@@ -47,9 +47,15 @@ def discard_unlocked() -> None:
     st.session_state.pop(_UNLOCKED, None)
 
 
-def discard_hidden() -> None:
-    """Forget the values of hidden widgets."""
-    st.session_state.pop(_HIDDEN, None)
+def put_away() -> dict[str, Any]:
+    """The values that other choices hide or lock at the moment, for `restore_put_away`."""
+    return {key: dict(st.session_state[key]) for key in (_UNLOCKED, _HIDDEN) if key in st.session_state}
+
+
+def restore_put_away(values: Mapping[str, Any]) -> None:
+    """Have these values put away, and no others."""
+    for key in (_UNLOCKED, _HIDDEN):
+        st.session_state[key] = dict(values.get(key, {}))
 
 
 def swap_hidden(hidden: Iterable[str], shown: Iterable[str]) -> None:

@@ -16,6 +16,8 @@ from playground.figures.attribution import Bars, bars_figure
 from playground.link.run_choices import explain_cut
 from playground.runs.encoder_run import Run
 from playground.text.scripts import foreign_script, is_english
+from playground.web.choices.focus import settle_tokens
+from playground.web.choices.reset import can_undo, undo_reset
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.components.chart_label import chart_label
 from playground.web.components.curves import draw_curves
@@ -39,6 +41,10 @@ def heading(question: str) -> None:
     sentences = [*current_notices(setup), *filter(None, [describe_other_weights(setup)])]
     if sentences:
         st.info("\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0])
+    if can_undo(setup):
+        with st.container(key="reset_done", horizontal=True, vertical_alignment="center"):
+            st.info("Everything is at its start again.", width=300)
+            st.button("Undo", key="undo_reset", icon=":material/undo:", on_click=undo_reset)
     draw_change_chips()
 
 
@@ -69,6 +75,7 @@ def current_run(*, changed: bool = True) -> Run:
     setup = current_setup()
     require_text(setup, "Type a sentence into “Your text”, and this page shows what the encoder does with it.")
     run = shown_run(changed=changed)
+    settle_tokens(run)
     if setup.trained_network and all(setup.batch.unknown[setup.sentence]):
         st.info(
             "The network that was trained here knows no token of this sentence: it reads [UNK] throughout. The "

@@ -10,9 +10,9 @@ from playground.link.link_values import VERSION
 from playground.presets import PRESETS
 from playground.web.choices import recipe_link, shortcuts, widgets
 from playground.web.choices.actions import record_action
-from playground.web.choices.pinned import unpin
 from playground.web.choices.replaced_text import keep_replaced
-from playground.web.choices.setup import Setup, current_setup, note_focus_text, recognised_weights
+from playground.web.choices.reset import reset_everything
+from playground.web.choices.setup import Setup, current_setup, recognised_weights
 from playground.web.components.copy_link import draw_copy_link
 from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.glossary import draw_glossary
@@ -49,7 +49,9 @@ def draw(variants: Variants) -> Callable[[], None]:
     widgets.number("seed", disabled="seed" in locked)
     copy_link()
     export_button(variants)
-    st.button("Reset everything", key="reset", icon=":material/restart_alt:", on_click=_reset, width="stretch")
+    st.button(
+        "Reset everything", key="reset", icon=":material/restart_alt:", on_click=reset_everything, width="stretch"
+    )
     draw_glossary()
 
     def draw_expanders() -> None:
@@ -129,12 +131,3 @@ def _start_from() -> None:
         shortcuts.discard_unlocked()
         shortcuts.apply_preset(name)
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts
-
-
-def _reset() -> None:
-    upload_panel.close()
-    shortcuts.discard_unlocked()
-    shortcuts.discard_hidden()
-    unpin()
-    note_focus_text(params.DEFAULT_TEXT)
-    st.session_state.update({key: param.default for key, param in params.PARAMS.items() if key in st.session_state})

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from playground.link.params import PARAMS
+from playground.web.choices.draw_kinds import cut_text, explain_cut
 from playground.web.choices.replaced_text import forget_replaced, is_late, keep_replaced
 from playground.web.choices.setup import current_setup
 
@@ -33,6 +34,7 @@ def draw(pages: Iterable[StreamlitPage]) -> None:
         else:
             st.session_state.pop(_REPLACED, None)
         st.text_area(PARAMS["text"].label, key=_TEXT, height=68, on_change=_use_text)
+        explain_cut("text")
 
 
 def _use_text() -> None:
@@ -46,5 +48,5 @@ def _use_text() -> None:
     if is_late(typed) or typed == st.session_state.get(_REPLACED):
         st.session_state[_TEXT] = st.session_state["text"]
     else:
-        st.session_state["text"] = typed
+        st.session_state["text"] = cut_text("text", typed)
         forget_replaced()

@@ -29,7 +29,7 @@ from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 from playground.web.shared.saving.saved_heads import saved_heads
-from playground.web.shared.why_question import ask_why, choose_pair
+from playground.web.shared.why_question import ask_why
 from playground.web.views.attention import why_panel
 
 TUTORIAL_C_BATCH = (30, 200)
@@ -50,14 +50,12 @@ def explore() -> None:
     pinned = run_pinned(side)
     focus = show_focus(run)
     _draw_tokens(run, focus)
-    asked = choose_pair(run, focus)
     st.button(
-        ask_why(run, asked),
+        ask_why(run, focus),
         key="overview_why",
         icon=":material/arrow_forward:",
         type="tertiary",
         on_click=_open_why,
-        args=(focus, asked),
         help="Opens the page Attention, where this weight is split by what caused it.",
     )
     _draw_stages(run)
@@ -187,9 +185,7 @@ def _take_query() -> None:
     move_focus(query=st.session_state[token_chips.KEY].clicked)
 
 
-def _open_why(focus: Focus, asked: Focus) -> None:
-    if asked != focus:
-        move_focus(query=asked.query, key=asked.key)
+def _open_why() -> None:
     st.session_state[NEXT_PAGE] = "attention"
     why_panel.show_on_arrival()
 

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from playground import open_link
 from playground.link.old_links import FOCUS_KEYS, rename_focus
-from playground.link.params import FOCUS, PARAMS
+from playground.link.params import DEFAULT_TEXT, FOCUS, PARAMS
 from playground.link.places import Focus
 from playground.web.choices import focus
 from playground.web.choices.focus import current_focus, move_focus, moved_places
-from tests.web.app_test import PAGES, SMALL, choose, component_data, open_page, sentences, shown_focus
+from tests.web.app_test import PAGES, SMALL, choose, component_data, open_page, sentences, shown_focus, trained_trace
 
 SHOWING = ("overview", "attention", "norms", "what_if", "step_by_step", "positions")
 """The pages of the sidebar's encoder and the visitor's sentence."""
@@ -66,12 +67,46 @@ def test_every_page_keeps_the_focus_in_the_address_and_those_of_the_sentence_sho
     assert sentences(app) == ""
 
 
-def test_a_text_that_changes_keeps_its_query_and_key_where_it_has_them() -> None:
-    app = open_page("attention", **SMALL, text="a cat sat", query=7, key=1)
-    assert shown_focus(choose(app, text="abc")) == {"layer": 1, "head": 1, "query": 2, "key": 1}
-    assert shown_focus(choose(app, text="a longer text"))["query"] == 7
-    written = component_data(choose(app, query=10, key=2), "address_guard")["parameters"]
-    assert (written["query"], written["key"]) == ([], []), "defaults leave the link"
+NURSE = "The nurse told the doctor that she had washed her hands."
+
+
+@pytest.mark.parametrize("page", ["overview", "attention", "norms", "step-by-step", "what-if"])
+def test_the_pair_of_a_text_in_which_nobody_chose_one_is_the_selection_of_every_page(page: str) -> None:
+    app = open_page(page.replace("-", "_"), text=NURSE)
+    chosen = open_link(f"{page}?text={NURSE}").focus
+    pattern = trained_trace(NURSE)["layers.3.attn.pattern"][0, 1]
+    weights = {key: float(pattern[7, key]) for key in range(1, 12) if key != 7}
+    assert (chosen.query, chosen.key) == (7, max(weights, key=weights.__getitem__)), "she, and its word"
+    assert shown_focus(app) == {"layer": 3, "head": 1, "query": chosen.query, "key": chosen.key}
+    written = component_data(app, "address_guard")["parameters"]
+    assert (written["query"], written["key"]) == ([str(chosen.query)], [str(chosen.key)])
+    assert shown_focus(choose(app, layer=0))["key"] == chosen.key, "once chosen, it stays"
+
+
+def test_words_that_were_chosen_stay_chosen_in_another_text_where_they_still_stand() -> None:
+    app = open_page("attention", text=NURSE, query=10, key=5)  # her, doctor
+    longer = "Later the nurse told the tired doctor and the other doctor that she had washed her hands."
+    assert shown_focus(choose(app, text=longer)) == {"layer": 3, "head": 1, "query": 16, "key": 7}
+    assert shown_focus(choose(app, text=NURSE)) == {"layer": 3, "head": 1, "query": 10, "key": 5}
+    only_query = shown_focus(choose(app, text="They washed her car."))
+    assert only_query["query"] == 3
+    assert only_query["key"] in (1, 2, 4)
+    assert shown_focus(choose(app, text="He saw it."))["query"] == 1
+
+
+def test_special_tokens_are_chosen_only_where_there_is_nothing_else() -> None:
+    for text, pair in (("dogs bark", (2, 1)), ("!?", (2, 1)), ("dogs", (1, 0))):
+        chosen = shown_focus(open_page("attention", text=text))
+        assert (chosen["query"], chosen["key"]) in {pair, (1, 2) if text == "dogs" else pair}
+
+
+def test_a_link_names_the_pair_of_every_text_but_the_default_one() -> None:
+    app = open_page("attention", **SMALL, text="a cat sat on", query=10, key=2)
+    written = component_data(app, "address_guard")["parameters"]
+    assert (written["query"], written["key"]) == (["10"], ["2"]), "else a link would open at another pair"
+    assert shown_focus(app)["query"] == 10
+    written = component_data(choose(app, text=DEFAULT_TEXT, query=10, key=2), "address_guard")["parameters"]
+    assert (written["query"], written["key"]) == ([], [])
 
 
 # --- old links

@@ -55,19 +55,23 @@ def test_choosing_it_by_hand_needs_no_sentence_about_links() -> None:
     assert "save_file(" in app.code[0].value
 
 
-@pytest.mark.parametrize(
-    ("button", "after"), [(upload_panel.CLOSE, ":orange-badge[random weights]"), ("reset", "trained weights")]
-)
 def test_closing_the_file_frees_everything(
-    button: str, after: str, passes: list[tuple[Encoder, Run]], n_memory_users: Callable[[], int]
+    passes: list[tuple[Encoder, Run]], n_memory_users: Callable[[], int]
 ) -> None:
     app = open_mine(own_model())
     encoder = weakref.ref(passes[-1][0])
     passes.clear()
-    press(app, button)
+    press(app, upload_panel.CLOSE)
     assert (n_memory_users(), encoder()) == (0, None)
     assert uploaded_weights.UPLOAD not in app.session_state
-    assert after in captions(app)
+    assert ":orange-badge[random weights]" in captions(app)
+
+
+def test_a_reset_chooses_the_trained_weights_and_its_undo_the_file_again() -> None:
+    app = press(open_mine(own_model()), "reset")
+    assert "trained weights" in captions(app)
+    assert values(press(app, "undo_reset"), "weights") == {"weights": "mine"}
+    assert "own weights" in captions(app)
 
 
 def test_another_file_takes_the_place_of_the_first(passes: list[tuple[Encoder, Run]]) -> None:

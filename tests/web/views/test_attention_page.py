@@ -209,7 +209,7 @@ def test_the_ranking_is_the_chosen_querys_row() -> None:
 
 def test_the_lines_are_the_chosen_heads() -> None:
     result = computed(1)
-    app = page(sentence=2, layer=1, head=2)
+    app = page(sentence=2, layer=1, head=2, query=10)
     drawn = drawn_lines(app)
     expected = head_lines(result.patterns()[1, 2], result.tokens, 10, 2, shown=~result.padding)
     assert drawn["names"] == expected.names

@@ -118,7 +118,7 @@ def _word_to_ask() -> str | None:
         if not tokens:
             return None
         query = min(int(current_value("query")), len(tokens) - 1)
-        chosen = query if is_focus_of_text() else choose_pronoun(tokens, query)
+        chosen = query if is_focus_of_text() else choose_pronoun(tokens)
         return tokens[chosen] if chosen is not None and tokens[chosen].isalnum() and not special[chosen] else None
     return None
 
