@@ -9,9 +9,10 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from benchmarks.load.memory_bound import memory_bound
 from deploy.serve import parse
 from playground import limits
-from playground.web.server.settings import Settings
+from playground.web.server.settings import Settings, read_settings
 
 VERSION = "1.34"
 """Of Kubernetes; its schemas come with the validator."""
@@ -65,6 +66,20 @@ def test_the_parts_find_each_other(manifests: list[dict[str, Any]], compose: dic
     assert (n, at.split(":")[0] in compose["services"], front.secure) == (0, True, False)
     assert part["ports"][0].endswith(f":{front.port}")
     assert compose["services"]["app"]["deploy"]["replicas"] > 1
+
+
+def test_a_copys_memory_holds_what_hostile_visitors_can_fill(
+    manifests: list[dict[str, Any]], compose: dict[str, Any]
+) -> None:
+    part = compose["services"]["app"]
+    assert (
+        memory_bound(read_settings(part["environment"]))
+        <= int(part["deploy"]["resources"]["limits"]["memory"][:-1]) * 10**9
+    )
+    copy_of_it = container(manifests, "playground-copies")
+    variables = {each["name"]: each["value"] for each in copy_of_it["env"]}
+    limit = copy_of_it["resources"]["limits"]["memory"]
+    assert memory_bound(read_settings(variables)) <= int(limit.removesuffix("Gi")) * 2**30
 
 
 def test_every_variable_is_one_that_the_app_knows(
