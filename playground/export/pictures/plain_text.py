@@ -16,6 +16,7 @@ _LOWERED = str.maketrans("0123456789il", "₀₁₂₃₄₅₆₇₈₉ᵢₗ")
 _TEX_WORDS = {
     "lVert": "‖", "rVert": "‖", "sum": "∑", "partial": "∂", "log": "log", "sqrt": "√", "mathcal": "", "mathrm": "",
     "times": "×", "cdot": "·", "ell": "ℓ", "top": "ᵀ", "max": "max", "lvert": "|", "rvert": "|", "infty": "∞",
+    "theta": "θ",
 }  # fmt: skip
 
 
