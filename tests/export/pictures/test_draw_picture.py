@@ -180,3 +180,10 @@ def test_no_page_waits_for_the_library_that_draws() -> None:
 def test_a_formula_of_a_caption_is_printed_in_letters() -> None:
     printed = plain_caption(r"$\theta_l$ and $\lVert \partial / \partial \theta_l \rVert_2$")
     assert printed.split() == ["θₗ", "and", "‖", "∂", "/", "∂", "θₗ", "‖₂"]
+
+
+def test_a_printed_caption_keeps_the_frame_but_not_what_can_be_clicked() -> None:
+    on_page = (
+        "A cell is a weight. The frame marks the chosen pair; click a cell to choose another. Click a row to open it."
+    )
+    assert plain_caption(on_page) == "A cell is a weight. The frame marks the chosen pair."

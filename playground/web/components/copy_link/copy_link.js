@@ -37,6 +37,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   latest = data
   const button = parentElement.querySelector("button")
   const field = parentElement.querySelector("input")
+  const words = data.isSmall ? "Copy link" : "Copy link to this view"
+  const showWords = () => { button.textContent = words }
+  if (button.textContent === "") showWords() // no other words that a click has brought
+  button.classList.toggle("small", data.isSmall)
   const hideOutdated = () => {
     clearTimeout(field.nextGlance)
     field.hidden ||= field.value !== linkOf(new URL(window.location.href))
@@ -50,16 +54,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
     setTriggerValue("asked", asked = Date.now())
     const link = calmAddress(answered).then(linkOf)
     // Handed over at once: some browsers let only the click itself write to the clipboard.
-    const text = link.then(words => new Blob([words], { type: "text/plain" }))
+    const text = link.then(link => new Blob([link], { type: "text/plain" }))
     const write = async () => navigator.clipboard.write([new ClipboardItem({ "text/plain": text })])
     const copied = write().then(() => true, () => false)
     field.value = await link
-    field.hidden = false
+    if (data.isSmall) field.hidden = await copied
+    else field.hidden = false
     field.select()
     hideOutdated()
-    button.textContent = await copied ? "Copied" : "Press Ctrl+C to copy"
+    const toCopy = data.isSmall ? "Copy it here" : "Press Ctrl+C to copy"
+    button.textContent = await copied ? "Copied" : toCopy
     clearTimeout(nextLabel) // of a click before this one, which took longer
-    nextLabel = setTimeout(() => { button.textContent = "Copy link to this view" }, 2500)
+    nextLabel = setTimeout(showWords, 2500)
   }
   hideOutdated()
 }

@@ -105,7 +105,7 @@ def show_chosen_stage() -> None:
 
 
 def show_stage(walk: Walk, stage: str) -> None:
-    """One stage: its idea, its formulas, this run's numbers, and its charts."""
+    """One stage: its idea, its charts, its formulas, and this run's numbers."""
     idea, draw = STAGES[stage]
     if stage == "embedding" and not walk.config.vocab_size:
         idea = "A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added."
@@ -114,13 +114,13 @@ def show_stage(walk: Walk, stage: str) -> None:
     elif stage.endswith("norm") and walk.config.norm == "none":
         idea = "This encoder has no norms (`norm = none`): the vector goes on as it is."
     st.markdown(idea)
+    with np.errstate(invalid="ignore", over="ignore"):  # numbers beyond fp32's range are drawn as such
+        draw(walk)
     step = work_out(walk, stage)
     for column, lines in zip(st.columns(2, gap="medium"), (step.formulas, step.numbers), strict=True):
         with column:
             for line in lines:
                 st.latex(line)
-    with np.errstate(invalid="ignore", over="ignore"):  # numbers beyond fp32's range are drawn as such
-        draw(walk)
     destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""
     st.caption(
         "This stage was also worked out by hand, from the model's own inputs. "
