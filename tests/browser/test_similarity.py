@@ -37,7 +37,7 @@ def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
     visitor.open("/similarity")
     assert visitor.array("similarity_matrix").shape == (10, 10)
     drawing = visitor.widget("similarity_matrix_chart")
-    title, bar = (drawing.locator(f".colorbar {part}").bounding_box() for part in ("[class$=title]", ".cbfills"))
+    title, bar = (drawing.locator(f".colorbar {part}").bounding_box() for part in (".cbtitle", ".cbfills"))
     assert title is not None
     assert bar is not None
     assert title["y"] + title["height"] <= bar["y"], "the bar's name stands above the bar"
