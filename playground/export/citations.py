@@ -60,12 +60,13 @@ def cite_app(link: str) -> str:
 
     `link` is the whole address, as the page's button copies it; its query is percent-encoded.
     """
+    version = versions().get("playground")
     return (
         "@misc{transformer-encoder-playground,\n"
         "  author       = {{The Transformer Encoder Playground}},\n"
         "  title        = {Transformer Encoder Playground: what an encoder does with one sentence},\n"
         f"  year         = {{{RELEASED}}},\n"
         f"  howpublished = {{\\url{{{link}}}}},\n"
-        f"  note         = {{Version {versions()['playground']}}},\n"
-        "}"
+        + (f"  note         = {{Version {version}}},\n" if version else "")
+        + "}"
     )

@@ -113,20 +113,20 @@ def describe_run(
 
 
 def versions() -> dict[str, str]:
-    """The versions of what a run rests on."""
+    """The versions of what a run rests on; the playground's own where it is installed, not where its folder runs."""
     return {
-        "playground": _version("transformer-encoder-playground"),
+        **_own_version(),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,
     }
 
 
-def _version(package: str) -> str:
+def _own_version() -> dict[str, str]:
     try:
-        return version(package)
-    except PackageNotFoundError:  # run from its folder
-        return "not installed"
+        return {"playground": version("transformer-encoder-playground")}
+    except PackageNotFoundError:
+        return {}
 
 
 def check_size(sizes: Iterable[PointSize], most: int = MOST_NUMBERS) -> None:

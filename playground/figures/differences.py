@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -94,7 +95,9 @@ def differences_on_the_way(shares: Array, points: Sequence[str], rounding: float
 
 def difference_matrix(differences: Array, letters: Sequence[str]) -> go.Figure:
     """Differences (n, n) of each tutorial from each other, written into the cells."""
-    return _differences(differences, letters, letters, {"title": "tutorial"}, texttemplate="%{z:.2f}")
+    return _differences(
+        differences, letters, letters, {"title": "tutorial"}, texttemplate="%{z:.2f}", textfont={"size": 11}
+    )
 
 
 def differences_by_point(differences: Mapping[str, Array], points: Sequence[str]) -> go.Figure:
@@ -105,7 +108,7 @@ def differences_by_point(differences: Mapping[str, Array], points: Sequence[str]
 
 
 def _differences(
-    values: Array, x: Sequence[str], y: Sequence[str], x_axis: Mapping[str, object], texttemplate: str = ""
+    values: Array, x: Sequence[str], y: Sequence[str], x_axis: Mapping[str, object], **options: Any
 ) -> go.Figure:
     return heatmap(
         values,
@@ -114,10 +117,10 @@ def _differences(
         x=list(x),
         y=list(y),
         zmin=0,
-        texttemplate=texttemplate,
         xgap=1,
         ygap=1,
         bar=colour_bar("largest"),
         x_axis={**x_axis, "type": "category", "side": "bottom"},
         y_axis={"title": "tutorial", "type": "category"},
+        **options,
     )

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from playground.figures.theme import ROUNDING, draw_figure
 
+ROOM_ABOVE = 60
+"""Pixels that `bar_above` takes."""
+
 SAME_COLOUR = "These numbers differ by no more than the rounding of 32-bit floats, so they have one colour."
 """The note of a heatmap whose structure would be nothing but rounding."""
 
@@ -76,7 +79,15 @@ def _wide_range(low: float, high: float, magnitude: float | None, *, signed: boo
 
 def colour_bar(title: str, **options: Any) -> dict[str, Any]:
     """A narrow bar beside a heatmap, from its bottom to its top, with what the colours stand for above it."""
-    return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}, **options}
+    return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}} | options
+
+
+def bar_above(title: str, **options: Any) -> dict[str, Any]:
+    """A flat bar above a heatmap, which needs all the width there is, with what the colours stand for above the bar.
+
+    It takes `ROOM_ABOVE` pixels of the figure's upper margin.
+    """
+    return colour_bar(title, orientation="h", y=1.0, yanchor="bottom", xpad=0, ypad=4, **options)
 
 
 def signed_colours(limit: float) -> dict[str, Any]:

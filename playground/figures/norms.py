@@ -119,7 +119,7 @@ def _by_token(z: Array, tokens: Sequence[str], first_depth: int, number: str, **
         x=token_labels(tokens),
         y=np.arange(first_depth, first_depth + len(z)),
         x_axis={"title": "token", "type": "category", "tickangle": -55},
-        y_axis={"title": "blocks passed", **_whole_ticks(len(z)), "autorange": True},  # the stream runs upwards
+        y_axis={"title": "blocks passed", **_whole_ticks(len(z))},
         **options,
     )
 

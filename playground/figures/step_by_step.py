@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from playground.figures import palette
-from playground.figures.heatmap import add_frame, colour_bar, heatmap, largest, signed_colours
+from playground.figures.heatmap import ROOM_ABOVE, add_frame, bar_above, colour_bar, heatmap, largest, signed_colours
 from playground.figures.theme import PALE, Array, draw_figure, style, token_labels
 
 SHOWN = 8
@@ -29,8 +29,16 @@ def vectors(rows: Mapping[str, Array]) -> go.Figure:
     z = np.full((len(drawn), n), np.nan, dtype=np.float32)
     for row, vector in zip(z, drawn.values(), strict=True):
         row[: min(n, len(vector))] = vector[:n]
-    look = {"texttemplate": "%{z:.2g}", "textfont": {"size": 9}, **signed_colours(largest(np.abs(z)))}
-    return _number_cells(z, "%{z:.6g}", list(drawn), height=100 + 30 * len(drawn), bar=colour_bar("value"), **look)
+    look = {"texttemplate": "%{z:.2g}", "textfont": {"size": 11}, **signed_colours(largest(np.abs(z)))}
+    return _number_cells(
+        z,
+        "%{z:.6g}",
+        list(drawn),
+        height=110 + 30 * len(drawn),
+        bar=bar_above("value", nticks=4),
+        margin={"t": ROOM_ABOVE},
+        **look,
+    )
 
 
 def projections(matrices: Mapping[str, Array], tokens: Sequence[str], query: int, key: int) -> go.Figure:

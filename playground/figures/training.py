@@ -14,6 +14,9 @@ from playground.figures.theme import Array, draw_figure, label, line, ranked_bar
 MOST_POINTS = 100
 """Of a curve over all steps: more would not be seen, and are sent anew at every update."""
 
+LAST_LABEL = 22
+"""Pixels beside a chart for half of the last step's number: Plotly leaves out a label that would be cut."""
+
 LOGARITHMIC_FROM = 4
 """Where the largest loss is this many times that of guessing, the axis is logarithmic."""
 
@@ -75,7 +78,11 @@ def gradient_curve(norms: Sequence[float], steps: int, clip: float) -> go.Figure
     lines = [_line(*peaks(values), name, palette.RESIDUAL)]
     if clip:
         lines.append(level_line(steps, clip, f"clipped to {clip:g}"))
-    y_axis = {"title": "gradient norm (log scale)", "type": "log", "exponentformat": "power", "dtick": "D2"}
+    drawn = [number for number in (*values, *([clip] if clip else [])) if number > 0]
+    decades = math.log10(max(drawn) / min(drawn)) if drawn else 0.0
+    # 1, 2 and 5 times each power of ten, where these labels have room below one another; else few powers.
+    dtick = "D2" if decades < 2 else math.ceil(decades / 5)
+    y_axis = {"title": "gradient norm (log scale)", "type": "log", "exponentformat": "power", "dtick": dtick}
     return draw_over_steps(lines, steps, y_axis, height=190)
 
 
@@ -139,7 +146,8 @@ def draw_over_steps(
 ) -> go.Figure:
     """Curves that grow, over an axis as long as the whole run."""
     x_axis = {"title": "step", "range": [-0.01 * steps, 1.01 * steps], "zeroline": False}
-    return draw_figure(lines, height=height, x_axis=x_axis, y_axis=y_axis, legend=legend)
+    margin = {"r": LAST_LABEL}
+    return draw_figure(lines, height=height, x_axis=x_axis, y_axis=y_axis, legend=legend, margin=margin)
 
 
 def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash") -> go.Scatter:

@@ -131,7 +131,6 @@ OWN: dict[str, Param] = {
     "step_path": Choice(
         "as the data moves",
         ("as the data moves", "as tutorial B"),
-        ("from the embedding to the output", f"from attention outwards, the order of {SHORT_TITLES['B']}"),
     ),
     "step_input": Choice("the tutorial's", ("the tutorial's", "my text")),
     "step_sentence": Whole(1, 1, 5),

@@ -69,6 +69,10 @@ def test_typed_markup_is_text(opened: Visitor) -> None:
     assert opened.page.locator("img[src=x], b[onclick]").count() == 0
 
 
+def test_nothing_is_written_smaller_than_eleven_pixels(opened: Visitor) -> None:
+    assert opened.small_texts() == []
+
+
 def test_its_title_is_its_name_in_the_menu_and_its_charts_are_told_with_numbers(opened: Visitor) -> None:
     assert opened.page.title().startswith(opened.page.locator("[aria-current=page]").first.inner_text())
     labels = opened.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")

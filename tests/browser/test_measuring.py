@@ -1,5 +1,6 @@
 """What the page What if measures grows by itself, stops for other settings, and becomes changes of every page."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.visitor import Visitor
@@ -25,6 +26,14 @@ def finish(visitor: Visitor, name: str, done: str) -> None:
 def test_heads_are_measured_by_themselves_and_a_clicked_one_is_switched_off(visitor: Visitor) -> None:
     visitor.open(PARTS)
     finish(visitor, "whatif_effects", "72 heads tried")
+    row, bar = (
+        place.bounding_box()
+        for row in [visitor.settled().widget("whatif_effects_progress")]
+        for place in (row, row.get_by_role("progressbar"))
+    )
+    assert row is not None
+    assert bar is not None
+    assert bar["width"] == pytest.approx(row["width"], abs=1), "a bar that is full reaches the end"
     visitor.settled().click_cell("head_effects", 5, 11)
     expect(visitor.focus("head")).to_have_value("11")
     visitor.settled()

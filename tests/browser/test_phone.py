@@ -1,9 +1,12 @@
 """A finger on a phone."""
 
+from urllib.parse import parse_qs, urlsplit
+
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
+from playground.link.link_values import VERSION
 from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor
 
@@ -59,6 +62,27 @@ def test_text_and_menu_stand_on_the_page_and_nothing_runs_off_its_edge(page: str
           .filter(each => each.scrollWidth > each.clientWidth + 4).map(each => each.textContent)"""
     )
     assert cut == []
+    assert phone.small_texts() == []
+    borders = phone.page.locator("[data-testid=stButtonGroup] [role=radio]:enabled").evaluate_all(
+        "all => all.map(each => getComputedStyle(each)).flatMap(look => [look.borderLeftColor, look.borderRightColor])"
+    )
+    assert "rgba(0, 0, 0, 0)" not in borders, "words on a second row have both their borders"
+    tops = sorted({box["y"] for box in map(Locator.bounding_box, links.all()) if box})
+    heights = [box["height"] for box in map(Locator.bounding_box, links.all()) if box]
+    assert min(np.diff(tops)) >= max(40, *heights), "rows of the menu that a finger can tell apart"
+    assert phone.page.evaluate(_COVERED_BY_TOOLBARS) == []
+
+
+# Of what is read before a table; the toolbar's own box has room around its buttons.
+_COVERED_BY_TOOLBARS = """() => [...document.querySelectorAll("[class*=stElementToolbar] > div")].flatMap(bar => {
+  const toolbar = bar.getBoundingClientRect()
+  return [...document.querySelectorAll(".stMain :is(p, li, label, summary, h1, h2, h3, button)")].filter(each => {
+    const text = each.getBoundingClientRect()
+    return !bar.contains(each) && toolbar.width > 0 && text.width > 0 && text.left < toolbar.right
+      && text.right > toolbar.left && text.top < toolbar.bottom && text.bottom > toolbar.top
+      && each.closest(".st-key-phone_copy_link") === null
+  }).map(each => each.textContent)
+})"""
 
 
 def test_text_typed_on_the_page_is_the_sidebars_and_goes_along_to_the_next_page(phone: Visitor) -> None:
@@ -71,26 +95,28 @@ def test_text_typed_on_the_page_is_the_sidebars_and_goes_along_to_the_next_page(
     expect(phone.widget("phone_text").locator("textarea")).to_have_value("one two")
 
 
-def test_before_a_run_of_regularisers_are_at_most_three_screens(phone: Visitor) -> None:
+def test_below_the_menu_are_at_most_three_screens_before_a_run_of_regularisers(phone: Visitor) -> None:
     phone.open("/regularisers")
     height = phone.page.locator(".stMain").evaluate("main => main.scrollHeight")
-    assert height <= 3 * 844
+    menu = phone.widget("phone_controls_menu").bounding_box()
+    assert menu is not None
+    assert height - menu["y"] - menu["height"] <= 3 * 844
 
 
-@pytest.mark.parametrize(
-    ("path", "small"),
-    [
-        ("/", [".chip .id", ".st-key-overview_why code"]),
-        ("/attention", [
-            ".stMain [data-testid=stCaptionContainer] code", "[data-testid=stSidebar] [data-testid=stWidgetLabel] code",
-        ]),
-    ],
-)  # fmt: skip
-def test_small_text_has_eleven_pixels(path: str, small: list[str], phone: Visitor) -> None:
-    phone.open(path)
-    for selector in small:
-        sizes = phone.page.locator(selector).evaluate_all(
-            "all => all.map(each => parseFloat(getComputedStyle(each).fontSize))"
-        )
-        assert sizes
-        assert min(sizes) >= 11
+def test_the_link_is_copied_by_a_button_at_the_thumb(phone: Visitor) -> None:
+    phone.open("/attention?head=3")
+    button = phone.widget("phone_copy_link").get_by_role("button")
+    phone.page.locator(".stMain").evaluate("main => main.scrollTo(0, 900)")
+    box = button.bounding_box()
+    assert box is not None
+    assert box["y"] > 0.66 * 844
+    assert min(box["width"], box["height"]) >= 44
+    phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button.tap()
+    expect(button).to_have_text("Copied")
+    copied = parse_qs(urlsplit(phone.page.evaluate("navigator.clipboard.readText()")).query)
+    assert copied == {"head": ["3"], "v": [VERSION]}
+    phone.page.locator(".stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    last = phone.page.locator(".stMain [data-testid=stExpander]").last.bounding_box()
+    assert last is not None
+    assert last["y"] + last["height"] <= box["y"], "the end of the page lies above the button"

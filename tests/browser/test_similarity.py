@@ -36,6 +36,11 @@ def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
 ) -> None:
     visitor.open("/similarity")
     assert visitor.array("similarity_matrix").shape == (10, 10)
+    drawing = visitor.widget("similarity_matrix_chart")
+    title, bar = (drawing.locator(f".colorbar {part}").bounding_box() for part in (".cbtitle", ".cbfills"))
+    assert title is not None
+    assert bar is not None
+    assert title["y"] + title["height"] <= bar["y"], "the bar's name stands above the bar"
     choose_by(visitor, lambda: visitor.click_cell("similarity_matrix", 3, 4), (4, 5))
     choose_by(visitor, lambda: visitor.page.keyboard.press("ArrowRight"), (4, 6))
     table = visitor.widget("similarity_pairs").locator(".stDataFrameGlideDataEditor").first

@@ -191,6 +191,9 @@ def test_what_was_learnt_goes_to_every_page_and_a_link_repeats_it(student: Calla
     expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
     assert len(visitor.settled().array("training_loss", 3, "y")) == 21
     assert visitor.array("training_accuracy", 1, "y")[-1] > 0.9
+    assert visitor.small_texts() == []
+    ticks = visitor.widget("training_gradient").locator(".xtick text")
+    assert ticks.last.text_content() == "400", "the last step has its label"
     loss = final_loss(visitor)
     visitor.press("training_moment", "Home")
     expect(visitor.widget("training_pattern")).to_contain_text("before training: random weights")

@@ -36,6 +36,24 @@ _AT_REST = """() => {
     && count("[data-testid=stPlotlyChart]") === count(".js-plotly-plot:has(.main-svg)")
 }"""
 
+# Also within components, each of which has a root of its own; a drawing may be scaled.
+_SMALL_TEXTS = """smallest => {
+  const found = []
+  const walk = root => root.querySelectorAll("*").forEach(each => {
+    if (each.shadowRoot) walk(each.shadowRoot)
+    const texts = [...each.childNodes].filter(node => node.nodeType === Node.TEXT_NODE)
+    const letters = texts.some(node => /[^\\s\\u200b]/.test(node.data))
+    const { width, height } = each.getBoundingClientRect()
+    const isSeen = width > 0 && height > 0 && each.checkVisibility({ visibilityProperty: true })
+    if (!letters || !isSeen || each.closest(".katex-mathml")) return
+    const matrix = each.getScreenCTM?.()
+    const pixels = parseFloat(getComputedStyle(each).fontSize) * (matrix ? Math.hypot(matrix.b, matrix.d) : 1)
+    if (pixels < smallest - 0.05) found.push([each.textContent.slice(0, 40), pixels])
+  })
+  walk(document)
+  return found
+}"""
+
 _PLACE_OF_HEAD = """(chart, [layer, head]) => {
   const { xaxis, yaxis } = chart._fullLayout, picture = chart.querySelector(".nsewdrag").getBoundingClientRect()
   const x = (head + 0.5) / xaxis.ticktext.length, y = (layer + 0.5) / yaxis.ticktext.length
@@ -145,6 +163,10 @@ class Visitor:
     def text(self) -> str:
         """Everything that can be read on the page."""
         return self.page.locator("body").inner_text()
+
+    def small_texts(self, smallest: float = 11) -> list[tuple[str, float]]:
+        """What is written smaller than so many pixels, drawings included, with its size."""
+        return [(text, size) for text, size in self.page.evaluate(_SMALL_TEXTS, smallest)]
 
     def notices(self) -> str:
         """The page's blue, yellow and red boxes."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from playground import Encoder, ModelConfig
+from playground.export import citations
 from playground.export.citations import choose_references, cite_app, references
 from playground.export.fingerprint import weights_sha256
 
@@ -49,6 +50,13 @@ def test_an_entry_is_whole(entry: str) -> None:
     assert entry.endswith("\n}")
     assert re.search(r"\n  title +=", entry)
     assert re.search(r"\n  year +=", entry)
+
+
+def test_the_app_is_cited_with_its_version_only_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for own, note in (({}, None), ({"playground": "1.2"}, "{Version 1.2}")):
+        monkeypatch.setattr(citations, "versions", lambda own=own: {**own, "torch": "2"})
+        found = re.search(r"\n  note += (.*),\n", cite_app("https://a.example"))
+        assert (found and found[1]) == note
 
 
 def test_the_fingerprint_is_of_names_shapes_and_numbers() -> None:

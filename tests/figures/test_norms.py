@@ -76,3 +76,12 @@ def test_norm_statistics_shows_spread_above_and_mean_below() -> None:
     assert figure.layout.yaxis.title.text == "std of features"
     assert figure.layout.yaxis2.title.text == "mean of features"
     assert figure.layout.xaxis2.title.text == "norm, in the order of the computation"
+
+
+def test_depths_run_down_in_every_map_as_layers_do() -> None:
+    maps = [
+        figures.norms_by_token(np.ones((3, 2), np.float32), ["a", "b"], first_depth=0),
+        figures.norms_change_by_token(np.ones((3, 2), np.float32), ["a", "b"], first_depth=0, magnitude=1.0),
+        figures.cosines_between_layers(np.eye(3, dtype=np.float32)),
+    ]
+    assert {each.layout.yaxis.autorange for each in maps} == {"reversed"}

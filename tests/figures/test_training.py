@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures import training as figures
+from playground.figures.theme import text_width
 from playground.figures.training import Evaluations
 
 NOISE = np.random.default_rng(0).uniform(0, 0.2, 5_000)
@@ -167,3 +168,10 @@ def test_a_live_update_is_small() -> None:
     ):
         figure.layout.template = None
         assert len(figure.to_json()) < 6_000
+
+
+def test_labels_of_the_gradient_have_room_and_so_has_the_last_step() -> None:
+    for norms, dtick in (([0.5, 3.0], "D2"), ([0.01, 40.0], 1), ([1e-9, 1.0], 2), ([0.0, 0.0], "D2")):
+        figure = figures.gradient_curve(norms, 1_000, clip=1.0)
+        assert figure.layout.yaxis.dtick == dtick
+        assert figure.layout.margin.r >= text_width(["1000"]) / 2

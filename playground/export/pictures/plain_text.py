@@ -9,13 +9,14 @@ _QUOTED = 0xF0000
 _MARKDOWN = re.compile(
     r"`(?P<code>[^`]*)`|\$(?P<formula>[^$]+)\$|\\(?P<escaped>[^\w\s])|:[a-z-]+\[(?P<inside>[^\]]*)\]|\*\*|\*"
 )
-_ON_A_PAGE = re.compile(r"\b[Cc]lick|[Tt]he frame marks|thumbnails")
+_ON_A_PAGE = re.compile(r"\b[Cc]lick|thumbnails")
 
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _LOWERED = str.maketrans("0123456789il", "₀₁₂₃₄₅₆₇₈₉ᵢₗ")
 _TEX_WORDS = {
     "lVert": "‖", "rVert": "‖", "sum": "∑", "partial": "∂", "log": "log", "sqrt": "√", "mathcal": "", "mathrm": "",
     "times": "×", "cdot": "·", "ell": "ℓ", "top": "ᵀ", "max": "max", "lvert": "|", "rvert": "|", "infty": "∞",
+    "theta": "θ",
 }  # fmt: skip
 
 
@@ -45,6 +46,7 @@ def plain_caption(markdown: str) -> str:
         return chr(_QUOTED + len(quoted) - 1)
 
     sentences = re.split(r"(?<=[.?!])\s+", _MARKDOWN.sub(read, markdown.replace(chr(_QUOTED), "")))
+    sentences = [re.sub(r"; click\b.*(?=\.$)", "", sentence) for sentence in sentences]
     text = " ".join(sentence for sentence in sentences if not _ON_A_PAGE.search(sentence))
     return html.unescape(text.strip()).translate({_QUOTED + i: word for i, word in enumerate(quoted)})
 

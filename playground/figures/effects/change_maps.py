@@ -41,7 +41,7 @@ def _by_depth(numbers: Array, tokens: Sequence[str], places: Places, hover: str,
         x=token_labels(tokens),
         y=np.arange(len(numbers)),
         x_axis={"title": "token", "type": "category", "tickangle": -55},
-        y_axis={"title": "blocks passed", "dtick": max(1, len(numbers) // 8), "autorange": True},
+        y_axis={"title": "blocks passed", "dtick": max(1, len(numbers) // 8)},
         **colours,
     )
     for depth, token in places:

@@ -91,7 +91,7 @@ def shares_by_place(shares: Array, names: Sequence[str], changed: Sequence[int])
         y=np.arange(n_depths),
         bar=colour_bar("nearer by", tickformat=".0%"),
         x_axis={"title": "token", "type": "category", "tickangle": -_SLANT},
-        y_axis={"title": "blocks passed", "dtick": max(1, n_depths // 12), "autorange": True},  # upwards, as in norms
+        y_axis={"title": "blocks passed", "dtick": max(1, n_depths // 12)},
         **signed_colours(largest(np.abs(shares))),
     )
     for column in changed:

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,11 +10,10 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures.attribution import MOST_BARS, Bars
-from playground.figures.heatmap import colour_bar, heatmap, largest, signed_colours
+from playground.figures.heatmap import ROOM_ABOVE, bar_above, colour_bar, heatmap, largest, signed_colours
 from playground.figures.theme import (
     Array,
     draw_figure,
-    label,
     shortened,
     subscript,
     text_width,
@@ -50,25 +50,36 @@ _LONGEST_ROW = 14
 _LONGEST_HOVER = 60
 
 
-def sentence_names(sentences: Sequence[str]) -> list[str]:
-    """Each sentence's number, from 1, and its beginning, so that no two are the same. For tables."""
-    return [f"{number} · {shortened(sentence)}" for number, sentence in enumerate(sentences, start=1)]
+def sentence_names(sentences: Sequence[str], longest: int = 18) -> list[str]:
+    """Each sentence's number, from 1, and its beginning; of those that begin alike, where they differ. For tables."""
+    beginnings = [shortened(sentence, longest) for sentence in sentences]
+    names = []
+    for number, (sentence, beginning) in enumerate(zip(sentences, beginnings, strict=True), start=1):
+        alike = {other for other, shown in zip(sentences, beginnings, strict=True) if shown == beginning}
+        names.append(f"{number} · {_after_common_words(sentence, alike, longest) if len(alike) > 1 else beginning}")
+    return names
+
+
+def _after_common_words(sentence: str, alike: set[str], longest: int) -> str:
+    """A sentence from the first word on in which these differ."""
+    words = zip(*(each.split() for each in alike), strict=False)
+    common = list(takewhile(lambda same: len(set(same)) == 1, words))
+    return shortened(f"… {' '.join(sentence.split()[len(common) :])}", longest)
 
 
 def similarity_matrix(similarity: Array, sentences: Sequence[str]) -> go.Figure:
     """Cosines (N, N) between sentences; rows have their beginnings, columns their numbers alone."""
     n = len(sentences)
-    rows = [f"{number} · {label(sentence, _LONGEST_ROW)}" for number, sentence in enumerate(sentences, start=1)]
+    rows = [html.escape(name, quote=False) for name in sentence_names(sentences, _LONGEST_ROW)]
     is_written = n <= MOST_WRITTEN
-    above = {"orientation": "h", "y": 1.0, "yanchor": "top", "yref": "container", "ypad": 8, "xpad": 0, "dtick": 0.5}
     return heatmap(
         similarity.astype(np.float32),
         "%{y}<br>and sentence %{x}<br>cosine %{z:.3f}",
-        height=144 + (30 if is_written else 18) * n,
-        margin={"l": text_width(rows), "r": 12, "t": 66},
+        height=128 + (30 if is_written else 18) * n,
+        margin={"l": text_width(rows), "r": 12, "t": ROOM_ABOVE},
         x=[str(number) for number in range(1, n + 1)],
         y=rows,
-        bar=colour_bar("cosine", **above),
+        bar=bar_above("cosine", dtick=0.5),
         x_axis={"type": "category", "title": "sentence", "nticks": MOST_WRITTEN + 1},
         y_axis={"type": "category", "nticks": n + 1},
         texttemplate="%{z:.2f}" if is_written else "",

@@ -87,9 +87,9 @@ def _describe_accuracy(effects: list[Effect], noise: float, n_answers: int) -> l
             f"smaller than its spread over the seeds, or within ±{_points(noise)}."
         )
     elif same:
-        titles = ", ".join(lower_first(effect.run.title) for effect in same)
+        titles = ", ".join(_with_title(effect.run.title) for effect in same)
         sentences.append(
-            f"About as much is right with {titles}: within ±{_points(noise)}, {n_answers:,} answers can't tell two "
+            f"About as much is right {titles}: within ±{_points(noise)}, {n_answers:,} answers can't tell two "
             "runs apart."
         )
     return sentences

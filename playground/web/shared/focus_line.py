@@ -1,6 +1,6 @@
 """The focus on a page: the line that names and moves it, and frames in charts that a click moves."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Self
@@ -12,7 +12,7 @@ from playground.figures.theme import shortened
 from playground.link.places import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import current_focus, last_places, move_focus, moved_places
-from playground.web.components.cell_frame import clicked_cell, draw_cell_frame
+from playground.web.components.cell_frame import CellFrame, clicked_cell
 from playground.web.components.focus_line import KEY, draw_focus_line
 
 
@@ -52,7 +52,7 @@ def show_focus(run: Run) -> Focus:
 
 def frame_cell(
     container: str, focus: Focus, *, label: str, rows: Cells | None = None, columns: Cells | None = None
-) -> Callable[[], None]:
+) -> CellFrame:
     """What frames the focus in a heatmap or among bars, and moves it by a click; for the chart's `overlay`.
 
     Args:
@@ -70,7 +70,7 @@ def frame_cell(
     )
     chosen = ", ".join(f"{cells.place} {getattr(focus, cells.place)}" for cells in (rows, columns) if cells)
     on_click = partial(_take_click, container, (rows, columns))
-    return partial(draw_cell_frame, container, selected, height, width, on_click, label=f"{label} Now: {chosen}.")
+    return CellFrame(container, selected, height, width, on_click, f"{label} Now: {chosen}.")
 
 
 def _find_cell(focus: Focus, cells: Cells | None) -> int | None:

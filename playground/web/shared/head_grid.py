@@ -5,7 +5,7 @@ from functools import partial
 import plotly.graph_objects as go
 import streamlit as st
 
-from playground.web.components.cell_frame import clicked_cell, draw_cell_frame
+from playground.web.components.cell_frame import CellFrame, clicked_cell
 from playground.web.shared import panels
 from playground.web.shared.saving.save_menu import Saved
 
@@ -34,8 +34,7 @@ def head_picker(
         caption=caption,
         alt=alt,
         saved=saved,
-        overlay=partial(
-            draw_cell_frame,
+        overlay=CellFrame(
             key,
             selected,
             range(n_layers),

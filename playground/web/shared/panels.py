@@ -19,6 +19,7 @@ from playground.text.scripts import foreign_script, is_english
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.reset import can_undo, undo_reset
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
+from playground.web.components.cell_frame import CellFrame
 from playground.web.components.chart_label import chart_label
 from playground.web.components.curves import draw_curves
 from playground.web.components.head_lines import HeadLines, draw_head_lines, lines_figure
@@ -149,26 +150,27 @@ def chart(
     *,
     caption: str,
     alt: str,
-    overlay: Callable[[], None] | None = None,
+    overlay: CellFrame | None = None,
     table: Callable[[], pd.DataFrame] | None = None,
     saved: Saved = AS_SHOWN,
     **options: Any,
 ) -> None:
     """Show a chart in a container of its name, with one caption on how to read it; options as in `st.plotly_chart`.
 
-    `alt` names the chart for whoever cannot see it; what it shows is read off the figure and added. `overlay` draws
-    what lies over the chart. `table` makes its numbers, which `numbers` shows below it. A note that the figure has as
-    its `meta` follows the caption. A menu beside the caption saves the chart, or what `saved` says instead of it. In a
-    frame that asks for another chart (`single_chart`), nothing is drawn.
+    `alt` names the chart for whoever cannot see it; what it shows is read off the figure and added. `overlay` frames a
+    cell, on the page and in what is saved. `table` makes its numbers, which `numbers` shows below it. A note that the
+    figure has as its `meta` follows the caption. A menu beside the caption saves the chart, or what `saved` says
+    instead of it. In a frame that asks for another chart (`single_chart`), nothing is drawn.
     """
     if single_chart.is_left_out(key):
         return
     with st.container(key=key):
         label = chart_label(alt, figure)
         st.plotly_chart(figure, key=f"{key}_chart", alt=label, config={"displayModeBar": False}, **options)
-        _caption(key, f"{caption} {figure.layout.meta}" if figure.layout.meta else caption, alt, lambda: figure, saved)
+        picture = (lambda: figure) if overlay is None else partial(overlay.add_to, figure)
+        _caption(key, f"{caption} {figure.layout.meta}" if figure.layout.meta else caption, alt, picture, saved)
         if overlay is not None:
-            overlay()
+            overlay.draw()
     if table is not None:
         numbers(key, table)
 

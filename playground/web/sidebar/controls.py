@@ -47,7 +47,7 @@ def draw(variants: Variants) -> Callable[[], None]:
     architecture = st.expander("Architecture", expanded=not is_checkpoint and setup.trained_network is None)
     tokens = st.expander("Tokens and masks")
     widgets.number("seed", disabled="seed" in locked)
-    copy_link()
+    copy_link("copy_link")
     export_button(variants)
     st.button(
         "Reset everything", key="reset", icon=":material/restart_alt:", on_click=reset_everything, width="stretch"
@@ -94,12 +94,12 @@ def draw_text_and_weights() -> Setup:
 
 
 @fragment
-def copy_link() -> None:
+def copy_link(key: str, *, is_small: bool = False) -> None:
     """The button that copies a link. Its click runs this fragment after all choices before the click."""
     setup, side = current_setup(), pinned_side()
     if side and setup["weights"] != "trained here":
         setup = side.setup
-    if draw_copy_link(VERSION, recipe_link.parameters_to_copy(setup)):
+    if draw_copy_link(key, VERSION, recipe_link.parameters_to_copy(setup), is_small=is_small):
         record_action("link copied")
 
 

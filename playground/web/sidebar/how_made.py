@@ -50,10 +50,9 @@ def draw_how_made() -> None:
 
 
 def _describe(setup: Setup, run: Run) -> dict[str, str]:
-    made = {name: text for name, text in versions().items() if text != "not installed"}
     names = {"minilm": "all-MiniLM-L6-v2, trained", "random": f"random, drawn from seed {setup['seed']}"}
     weights = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own file"
-    return made | {
+    return versions() | {
         "format of the link": f"v={VERSION}",
         "device": "GPU (CUDA)" if run.device == "cuda" else "CPU",
         "precision": "fp32",

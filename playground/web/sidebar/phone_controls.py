@@ -12,6 +12,7 @@ from playground.link.params import PARAMS
 from playground.web.choices.draw_kinds import cut_text, explain_cut
 from playground.web.choices.replaced_text import forget_replaced, is_late, keep_replaced
 from playground.web.choices.setup import current_setup
+from playground.web.sidebar.controls import copy_link
 
 _KEY = "phone_controls"
 _TEXT = "phone_text"
@@ -21,7 +22,7 @@ _REPLACED = "_phone_text_replaced"
 
 
 def draw(pages: Iterable[StreamlitPage]) -> None:
-    """Draw a link to each page, and a second field for the text of the sidebar's."""
+    """Draw a link to each page, and a second one of the sidebar's button for the link and of its field for the text."""
     with st.container(key=_KEY, gap="xsmall"):
         with st.container(key=f"{_KEY}_menu", horizontal=True, gap="xxsmall"):
             for page in pages:
@@ -33,6 +34,7 @@ def draw(pages: Iterable[StreamlitPage]) -> None:
             st.session_state[_REPLACED], st.session_state[_TEXT] = replaced, text
         else:
             st.session_state.pop(_REPLACED, None)
+        copy_link("phone_copy_link", is_small=True)
         st.text_area(PARAMS["text"].label, key=_TEXT, height=68, on_change=_use_text)
         explain_cut("text")
 

@@ -18,6 +18,7 @@ from playground.export.pictures import paper
 from playground.export.pictures.cells import shades_of
 from playground.export.pictures.draw_picture import FORMATS, Format, draw_picture
 from playground.export.pictures.paper import ramp_of
+from playground.export.pictures.plain_text import plain_caption
 from playground.figures import attention
 from playground.figures.heatmap import colour_bar, heatmap, signed_colours
 from tests.export.pictures.drawn import DC, SVG, find_cells, metadata, paint, parse, pixels, place_of_cells, texts
@@ -174,3 +175,15 @@ def test_colours_are_those_of_the_light_theme() -> None:
 def test_no_page_waits_for_the_library_that_draws() -> None:
     code = "import sys, playground.web.shared.panels; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_formula_of_a_caption_is_printed_in_letters() -> None:
+    printed = plain_caption(r"$\theta_l$ and $\lVert \partial / \partial \theta_l \rVert_2$")
+    assert printed.split() == ["θₗ", "and", "‖", "∂", "/", "∂", "θₗ", "‖₂"]
+
+
+def test_a_printed_caption_keeps_the_frame_but_not_what_can_be_clicked() -> None:
+    on_page = (
+        "A cell is a weight. The frame marks the chosen pair; click a cell to choose another. Click a row to open it."
+    )
+    assert plain_caption(on_page) == "A cell is a weight. The frame marks the chosen pair."

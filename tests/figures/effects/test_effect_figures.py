@@ -61,13 +61,13 @@ def test_heads_are_points_and_the_one_in_focus_stands_out() -> None:
     assert label == "Heads. every other head: 4 points, across from 0 to 0.4, up from -0.15 to 0.25."
 
 
-def test_places_are_depths_upwards_with_changed_tokens_framed() -> None:
+def test_places_are_depths_downwards_with_changed_tokens_framed() -> None:
     figure = figures.shares_by_place(SIGNED, TOKENS, [1])
     cells = figure.data[0]
     np.testing.assert_array_equal(cells.z, SIGNED)
     assert list(cells.y) == [0, 1]
     assert list(cells.x) == ["the₀", "&lt;b&gt;₁", "the₂"]
-    assert figure.layout.yaxis.autorange is True
+    assert figure.layout.yaxis.autorange == "reversed", "as layers in every other map"
     ((left, right, low, high),) = [(each.x0, each.x1, each.y0, each.y1) for each in figure.layout.shapes]
     assert (left, right, low, high) == (0.5, 1.5, -0.5, 1.5)
 

@@ -31,6 +31,13 @@ def test_a_matrix_has_numbers_in_its_cells_while_there_is_room() -> None:
     assert sentence_names(["one", "one"]) == ["1 · one", "2 · one"]
 
 
+def test_sentences_that_begin_alike_are_named_by_the_words_in_which_they_differ() -> None:
+    films = ["The film was good.", "The film was not good.", "The film was too long.", "A dog barked all night."]
+    assert sentence_names(films, 14) == ["1 · … good.", "2 · … not good.", "3 · … too long.", "4 · A dog barked …"]
+    assert sentence_names(films[3:] * 2, 14) == ["1 · A dog barked …", "2 · A dog barked …"], "the very same"
+    assert sentence_names(["word " * 9, "word " * 9 + "more"], 14)[1] == "2 · … more"
+
+
 def test_token_sums_keep_their_sum_however_many_are_folded() -> None:
     for n in (3, MOST_BARS, MOST_BARS + 1, 100):
         sums = np.random.default_rng(n).standard_normal(n)

@@ -112,8 +112,8 @@ def test_the_sentences_name_what_helped_harmed_and_did_nothing() -> None:
         "gap of 60.0 points is learnt by heart.",
         "In use, more of the validation set is right with **dropout at residual connections** (+10.0 points).",
         "In use, less of the validation set is right with **gradient clipping** (-10.0 points).",
-        f"About as much is right with weight decay, label smoothing, early stopping: within ±{doubt:.1f} points, 2,500 "
-        "answers can't tell two runs apart.",
+        "About as much is right with **weight decay**, with **label smoothing**, with **early stopping**: within "
+        f"±{doubt:.1f} points, 2,500 answers can't tell two runs apart.",
         "Loss also counts how sure the wrong answers are: on the validation set, in use, it is 3.00 nats with none "
         "of them, lower with **label smoothing** (1.50), with **early stopping** (1.80), with **dropout at residual "
         "connections** (2.00).",

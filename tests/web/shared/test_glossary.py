@@ -13,7 +13,8 @@ MEANINGS = {
 }
 
 
-def test_terms_are_in_alphabetical_order() -> None:
+def test_every_term_is_explained_once_and_in_alphabetical_order() -> None:
+    assert GLOSSARY.count("**: ") == len(MEANINGS)
     assert list(MEANINGS) == sorted(MEANINGS, key=str.lower)
 
 

@@ -172,3 +172,9 @@ def test_tables_and_code_open() -> None:
     assert models["parameters"]["gpt-3"] == count_parameters(PRESETS["gpt-3"].config).total
     assert models["this one over it"]["this model"] == 1
     assert any("def count_flops(" in block.value for block in app.code)
+
+
+def test_a_sentence_of_one_token_is_no_length_from_which_attention_costs_more() -> None:
+    small, usual = (captions(open_page(**SMALL | {"d_ff": d_ff})) for d_ff in (8, 64))
+    assert ("at every length" in small, "from T = 1 on" in small) == (True, False)
+    assert ("at every length" in usual, "from T = 33 on" in usual) == (False, True)

@@ -293,3 +293,9 @@ def test_every_view_opens_on_odd_sentences_and_architectures(query: dict[str, An
     for pooling in ("first token", "mean with padding"):
         without_error(choose(app, similarity_pooling=pooling))
         assert "nan" not in words(app).split()
+
+
+def test_of_two_sentences_none_is_the_most_similar_pair() -> None:
+    two, three = (captions(page(text=text)) for text in ("a cat\na dog", "a cat\na dog\ntwo cats"))
+    assert ("Sentences 1 and 2 are at" in two, "most similar" in two) == (True, False)
+    assert ("Sentences 1 and 2 are at" in three, "most similar" in three) == (False, True)

@@ -6,7 +6,10 @@ cells it cannot select at all.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from playground.figures import palette
@@ -15,39 +18,49 @@ from playground.web.components.load_component import load_component
 _frame = load_component("cell_frame", draws=True)
 
 
-def draw_cell_frame(
-    container: str,
-    selected: tuple[int, int] | None,
-    rows: range | None,
-    columns: range | None,
-    on_click: Callable[[], None],
-    *,
-    label: str,
-    is_mosaic: bool = False,
-) -> None:
-    """Frame the selected (row, column) of the chart in this container; called inside it.
+@dataclass(frozen=True)
+class CellFrame:
+    """A frame over one cell of a chart, and what a click on another cell does."""
 
-    `on_click` runs when a cell is clicked, or the frame is moved; it finds the cell by `clicked_cell`.
+    container: str
+    """Key of the chart's container."""
+    selected: tuple[int, int] | None
+    """The (row, column) to frame; None frames none."""
+    rows: range | None
+    """What the chart's vertical axis calls its cells; None where one cell, 0, is as high as the chart."""
+    columns: range | None
+    """Likewise of the horizontal axis."""
+    on_click: Callable[[], None]
+    """Runs when a cell is clicked, or the frame is moved; it finds the cell by `clicked_cell`."""
+    label: str
+    """What the arrow keys move, for whoever cannot see the frame."""
+    is_mosaic: bool = False
+    """Whether cells are equal shares of the picture, counted from its top left corner."""
 
-    Args:
-        container: key of the chart's container.
-        selected: the cell to frame; None frames none.
-        rows: what the chart's vertical axis calls its cells; None where one cell, 0, is as high as the chart.
-        columns: likewise of the horizontal axis.
-        on_click: takes the click.
-        label: what the arrow keys move, for whoever cannot see the frame.
-        is_mosaic: whether cells are equal shares of the picture, counted from its top left corner.
-    """
-    data = {
-        "container": container,
-        "selected": selected,
-        "rows": rows and [rows[0], rows[-1]],
-        "columns": columns and [columns[0], columns[-1]],
-        "mosaic": is_mosaic,
-        "label": label,
-        "colour": palette.FOCUS,
-    }
-    _frame(key=f"{container}_frame", data=data, on_clicked_change=on_click)
+    def draw(self) -> None:
+        """Draw the frame on the page; called inside the chart's container."""
+        data = {
+            "container": self.container,
+            "selected": self.selected,
+            "rows": self.rows and [self.rows[0], self.rows[-1]],
+            "columns": self.columns and [self.columns[0], self.columns[-1]],
+            "mosaic": self.is_mosaic,
+            "label": self.label,
+            "colour": palette.FOCUS,
+        }
+        _frame(key=f"{self.container}_frame", data=data, on_clicked_change=self.on_click)
+
+    def add_to(self, figure: go.Figure) -> go.Figure:
+        """The figure with the frame drawn in it, to be saved; the same one where there is none, or a mosaic."""
+        if self.selected is None or self.is_mosaic:
+            return figure
+        framed = go.Figure(figure)  # the page's own may be in a cache
+        place: dict[str, Any] = {}
+        for letter, at, cells in zip("yx", self.selected, (self.rows, self.columns), strict=True):
+            whole = {f"{letter}0": 0, f"{letter}1": 1, f"{letter}ref": f"{letter} domain"}
+            place |= {f"{letter}0": at - 0.5, f"{letter}1": at + 0.5} if cells else whole
+        framed.add_shape(type="rect", line={"color": palette.FOCUS, "width": 3}, **place)
+        return framed
 
 
 def clicked_cell(container: str) -> tuple[int | None, int | None]:

@@ -37,6 +37,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   latest = data
   const button = parentElement.querySelector("button")
   const field = parentElement.querySelector("input")
+  const words = data.isSmall ? "Copy link" : "Copy link to this view"
+  const showWords = () => { button.textContent = words }
+  if (button.textContent === "") showWords() // no other words that a click has brought
+  button.classList.toggle("small", data.isSmall)
   const tooLong = parentElement.querySelector("p")
   const file = parentElement.querySelector("a")
   const offerFile = link => {
@@ -47,7 +51,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     file.href = URL.createObjectURL(new Blob([link], { type: "text/plain" }))
     tooLong.hidden = file.hidden = false
     field.hidden = true
-    button.textContent = "Copy link to this view"
+    showWords()
   }
   const hideOutdated = () => {
     clearTimeout(field.nextGlance)
@@ -71,12 +75,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const copied = write().then(() => true, () => false)
     field.value = await link
     if (field.value.length > latest.longest) return offerFile(field.value)
-    field.hidden = false
+    if (data.isSmall) field.hidden = await copied
+    else field.hidden = false
     field.select()
     hideOutdated()
-    button.textContent = await copied ? "Copied" : "Press Ctrl+C to copy"
+    const toCopy = data.isSmall ? "Copy it here" : "Press Ctrl+C to copy"
+    button.textContent = await copied ? "Copied" : toCopy
     clearTimeout(nextLabel) // of a click before this one, which took longer
-    nextLabel = setTimeout(() => { button.textContent = "Copy link to this view" }, 2500)
+    nextLabel = setTimeout(showWords, 2500)
   }
   hideOutdated()
 }

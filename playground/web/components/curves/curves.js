@@ -1,4 +1,4 @@
-const LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 42
+const LEFT = 56, RIGHT = 22, TOP = 8, BOTTOM = 42
 
 const roundTicks = (low, high, most) => {  // 1, 2 or 5 times a power of ten apart
   const least = (high - low) / most, power = 10 ** Math.floor(Math.log10(least))
@@ -9,8 +9,8 @@ const roundTicks = (low, high, most) => {  // 1, 2 or 5 times a power of ten apa
 }
 
 const logTicks = (low, high) => {
-  const ticks = []
-  for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
+  const ticks = [], every = Math.max(1, Math.ceil(Math.log10(high / low) / 5)) // as many labels as have room
+  for (let power = every * Math.floor(Math.log10(low) / every); 10 ** power <= high; power += every) {
     for (const factor of high / low < 100 ? [1, 2, 5] : [1]) ticks.push(factor * 10 ** power)
   }
   return ticks.filter(tick => low <= tick && tick <= high)

@@ -1,6 +1,5 @@
 """How large a model is and what its parts are, beside the pinned one."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -16,6 +15,7 @@ from playground.training.network import count_head
 from playground.web.choices import widgets
 from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import current_setup, current_value
+from playground.web.components.cell_frame import CellFrame
 from playground.web.shared import panels
 from playground.web.shared.built_parameters import count_built_parameters
 from playground.web.shared.comparison.model_costs import (
@@ -168,7 +168,7 @@ def draw_breakdown(config: ModelConfig) -> None:
         )
 
 
-def _frame_layer(config: ModelConfig) -> tuple[Callable[[], None] | None, str]:
+def _frame_layer(config: ModelConfig) -> tuple[CellFrame | None, str]:
     """What frames the layer that every page looks at, among the bars of the sidebar's model, and what it says."""
     if current_value("parameters_model") != "sidebar":
         return None, ""

@@ -38,6 +38,7 @@ def draw_cost(config: ModelConfig) -> None:
     lengths = np.unique(np.geomspace(1, max(256, 4 * overtakes), 64).round().astype(int)).tolist()
     by_length = accounting.flops_by_length(config, lengths)
     others = accounting.flops_by_length(before.config, lengths) if before else None
+    where = "at every length" if overtakes == 1 else f"from T = {overtakes:,} on"
     panels.chart(
         "flops_by_length",
         figures.flops_by_length(
@@ -50,8 +51,8 @@ def draw_cost(config: ModelConfig) -> None:
         caption="How does the work for one token grow with the sentence? The feed-forward's stays the same. "
         "Attention's rises, since each token meets all T tokens. Attention costs more above d_ff − 2 · d_model = "
         f"{substitute('d_ff − 2 · d_model', config)} = {config.d_ff - 2 * config.d_model:,} tokens: "
-        f"from T = {overtakes:,} on.{' Dotted lines: the pinned model.' * bool(before)}",
-        alt=f"FLOPs a token by length; attention costs more than the feed-forward from {overtakes:,} tokens.",
+        f"{where}.{' Dotted lines: the pinned model.' * bool(before)}",
+        alt=f"FLOPs a token by length; attention costs more than the feed-forward {where}.",
         table=lambda: _tabulate_lengths(lengths, by_length, others),
     )
     panels.show_table(

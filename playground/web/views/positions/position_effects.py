@@ -1,7 +1,5 @@
 """What positions do to this sentence: two words swapped, and the table added to the embeddings."""
 
-from collections.abc import Callable
-
 import pandas as pd
 import streamlit as st
 
@@ -13,6 +11,7 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
+from playground.web.components.cell_frame import CellFrame
 from playground.web.components.token_chips import draw_token_chips
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
@@ -132,7 +131,7 @@ def show_addition(run: Run, focus: Focus, rows: Array) -> None:
     )
 
 
-def _frame_query(chart: str, focus: Focus, n_tokens: int) -> Callable[[], None]:
+def _frame_query(chart: str, focus: Focus, n_tokens: int) -> CellFrame:
     """What frames the focus's query among bars of every token."""
     label = "The chosen token. Arrow keys choose its neighbours."
     return frame_cell(chart, focus, columns=Cells.of("query", range(n_tokens)), label=label)

@@ -1,6 +1,5 @@
 """The page's one fragment: the sentences, their matrix and its pairs, and a closer look at one pair."""
 
-from functools import partial
 from typing import cast
 
 import pandas as pd
@@ -13,7 +12,7 @@ from playground.link import link_values
 from playground.runs.arrays import Array
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
-from playground.web.components.cell_frame import clicked_cell, draw_cell_frame
+from playground.web.components.cell_frame import CellFrame, clicked_cell
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, fragment
 from playground.web.views.similarity import closer_views, meaning
@@ -72,18 +71,21 @@ def _draw_matrix_and_pairs(listed: SentenceList, similarity: Array, pair: Pair) 
     left, right = st.columns([3, 2])
     pairs, n = rank_pairs(similarity), len(similarity)
     nearest, farthest = pairs[0], pairs[-1]
+    found = (
+        f"Sentences {nearest.first + 1} and {nearest.second + 1} are at {nearest.cosine:.2f}"
+        if len(pairs) == 1
+        else f"The most similar are sentences {nearest.first + 1} and {nearest.second + 1} ({nearest.cosine:.2f}), the "
+        f"least similar {farthest.first + 1} and {farthest.second + 1} ({farthest.cosine:.2f})"
+    )
     with left:
         panels.chart(
             _CHART,
             figures.similarity_matrix(similarity, listed.sentences),
             caption="Which sentences point the same way? A row and a column are a sentence each, a cell is the cosine "
-            "of their vectors; the diagonal compares each with itself. The most similar are sentences "
-            f"{nearest.first + 1} and {nearest.second + 1} ({nearest.cosine:.2f}), the least similar "
-            f"{farthest.first + 1} and {farthest.second + 1} ({farthest.cosine:.2f}). The frame marks the chosen pair; "
+            f"of their vectors; the diagonal compares each with itself. {found}. The frame marks the chosen pair; "
             "click a cell to choose another.",
             alt=f"Heatmap of the cosine between each two of {n} sentences",
-            overlay=partial(
-                draw_cell_frame,
+            overlay=CellFrame(
                 _CHART,
                 (pair.first, pair.second),
                 range(n),

@@ -7,21 +7,30 @@ import streamlit as st
 
 from playground.analysis.walkthrough import Chapter, order, tutorial_b
 from playground.config import ModelConfig
+from playground.tutorials.table import SHORT_TITLES
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 
 
 def choose_path(config: ModelConfig) -> None:
     """The order of the stages: the computation's own, or a tutorial's."""
-    widgets.choice("step_path", "Go through it", on_change=partial(_open_first_stage, config))
+    order_of_tutorial = f"from attention outwards, the order of {SHORT_TITLES['B']}"
+    widgets.choice(
+        "step_path",
+        "Go through it",
+        help_text=f"as the data moves: from the embedding to the output. as tutorial B: {order_of_tutorial}.",
+        on_change=partial(_open_first_stage, config),
+    )
 
 
 def choose_stage(config: ModelConfig) -> str:
     """A stage, by a slider or step by step, in the order of the chosen path."""
     chapters, stages = _list_stages(config)
-    stage = widgets.stage("step_stage", "Stage", stages)
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    with left:
+        stage = widgets.stage("step_stage", "Stage", stages)
     at = stages.index(stage)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with right, st.container(horizontal=True, vertical_alignment="center"):
         for label, by, end in (("Back", -1, 0), ("Next", 1, len(stages) - 1)):
             st.button(
                 label,

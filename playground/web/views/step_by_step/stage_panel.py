@@ -106,16 +106,16 @@ def show_chosen_stage() -> None:
 
 
 def show_stage(walk: Walk, stage: str) -> None:
-    """One stage: its idea, its formulas, this run's numbers, and its charts."""
+    """One stage: its idea, its charts, its formulas, and this run's numbers."""
     _, draw = STAGES[stage]
     st.markdown(_describe_stage(walk, stage))
+    with np.errstate(invalid="ignore", over="ignore"):  # numbers beyond fp32's range are drawn as such
+        draw(walk)
     step = work_out(walk, stage)
     for column, lines in zip(st.columns(2, gap="medium"), (step.formulas, step.numbers), strict=True):
         with column:
             for line in lines:
                 st.latex(line)
-    with np.errstate(invalid="ignore", over="ignore"):  # numbers beyond fp32's range are drawn as such
-        draw(walk)
     destination = f" {_describe_destination(walk)}" if stage == order(walk.config)[-1] else ""
     st.caption(
         "This stage was also worked out by hand, from the model's own inputs. "

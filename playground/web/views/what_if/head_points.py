@@ -1,7 +1,5 @@
 """Whether striking heads matter: the spread of every head's pattern beside its effect."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -14,6 +12,7 @@ from playground.link.places import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus
+from playground.web.components.cell_frame import CellFrame
 from playground.web.shared import panels
 from playground.web.views.what_if.measurements.part_numbers import PartNumbers
 
@@ -28,7 +27,7 @@ def draw_spread(
     together: str,
     *,
     beside: DeltaGenerator,
-    overlay: Callable[[], None],
+    overlay: CellFrame,
 ) -> None:
     """The spread of every head's pattern as a map in `beside`, and below both maps spread and effect as points.
 

@@ -47,7 +47,7 @@ def keep_measuring(
             growing.advance(measure, SLICE)
     with st.container(key=f"{name}_progress", horizontal=True, vertical_alignment="center"):
         st.progress(growing.share, _describe(growing, tried, goes_on=goes_on))
-        # A grey button is hidden by the style sheet, and keeps its room.
+        # A grey button is hidden by the style sheet.
         if is_asked and not growing.is_complete:
             st.button(
                 "Stop",
