@@ -95,7 +95,7 @@ def test_a_preset_sets_the_sliders(visitor: Visitor) -> None:
     chosen = {key: param for key, param in ARCHITECTURE.items() if getattr(config, key) != param.default}
     expected = {key: [write(getattr(config, key))] for key in chosen}
     own = {"tokenizer": ["word"], "text": ["this is an example sentence"]}
-    assert visitor.query() == {"weights": ["random"], **own, **expected}
+    assert visitor.settings() == {"weights": ["random"], **own, **expected}
 
 
 def test_a_preset_of_raw_vectors_numbers_the_words(visitor: Visitor) -> None:
@@ -185,7 +185,7 @@ def test_a_box_of_the_data_flow_is_a_door_to_its_page(visitor: Visitor) -> None:
     visitor.open("/?text=through+the+door&seed=3")
     visitor.widget("data_flow").get_by_role("button", name="feed-forward").click()
     expect(visitor.page).to_have_url(re.compile(r"/parameters\?"))
-    assert visitor.settled().query() == {"text": ["through the door"], "seed": ["3"]}
+    assert visitor.settled().settings() == {"text": ["through the door"], "seed": ["3"]}
 
 
 @pytest.mark.parametrize("width", [1366, 390])

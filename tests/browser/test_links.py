@@ -71,7 +71,7 @@ def test_the_setup_travels_from_page_to_page_and_back(visitor: Visitor) -> None:
     first = visitor.charts()
     for title in ("Attention", "Norms", "Parameters"):
         visitor.go_to(title)
-        assert visitor.query() == setup
+        assert visitor.settings() == setup
         expect(visitor.slider("n_layers")).to_have_attribute("aria-valuetext", "5")
         expect(visitor.widget("text").locator("textarea")).to_have_value(TRAVELLING)
     visitor.go_to("Overview")
@@ -86,7 +86,7 @@ def test_the_back_button_restores_the_page_before(visitor: Visitor) -> None:
     expect(visitor.page).to_have_url(re.compile("/attention"))
     expect(visitor.widget("attention_pattern_chart")).to_be_visible()
     visitor.settled()
-    assert visitor.query() == {"text": [TRAVELLING], "head": ["5"]}
+    assert visitor.settings() == {"text": [TRAVELLING], "head": ["5"]}
     assert visitor.charts() == before
 
 
@@ -129,10 +129,10 @@ def test_control_characters_are_taken_out(visitor: Visitor) -> None:
 
 
 def test_a_text_that_is_too_long_is_cut_with_a_sentence(visitor: Visitor) -> None:
-    visitor.open(link("", {"text": "long " * 9000, "weights": "random", "n_layers": "1"}))
+    visitor.open(link("", {"text": "long " * 6000, "weights": "random", "n_layers": "1"}))
     assert f"only the first {MAX_CHARACTERS:,} are kept" in visitor.notices()
     assert "cut after 256 tokens" in visitor.notices()
-    expect(visitor.widget("text").locator("textarea")).to_have_value(("long " * 9000)[:MAX_CHARACTERS])
+    expect(visitor.widget("text").locator("textarea")).to_have_value(("long " * 6000)[:MAX_CHARACTERS])
     assert visitor.query()["n_layers"] == ["1"]
 
 

@@ -91,7 +91,7 @@ def test_text_typed_on_the_page_is_the_sidebars_and_goes_along_to_the_next_page(
     field.fill("one two")
     phone.widget("phone_controls_menu").get_by_role("link", name="Norms").tap()
     expect(phone.page.locator("h1")).to_contain_text("How large")
-    assert phone.settled().query() == {"text": ["one two"]}
+    assert phone.settled().settings() == {"text": ["one two"]}
     expect(phone.widget("phone_text").locator("textarea")).to_have_value("one two")
 
 

@@ -84,7 +84,7 @@ def test_on_a_phone_the_line_stays_in_sight_and_in_the_window(phone: Visitor) ->
     phone.settled().tap_cell("attention_pattern", HE, TOM)
     expect_step(phone, 3)
     line(phone).get_by_role("button", name="Show me").tap()
-    answer = phone.widget("why").get_by_text("Its lead")
+    answer = phone.widget("why").get_by_text("The difference,")
     expect(answer).to_be_in_viewport(ratio=0.9)
     expect(phone.widget("why").get_by_role("heading")).to_be_in_viewport()
     for number in (4, 5, 6):

@@ -160,6 +160,10 @@ class Visitor:
         """The parameters in the address bar."""
         return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
 
+    def settings(self) -> dict[str, list[str]]:
+        """The same without the pair of tokens, which the page chooses where nobody has in this text."""
+        return {key: texts for key, texts in self.query().items() if key not in ("query", "key")}
+
     def text(self) -> str:
         """Everything that can be read on the page."""
         return self.page.locator("body").inner_text()

@@ -4,8 +4,8 @@ It lies in the session as plain values, bound to no widget: a widget's value lea
 reads it from the link once, `correct_address` writes it there. A step back in the browser's history keeps it: every
 page opens at the present focus, and Streamlit empties the addresses of pages that it leaves.
 
-In another text, query and key move to the same words where those still stand; else to a pair that says something, which
-then is the selection on every page and in the link.
+In another text, query and key that were chosen move to the same words where those still stand. Else the page chooses a
+pair that says something, which then is the selection on every page and in the link.
 
 The session keeps what the visitor asked for. A run that has not so many layers, heads or tokens shows the nearest; a
 larger one shows again what was asked for.
@@ -26,7 +26,7 @@ from playground.link.params import FOCUS
 from playground.link.places import Focus, choose_pair
 from playground.runs.encoder_run import Run
 from playground.web.choices.actions import record_action
-from playground.web.choices.setup import is_focus_of_text, note_focus_text
+from playground.web.choices.setup import is_focus_chosen, is_focus_of_text, note_focus_text
 
 _TOKENS = "_focus_tokens"
 """Session key of the tokens of the text that was run last, padding left out."""
@@ -52,13 +52,14 @@ def settle_tokens(run: Run) -> None:
     """Move query and key into the present text, where they were chosen in another one; `run` is of the present."""
     tokens = [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
     if not is_focus_of_text():
-        focus, before = current_focus(run), st.session_state.get(_TOKENS, [])
+        focus, before = current_focus(run), st.session_state.get(_TOKENS, []) if is_focus_chosen() else []
         query, key = (_find_same_word(before, tokens, _asked_for(place)) for place in ("query", "key"))
+        by_page = query is None
         if query is None or key is None or query == key:
             chosen = choose_pair(run, focus, query)
             query, key = chosen.query, chosen.key
         st.session_state.update({"query": query, "key": key})
-        note_focus_text()
+        note_focus_text(by_page=by_page)
     st.session_state[_TOKENS] = tokens
 
 

@@ -38,7 +38,7 @@ def reset_everything() -> None:
     values = {key: st.session_state[key] for key in params.PARAMS if key in st.session_state}
     shortcuts.restore_put_away({})
     pinned.unpin()
-    note_focus_text(params.DEFAULT_TEXT)
+    note_focus_text(params.DEFAULT_TEXT, by_page=True)
     st.session_state.update({key: params.PARAMS[key].default for key in values})
     st.session_state[_LAST] = Reset(values, text, pinned_before, put_away, before, current_setup())
 

@@ -35,6 +35,9 @@ _OTHER_WEIGHTS = "_other_weights"
 _FOCUS_TEXT = "_focus_text"
 """Session key of the text in which query and key were chosen; the defaults are those of the default text."""
 
+_BY_PAGE = "_focus_by_page"
+"""Session key of whether query and key are the page's choice rather than the visitor's or a link's."""
+
 _NOTICES = "_notices"
 """Session key of (the `Setup` that the notices are about, the page they were made for, the notices)."""
 
@@ -187,9 +190,15 @@ def current_value(key: str) -> Any:
     return link_values.read(key, texts)[0] if texts else params.PARAMS[key].default
 
 
-def note_focus_text(text: str | None = None) -> None:
-    """Note that query or key were chosen in this text, or in the present one."""
+def note_focus_text(text: str | None = None, *, by_page: bool = False) -> None:
+    """Note that query or key were chosen in this text, or in the present one; by the visitor, a link, or the page."""
     st.session_state[_FOCUS_TEXT] = current_value("text") if text is None else text
+    st.session_state[_BY_PAGE] = by_page
+
+
+def is_focus_chosen() -> bool:
+    """Whether the visitor or a link has chosen query and key: the page's own choice, and the defaults, are nobody's."""
+    return not st.session_state.get(_BY_PAGE, True)
 
 
 def focus_text() -> str:
