@@ -59,6 +59,6 @@ def test_a_link_that_is_too_long_goes_into_a_file(target: Server, browser: Brows
     texts.blur()
     visitor.settled()
     button.click()
-    expect(visitor.page.get_by_label("Link to this view")).to_be_visible()
+    expect(visitor.page.get_by_test_id("stSidebar").get_by_label("Link to this view")).to_be_visible()
     expect(file).to_be_hidden()
     visitor.page.context.close()
