@@ -10,8 +10,9 @@ from playground.config import ModelConfig
 def count_flops(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> Count:
     """Count one forward pass's floating-point operations: 2 per multiply-add of its matrix products.
 
-    Biases, norms, softmax and residual additions are left out, as is usual (Kaplan et al. 2020, section 2.1): they grow
-    with T · d_model alone. T = `n_tokens`, padding included; B = `n_sentences`.
+    Biases, norms, activations and residual additions are left out, as is usual (Kaplan et al. 2020, section 2.1): they
+    grow with T · d_model or T · d_ff, without a second factor of the width. So is the softmax, which grows with
+    n_heads · T². T = `n_tokens`, padding included; B = `n_sentences`.
     """
     d, ff, B, T = config.d_model, config.d_ff, n_sentences, n_tokens  # noqa: N806
     terms: list[Term] = []

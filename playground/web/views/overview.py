@@ -97,8 +97,9 @@ def _draw_stages(run: Run) -> None:
         "Each box is a step with a shape: (tokens, features) of its vectors, heads × (tokens, tokens) of attention's "
         f"weights. The feed-forward shows its hidden layer.{_describe_line(config)} In all: "
         f"**{count_parameters(config).total:,} parameters** (numbers that training adjusts), "
-        f"**{count_flops(config, n_tokens).total / 1e6:,.1f} million floating-point operations** (a multiplication or "
-        f"an addition each), **{1000 * run.seconds:.0f} ms**. Press a box to open its page."
+        f"**{count_flops(config, n_tokens).total / 1e6:,.1f} million floating-point operations** in its matrix "
+        "products (a multiplication or an addition each; norms, softmax and the like are left out), "
+        f"**{1000 * run.seconds:.0f} ms**. Press a box to open its page."
     )
 
 

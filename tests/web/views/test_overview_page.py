@@ -51,7 +51,7 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
     assert "trained weights" in captions(app)
     assert f"{count_parameters(encoder.config).total:,} parameters" in captions(app)
     flops = count_flops(encoder.config, len(expected.tokens)).total
-    assert f"{flops / 1e6:,.1f} million floating-point operations" in captions(app)
+    assert f"{flops / 1e6:,.1f} million floating-point operations** in its matrix products" in captions(app)
     assert "16 tokens · 6 layers × 12 heads" in captions(app)
 
 

@@ -96,7 +96,8 @@ def draw_totals(config: ModelConfig) -> None:
             delta=f"{readable.signed(flops - before.flops.total)}FLOPs since pinned" if before else None,
             delta_color="off",
             width="content",
-            help="FLOPs are floating-point operations: one multiplication or one addition each.",
+            help="FLOPs are floating-point operations, a multiplication or an addition each: those of matrix products. "
+            "Norms, softmax and the like are left out.",
         )
     if before:
         st.markdown(escape_markdown(describe_costs(before, model_costs(current_setup()))))

@@ -28,7 +28,7 @@ def draw_cost(config: ModelConfig) -> None:
     panels.chart(
         "flops_breakdown",
         figures.breakdown_bar(flops, "FLOPs", before.flops if before else None),
-        caption=f"The work of one forward pass over T = {n_tokens} tokens ({origin}); a multiply-add is 2 FLOPs. "
+        caption=f"The matrix products of one pass over T = {n_tokens} tokens ({origin}); a multiply-add is 2 FLOPs. "
         "Scores and weighted sum grow with T², everything else with T. "
         f"The feed-forward takes {times(sums['feed_forward'] / sums['attention'])} the work of attention."
         + (read_pairs() if before else ""),
