@@ -65,12 +65,12 @@ def _(
     """A field of one line, or an area of `height` pixels; below it stands how much of a longer text was left out."""
     field = st.text_input if height is None else partial(st.text_area, height=height)
     text = field(value=param.default, key=key, on_change=_take_text, args=(key, on_change), **widget)
-    explain_cut(key)
+    explain_cut_text(key)
     return text
 
 
 def cut_text(key: str, text: str) -> str:
-    """As much of a text as the parameter of this key may hold; `explain_cut` then says what was left out.
+    """As much of a text as the parameter of this key may hold; `explain_cut_text` then says what was left out.
 
     A field of Streamlit's that knows the limit refuses a longer paste without a word, and keeps what it said before.
     """
@@ -81,7 +81,7 @@ def cut_text(key: str, text: str) -> str:
     return kept
 
 
-def explain_cut(key: str) -> None:
+def explain_cut_text(key: str) -> None:
     """Say below a field how much of its text was left out, if anything was, until it says something else."""
     kept, n_characters = st.session_state.get(f"_{key}_cut", (None, 0))
     if kept is not None and kept == st.session_state[key]:

@@ -69,7 +69,7 @@ def _is_long(page: str, setup: Setup) -> bool:
     if page == "similarity":
         n_sentences += current_value("similarity_list").count("\n") + 1
     passes = _VARIANTS_TOGETHER if page == "what-if" else _TEXT_PASSES
-    work = passes * count_flops(config, n_tokens).total + count_flops(config, n_tokens, n_sentences).total
+    work = (passes + n_sentences) * count_flops(config, n_tokens).total
     n_drawn = _n_drawn(config, setup["seed"]) if setup.weights == "random" else 0
     if page == "encoder-decoder" and setup.weights == "random":
         n_drawn = 2 * count_parameters(config).total  # of which none is shared with other pages

@@ -75,9 +75,9 @@ def undo_by_going_back(shown: Setup | None) -> None:
     if st.session_state.pop(_WENT_BACK, False):
         undo_reset()
     elif last is not None and shown in (last.before, last.after):
-        texts = {key: each for key, each in params.write_changed(last.values).items() if key not in params.UNBOUND}
-        linked = {key: st.query_params.get_all(key) for key in params.PARAMS if key in st.query_params}
-        linked = {key: each for key, each in linked.items() if key not in params.UNBOUND}
+        bound = params.PARAMS.keys() - params.UNBOUND.keys()
+        texts = params.write_changed({key: last.values[key] for key in bound & last.values.keys()})
+        linked = {key: st.query_params.get_all(key) for key in bound if key in st.query_params}
         if linked == texts:
             undo_reset()
             del st.session_state[_LAST]

@@ -5,6 +5,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
 STREAM_PATH = "/_stcore/stream"
+UPLOAD_PATH = "/_stcore/upload_file/"
 
 
 def is_stream(scope: Scope) -> bool:

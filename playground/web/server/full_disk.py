@@ -11,9 +11,9 @@ from starlette.formparsers import MultiPartParser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-logger = logging.getLogger(__name__)
+from playground.web.server.asgi import UPLOAD_PATH
 
-UPLOAD_PATH = "/_stcore/upload_file/"
+logger = logging.getLogger(__name__)
 
 NO_ROOM = "The server has no room for this file just now. Please try again in a while."
 

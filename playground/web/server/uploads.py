@@ -15,7 +15,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from playground.web.server.asgi import is_stream, refuse_request
+from playground.web.server.asgi import UPLOAD_PATH, is_stream, refuse_request
 from playground.web.server.messages import MOST_FILES, kind_of
 
 ANNOUNCED = 60.0
@@ -30,7 +30,7 @@ WAITING = 60.0
 FRESH = 5.0
 """Seconds in which no other file takes the room of one that waits."""
 
-_PATH = re.compile(r"/_stcore/upload_file/([^/]+)/([^/]+)/?$")
+_PATH = re.compile(rf"{UPLOAD_PATH}([^/]+)/([^/]+)/?$")
 
 Name = tuple[str, str]
 """Of an upload: its session, and its file, as its address has them."""

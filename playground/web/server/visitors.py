@@ -3,6 +3,7 @@
 import asyncio
 import html
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import NamedTuple
@@ -47,9 +48,14 @@ class Client(NamedTuple):
 
 def client_of(scope: Scope) -> Client:
     """Who sent a request. The address is the one that a trusted proxy names, where there is one."""
-    cookie = cookie_parser(Headers(scope=scope).get("cookie", "")).get(XSRF_COOKIE_NAME, "")
-    token = decode_xsrf_token_string(cookie)[0]
-    return Client(_network((scope.get("client") or ("",))[0]), token.hex() if token else "")
+    browser = browser_of(cookie_parser(Headers(scope=scope).get("cookie", "")))
+    return Client(_network((scope.get("client") or ("",))[0]), browser)
+
+
+def browser_of(cookies: Mapping[str, str]) -> str:
+    """The token by which Streamlit's cookie knows a browser; empty without one."""
+    token = decode_xsrf_token_string(cookies.get(XSRF_COOKIE_NAME, ""))[0]
+    return token.hex() if token else ""
 
 
 def _network(host: str) -> str:

@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
-from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
-from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
 from playground.errors import BusyError, ClusterError
 from playground.jobs import JobBackend, JobQueue, JobStatus, Member, Request, SharedRuns
 from playground.jobs.cluster import ClusterQueue
 from playground.web.server.settings import Settings, settings
+from playground.web.server.visitors import browser_of
 from playground.web.session import memory_budget
 from playground.web.session.fair_queue import BUSY
 from playground.web.session.memory_budget import MemoryReservation, MemoryUser
@@ -139,8 +138,7 @@ class Experiment(Generic[S]):
 
 def current_client() -> Hashable:
     """Who asks, whatever the number of their tabs: a browser, by Streamlit's own cookie; without it, an address."""
-    token = decode_xsrf_token_string(st.context.cookies.get(XSRF_COOKIE_NAME, ""))[0]
-    return token or st.context.ip_address or ""
+    return browser_of(st.context.cookies) or st.context.ip_address or ""
 
 
 def compute_on_cluster(key: Hashable, request: Request[S]) -> S:

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from playground.link.params import PARAMS
-from playground.web.choices.draw_kinds import cut_text, explain_cut
+from playground.web.choices.draw_kinds import cut_text, explain_cut_text
 from playground.web.choices.replaced_text import forget_replaced, is_late, keep_replaced
 from playground.web.choices.setup import current_setup
 from playground.web.sidebar.controls import copy_link
@@ -36,7 +36,7 @@ def draw(pages: Iterable[StreamlitPage]) -> None:
             st.session_state.pop(_REPLACED, None)
         copy_link("phone_copy_link", is_small=True)
         st.text_area(PARAMS["text"].label, key=_TEXT, height=68, on_change=_use_text)
-        explain_cut("text")
+        explain_cut_text("text")
 
 
 def _use_text() -> None:
