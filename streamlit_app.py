@@ -16,14 +16,10 @@ from starlette.middleware import Middleware
 
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
-from playground.web.server.full_disk import FullDisk
-from playground.web.server.messages import FilterMessages
-from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, SecurityHeaders
-from playground.web.server.operators import Readiness
-from playground.web.server.origins import RefuseForeignOrigins
+from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
 from playground.web.server.settings import settings
-from playground.web.server.uploads import LimitUploads
-from playground.web.server.visitors import SessionCap, Visitors
+from playground.web.server.uploads import FilterMessages, FullDisk, LimitUploads
+from playground.web.server.visitors import Readiness, SessionCap, Visitors
 
 logger = logging.getLogger(__name__)
 
@@ -37,9 +33,8 @@ readiness = Readiness(visitors)
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Sets torch's threads, loads the default model before the first visitor comes, and tidies up after the last."""
     # Imported here, because a cache is tied to the runtime that runs when it is made.
-    from playground.web.release_memory import release_when_empty
     from playground.web.session.downloads import give_downloads_threads
-    from playground.web.start import prepare, prepare_training
+    from playground.web.start import prepare, prepare_training, release_when_empty
 
     torch.set_num_threads(settings().threads)
     give_downloads_threads()

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.results import Result, interleaved, paired_ratio
-from playground.analysis.effects.part_importance import list_heads, measure_parts
+from playground.analysis.part_importance import list_heads, measure_parts
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
 from playground.presets import PRESETS
 from playground.runs import encoder_run
-from playground.runs.intervention_input import intervention_trace
+from playground.runs.inputs import intervention_trace
 from playground.text import Batch, words
 from playground.weights import load_weights
 

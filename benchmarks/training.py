@@ -15,7 +15,7 @@ from playground.training.cost import measure_speed
 from playground.training.evaluation import N_EVALUATIONS
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
-from playground.training.tasks.examples import IGNORE
+from playground.training.tasks.task import IGNORE
 from playground.training.trainer import Trainer
 
 CONFIG = replace(

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from playground import accounting
-from playground.model import EncoderDecoder, masks
-from playground.model.decoder import DecoderBlock
+from playground.model import EncoderDecoder, attention
+from playground.model.encoder_decoder import DecoderBlock
 from playground.runs import pair_run
 from playground.web.shared import panels
 from playground.web.views.encoder_decoder import next_token_table, pair_attention, pair_input, pair_parameters
@@ -23,5 +23,5 @@ with st.container(key="encdec_masks"):
     pair_attention.show_masks(pair)
 st.header("What do two halves cost?")
 pair_parameters.show_parameters(pair)
-sources = masks.no_peek, pair_run.build_masks, DecoderBlock, EncoderDecoder, accounting.count_encoder_decoder
+sources = attention.no_peek, pair_run.build_masks, DecoderBlock, EncoderDecoder, accounting.count_encoder_decoder
 panels.code_behind("encoder_decoder", *sources)

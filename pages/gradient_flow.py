@@ -1,6 +1,6 @@
 """What norms and residual connections do to a gradient on its way back to the first layer."""
 
-from playground.analysis.gradient_flow import gradient_variants, gradients
+from playground.analysis import gradient_variants, gradients
 from playground.model.blocks import EncoderBlock
 from playground.web.shared import panels
 from playground.web.views.gradient_flow import gradient_panel

@@ -4,15 +4,14 @@ import streamlit as st
 
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
-from playground.web.shared import panels, tour_line
-from playground.web.shared.comparison import pin_line
+from playground.web.shared import panels, pinning, tour_line
 from playground.web.views import overview
 
 panels.heading("What happens to a sentence in an encoder?")
 with st.container(horizontal=True):
-    pin_line.draw_pin_line()
+    pinning.draw_pin_line()
     tour_line.offer_tour()
 panels.current_run()
-pin_line.explain_pinned_run()
+pinning.explain_pinned_run()
 overview.explore()
 panels.code_behind("overview", Encoder, EncoderBlock)

@@ -1,12 +1,11 @@
 """Where the parameters sit: counted by formula, at any size; nothing is run, and no weights are allocated."""
 
 from playground import accounting
-from playground.web.shared import panels
-from playground.web.shared.comparison import pin_line
+from playground.web.shared import panels, pinning
 from playground.web.views.parameters import model_size, sentence_cost
 
 panels.heading("Where do the parameters sit?")
-pin_line.draw_pin_line()
+pinning.draw_pin_line()
 name, config = model_size.choose_model()
 model_size.draw_totals(config)
 model_size.draw_breakdown(config)

@@ -3,12 +3,11 @@
 from playground.analysis import steps
 from playground.model.attention import Attention, attend
 from playground.model.blocks import EncoderBlock
-from playground.web.shared import panels
-from playground.web.shared.comparison import pin_line
+from playground.web.shared import panels, pinning
 from playground.web.views.step_by_step import stage_panel
 
 panels.heading("How is one vector computed, number by number?")
-pin_line.draw_pin_line()
-pin_line.explain_pinned_run()
+pinning.draw_pin_line()
+pinning.explain_pinned_run()
 stage_panel.show_chosen_stage()
 panels.code_behind("step", Attention, attend, EncoderBlock, steps.work_out)

@@ -1,9 +1,6 @@
 """What if: the computation changed, and what followed."""
 
-from playground.analysis.effects.part_importance import measure_parts
-from playground.analysis.effects.patched_places import measure_patches
-from playground.analysis.effects.position_importance import measure_positions
-from playground.analysis.effects.pruning import measure_pruning
+from playground.analysis.part_importance import measure_parts, measure_patches, measure_positions, measure_pruning
 from playground.model import interventions
 from playground.web.shared import panels
 from playground.web.views.what_if import change_views, how_to_read

@@ -199,17 +199,17 @@ def test_readme_begins_with_the_two_commands() -> None:
 @pytest.mark.parametrize(
     ("path", "source", "found"),
     [
-        ("playground/model/norms.py", "import playground.runs", ["playground.runs"]),
-        ("playground/model/norms.py", "from playground import runs", ["playground.runs"]),
-        ("playground/model/norms.py", "from ..runs import Run", ["playground.runs"]),
-        ("playground/model/norms.py", "from . import masks", []),
-        ("playground/model/norms.py", "from playground.config import ModelConfig", []),
-        ("playground/config.py", "from playground.model.norms import LayerNorm", ["playground.model.norms"]),
+        ("playground/model/blocks.py", "import playground.runs", ["playground.runs"]),
+        ("playground/model/blocks.py", "from playground import runs", ["playground.runs"]),
+        ("playground/model/blocks.py", "from ..runs import Run", ["playground.runs"]),
+        ("playground/model/blocks.py", "from . import masks", []),
+        ("playground/model/blocks.py", "from playground.config import ModelConfig", []),
+        ("playground/config.py", "from playground.model.blocks import LayerNorm", ["playground.model.blocks"]),
         ("playground/runs/encoder_run.py", "from playground import Encoder", ["playground"]),
         ("playground/runs/encoder_run.py", "from playground.figures import theme", ["playground.figures.theme"]),
         ("playground/runs/encoder_run.py", "from playground.weights import load_weights", ["playground.weights"]),
         ("playground/runs/encoder_run.py", "from playground.text.batch import Batch", []),
-        ("playground/runs/device.py", "def f():\n from playground.web.start import prepare", ["playground.web.start"]),
+        ("playground/runs/budget.py", "def f():\n from playground.web.start import prepare", ["playground.web.start"]),
         ("playground/__init__.py", "from playground.model import Encoder", []),
         ("playground/web/views/overview.py", "import pages.attention", ["pages.attention"]),
         ("pages/attention.py", "from playground import Encoder, web", []),
@@ -217,7 +217,7 @@ def test_readme_begins_with_the_two_commands() -> None:
 )  # fmt: skip
 def test_a_reverse_edge_is_found(path: str, source: str, found: list[str]) -> None:
     modules = {
-        "playground.figures.theme", "playground.model.masks", "playground.runs",
+        "playground.figures.theme", "playground.model.attention", "playground.runs",
         "playground.web", "playground.web.start", "pages.attention",
     }  # fmt: skip
     assert reverse_edges(Path(path), source, modules) == found

@@ -13,10 +13,8 @@ from torch import Tensor
 from playground import Encoder, EncoderDecoder, ModelConfig, Trace
 from playground.errors import WeightsError
 from playground.model import causal_mask
-from playground.model.attention import Attention
-from playground.model.feedforward import FeedForward
-from playground.model.masks import AttentionMask
-from playground.model.norms import build_norm
+from playground.model.attention import Attention, AttentionMask
+from playground.model.blocks import FeedForward, build_norm
 from playground.presets import PRESETS
 from playground.weights import load_weights
 

@@ -5,9 +5,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from playground.accounting.memory import count_memory
-from playground.accounting.parameters import count_parameters
-from playground.accounting.terms import LABELS, Count, Term
+from playground.accounting.counts import LABELS, Count, Term, count_memory, count_parameters
 from playground.config import ModelConfig
 
 

@@ -1,10 +1,18 @@
-"""Summaries of attention patterns. Legend: L layers, H heads, T tokens; a pattern's rows are queries."""
+"""What attention patterns show: entropy and rollout, what a head is known for, and which heads link two tokens.
+
+Legend: L layers; H heads; T tokens, padding included. A pattern's rows are queries.
+"""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
 from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
 
 
 def entropy(patterns: Array) -> Array:
@@ -52,3 +60,173 @@ def merge_moves_results(config: ModelConfig, n_tokens: int) -> bool:
     The merge `reshape` does, wherever there is more than one head and more than one token.
     """
     return config.head_merge == "reshape" and config.n_heads > 1 and n_tokens > 1
+
+
+Mask = NDArray[np.bool_]
+
+PROBES = (
+    "The old clock on the wall stopped at noon.",
+    "Anna gave the book to her brother, and he read it twice.",
+    "When the rain began, the children ran back to the house.",
+    "A red car and a blue car waited behind a red bus.",
+    "Did you see where the cat went last night?",
+    "Fresh bread, warm milk and honey: that was our breakfast.",
+    "The doctor who treated my father moved to another town.",
+    "Nobody knew the answer, so nobody spoke.",
+    "He said that she said that they would be late!",
+    "Seven plus five is twelve; five plus seven is twelve.",
+    "Snow fell.",
+    "Because the bridge was closed, we took the long road along the river to the city.",
+)
+"""Sentences that every head can be measured on: short and long, with repeated words and several marks."""
+
+KNOWN_FROM = 0.5
+"""Score from which on a head is known for something; a rule's places also have to get twice an even head's share."""
+
+
+@dataclass(frozen=True)
+class Habits:
+    """Every head's scores, by the name of the rule."""
+
+    scores: dict[str, NDArray[np.float64]]
+    """(L, H), in 0 … 1; NaN where no query has a place that the rule names."""
+    even: dict[str, float]
+    """What a head would score that attends evenly to all keys it may."""
+
+    def known_for(self, layer: int, head: int) -> str | None:
+        """The rule that a head follows most, by `KNOWN_FROM`; None where it follows none.
+
+        `position only` stands back where another rule is met: whoever looks one token back follows the distance too.
+        """
+        scores = {
+            name: float(values[layer, head])
+            for name, values in self.scores.items()
+            if values[layer, head] >= max(KNOWN_FROM, 2 * self.even[name])
+        }
+        if len(scores) > 1:
+            scores.pop(POSITION_ONLY, None)
+        return max(scores, key=lambda name: scores[name], default=None)
+
+
+def _previous(run: Run) -> Mask:
+    return np.eye(len(run.tokens), k=-1, dtype=bool)
+
+
+def _next(run: Run) -> Mask:
+    return np.eye(len(run.tokens), k=1, dtype=bool)
+
+
+def _same(run: Run) -> Mask:
+    tokens = np.array(run.tokens, dtype=object)
+    return np.asarray(tokens[:, None] == tokens, dtype=bool)
+
+
+def _special(run: Run) -> Mask:
+    return np.broadcast_to(run.special & ~run.padding, run.allowed.shape)
+
+
+def _punctuation(run: Run) -> Mask:
+    marks = [all(unicodedata.category(letter).startswith("P") for letter in token) for token in run.tokens]
+    return np.broadcast_to(np.array(marks) & ~run.special, run.allowed.shape)
+
+
+POSITION_ONLY = "position only"
+
+RULES: dict[str, Callable[[Run], Mask]] = {
+    "previous token": _previous,
+    "next token": _next,
+    "same token": _same,
+    "[CLS] and [SEP]": _special,
+    "punctuation": _punctuation,
+}
+"""Which keys each rule names for every query: (T, T). Previous and next: Clark et al. 2019, "What Does BERT Look At?",
+section 3.1, and the positional heads of Voita et al. 2019, section 5. Same token: the query's own place and every other
+one with the same piece. Special tokens, as a sink for weight that has no better use, and punctuation: Clark et al.
+2019, section 3.2."""
+
+
+@np.errstate(invalid="ignore")
+def measure_habits(runs: Sequence[Run]) -> Habits:
+    """Score every head of one encoder on runs of it.
+
+    A rule's score is the weight on the keys that it names, averaged over the queries for which it names one that they
+    may attend to. `position only` is the share of the variance of all weights that the distance between query and key
+    alone explains: R² of the mean weight at each distance, adjusted for their number (after the variability of Vig &
+    Belinkov 2019, "Analyzing the Structure of Attention in a Transformer Language Model", which asks the same of
+    position). Queries are the text's own tokens: special ones and padding ask nothing here.
+    """
+    scores, even = {}, {}
+    patterns = [run.patterns() for run in runs]
+    for name, rule in RULES.items():
+        named = [rule(run) & run.allowed & _asking(run)[:, None] for run in runs]  # (T, T) each
+        n_queries = sum(int(places.any(axis=-1).sum()) for places in named)
+        weights = sum(
+            np.einsum("lhqk,qk->lh", pattern, places) for pattern, places in zip(patterns, named, strict=True)
+        )
+        shares = sum(
+            float((places.sum(-1) / run.allowed.sum(-1).clip(1)).sum()) for run, places in zip(runs, named, strict=True)
+        )
+        scores[name] = np.asarray(weights, np.float64) / (n_queries or np.nan)
+        even[name] = shares / (n_queries or np.nan)
+    scores[POSITION_ONLY], even[POSITION_ONLY] = _explained_by_distance(runs, patterns), 0.0
+    return Habits(scores, even)
+
+
+def _asking(run: Run) -> Mask:
+    """(T,): the queries that count."""
+    return ~run.special & ~run.padding
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def _explained_by_distance(runs: Sequence[Run], patterns: Sequence[NDArray[np.float32]]) -> NDArray[np.float64]:
+    """Adjusted R² of the mean weight at each distance, not below 0: (L, H)."""
+    cells, distances = [], []
+    for run, pattern in zip(runs, patterns, strict=True):
+        queries, keys = np.nonzero(run.allowed & _asking(run)[:, None])
+        cells.append(pattern[:, :, queries, keys])
+        distances.append(keys - queries)
+    weights, distance = np.concatenate(cells, axis=-1), np.concatenate(distances)  # (L, H, n), (n,)
+    order = np.argsort(distance, kind="stable")
+    different, starts, counts = np.unique(distance[order], return_index=True, return_counts=True)
+    n = len(distance)
+    if n <= len(different):
+        return np.full(weights.shape[:2], np.nan)
+    weights = weights[:, :, order].astype(np.float64)
+    weights -= weights.mean(axis=-1, keepdims=True)
+    between = (np.add.reduceat(weights, starts, axis=-1) ** 2 / counts).sum(axis=-1)
+    total = (weights**2).sum(axis=-1)
+    left = (1 - between / np.where(total > 1e-12, total, np.nan)) * (n - 1) / (n - len(different))
+    explained: NDArray[np.float64] = np.clip(1 - left, 0, 1)
+    return explained
+
+
+def pattern_spread(run: Run) -> Array:
+    """How evenly each head spreads its attention: mean entropy of its rows, as a share of the highest, (L, H).
+
+    0: every token attends to one key alone, the most striking pattern. 1: every token attends to all keys evenly.
+    NaN where no token has two keys to choose from. Padding's rows do not count.
+    """
+    rows = ~run.padding
+    highest = highest_entropy(run.allowed, rows)
+    spread = mean_entropy(run.patterns(), rows)
+    return (spread / highest if highest > 0 else np.full_like(spread, np.nan)).astype(np.float32)
+
+
+def rank_correlation(one: NDArray[np.floating], two: NDArray[np.floating]) -> float:
+    """Spearman's rank correlation of two lists of numbers, from -1 to 1; equal numbers share their mean rank.
+
+    Pairs with a NaN are left out. NaN where fewer than three pairs are left, or one list has one value throughout.
+    """
+    known = np.isfinite(one) & np.isfinite(two)
+    ranks = [_mean_ranks(values[known]) for values in (one, two)]
+    if known.sum() < 3 or any(np.ptp(each) == 0 for each in ranks):
+        return float("nan")
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _mean_ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The rank of each value, from 0; equal values have the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    means: NDArray[np.float64] = (last - (counts + 1) / 2)[place]
+    return means

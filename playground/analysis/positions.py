@@ -17,11 +17,11 @@ from playground.analysis.tex import factor, number
 from playground.config import ModelConfig, Positions
 from playground.errors import InputError
 from playground.model import Encoder, causal_and_padding
-from playground.model.masks import AttentionMask
-from playground.model.positions import frequencies, sinusoids
+from playground.model.attention import AttentionMask
+from playground.model.encoder import frequencies, sinusoids
 from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array
-from playground.runs.sentence_input import embed_input, sentence_input
+from playground.runs.inputs import embed_input, sentence_input
 from playground.text import Batch
 
 ROUNDING = 1e-6

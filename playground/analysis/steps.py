@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from playground.analysis import norms
+from playground.analysis import streams
 from playground.analysis.tex import Floats, factor, number, sum_of_products
 from playground.analysis.walkthrough import Walk
 
@@ -168,13 +168,13 @@ def _normalise(walk: Walk, name: str, x: Floats) -> tuple[Floats, tuple[str, ...
     config, learned = walk.config, walk.layer.learned
     if config.norm == "none":
         return x, ("y = x",), (f"y_0 = {number(x[0])}",)
-    hand = norms.normalise_by_hand(x, config)
+    hand = streams.normalise_by_hand(x, config)
     gain, bias = learned[f"{name}.gain"], learned.get(f"{name}.bias")
     out = gain * hand.normalized.astype(np.float64) + (0 if bias is None else bias)
     index = "" if config.norm == "scalar" else "_i"
     formula = rf"y_i = \gamma{index}\, \hat{{x}}_i" + ("" if bias is None else rf" + \beta{index}")
     line = sum_of_products("y_0", gain[:1], hand.normalized[:1], out[0], None if bias is None else bias[0])
-    return out, (norms.formula(config), formula), (norms.formula_with_numbers(x, hand, config), line)
+    return out, (streams.formula(config), formula), (streams.formula_with_numbers(x, hand, config), line)
 
 
 def _feed_forward(walk: Walk) -> Step:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from playground.analysis.attention import merge_moves_results
 from playground.analysis.tex import Floats
 from playground.config import ModelConfig
-from playground.runs.layer_run import LayerRun
+from playground.runs.encoder_run import LayerRun
 
 STAGES = (
     "embedding",

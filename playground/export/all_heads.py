@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 
 from playground.export.pictures.paper import PAGE_WIDTH
 from playground.figures.attention import WeightScale
-from playground.figures.heatmap import colour_bar, heatmap
-from playground.figures.theme import Array, token_names
+from playground.figures.theme import Array, colour_bar, heatmap, token_names
 
 MOST_NUMBERS = 250_000
 """Weights in one file of text: about 3 MB."""

@@ -1,28 +1,33 @@
-"""A whole run as one file: `.npz` for Python, JSON for anything else. Legend: T tokens, H heads, D = d_model.
+"""A whole run as one file, `.npz` for Python or JSON for anything else, and what to cite for it.
 
 Either holds `about` (link, configuration, seed, weights, sentence, tokens, versions) and the arrays that were asked
 for, by their names in `Trace`. Both are read without pickle: nothing in a file is ever executed.
+
+Legend: T tokens, H heads, D = d_model.
 """
 
+import hashlib
 import io
 import json
 import math
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.model import Encoder, Trace
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.runs.sentence_input import encode_input
+from playground.runs.inputs import encode_input
 
 MOST_NUMBERS = 8_000_000
 """In an `.npz` file: 32 MB in fp32."""
@@ -182,4 +187,82 @@ def lines_to_read(file: str, name: str) -> str:
     return (
         f'import json, numpy as np\nrun = np.load("{file}", allow_pickle=False)\n'
         f'about, array = json.loads(str(run["about"])), run["{name}"]'
+    )
+
+
+def weights_sha256(model: nn.Module) -> str:
+    """SHA-256 of a model's parameters, 64 hexadecimal digits: the same numbers give the same on any machine.
+
+    Hashed are each parameter's name, its shape and its numbers as little-endian fp32, in the order of the names.
+    """
+    digest = hashlib.sha256()
+    for name, parameter in sorted(model.named_parameters()):
+        digest.update(f"{name} {tuple(parameter.shape)}\n".encode())
+        digest.update(parameter.detach().cpu().contiguous().numpy().astype("<f4", copy=False).data)
+    return digest.hexdigest()
+
+
+_REFERENCES = Path(__file__).resolve().parent / "references.bib"
+
+_NORMS = {"layer": "ba2016layer", "rms": "zhang2019root"}
+_ACTIVATIONS = {"gelu": "hendrycks2016gaussian", "silu": "elfwing2018sigmoid"}
+_TOKENIZERS = {"wordpiece": "schuster2012japanese", "bpe": "sennrich2016neural"}
+_PAGES = {
+    "attention": ("abnar2020quantifying",),
+    "gradient-flow": ("xiong2020layer",),
+    "training": ("kingma2015adam",),
+    "similarity": ("reimers2019sentence",),
+    "regularisers": ("kingma2015adam", "srivastava2014dropout"),
+}
+"""What a page computes with beside the encoder: attention rollout, the optimiser, dropout."""
+
+
+RELEASED = 2026
+"""The year of this version."""
+
+
+@cache
+def references() -> dict[str, str]:
+    """Every entry of the list of references, by its key."""
+    entries = _REFERENCES.read_text(encoding="utf-8").strip().split("\n\n")
+    return {entry.split("{", 1)[1].split(",", 1)[0]: entry for entry in entries}
+
+
+def choose_references(config: ModelConfig, *, weights: str, tokenizer: str, page: str) -> list[str]:
+    """The keys of what a view rests on, the architecture's papers first.
+
+    Args:
+        config: the encoder's.
+        weights: `minilm` for the trained encoder.
+        tokenizer: `wordpiece`, `bpe`, `word` or `char`.
+        page: the path of the page.
+    """
+    keys = ["vaswani2017attention"]
+    if config.n_segments or config.embedding_norm:
+        keys.append("devlin2019bert")
+    if weights == "minilm":
+        keys += ["wang2020minilm", "reimers2019sentence"]
+    if config.residual:
+        keys.append("he2016deep")
+    if config.norm_placement == "pre" and config.norm != "none":
+        keys.append("xiong2020layer")
+    chosen = (_NORMS.get(config.norm), _ACTIVATIONS.get(config.activation), _TOKENIZERS.get(tokenizer))
+    keys += [key for key in (*chosen, *_PAGES.get(page, ())) if key is not None]
+    return list(dict.fromkeys(keys))
+
+
+def cite_app(link: str) -> str:
+    """The app's own entry, for the view behind a link.
+
+    `link` is the whole address, as the page's button copies it; its query is percent-encoded.
+    """
+    version = versions().get("playground")
+    return (
+        "@misc{transformer-encoder-playground,\n"
+        "  author       = {{The Transformer Encoder Playground}},\n"
+        "  title        = {Transformer Encoder Playground: what an encoder does with one sentence},\n"
+        f"  year         = {{{RELEASED}}},\n"
+        f"  howpublished = {{\\url{{{link}}}}},\n"
+        + (f"  note         = {{Version {version}}},\n" if version else "")
+        + "}"
     )

@@ -1,18 +1,21 @@
-"""Tables as files and as text to paste: CSV, Markdown and LaTeX.
+"""Tables, and the numbers that a figure draws, as files and as text to paste: CSV, Markdown and LaTeX.
 
-Words may be a stranger's. A spreadsheet takes `=…` for a formula, Markdown and LaTeX have marks of their own: in each,
-words stay words.
+Words may be a stranger's. A spreadsheet takes `=…` for a formula, Markdown and LaTeX have marks of their own: in
+each, words stay words.
 """
 
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
+
+from playground.export.pictures.plain_text import plain_label
 
 Rows = Iterable[Sequence[Any]]
 
@@ -111,3 +114,105 @@ def _short(number: Any) -> str:
 def _one_line(cell: Any) -> str:
     text = "" if cell is None else str(cell)
     return re.sub(r"[\s\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+", " ", text)
+
+
+Row = list[Any]
+
+
+def numbers_of(figure: go.Figure) -> list[Row]:
+    """The numbers of a figure, a header first: a heatmap as it stands, lines and bars with a column each.
+
+    What shares no lower axis is one below the other, with its name in the first column.
+    """
+    drawn = [trace for trace in figure.data if trace.hoverinfo != "skip" or trace.type == "heatmap"]
+    heatmaps = [trace for trace in drawn if trace.type == "heatmap"]
+    if drawn and drawn[0].type == "treemap":
+        return _areas(drawn[0])
+    if heatmaps:
+        return [row for number, trace in enumerate(heatmaps) for row in _cells(figure, trace, len(heatmaps), number)]
+    series = [trace for trace in drawn if trace.type in ("bar", "scatter") and trace.y is not None]
+    return _series(figure, [trace for trace in series if any(value is not None for value in trace.y)])
+
+
+def _areas(trace: go.Treemap) -> list[Row]:
+    rows = zip(trace.ids, trace.parents, trace.labels, trace.values, strict=True)
+    return [["area", "part of", "name", "size"], *([*map(str, row[:3]), float(row[3])] for row in rows)]
+
+
+def _cells(figure: go.Figure, trace: go.Heatmap, n: int, number: int) -> Iterator[Row]:
+    """A row a row; of several heatmaps, each begins with the name of its lower axis."""
+    z = np.asarray(trace.z)
+    if np.shape(trace.customdata) == z.shape:  # the numbers, where colours stand for something else
+        z = np.where(np.isfinite(z), trace.customdata, np.nan).astype(trace.customdata.dtype)
+    across, down = _axis(figure, trace, "x"), _axis(figure, trace, "y")
+    unit = plain_label(trace.colorbar.title.text) or "value"
+    names = [plain_label(name) if isinstance(name, str) else name for name in _places(trace.x, z.shape[1])]
+    first = [across] if n > 1 else []
+    if number == 0:
+        corner = f"{down or 'row'} \\ {'column' if n > 1 else across or 'column'} [{unit}]"
+        yield [*(["chart"] if n > 1 else []), corner, *names]
+    for name, row in zip(_places(trace.y, z.shape[0]), z, strict=True):
+        yield [*first, plain_label(name) if isinstance(name, str) else name, *row]
+
+
+def _series(figure: go.Figure, traces: Sequence[Any]) -> list[Row]:
+    """A column a trace where all have the same places, else a row a number."""
+    if not traces:
+        return [["number"]]
+    named = [_Series(figure, trace) for trace in traces]
+    if all(each.places == named[0].places for each in named):
+        columns = [column for each in named for column in each.named_columns(with_unit=True)]
+        return [
+            [named[0].title, *(name for name, _ in columns)],
+            *map(list, zip(named[0].places, *(values for _, values in columns), strict=True)),
+        ]
+    units = list(dict.fromkeys(each.unit for each in named))
+    rows = [
+        [name, place, value]
+        for each in named
+        for name, values in each.named_columns(with_unit=len(units) > 1)
+        for place, value in zip(each.places, values, strict=True)
+    ]
+    return [["line", named[0].title, f"number [{units[0]}]" if len(units) == 1 else "number"], *rows]
+
+
+class _Series:
+    """A line or a row of bars as numbers."""
+
+    def __init__(self, figure: go.Figure, trace: Any) -> None:
+        sideways = trace.type == "bar" and trace.orientation == "h"
+        self.name = plain_label(trace.name)
+        self.title = _axis(figure, trace, "y" if sideways else "x") or "place"
+        self.unit = _axis(figure, trace, "x" if sideways else "y") or "number"
+        values = list(trace.x if sideways else trace.y)
+        if trace.type == "scatter" and "text" in (trace.mode or "") and trace.customdata is not None:
+            values = [str(word) for word in trace.customdata]  # 0, ∞ and NaN, which have no height
+        places = _places(trace.y if sideways else trace.x, len(values))
+        self.places = [plain_label(place).replace("\n", " ") if isinstance(place, str) else place for place in places]
+        self._columns = [(self.name, values)]
+        band = trace.customdata
+        if trace.type == "scatter" and np.shape(band) == (len(values), 2):  # as `theme.line_in_band` has them
+            low, high = np.asarray(band).T
+            self._columns += [
+                (f"{self.name} band from".strip(), list(low)),
+                (f"{self.name} band to".strip(), list(high)),
+            ]
+
+    def named_columns(self, *, with_unit: bool) -> list[tuple[str, list[Any]]]:
+        """Its numbers, and those of the band around it, with their names."""
+        if not with_unit:
+            return self._columns
+        return [(f"{name} [{self.unit}]" if name else self.unit, values) for name, values in self._columns]
+
+
+def _axis(figure: go.Figure, trace: Any, letter: str) -> str:
+    """The title of an axis that a trace lies on."""
+    number = (trace[f"{letter}axis"] or letter).removeprefix(letter)
+    return plain_label(figure.layout[f"{letter}axis{number}"].title.text)
+
+
+def _places(places: Any, n: int) -> list[Any]:
+    """Names or numbers along an axis; without any, they count from 0."""
+    return (
+        list(range(n)) if places is None else [each.item() if isinstance(each, np.generic) else each for each in places]
+    )

@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 from playground.accounting import LABELS, Count
 from playground.accounting.readable import in_millions, signed
 from playground.figures import palette
-from playground.figures.heatmap import colour_bar, heatmap
-from playground.figures.theme import PALE, Array, draw_figure
+from playground.figures.theme import PALE, Array, colour_bar, draw_figure, heatmap
 
 SMALLEST_SHARE = 1e-9
 """Where the logarithmic axis of differences begins: it has no 0."""

@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from playground.figures import palette
-from playground.figures.heatmap import colour_bar, heatmap, largest, signed_colours
 from playground.figures.theme import (
     ROUNDING,
     Array,
+    colour_bar,
     draw_figure,
     ghost_entry,
     ghost_line,
+    heatmap,
+    largest,
     line,
     line_in_band,
+    signed_colours,
     style,
     token_labels,
 )

@@ -10,8 +10,19 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.heatmap import colour_bar, heatmap, signed_colours
-from playground.figures.theme import PALE, Array, draw_figure, ghost_entry, ghost_line, line, line_in_band, token_labels
+from playground.figures.theme import (
+    PALE,
+    Array,
+    colour_bar,
+    draw_figure,
+    ghost_entry,
+    ghost_line,
+    heatmap,
+    line,
+    line_in_band,
+    signed_colours,
+    token_labels,
+)
 
 MAX_POSITIONS = 128
 """Rows of the table that are drawn."""

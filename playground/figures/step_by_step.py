@@ -9,8 +9,20 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from playground.figures import palette
-from playground.figures.heatmap import ROOM_ABOVE, add_frame, bar_above, colour_bar, heatmap, largest, signed_colours
-from playground.figures.theme import PALE, Array, draw_figure, style, token_labels
+from playground.figures.theme import (
+    PALE,
+    ROOM_ABOVE,
+    Array,
+    add_frame,
+    bar_above,
+    colour_bar,
+    draw_figure,
+    heatmap,
+    largest,
+    signed_colours,
+    style,
+    token_labels,
+)
 
 SHOWN = 8
 """Numbers of a vector that are drawn; the tables have all of them."""

@@ -2,7 +2,6 @@
 
 from playground.jobs.backend import Computation, JobBackend, JobHandle, JobStatus, Request
 from playground.jobs.local import JobQueue
-from playground.jobs.member import Member
-from playground.jobs.shared import SharedRuns
+from playground.jobs.shared_runs import Member, SharedRuns
 
 __all__ = ["Computation", "JobBackend", "JobHandle", "JobQueue", "JobStatus", "Member", "Request", "SharedRuns"]

@@ -1,18 +1,32 @@
-"""Background jobs in threads of this process."""
+"""How long a place in a queue takes."""
 
 import atexit
 import contextlib
+import heapq
 import logging
 import os
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
 from playground.errors import PlaygroundError, explain
 from playground.jobs.backend import Computation, JobStatus, OnEnd, OnPause, Remaining, Request, S, Work
-from playground.jobs.waiting_time import waiting_time
+
+
+def waiting_time(seconds_before: Sequence[float], n_places: int) -> float:
+    """Seconds until the next in a queue begins, where each of those before it takes the first place that is free.
+
+    Args:
+        seconds_before: what those who run or wait still have to run, in their order; seconds.
+        n_places: how many run at once.
+    """
+    free_at = [0.0] * n_places
+    for seconds in seconds_before:
+        heapq.heapreplace(free_at, free_at[0] + seconds)
+    return free_at[0]
+
 
 NICENESS = 10
 """How far the priority of a job's thread, and of those that torch starts for it, is lowered (Linux only)."""

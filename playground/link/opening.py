@@ -1,21 +1,213 @@
-"""Opens a link of the playground outside of the app."""
+"""Opens a link outside of the app: what it shows, as an object, with the places in it that are looked at."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
-from playground.limits import LINK_FIELDS
-from playground.link import link_values, old_links, params, pinned_texts
-from playground.link.linked_view import LinkedView
-from playground.link.read_link import is_known_version, read_link, version_of
-from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows
+import numpy as np
+from numpy.typing import NDArray
+
+from playground.accounting import count_parameters
+from playground.config import ModelConfig
+from playground.errors import InputError, PlaygroundError, PretrainedError, TooLargeError, UnavailableError
+from playground.limits import LINK_FIELDS, MAX_TOKENS
+from playground.link import params, query
+from playground.link.interventions import FittedChanges, fit_changes
+from playground.link.query import is_known_version, read_link, version_of
+from playground.model import Encoder
 from playground.runs.budget import MAX_PARAMETERS
-from playground.text import Tokenizer, build_tokenizer, split_sentences
+from playground.runs.encoder_run import Run, run
+from playground.text import Batch, Tokenizer, build_tokenizer, split_sentences
+from playground.text.sentences import choose_pronoun
 from playground.text.wording import join_words, quote_text
 from playground.weights import checkpoint
+
+
+@dataclass(frozen=True)
+class Focus:
+    """A place in one run: each number counts from 0 and is one that the run has."""
+
+    layer: int
+    head: int
+    query: int
+    """Position of the token that asks; padding asks nothing."""
+    key: int
+    """Position of the token that is asked; it may be padding."""
+
+
+def last_places(n_layers: int, n_heads: int, n_real: int, n_tokens: int) -> Focus:
+    """The last layer, head, query and key of a run with so many layers, heads, tokens but padding, and tokens."""
+    return Focus(n_layers - 1, n_heads - 1, max(n_real - 1, 0), n_tokens - 1)
+
+
+def nearest_places(asked: Mapping[str, int], last: Focus) -> Focus:
+    """What was asked for, by the fields of `Focus`, or the nearest that a run with these last places has."""
+    return Focus(**{place: min(asked[place], limit) for place, limit in vars(last).items()})
+
+
+def choose_pair(run: Run, focus: Focus, query: int | None = None) -> Focus:
+    """The focus with a query and a key that say something about its head, where nobody has chosen any.
+
+    Args:
+        run: whose tokens and weights they are.
+        focus: whose layer and head stay.
+        query: one that stands already; else it is the first pronoun, or the last word where there is none.
+
+    Returns:
+        With the word that the query looks at most as its key, itself aside. Punctuation is taken where there is no
+        other word, and special tokens where there is nothing else.
+    """
+    is_word = [any(map(str.isalnum, token)) for token in run.tokens]
+    ranks = np.where(run.padding, -1, np.where(run.special, 0, np.where(is_word, 2, 1)))
+    if query is None:
+        query = _choose_query(run, ranks)
+    ranks = np.where(run.allowed[query], ranks, -1)
+    ranks[query] = min(ranks[query], 0)
+    weights = np.nan_to_num(run.pattern(focus.layer)[focus.head, query], nan=-1.0)
+    return replace(focus, query=query, key=int(np.where(ranks == ranks.max(), weights, -2.0).argmax()))
+
+
+def _choose_query(run: Run, ranks: NDArray[np.int_]) -> int:
+    pronoun = choose_pronoun([token if rank > 0 else "" for token, rank in zip(run.tokens, ranks, strict=True)])
+    return int(np.flatnonzero(ranks == ranks.max())[-1]) if pronoun is None else pronoun
+
+
+def choose_tokenizer(values: Mapping[str, Any]) -> tuple[str, int]:
+    """The tokenizer, `wordpiece`, `word`, `char` or `bpe`, and the tokens that `bpe` is trained to, 0 for the others.
+
+    Vectors stand for the text's own words.
+    """
+    name = "word" if values["tokenizer"] == "vectors" else str(values["tokenizer"])
+    return name, values["vocab_size"] if values["tokenizer"] == "bpe" else 0
+
+
+def longest_sentence(values: Mapping[str, Any]) -> int:
+    """Tokens after which a sentence is cut; without a position table, none ends before the limit of all texts."""
+    return MAX_TOKENS if values["positions"] == "none" else min(int(values["max_len"]), MAX_TOKENS)
+
+
+def explain_cut(values: Mapping[str, Any]) -> str:
+    """Why a long sentence is cut there: the model's own `max_len`, or this server's limit."""
+    if values["positions"] == "none":
+        return f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence."
+    if int(values["max_len"]) <= MAX_TOKENS:
+        return f"The model reads no more: its `max_len` is {values['max_len']:,}."
+    return (
+        f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence, though the model's `max_len` is "
+        f"{values['max_len']:,}."
+    )
+
+
+def chosen_sentence(values: Mapping[str, Any], n_sentences: int) -> int:
+    """The sentence to look at, from 0, in a text of so many."""
+    return min(int(values["sentence"]), n_sentences) - 1
+
+
+def drawn_rows(values: Mapping[str, Any], n_tokens: int, *, is_random: bool) -> int:
+    """Rows of a token table for a tokenizer of `n_tokens`; with random weights at least those that were asked for."""
+    return max(n_tokens, values["table_rows"] if is_random else 0)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedView:
+    """What a link shows, rebuilt as its page has it; `open_link` makes one."""
+
+    page: str
+    """Its page's path, such as `attention`; `overview` for the first page."""
+    config: ModelConfig
+    """The architecture, with the rows of the token table; 0 where words are vectors drawn from the seed."""
+    weights: Literal["minilm", "random"]
+    """`minilm`: the trained encoder; `random`: drawn from the seed."""
+    text: tuple[str, ...]
+    """The sentences; one at least."""
+    sentence: int
+    """The one that is looked at, counted from 0."""
+    seed: int
+    causal: bool
+    """Whether no token may look at later ones."""
+    tokenizer: Tokenizer
+    values: Mapping[str, Any]
+    """Every parameter of the link's format by its key, as the page has it: a page's own choices too."""
+    notices: tuple[str, ...] = ()
+    """A sentence on each thing that the link asks for and can't be, or that has to be known about it."""
+    names_tokens: bool = True
+    """Whether query and key are the link's own, or those of the default text."""
+    pinned: "LinkedView | None" = None
+    """The settings that are pinned beside these."""
+    max_parameters: int = MAX_PARAMETERS
+    """Of a model that is built here."""
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The sentences as padded token ids; raises as `Tokenizer.encode_batch`."""
+        return self.tokenizer.encode_batch(self.text, longest_sentence(self.values))
+
+    @cached_property
+    def changes(self) -> FittedChanges:
+        """The changes of the computation that the link makes, and why others of its changes cannot apply."""
+        changes = self.values["do"]
+        if not changes:
+            return FittedChanges()
+        return fit_changes(changes.made, self.config, self.batch, self.sentence, causal=self.causal)
+
+    @cached_property
+    def focus(self) -> Focus:
+        """The layer, head, query and key that the link looks at: of this run, so the nearest that it has.
+
+        Where the link names no token of its text, its run decides, as on the page; without a run, it is the nearest to
+        the defaults.
+        """
+        n_real = len(self.batch.tokens[self.sentence])
+        last = last_places(self.config.n_layers, self.config.n_heads, n_real, self.batch.ids.shape[1])
+        asked = nearest_places(self.values, last)
+        if self.names_tokens:
+            return asked
+        try:
+            return choose_pair(self.run, asked)
+        except PlaygroundError:
+            return asked
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder with its weights, in eval mode, on the CPU; built when first asked for.
+
+        Raises:
+            TooLargeError: it has more than `max_parameters`; nothing was allocated.
+            PretrainedError: the trained weights are not there any more.
+        """
+        if self.weights == "minilm":
+            return checkpoint.load("minilm")[0]
+        n = count_parameters(self.config).total
+        if n > self.max_parameters:
+            raise TooLargeError(
+                f"This model has {n:,} parameters, and at most {self.max_parameters:,} are built: it can be counted, "
+                f"but not run; a larger max_parameters would build it."
+            )
+        return Encoder(self.config, self.seed).requires_grad_(False)
+
+    @cached_property
+    def run(self) -> Run:
+        """The forward pass of the sentence that is looked at, with the link's changes; arrays are read-only.
+
+        It is computed when first asked for. `run.arrays` has every kept intermediate by its name, `run.pattern(layer)`
+        the attention: (H, T, T).
+
+        Raises:
+            TooLargeError: the model, or what a run keeps of it, is too large.
+            PretrainedError: the trained weights are not there any more.
+        """
+        return run(
+            self.encoder,
+            self.batch,
+            self.sentence,
+            seed=self.seed,
+            causal=self.causal,
+            interventions=self.changes.applied,
+        )
+
 
 Weights = Literal["minilm", "random"]
 
@@ -25,7 +217,7 @@ MAX_LINK = 200_000
 _OTHER_NETWORKS = ("encoder-decoder", "gradient-flow", "regularisers", "training", "tutorials")
 """Pages that show networks of their own beside the sidebar's encoder."""
 
-_KNOWN = {"v", "embed", "embed_options", "only", pinned_texts.MARKER, *pinned_texts.PINNED_KEYS, *params.PARAMS}
+_KNOWN = {"v", "embed", "embed_options", "only", query.MARKER, *query.PINNED_KEYS, *params.PARAMS}
 """What a link may hold without a word on it."""
 
 
@@ -60,24 +252,24 @@ def open_texts(
     max_parameters: int = MAX_PARAMETERS,
 ) -> LinkedView:
     """As `open_link`, of a link's page and its texts by parameter, as `split_link` gives them."""
-    texts = old_links.rename_focus(texts, page)
+    texts = query.rename_focus(texts, page)
     version = version_of(texts)
     if not is_known_version(version):
         raise InputError(
             f"Another version of the playground made this link, v={quote_text(version, longest=12)}; this one knows "
-            f"v={old_links.OTHER_WEIGHTS} and v={link_values.VERSION}."
+            f"v={query.OTHER_WEIGHTS} and v={query.VERSION}."
         )
     if weights is not None:
         texts = {key: each for key, each in texts.items() if key != "b_weights"} | {"weights": [weights]}
     has_checkpoint = weights != "random" or checkpoint.minilm_path() is not None
 
     def settle(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-        return link_values.settle(values, from_link, has_checkpoint=has_checkpoint)
+        return query.settle(values, from_link, has_checkpoint=has_checkpoint)
 
     reading = read_link(texts)
     asked = {key: param.default for key, param in params.PARAMS.items()} | dict(reading.values)
     settled, reasons = settle({key: asked[key] for key in params.SHARED}, reading.values)
-    pinned_values, from_link, wrong = pinned_texts.read_pinned(texts, settled)
+    pinned_values, from_link, wrong = query.read_pinned(texts, settled)
     pinned = None
     if pinned_values is not None:
         pinned_values, unfit = settle(pinned_values, from_link)
@@ -85,7 +277,7 @@ def open_texts(
             pinned = view_of(page, asked | pinned_values, max_parameters=max_parameters)
         except PlaygroundError as error:  # nothing else of the link is lost by it
             unfit.append(str(error))
-        wrong += [pinned_texts.of_pinned(reason) for reason in unfit]
+        wrong += [query.of_pinned(reason) for reason in unfit]
     notices = [*reading.sentences, *reasons, *wrong, *_describe(page, texts, settled, reading.means_other_weights)]
     names_tokens = settled["text"] == params.DEFAULT_TEXT or bool(reading.values.keys() & {"query", "key"})
     return replace(view_of(page, asked | settled, notices, pinned, max_parameters), names_tokens=names_tokens)
@@ -135,7 +327,7 @@ def view_of(
         )
     tokenizer = _find_tokenizer(values, sentences)
     n_rows = drawn_rows(values, tokenizer.vocab_size, is_random=values["weights"] == "random")
-    config = link_values.model_config(values, 0 if values["tokenizer"] == "vectors" else n_rows)
+    config = query.model_config(values, 0 if values["tokenizer"] == "vectors" else n_rows)
     view = LinkedView(
         page=page,
         config=config,
@@ -180,7 +372,7 @@ def _describe(
         sentences.append(f"The page {page} shows other networks too; this is the encoder of its sidebar.")
     if means_other_weights:
         is_random = values["weights"] == "random"
-        other = old_links.describe_other_weights(
+        other = query.describe_other_weights(
             page, seed=values["seed"], is_random=is_random, has_random_decoder=is_random
         )
         sentences += [other] if other else []

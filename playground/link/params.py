@@ -1,16 +1,259 @@
 """Every query parameter, by its key in the session: its frozen default and how its text is read."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from playground.analysis.walkthrough import STAGES
+from playground.config import CHOICES
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
-from playground.link.architecture_params import ARCHITECTURE, SIZES
-from playground.link.experiment_params import ABLATION, TRAINING
 from playground.link.interventions import Changes, read_parameter
-from playground.link.kinds import Choice, Notation, Param, Size, Switch, Text, Whole
+from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
 from playground.presets import PRESETS
-from playground.text.builders import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
+from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
+from playground.training.recipe import Recipe
+from playground.training.regularisers.catalogue import REGULARISERS
+from playground.training.tasks import TASKS
 from playground.tutorials.table import SHORT_TITLES, TITLES
+
+TRAINED = PRESETS["minilm-l6"].config
+
+N_HEADS = (*range(1, 17), 20, 24, 25, 32, 48, 64, 96)
+
+ARCHITECTURE: dict[str, Param] = {
+    "d_model": Size(
+        TRAINED.d_model,
+        (8, 15, 16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1600, 2048, 4096, 12288),
+        label="width · `d_model`",
+        help_text="Width of the residual stream: how many numbers stand for one token.",
+    ),
+    "n_heads": Size(
+        TRAINED.n_heads,
+        N_HEADS,
+        help_text="Attention heads. Each works on d_model / n_heads features, so n_heads must divide d_model.",
+        label="attention heads · `n_heads`",
+    ),
+    "n_layers": Size(
+        TRAINED.n_layers,
+        (*range(1, 13), 16, 24, 32, 48, 96),
+        help_text="Encoder blocks, one after the other.",
+        label="layers · `n_layers`",
+    ),
+    "d_ff": Size(
+        TRAINED.d_ff,
+        (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6400, 8192, 16384, 49152),
+        label="feed-forward width · `d_ff`",
+        help_text="Hidden width of the feed-forward network; usually 4 × d_model.",
+    ),
+    "norm_placement": Choice(
+        TRAINED.norm_placement,
+        CHOICES["norm_placement"],
+        help_text="post: norm(x + f(x)), as in the paper. pre: x + f(norm(x)), easier to train when deep.",
+        label="norm placement · `norm_placement`",
+    ),
+    "norm": Choice(
+        TRAINED.norm,
+        CHOICES["norm"],
+        help_text="layer: gain and bias per feature. scalar: one of each for all, as in tutorial A · Implementing an "
+        "Encoder. rms: no mean, no bias.",
+        label="kind of norm · `norm`",
+    ),
+    "norm_eps": Size(
+        TRAINED.norm_eps,
+        (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1),
+        label="epsilon of the norms · `norm_eps`",
+        help_text="Added before dividing, so that nothing is divided by zero.",
+    ),
+    "final_norm": Switch(
+        TRAINED.final_norm,
+        help_text="One more norm after the last block.",
+        label="norm after the last layer · `final_norm`",
+    ),
+    "residual": Switch(
+        TRAINED.residual,
+        help_text="Add each sublayer's input to its output.",
+        label="residual connections · `residual`",
+    ),
+    "activation": Choice(
+        TRAINED.activation,
+        CHOICES["activation"],
+        help_text="Between the feed-forward network's two linear maps.",
+        label="activation function · `activation`",
+    ),
+    "positions": Choice(
+        TRAINED.positions,
+        CHOICES["positions"],
+        label="position table · `positions`",
+        help_text="How a token's place is told. sinusoidal-doubled is the table of tutorial B · Encoder Block: its "
+        "exponent counts twice.",
+    ),
+    "scale_embeddings": Switch(
+        TRAINED.scale_embeddings,
+        help_text="Multiply token embeddings by √d_model, as in the paper.",
+        label="scaled embeddings · `scale_embeddings`",
+    ),
+    "embedding_norm": Switch(
+        TRAINED.embedding_norm,
+        help_text="A norm on the summed embeddings, as in BERT.",
+        label="norm on the embeddings · `embedding_norm`",
+    ),
+    "n_segments": Size(
+        TRAINED.n_segments,
+        (0, 1, 2),
+        help_text="Rows of the segment table, as in BERT; 0 is none.",
+        label="segments · `n_segments`",
+    ),
+    "fused_qkv": Switch(
+        TRAINED.fused_qkv,
+        help_text="One projection for Q, K and V, laid out head by head, as in tutorial C · Explanation.",
+        label="one map for Q, K and V · `fused_qkv`",
+    ),
+    "head_merge": Choice(
+        TRAINED.head_merge,
+        CHOICES["head_merge"],
+        help_text="reshape forgets to move the head axis back: the mistake of tutorial C · Explanation. It mixes "
+        "positions.",
+        label="joining the heads · `head_merge`",
+    ),
+    "initialisation": Choice(
+        TRAINED.initialisation,
+        CHOICES["initialisation"],
+        help_text="How random weights are drawn. xavier: linear maps small enough for deep models (Glorot & Bengio "
+        "2010), and token tables so that positions are about as long as tokens. torch: as torch's own layers do, and "
+        "so the tutorials; tokens dwarf positions.",
+        label="initial weights · `initialisation`",
+    ),
+    "dropout": Size(
+        TRAINED.dropout,
+        (
+            0.0,
+            0.1,
+            0.2,
+            0.3,
+            0.5,
+        ),
+        label="dropout rate · `dropout`",
+        help_text="The share of numbers that a model zeroes while it learns. No page runs with it. The page Steps "
+        "shows where it would act. What trains here has rates of its own, among its regularisers.",
+    ),
+    "max_len": Size(
+        TRAINED.max_len,
+        (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000),
+        label="longest sentence · `max_len`",
+        help_text="Longest sentence in tokens: the number of rows in the position table. This server reads at most "
+        f"{MAX_TOKENS:,} tokens of a sentence, whatever stands here.",
+    ),
+}
+"""`ModelConfig`'s own fields, in the sidebar's order; the defaults are the checkpoint's."""
+
+SIZES = {key: param for key, param in ARCHITECTURE.items() if isinstance(param, Size)}
+
+
+TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
+"""A task's title, which is its word in the link → its name."""
+
+_DROPOUT = Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
+_AUGMENTATION = Size(0.0, (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5))
+
+STRENGTHS: dict[str, Param] = {
+    "dropout_attention": _DROPOUT,
+    "dropout_feedforward": _DROPOUT,
+    "dropout_positions": _DROPOUT,
+    "mask_padding": Switch(True),
+    "causal": Switch(True),
+    "weight_decay": Size(0.0, (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),
+    "layer_norm": Switch(True),
+    "label_smoothing": Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)),
+    "patience": Whole(0, 0, 20),
+    "token_masking": _AUGMENTATION,
+    "token_swapping": _AUGMENTATION,
+    "span_masking": _AUGMENTATION,
+    "noise": Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)),
+    "shuffling": _AUGMENTATION,
+    "clip": Size(0.0, (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)),
+    "distill": Size(0.0, (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)),
+    "dropout_residual": _DROPOUT,
+    "temperature": Size(2.0, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)),
+}
+"""How strong each regulariser may be, by the recipe's field; off, or as a transformer has it by nature, by default."""
+
+RECIPE: dict[str, Param] = {
+    "text": Text("", longest=4_000),
+    "length": Whole(12, 2, 256),
+    "n_symbols": Whole(10, 2, 26),
+    "n_train": Size(4096, (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)),
+    "steps": Size(600, (5, 10, 20, 50, 100, 200, 300, 400, 500, 600, 800, 1000, 1200, 1500, 2000, 3000, 4000, 5000)),
+    "batch_size": Size(64, (1, 2, 4, 8, 16, 32, 64, 128, 256)),
+    "optimizer": Choice("adam", ("adam", "adamw", "sgd")),
+    "schedule": Choice("paper", ("paper", "constant")),
+    "lr": Size(
+        Recipe.lr, (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 0.01, 0.02, 0.1, 1, 10, 100)
+    ),
+    "warmup": Size(100, (1, 10, 20, 50, 100, 200, 300, 400, 500, 1000, 2000, 4000)),
+    **STRENGTHS,
+}
+"""A recipe's fields, but for its task and its seed."""
+
+TRAINED_SIZES: dict[str, Param] = {
+    "d_model": Size(64, (8, 16, 32, 48, 64, 96, 128, 192, 256)),
+    "n_heads": Size(4, (1, 2, 3, 4, 6, 8, 12, 16)),
+    "n_layers": Size(2, (1, 2, 3, 4, 5, 6, 7, 8)),
+    "d_ff": Size(256, (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024)),
+}
+"""Sizes small enough to train while one waits; everything else of the architecture is the sidebar's."""
+
+LAST_MOMENT = 20
+"""The end of a run on the slider through its saved steps; 0 is its beginning."""
+
+TRAINING: dict[str, Param] = {
+    "training_task": Choice("Reverse", tuple(TASK_TITLES)),
+    **{f"training_{name}": param for name, param in (RECIPE | TRAINED_SIZES).items()},
+    "training_attention": Choice("self", ("self", "encoder self", "decoder self", "cross")),
+    "training_layer": Whole(0, 0, 7),
+    "training_head": Whole(0, 0, 15),
+    "training_moment": Whole(LAST_MOMENT, 0, LAST_MOMENT),
+    "training_prompt": Text("The ", longest=200),
+    "training_heat": Size(0.7, (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0)),
+    "training_top_k": Whole(0, 0, 20),
+}
+
+FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
+"""What can be chosen for a comparison, which is its word in the link → the recipe's field."""
+
+_RENAMED = {regulariser.title: regulariser.choice for regulariser in REGULARISERS.values() if regulariser.on_by_default}
+"""Earlier links name what is taken away by its bare title: “Padding mask” for “Without padding mask”."""
+
+TO_BEGIN_WITH = (
+    "Dropout on attention weights",
+    "Without padding mask",
+    "Weight decay",
+    "Label smoothing",
+    "Early stopping",
+    "Token swapping",
+)
+
+
+def _strength(field: str) -> Param:
+    """From its usual strength to all that it may have; none of them is off: that is what choosing it decides."""
+    usual, param = REGULARISERS[field].usual, STRENGTHS[field]
+    if isinstance(param, Size):
+        return Size(usual, tuple(option for option in param.options if option > 0))
+    return Whole(usual, 1, param.high if isinstance(param, Whole) else 1)
+
+
+COMPARED: dict[str, Param] = {
+    field: _strength(field) for field, regulariser in REGULARISERS.items() if not regulariser.on_by_default
+} | {"temperature": STRENGTHS["temperature"]}
+"""How strong each regulariser is, by the recipe's field, once it is chosen."""
+
+ABLATION: dict[str, Param] = {
+    "regularisers_task": Choice("Reverse", tuple(TASK_TITLES)),
+    "regularisers_data": Choice("small", ("small", "plenty")),
+    "regularisers_seeds": Choice("1", ("1", "3")),
+    "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS), _RENAMED),
+    "regularisers_measure": Choice("accuracy", ("accuracy", "loss")),
+    **{f"regularisers_{field}": param for field, param in COMPARED.items()},
+}
+
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 DEFAULT_TARGET = "Het dier stak de straat niet over, omdat het te moe was."
@@ -214,3 +457,19 @@ def write_changed(values: Mapping[str, object]) -> dict[str, list[str]]:
     """The texts of those parameters that are not at their defaults."""
     texts = {key: write_all(value) for key, value in values.items()}
     return {key: text for key, text in texts.items() if text != write_all(PARAMS[key].default)}
+
+
+def values_of_preset(name: str, *, has_wordpiece: bool) -> dict[str, Any]:
+    """What a preset of `PRESETS` sets beside the weights: architecture, tokens, and its text if it has one.
+
+    Without the checkpoint's tokenizer, the text's own words stand in for it. The token table has the preset's rows, as
+    those that the tokenizer has no token for are added.
+    """
+    preset = PRESETS[name]
+    values = {key: getattr(preset.config, key) for key in ARCHITECTURE}
+    own_text = {} if preset.text is None else {"text": preset.text}
+    tokenizer = preset.tokenizer
+    if tokenizer == "wordpiece" and not has_wordpiece:
+        tokenizer = "word"
+    exact = tokenizer in ("wordpiece", "vectors") or preset.text is not None
+    return values | own_text | {"tokenizer": tokenizer, "table_rows": 0 if exact else preset.config.vocab_size}

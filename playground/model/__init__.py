@@ -1,8 +1,8 @@
 """The transformer, from scratch: torch alone but for the first random weights, nothing of the app."""
 
+from playground.model.attention import causal_and_padding, causal_mask
 from playground.model.encoder import Encoder
 from playground.model.encoder_decoder import EncoderDecoder
-from playground.model.masks import causal_and_padding, causal_mask
 from playground.model.trace import Trace
 
 __all__ = ["Encoder", "EncoderDecoder", "Trace", "causal_and_padding", "causal_mask"]

@@ -1,12 +1,9 @@
 """One bounded pass each: (model, text) → arrays."""
 
 from playground.runs.arrays import Array
-from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns
-from playground.runs.device import choose_device
-from playground.runs.dropout_run import DroppedRun, run_with_dropout
-from playground.runs.encoder_run import Run, run
-from playground.runs.intervention_input import intervention_subject
-from playground.runs.layer_run import LayerRun, trace_layer
+from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns, choose_device
+from playground.runs.encoder_run import DroppedRun, LayerRun, Run, run, run_with_dropout, trace_layer
+from playground.runs.inputs import intervention_subject
 from playground.runs.pair_run import PairRun, run_pair
 from playground.runs.variant_runs import VariantBatch, run_variants
 

@@ -1,8 +1,67 @@
-"""What a server refuses to run, before anything is allocated; each refusal says what would fit."""
+"""What bounds a pass: the device, what a server refuses to run, and where a long computation may end early.
+
+A pass through torch can't be stopped; between two passes, two tensors or two rows it can. Whoever computes calls
+`check_interrupted` there, and knows nothing of visitors; whoever starts the computation says what that checks.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+import torch
 
 from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
+
+T = TypeVar("T")
+
+
+def choose_device(wanted: str) -> torch.device:
+    """`auto`: CUDA where there is a working one, else the CPU; anything else as torch names it, if it is there."""
+    if wanted == "cpu" or not torch.cuda.is_available():
+        return torch.device("cpu")
+    device = torch.device("cuda" if wanted == "auto" else wanted)
+    return device if (device.index or 0) < torch.cuda.device_count() else torch.device("cuda")
+
+
+def time_pass(forward: Callable[[], T], device: torch.device) -> tuple[T, float]:
+    """A forward pass without gradients: what it returns, and the seconds that the device took."""
+    started = time.perf_counter()
+    with torch.inference_mode():
+        result = forward()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+    return result, time.perf_counter() - started
+
+
+Check = Callable[[], None]
+"""Raises where the computation should end; it may raise anything that is not an error of the computation itself."""
+
+
+def _nothing() -> None:
+    pass
+
+
+_CHECK: ContextVar[Check] = ContextVar("check", default=_nothing)
+
+
+def check_interrupted() -> None:
+    """Raise what the surrounding `interruptible` raises, where nobody waits for this computation any more."""
+    _CHECK.get()()
+
+
+@contextmanager
+def interruptible(check: Check) -> Iterator[None]:
+    """Context in which `check_interrupted` calls `check`, in this thread."""
+    token = _CHECK.set(check)
+    try:
+        yield
+    finally:
+        _CHECK.reset(token)
+
 
 MAX_PARAMETERS = 125_000_000
 """Of a model that is run, where nobody sets another limit."""

@@ -1,19 +1,28 @@
-"""One bounded pass: (encoder, batch, sentence) → `Run`, the arrays that every page draws from."""
+"""One bounded pass: (encoder, batch, sentence) → `Run`, the arrays that every page draws from; one layer in full.
 
+While training, each number becomes 0 with probability p, and the others are divided by 1 − p, so that sums stay the
+same on average (Srivastava et al. 2014). In use, nothing is dropped.
+
+Legend: T tokens, padding included; H heads; D = d_model.
+"""
+
+import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from playground.config import ModelConfig
-from playground.model import Encoder
+from playground.model import Encoder, Trace, dropout
+from playground.model.attention import AttentionMask, over_heads
+from playground.model.blocks import EncoderBlock
 from playground.model.interventions import Intervention, InterventionTrace, point_of, rank
-from playground.runs.arrays import Array, first_sentence, freeze
-from playground.runs.budget import check_kept
-from playground.runs.device import time_pass
-from playground.runs.intervention_input import Sources, intervention_trace, sentence_mask
-from playground.runs.sentence_input import encode_input, sentence_input
+from playground.runs.arrays import Array, first_sentence, freeze, to_array
+from playground.runs.budget import check_kept, time_pass
+from playground.runs.inputs import Sources, embed_input, encode_input, intervention_trace, sentence_input, sentence_mask
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
@@ -115,3 +124,171 @@ def run(
         interventions=tuple(each for each in interventions if each.strength != 0),
         computed=first_sentence(trace.computed) if isinstance(trace, InterventionTrace) else {},
     )
+
+
+@dataclass(frozen=True)
+class LayerRun:
+    """A pass, as one layer saw it."""
+
+    run: Run
+    """The pass; its arrays are the whole trace of the embeddings and of this layer."""
+    layer: int
+    """Which one, from 0."""
+    merged: Array
+    """(T, D), the heads' results joined, before W_O; by the model's own merge."""
+    learned: Mapping[str, Array]
+    """Read-only, by name. `embed.positions` (T, D) and `embed.segments` (D,), where there are any; `gain` and `bias` of
+    `embed.norm`, `norm1`, `norm2`; of the linear maps only what the first number of an output takes: `q.weight` (H, D)
+    and `q.bias` (H,), a row a head, `k` and `v` alike, `o` and `up` (1, D), `down` (1, d_ff)."""
+
+    def __getitem__(self, name: str) -> Array:
+        """An array of this layer, such as `attn.q`."""
+        return self.run.arrays[f"layers.{self.layer}.{name}"]
+
+    def computed(self, name: str) -> Array:
+        """The same as the model itself computed it, where an intervention then set other numbers."""
+        return self.run.computed.get(f"layers.{self.layer}.{name}", self[name])
+
+
+def trace_layer(
+    encoder: Encoder,
+    batch: Batch,
+    sentence: int,
+    layer: int,
+    *,
+    seed: int = 0,
+    causal: bool = False,
+    interventions: Sequence[Intervention] = (),
+    sources: Sources | None = None,
+    known: Run | None = None,
+) -> LayerRun:
+    """Run one sentence and keep all of one layer; arguments and errors as in `encoder_run.run`.
+
+    `known` is the same run with the points of every page, where it is at hand: then this layer alone is computed, from
+    what entered it. With interventions the whole sentence runs all the same, as each is checked beside the others.
+    """
+    if known is not None and not interventions:
+        result = _run_layer(encoder, batch, sentence, layer, known, seed=seed, causal=causal)
+    else:
+        result = run(
+            encoder,
+            batch,
+            sentence,
+            seed=seed,
+            causal=causal,
+            keep=lambda name: is_of_layer(name, layer),
+            interventions=interventions,
+            sources=sources,
+        )
+    block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
+    z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])
+    merged = to_array(block.attn.merge(z[None])[0], copy=True)
+    learned = _embedding_numbers(encoder, len(result.tokens)) | _block_numbers(block)
+    return LayerRun(result, layer, merged, {name: to_array(tensor, copy=True) for name, tensor in learned.items()})
+
+
+@torch.inference_mode()
+def _run_layer(
+    encoder: Encoder, batch: Batch, sentence: int, layer: int, known: Run, *, seed: int, causal: bool
+) -> Run:
+    """A run that is known, with all of its embeddings and of one layer instead of the points of every page."""
+    trace = Trace(lambda name: is_of_layer(name, layer))
+    x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
+    device, n_tokens = x.device, x.shape[1]
+    x = embed_input(encoder, x, trace)
+    if layer > 0:
+        x = torch.tensor(known.arrays[f"layers.{layer - 1}.out"], device=device)[None]
+    allowed = over_heads(sentence_mask(batch, sentence, causal=causal).to(device), 1, n_tokens, n_tokens)
+    encoder.layers[layer](x, AttentionMask(allowed), trace.scope(f"layers.{layer}"))
+    return replace(known, arrays=first_sentence(trace))
+
+
+def is_of_layer(name: str, layer: int) -> bool:
+    """Whether a point of the trace is the embeddings' or this layer's."""
+    return name.startswith(("embed.", f"layers.{layer}."))
+
+
+def _embedding_numbers(encoder: Encoder, n_tokens: int) -> dict[str, Tensor]:
+    embed = encoder.embed
+    numbers = {} if embed.norm is None else _norm_numbers("embed.norm", embed.norm)
+    if encoder.config.positions != "none":
+        numbers["embed.positions"] = embed.position_vectors(n_tokens)
+    if embed.segments is not None:
+        numbers["embed.segments"] = embed.segments.weight[0]
+    return numbers
+
+
+def _block_numbers(block: EncoderBlock) -> dict[str, Tensor]:
+    attn = block.attn
+    if attn.fused:  # rows are laid out (head, [q k v], d_head)
+        weights = attn.qkv.weight.view(attn.n_heads, 3, attn.d_head, -1)[:, :, 0]  # (H, 3, D)
+        biases = attn.qkv.bias.view(attn.n_heads, 3, attn.d_head)[:, :, 0]  # (H, 3)
+        rows = {name: (weights[:, i], biases[:, i]) for i, name in enumerate("qkv")}
+    else:
+        maps = {"q": attn.q, "k": attn.k, "v": attn.v}
+        rows = {name: (linear.weight[:: attn.d_head], linear.bias[:: attn.d_head]) for name, linear in maps.items()}
+    for name, linear in (("o", attn.o), ("up", block.ffn.up), ("down", block.ffn.down)):
+        rows[name] = (linear.weight[:1], linear.bias[:1])
+    numbers = _norm_numbers("norm1", block.norm1) | _norm_numbers("norm2", block.norm2)
+    for name, (weight, bias) in rows.items():
+        numbers |= {f"{name}.weight": weight, f"{name}.bias": bias}
+    return numbers
+
+
+def _norm_numbers(name: str, norm: nn.Module) -> dict[str, Tensor]:
+    return {f"{name}.{part}": tensor for part, tensor in norm.named_parameters()}
+
+
+DROPOUT_PLACES = {
+    "after positions": "embed.dropout",
+    "attention weights": "layers.{}.attn.weight_dropout",
+    "after attention": "layers.{}.attn.dropout",
+    "inside the feed-forward": "layers.{}.ffn.hidden_dropout",
+    "after the feed-forward": "layers.{}.ffn.dropout",
+}
+"""Where this model drops, in the order of the computation, and the name that a trace has for it; `{}` is the layer."""
+
+TUTORIAL_DROPOUTS = {
+    "A": tuple(DROPOUT_PLACES),
+    "B": (),
+    "C": ("after attention", "inside the feed-forward", "after the feed-forward"),
+    "D": tuple(DROPOUT_PLACES),
+    "E": ("after positions", "after attention", "inside the feed-forward", "after the feed-forward"),
+}
+"""Where each tutorial's own code drops."""
+
+
+@dataclass(frozen=True)
+class Drop:
+    """What one dropout was given and what it handed on; their shapes are equal."""
+
+    before: Array
+    after: Array
+
+
+@dataclass(frozen=True)
+class DroppedRun:
+    """A pass in train mode."""
+
+    run: Run
+    """Of its trace, what belongs to the layer."""
+    drops: Mapping[str, Drop]
+    """By place; (H, T, T) for attention weights, (T, d_ff) inside the feed-forward, else (T, D)."""
+
+
+def run_with_dropout(
+    encoder: Encoder, batch: Batch, sentence: int, layer: int, *, seed: int, causal: bool = False
+) -> DroppedRun:
+    """Run one sentence in train mode and keep one layer's dropouts; errors as in `encoder_run.run`.
+
+    The encoder itself stays as it is, and so does torch's random state; on the same kind of device, the same seed drops
+    the same numbers. It is that of the words' vectors too, where the encoder has no token table.
+    """
+    weights = (*encoder.parameters(), *encoder.buffers())
+    private = copy.deepcopy(encoder, {id(tensor): tensor for tensor in weights})  # own modules, the same weights
+    generator = torch.Generator(next(encoder.parameters()).device).manual_seed(seed)
+    dropout.set_dropout(private, generators=dict.fromkeys(dropout.DROPOUT_POINTS, generator))
+    result = run(private.train(), batch, sentence, seed=seed, causal=causal, keep=lambda name: is_of_layer(name, layer))
+    names = {place: point.format(layer) for place, point in DROPOUT_PLACES.items()}
+    drops = {place: Drop(result.arrays[f"{name}.in"], result.arrays[f"{name}.out"]) for place, name in names.items()}
+    return DroppedRun(result, drops)

@@ -12,10 +12,9 @@ from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.model import EncoderDecoder, Trace, causal_mask
-from playground.model.masks import no_peek
+from playground.model.attention import no_peek
 from playground.runs.arrays import Array, freeze, stack_layers, to_array
-from playground.runs.budget import check_pair_patterns
-from playground.runs.device import time_pass
+from playground.runs.budget import check_pair_patterns, time_pass
 from playground.text import Batch
 
 Mask = NDArray[np.bool_]

@@ -1,24 +1,27 @@
-"""One sentence in many variants, each with interventions of its own, in a few passes over batches of them.
+"""One sentence in many variants, or many sentences of a batch, in a few passes over some of them at a time.
 
-Nothing changes before a variant's first intervention, so its row starts at that layer, from what one untouched pass had
-there. Legend: N variants of a batch, T tokens, padding included, H heads, D = d_model.
+Nothing changes before a variant's first intervention, so its row starts at that layer, from what one untouched pass
+had there.
+
+Legend: N variants of a batch; T tokens, padding included; H heads; D = d_model; N variants; B sentences of one pass.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from playground.accounting import count_flops
 from playground.config import ModelConfig
-from playground.model import Encoder, Trace
+from playground.model import Encoder, Trace, causal_and_padding
+from playground.model.attention import AttentionMask, over_heads
 from playground.model.interventions import Intervention, first_layer
+from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array, to_array
-from playground.runs.budget import check_kept
+from playground.runs.budget import check_interrupted, check_kept
 from playground.runs.encoder_run import Run
-from playground.runs.interruption import check_interrupted
-from playground.runs.intervention_input import Sources, intervention_trace, sentence_mask
-from playground.runs.sentence_input import encode_input, sentence_input
+from playground.runs.inputs import Sources, encode_input, intervention_trace, sentence_input, sentence_mask
 from playground.text import Batch
 
 MAX_AT_ONCE = 8_000_000
@@ -110,3 +113,117 @@ def _run_rows(encoder: Encoder, begin: Tensor, mask: Tensor, trace: Trace, n_row
     if start < 0:
         return encode_input(encoder, rows, masks, trace)
     return encoder.encode(rows, masks, trace, first_layer=start)
+
+
+@torch.inference_mode()
+def run_hidden_positions(encoder: Encoder, untouched: Run, layer: int, positions: Sequence[int]) -> Array:
+    """What leaves the encoder where a layer's other tokens may not attend to a position, in any head: (N, T, D).
+
+    The token itself still may. That is one mask a variant: the same as cutting each of these pairs before the softmax,
+    as `HideToken` does, and padding's rows stay as they are.
+
+    Args:
+        encoder: the model of the run.
+        untouched: the sentence's run that nothing changes.
+        layer: in which the tokens are hidden, from 0.
+        positions: the token that is hidden in each variant.
+    """
+    stream = read_streams(untouched, encoder)[layer]  # (1, T, D)
+    allowed, padding = torch.tensor(untouched.allowed), torch.tensor(untouched.padding)
+    masks = allowed.expand(len(positions), -1, -1).clone()  # (N, T, T)
+    for mask, position in zip(masks, positions, strict=True):
+        readers = ~padding
+        readers[position] = False
+        mask[readers, position] = False
+    masks, n_tokens = masks.to(stream.device), len(allowed)
+    rows = stream.expand(len(positions), -1, -1)
+    prepared = AttentionMask(over_heads(masks, len(positions), n_tokens, n_tokens))
+    after = encoder.layers[layer](rows, prepared, UNTRACED)
+    return to_array(encoder.encode(after, allowed[None].to(stream.device), first_layer=layer + 1))
+
+
+MAX_WORK = 60_000_000_000
+"""Floating-point operations of all passes together: about what one run of the largest model on one long text takes."""
+
+MAX_VECTORS = 4_000_000
+"""Numbers in the vectors that leave the encoder, of all sentences together: 16 MB in fp32."""
+
+
+@dataclass(frozen=True)
+class BatchStep:
+    """What one pass kept of some of a batch's sentences."""
+
+    sentences: tuple[int, ...]
+    """Which, from 0."""
+    arrays: Mapping[str, Array]
+    """By the trace's names: (B, T, D) and the like, read-only."""
+
+
+def count_affordable(config: ModelConfig, lengths: Sequence[int]) -> int:
+    """How many sentences, the first ones, can be run together within `MAX_WORK` and `MAX_VECTORS`; one at least.
+
+    All are padded to the longest of them, so that a long one makes every other dearer.
+    """
+    for n in range(len(lengths), 1, -1):
+        longest = max(lengths[:n])
+        if can_afford(config, longest, n):
+            return n
+    return 1
+
+
+def can_afford(config: ModelConfig, n_tokens: int, n_sentences: int) -> bool:
+    """Whether so many sentences of so many tokens are within both limits."""
+    work = count_flops(config, n_tokens, n_sentences).total
+    return work <= MAX_WORK and n_sentences * n_tokens * config.d_model <= MAX_VECTORS
+
+
+def run_batch(
+    encoder: Encoder,
+    batch: Batch,
+    *,
+    keep: Callable[[str], bool],
+    seed: int = 0,
+    causal: bool = False,
+    sentences: Sequence[int] | None = None,
+    interventions: Sequence[Sequence[Intervention]] = (),
+) -> Iterator[BatchStep]:
+    """Run sentences of a batch, padded as the batch is, as many at a time as the memory budget allows.
+
+    Args:
+        keep: which points of the trace to keep, by name.
+        seed: of the words' vectors, as in `encoder_run.run`; so is `causal`.
+        sentences: which, from 0; all of them by default.
+        interventions: what changes in each of the batch's sentences; one that has any is run on its own.
+
+    Raises:
+        TooLargeError: not even one sentence fits the memory budget.
+        InterventionError: an intervention cannot apply to its sentence.
+        InputError: the longest sentence is longer than the config's max_len.
+    """
+    n_sentences, n_tokens = batch.ids.shape
+    check_kept(encoder.config, n_tokens)
+    chosen = range(n_sentences) if sentences is None else sentences
+    changed = [i for i in chosen if interventions and interventions[i]]
+    plain = [i for i in chosen if i not in set(changed)]
+    at_once = rows_at_once(encoder.config, n_tokens)
+    for first in range(0, len(plain), at_once):
+        check_interrupted()
+        rows = plain[first : first + at_once]
+        yield _run_sentences(encoder, batch, rows, Trace(keep), seed=seed, causal=causal)
+    for i in changed:
+        check_interrupted()
+        trace = intervention_trace(
+            encoder, batch, i, [interventions[i]], seed=seed, causal=causal, sources=None, keep=keep
+        )
+        yield _run_sentences(encoder, batch, [i], trace, seed=seed, causal=causal)
+
+
+@torch.inference_mode()
+def _run_sentences(
+    encoder: Encoder, batch: Batch, rows: Sequence[int], trace: Trace, *, seed: int, causal: bool
+) -> BatchStep:
+    x = torch.stack([sentence_input(encoder, batch, i, seed) for i in rows])  # (B, T) or (B, T, D)
+    keys = batch.mask[list(rows)]  # (B, T)
+    mask = causal_and_padding(keys) if causal else keys[:, None]
+    encode_input(encoder, x, mask.to(x.device), trace)
+    return BatchStep(tuple(rows), {name: to_array(tensor) for name, tensor in trace.items()})

@@ -1,11 +1,17 @@
 """From typed text to a padded batch of token ids, with the pieces that a student can read."""
 
 from playground.text.batch import Batch
-from playground.text.builders import bpe, build_tokenizer, characters, word_level_tokenizer, wordpiece, words
-from playground.text.own_tokens import IdTokenizer, VocabularyTokenizer
+from playground.text.own_tokens import IdTokenizer, VocabularyTokenizer, read_vocabulary
 from playground.text.sentences import Sentences, split_sentences
-from playground.text.tokenizer import Tokenizer
-from playground.text.vocabulary_file import read_vocabulary
+from playground.text.tokenizer import (
+    Tokenizer,
+    bpe,
+    build_tokenizer,
+    characters,
+    word_level_tokenizer,
+    wordpiece,
+    words,
+)
 
 __all__ = [
     "Batch",

@@ -1,8 +1,9 @@
-"""A batch of tokenised sentences. B sentences, T tokens in the longest of them."""
+"""What a model reads: a batch of tokenised sentences, or raw vectors. B sentences, T tokens in the longest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -65,3 +66,16 @@ def build_batch(sentences: list[str], encoded: Sequence[EncodedSentence], pad_id
         sentences=sentences,
         truncated=[one.truncated for one in encoded],
     )
+
+
+def draw_vectors(words: Sequence[str], d_model: int, seed: int) -> Tensor:
+    """A vector of standard normal numbers for each word: (T, d_model) float32.
+
+    A word's vector depends on the seed and the word alone, so equal words have equal vectors, in every text.
+    """
+    drawn = {word: _draw_vector(word, d_model, seed) for word in set(words)}
+    return torch.from_numpy(np.array([drawn[word] for word in words], np.float32).reshape(len(words), d_model))
+
+
+def _draw_vector(word: str, d_model: int, seed: int) -> np.ndarray:
+    return np.random.default_rng([seed, *word.encode()]).standard_normal(d_model, np.float32)

@@ -11,7 +11,7 @@ from playground.model.dropout import Dropout
 from playground.model.trace import UNTRACED, Trace
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
-from playground.training.tasks.examples import MASK_ID, PAD_ID, SPECIALS
+from playground.training.tasks.task import MASK_ID, PAD_ID, SPECIALS
 
 WINDOW = 4
 """Tokens that shuffling may bring into another order: the first four of a sequence, the next four, …"""

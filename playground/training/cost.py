@@ -13,10 +13,10 @@ from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.training.evaluation import N_EVALUATIONS
-from playground.training.losses import cross_entropy
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS
+from playground.training.trainer import cross_entropy
 
 MAX_ACTIVATIONS = 150_000_000
 """Numbers that one step may hold for its backward pass, in fp32: 600 MB."""

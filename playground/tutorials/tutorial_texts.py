@@ -1,14 +1,57 @@
-"""The five tutorials: what each is, what it teaches and on which page, and the mistakes found in it."""
+"""What is told of a tutorial: its topics, and the mistakes found in it."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from playground.tutorials import demonstrations
 from playground.tutorials import demonstrations as show
-from playground.tutorials import failing_code
-from playground.tutorials.tutorial import Mistake, Settings, Topic, Tutorial
+
+Settings = Mapping[str, bool | int | str]
+"""Values of the link's parameters, by their keys."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Something that a tutorial teaches, and the page that shows it."""
+
+    text: str
+    page: str
+    target: str | None = None
+    """The part of the page that shows it, by its container's key, to which the page scrolls; None: the page's top."""
+    settings: Settings = field(default_factory=dict)
+    """What the page is opened with beside the tutorial's preset, by the link's keys."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """Something that a tutorial gets wrong."""
+
+    where: str
+    """The part of its code or text."""
+    printed: str
+    """What stands there."""
+    happens: str
+    """What comes of it."""
+    demonstration: Callable[[], str] | None
+    """Computes one sentence of evidence; None where there is nothing to compute."""
+
+
+@dataclass(frozen=True)
+class Tutorial:
+    """One of the five; its architecture is the preset of its letter."""
+
+    what: str
+    topics: tuple[Topic, ...]
+    mistakes: tuple[Mistake, ...]
+    order_in_text: str = ""
+    """What its text says of the order of norms and sublayers, where its code has another."""
+
 
 _ODD_WIDTH = Mistake(
     "positions",
     "sines and cosines each go to every second column",
     "An odd d_model stops with an error about sizes.",
-    failing_code.odd_width,
+    demonstrations.odd_width,
 )
 _MINUS_A_BILLION = Mistake(
     "mask",
@@ -76,7 +119,7 @@ TUTORIALS: dict[str, Tutorial] = {
                 "positions",
                 "a table of exactly seq_len rows",
                 "A longer sentence stops with an error about sizes.",
-                failing_code.longer_than_the_table,
+                demonstrations.longer_than_the_table,
             ),
         ),
         order_in_text="Its text puts a norm after each sublayer in one place, and before it in its section on residual "
@@ -273,19 +316,19 @@ TUTORIALS: dict[str, Tutorial] = {
                 "embedding",
                 "calls the dimension, a whole number, instead of the table",
                 "TypeError.",
-                failing_code.called_a_number,
+                demonstrations.called_a_number,
             ),
             Mistake(
                 "embedding",
                 "is handed (vocabulary, dimension), but takes (dimension, vocabulary)",
                 "The table is built the wrong way round; most words have no row.",
-                failing_code.swapped_arguments,
+                demonstrations.swapped_arguments,
             ),
             Mistake(
                 "positions",
                 "torch.log of a float; its constructor is called with one argument too few",
                 "TypeError, twice.",
-                failing_code.logarithm_of_a_float,
+                demonstrations.logarithm_of_a_float,
             ),
             Mistake(
                 "positions",
@@ -297,25 +340,25 @@ TUTORIALS: dict[str, Tutorial] = {
                 "positions",
                 "reads self.pe, but the table is called positional_encoding",
                 "AttributeError.",
-                failing_code.another_name,
+                demonstrations.another_name,
             ),
             Mistake(
                 "positions",
                 "ends with requires_grad(False)",
                 "That is no method: it calls True or False. requires_grad_ has the underscore.",
-                failing_code.called_a_flag,
+                demonstrations.called_a_flag,
             ),
             Mistake(
                 "norm",
                 "leaves out the superclass's constructor, builds a norm from the input, gets d_model as eps",
                 "Its constructor succeeds. The first call fails with an AttributeError.",
-                failing_code.without_superclass,
+                demonstrations.without_superclass,
             ),
             Mistake(
                 "feed-forward",
                 "builds a ReLU from the input instead of applying one",
                 "TypeError in dropout, which gets a module instead of a tensor.",
-                failing_code.built_instead_of_applied,
+                demonstrations.built_instead_of_applied,
             ),
             Mistake(
                 "blocks",

@@ -2,17 +2,14 @@
 
 import streamlit as st
 
-from playground.web.choices.address import correct_address
-from playground.web.choices.open_page import open_page
-from playground.web.components.menu_order import send_text_before_page
-from playground.web.components.page_style import apply_page_style
-from playground.web.components.scroll_to import scroll_as_requested
+from playground.web.choices.open_page import correct_address, open_page
+from playground.web.components.without_picture import apply_page_style, scroll_as_requested, send_text_before_page
+from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import draw_in_turn
-from playground.web.shared.saving import single_chart
 from playground.web.shared.tour_line import draw_tour_line
-from playground.web.sidebar import controls, phone_controls
+from playground.web.sidebar import controls
 from playground.web.views.exports import VARIANTS
 
 page = st.navigation(list(pages().values()), position="top")
@@ -21,14 +18,14 @@ apply_page_style()
 open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
     draw_expanders = controls.draw(VARIANTS)
-phone_controls.draw(pages().values())
+controls.draw_phone_controls(pages().values())
 draw_tour_line()
-single_chart.begin_page()
+saving.begin_page()
 try:
     draw_in_turn(page.url_path, page.run)
 finally:
     draw_expanders()
-    single_chart.end_page()
+    saving.end_page()
 warn_before_reload()
 correct_address()
 send_text_before_page()

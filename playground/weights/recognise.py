@@ -1,4 +1,4 @@
-"""What a file's names and shapes tell about its model, and what they leave open."""
+"""What a file's names and shapes tell about its model, what they leave open, and the encoder that it is of."""
 
 import math
 from collections.abc import Mapping
@@ -10,10 +10,19 @@ from torch import Tensor
 from playground.accounting import count_parameters
 from playground.config import ModelConfig, nearest_divisors
 from playground.errors import ConfigError, WeightsError
+from playground.model import Encoder, EncoderDecoder
 from playground.presets import PRESETS
-from playground.weights.names import Shape, encoder_prefix, encoder_shapes, names_of_file, respelled, scheme_of
-from playground.weights.saved_positions import kind_of_positions
-from playground.weights.schemes import SCHEMES, Names
+from playground.weights.load import kind_of_positions, load_weights
+from playground.weights.schemes import (
+    SCHEMES,
+    Names,
+    Shape,
+    encoder_prefix,
+    encoder_shapes,
+    names_of_file,
+    respelled,
+    scheme_of,
+)
 
 MAX_COMPUTED_POSITIONS = 5_000
 """Rows of a table of sines and cosines, which is computed anew: as many as the usual code makes."""
@@ -161,3 +170,26 @@ def _target_words(given: Mapping[str, Shape], names: Names, d_model: int) -> int
     if len(shape) != 2 or shape[0] < 1 or shape[1] != d_model:
         raise WeightsError(f"{name} is missing or not (…, {d_model}); its shape tells the target's vocabulary.")
     return shape[0]
+
+
+def build_encoder(
+    tensors: Mapping[str, Tensor], recognised: RecognisedWeights, config: ModelConfig, seed: int = 0
+) -> Encoder:
+    """Make the encoder whose weights these are: of tutorial E the encoder half.
+
+    Where the file has no token table but the config does, its rows are drawn from the seed.
+
+    Raises:
+        WeightsError: names the first tensor that is missing, of another shape, or one too many.
+    """
+    if recognised.scheme == "tutorial-e":
+        both = EncoderDecoder(config, recognised.tgt_vocab_size, seed=None)
+        load_weights(both, tensors, recognised.scheme)
+        return both.encoder
+    loaded = Encoder(replace(config, vocab_size=recognised.settings["vocab_size"]), seed=None)
+    load_weights(loaded, tensors, recognised.scheme)
+    if loaded.config == config:
+        return loaded
+    encoder = Encoder(config, seed)
+    encoder.load_state_dict(loaded.state_dict(), strict=False)
+    return encoder

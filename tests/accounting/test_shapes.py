@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from playground import Encoder, ModelConfig, Trace
 from playground.accounting.shapes import list_shapes, symbolic_shapes
 from playground.model import causal_and_padding
-from playground.model.attention import Attention
-from playground.model.masks import over_heads
+from playground.model.attention import Attention, over_heads
 from playground.presets import PRESETS
 from tests.model.strategies import configs, modest
 

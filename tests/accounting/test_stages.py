@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig, Trace, count_parameters
-from playground.accounting.stages import list_stages
+from playground.accounting.shapes import list_stages
 from tests.model.strategies import configs
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from playground import Encoder, ModelConfig
-from playground.analysis.head_habits import POSITION_ONLY, PROBES, RULES, measure_habits
+from playground.analysis.attention import POSITION_ONLY, PROBES, RULES, measure_habits
 from playground.runs.encoder_run import Run, run
 from playground.text import words
 from playground.weights.checkpoint import load

@@ -8,7 +8,7 @@ import pytest
 
 from playground import Encoder, ModelConfig
 from playground.analysis import streams
-from playground.analysis.run_differences import (
+from playground.analysis.comparison import (
     COMPARED_POINTS,
     compare_points,
     describe_growth_change,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from playground import Encoder, ModelConfig
-from playground.analysis.shared_weights import count_shared, describe_shared, shared_tensors
+from playground.analysis.comparison import count_shared, describe_shared, shared_tensors
 
 BASE = ModelConfig(
     vocab_size=30, d_model=12, n_heads=3, n_layers=2, d_ff=20, max_len=9, positions="learned", n_segments=2

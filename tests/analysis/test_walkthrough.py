@@ -11,7 +11,7 @@ from playground import Encoder, ModelConfig
 from playground.analysis.steps import Step, work_out
 from playground.analysis.walkthrough import STAGES, Walk, order, tutorial_b
 from playground.config import NormPlacement
-from playground.runs.layer_run import LayerRun, trace_layer
+from playground.runs.encoder_run import LayerRun, trace_layer
 from playground.text import Batch, characters
 from tests.model.reference import scramble
 from tests.model.strategies import configs

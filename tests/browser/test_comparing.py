@@ -3,7 +3,7 @@
 import numpy as np
 from playwright.sync_api import expect
 
-from playground.link.link_values import VERSION
+from playground.link.query import VERSION
 from tests.browser.visitor import Visitor
 
 

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from playground.link.link_values import VERSION
 from playground.link.params import DEFAULT_TEXT
+from playground.link.query import VERSION
 from tests.browser.server import Server
 from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from playground.link.link_values import VERSION
 from playground.link.params import DEFAULT_TEXT
+from playground.link.query import VERSION
 from playground.runs.encoder_run import Run, run
 from playground.weights.checkpoint import load
 from tests.browser.visitor import Visitor

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from playground.link.link_values import VERSION
+from playground.link.query import VERSION
 from tests.browser.test_places import PAGES
 from tests.browser.visitor import Visitor
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from playground import count_parameters, open_link
 from playground.accounting import LABELS
-from playground.command_line import main
-from playground.command_line.options import KEYS, read_options
+from playground.command_line import KEYS, main, read_options
 from playground.link.kinds import Switch
 from playground.link.params import SHARED
 from playground.presets import PRESETS

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.export import citations
-from playground.export.citations import choose_references, cite_app, references
-from playground.export.fingerprint import weights_sha256
+from playground.export import data
+from playground.export.data import choose_references, cite_app, references, weights_sha256
 
 BASE: dict[str, Any] = {"vocab_size": 5, "d_model": 4, "n_heads": 2, "n_layers": 1, "d_ff": 8, "max_len": 8}
 PAGES = ("attention", "norms", "gradient-flow", "training", "regularisers")
@@ -54,7 +53,7 @@ def test_an_entry_is_whole(entry: str) -> None:
 
 def test_the_app_is_cited_with_its_version_only_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     for own, note in (({}, None), ({"playground": "1.2"}, "{Version 1.2}")):
-        monkeypatch.setattr(citations, "versions", lambda own=own: {**own, "torch": "2"})
+        monkeypatch.setattr(data, "versions", lambda own=own: {**own, "torch": "2"})
         found = re.search(r"\n  note += (.*),\n", cite_app("https://a.example"))
         assert (found and found[1]) == note
 

@@ -9,9 +9,8 @@ import pytest
 
 from playground import count_parameters
 from playground.export.all_heads import all_weights, draw_all_heads
-from playground.export.figure_numbers import numbers_of
 from playground.export.pictures.draw_picture import draw_picture
-from playground.export.tables import write_csv
+from playground.export.tables import numbers_of, write_csv
 from playground.figures import attention, gradient_flow, norms, parameters, step_by_step
 from playground.figures.attribution import Bars, bars_figure
 from tests.export.pictures.drawn import find_cells, paint

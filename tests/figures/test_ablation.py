@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from playground.figures import ablation as figures
 from playground.figures import palette
-from playground.figures.ablation import LINES, Curve, Measured
+from playground.figures import training as figures
+from playground.figures.training import LINES, Curve, Measured
 from playground.training.regularisers.catalogue import REGULARISERS
 
 

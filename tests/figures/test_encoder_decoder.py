@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from playground.figures import palette
-from playground.figures.encoder_decoder import mask_heatmap
+from playground.figures.attention import mask_heatmap
 from playground.figures.theme import token_labels
 
 QUERIES = ["[CLS]", "<b>", "kat", "[PAD]"]

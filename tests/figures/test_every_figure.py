@@ -9,20 +9,18 @@ import pytest
 
 from playground import count_parameters
 from playground.figures import (
-    ablation,
     attention,
     attribution,
     differences,
-    encoder_decoder,
     gradient_flow,
     norms,
     parameters,
     positions,
+    similarity,
     step_by_step,
     training,
+    what_if,
 )
-from playground.figures.effects import part_maps, pruning_curves
-from playground.figures.sentences import similarity
 from tests.model.reference import small_config
 
 TOKENS = ["[CLS]", "<b>", "it", "it"]
@@ -42,8 +40,8 @@ LINES = [gradient_flow.Line("post-norm", "post", True, np.ones(4))]
 HISTORY = training.Evaluations([0, 30], [2.0, 1.0], [2.0, 1.5])
 
 CURVES: list[tuple[go.Figure, str | None, str | None]] = [
-    (ablation.curves([], "accuracy", steps=5, top=1.0, level=(0.2, "rule")), "step", "right answers"),
-    (ablation.curves([], "loss", steps=5, top=1.0, level=(0.2, "rule")), "step", "loss, nats"),
+    (training.curves([], "accuracy", steps=5, top=1.0, level=(0.2, "rule")), "step", "right answers"),
+    (training.curves([], "loss", steps=5, top=1.0, level=(0.2, "rule")), "step", "loss, nats"),
     (attention.query_ranking(WEIGHTS[0], TOKENS, ALL[0]), "attention weight", "key"),
     (attention.query_ranking(WEIGHTS[0], TOKENS, ALL[0], WEIGHTS[1]), "attention weight", "key"),
     (attribution.running_sum(W.astype(int), W, W), "products, the largest size first", "part of the score"),
@@ -78,8 +76,8 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (training.rate_curve([1.0], 30), "step", "learning rate"),
     (training.gradient_curve([1.0], 30, 0), "step", "gradient norm (log scale)"),
     (training.next_tokens(["a"], WEIGHTS[0, :1]), "probability of being drawn next", "character"),
-    (pruning_curves.pruning_curves(range(4), W4, WEIGHTS, 1, title="left", number=".3f"), "heads taken out", "left"),
-    (part_maps.spread_and_effect(WEIGHTS, SIGNED, (1, 2), "effect"), SPREAD, "effect"),
+    (what_if.pruning_curves(range(4), W4, WEIGHTS, 1, title="left", number=".3f"), "heads taken out", "left"),
+    (what_if.spread_and_effect(WEIGHTS, SIGNED, (1, 2), "effect"), SPREAD, "effect"),
 ]  # fmt: skip
 
 
@@ -103,7 +101,7 @@ HEATMAPS = [
     Map(attention.entropy_grid(WEIGHTS, top=2), "head", "layer", "bits", 0, 2),
     Map(attention.entropy_change_grid(SIGNED), "head", "layer", "change", -0.5, 0.5),
     Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, None),
-    Map(encoder_decoder.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
+    Map(attention.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
     Map(norms.norms_by_token(WEIGHTS, TOKENS, first_depth=0), "token", "blocks passed", "L2 norm", None, None),
     Map(norms.norms_by_token(WEIGHTS, TOKENS, first_depth=0, beside=2 * WEIGHTS), "token", "blocks passed", "L2 norm",
         0.125, 1),
@@ -124,12 +122,12 @@ HEATMAPS = [
     Map(similarity.contribution_map(SIGNED, TOKENS, TOKENS), "second sentence", "first sentence", "part", -0.5, 0.5),
     Map(differences.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
     Map(differences.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
-    Map(part_maps.effects_by_head(WEIGHTS, "change"), "head", "layer", "change", 0, 0.5),
-    Map(part_maps.effects_by_head(SIGNED, "change", signed=True), "head", "layer", "change", -0.5, 0.5),
-    Map(part_maps.effects_by_sublayer(WEIGHTS[:, :2], "change"), "sublayer", "layer", "change", 0, 0.5),
-    Map(part_maps.effects_by_position(WEIGHTS, TOKENS, "change"), "token that is hidden", "layer", "change", 0, 0.5),
-    Map(part_maps.spread_by_head(WEIGHTS), "head", "layer", "spread", 0, 1),
-    Map(part_maps.shares_by_place(SIGNED, TOKENS, [1]), "token", "blocks passed", "nearer by", -0.5, 0.5),
+    Map(what_if.effects_by_head(WEIGHTS, "change"), "head", "layer", "change", 0, 0.5),
+    Map(what_if.effects_by_head(SIGNED, "change", signed=True), "head", "layer", "change", -0.5, 0.5),
+    Map(what_if.effects_by_sublayer(WEIGHTS[:, :2], "change"), "sublayer", "layer", "change", 0, 0.5),
+    Map(what_if.effects_by_position(WEIGHTS, TOKENS, "change"), "token that is hidden", "layer", "change", 0, 0.5),
+    Map(what_if.spread_by_head(WEIGHTS), "head", "layer", "spread", 0, 1),
+    Map(what_if.shares_by_place(SIGNED, TOKENS, [1]), "token", "blocks passed", "nearer by", -0.5, 0.5),
 ]  # fmt: skip
 FIGURES = CURVES + [(each.figure, each.x, each.y) for each in HEATMAPS]
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from playground.analysis.streams import lengths
 from playground.figures import attention, norms, positions
-from playground.figures.heatmap import SAME_COLOUR, heatmap, largest
-from playground.figures.theme import ROUNDING, SAME_HEIGHT
+from playground.figures.theme import ROUNDING, SAME_COLOUR, SAME_HEIGHT, heatmap, largest
 from playground.model import Encoder
 from playground.runs.encoder_run import run
 from playground.text import characters

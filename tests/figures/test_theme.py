@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from playground.accounting import LABELS
 from playground.figures import palette
-from playground.figures.heatmap import signed_colours
-from playground.figures.theme import label, style, token_labels, token_names
+from playground.figures.theme import label, signed_colours, style, token_labels, token_names
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from playground.jobs import JobQueue
-from playground.jobs.waiting_time import waiting_time
+from playground.jobs.local import waiting_time
 from tests.jobs.work import Steps
 from tests.waiting import until
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from playground.jobs import JobHandle, JobQueue
 from playground.jobs.local import _Job as Job
-from playground.jobs.member import Member
+from playground.jobs.shared_runs import Member
 
 
 def priority() -> int:

@@ -1,11 +1,10 @@
 """What each query parameter means and stands at. Old links depend on every line of this."""
 
 from playground.config import ModelConfig
-from playground.link import link_values
-from playground.link.architecture_params import ARCHITECTURE
+from playground.link import query
 from playground.link.interventions import Changes, read_parameter
 from playground.link.kinds import Choice, Notation, Several, Size, Switch, Whole
-from playground.link.params import LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
+from playground.link.params import ARCHITECTURE, LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
 from playground.presets import PRESETS
 from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.navigation import pages
@@ -177,7 +176,7 @@ DEFAULTS = {
 
 def test_defaults_are_frozen() -> None:
     """A default is what a link means by leaving a parameter out: every link ever sent changes with it."""
-    assert link_values.VERSION == "2", "A new version: renew the defaults above with it."
+    assert query.VERSION == "2", "A new version: renew the defaults above with it."
     defaults = {key: param.default for key, param in PARAMS.items()}
     assert defaults == DEFAULTS, (
         "A changed default changes old links: raise link_values.VERSION, then renew the defaults above."
@@ -230,7 +229,7 @@ def domain(key: str) -> list[object]:
 def test_what_is_written_is_read_back() -> None:
     for key in PARAMS:
         for value in domain(key):
-            read, complaint = link_values.read(key, write_all(value))
+            read, complaint = query.read(key, write_all(value))
             assert (read, type(read), complaint) == (value, type(value), None)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from playground import Encoder, ModelConfig
 from playground.model.attention import Attention
-from playground.model.decoder import Decoder
+from playground.model.encoder_decoder import Decoder
 
 Array = NDArray[np.float64]
 M = TypeVar("M", bound=nn.Module)

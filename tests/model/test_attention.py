@@ -7,9 +7,8 @@ from torch import Tensor
 
 from playground import ModelConfig, Trace
 from playground.config import HeadMerge
-from playground.model.attention import Attention, attend
+from playground.model.attention import Attention, AttentionMask, attend, causal_mask, over_heads
 from playground.model.init import initialise
-from playground.model.masks import AttentionMask, causal_mask, over_heads
 from tests.model.reference import attention_float64, float64, scramble, vectors
 
 B, T = 3, 6

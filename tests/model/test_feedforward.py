@@ -8,7 +8,7 @@ import pytest
 
 from playground import ModelConfig, Trace
 from playground.config import Activation
-from playground.model.feedforward import FeedForward
+from playground.model.blocks import FeedForward
 from playground.model.init import initialise
 from tests.model.reference import Array, float64, scramble, vectors
 

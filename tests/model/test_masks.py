@@ -6,8 +6,7 @@ from torch import Tensor
 
 from playground import Encoder, EncoderDecoder, ModelConfig, Trace
 from playground.model import causal_and_padding, causal_mask
-from playground.model.attention import attend
-from playground.model.masks import AttentionMask, over_heads
+from playground.model.attention import AttentionMask, attend, over_heads
 from playground.model.trace import UNTRACED
 from tests.model.reference import vectors
 

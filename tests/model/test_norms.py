@@ -8,8 +8,8 @@ from torch import Tensor
 
 from playground import ModelConfig, Trace
 from playground.config import Norm
+from playground.model.blocks import LayerNorm, NoNorm, RMSNorm, ScalarNorm, build_norm
 from playground.model.init import initialise
-from playground.model.norms import LayerNorm, NoNorm, RMSNorm, ScalarNorm, build_norm
 from tests.model.reference import float64, scalar_norm, scramble, vectors
 
 D_MODEL = 7

@@ -7,7 +7,7 @@ import torch
 
 from playground import Encoder
 from playground.config import CHOICES
-from playground.model.positions import frequencies, sinusoids, wavelengths
+from playground.model.encoder import frequencies, sinusoids, wavelengths
 from tests.model.reference import sinusoid, small_config, vectors
 
 WIDTHS = [1, 2, 5, 7, 16, 33]

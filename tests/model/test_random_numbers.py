@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from playground.model.random_numbers import TILE, fill_normal, fill_uniform, standard_normal
+from playground.model.init import TILE, fill_normal, fill_uniform, standard_normal
 
 Fill = Callable[[np.ndarray, int, str, float], None]
 FILLS = [fill_uniform, fill_normal]

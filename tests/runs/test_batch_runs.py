@@ -7,8 +7,8 @@ from playground import Encoder, ModelConfig
 from playground.errors import TooLargeError
 from playground.model.interventions import Intervention, SkipSublayer, ZeroHead
 from playground.presets import PRESETS
-from playground.runs import batch_runs, run
-from playground.runs.batch_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch
+from playground.runs import run, variant_runs
+from playground.runs.variant_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch
 from playground.text import characters, words
 from tests.model.reference import scramble
 
@@ -21,7 +21,7 @@ POINTS = frozenset({"embed.out", "layers.0.out", "final"})
 @pytest.mark.parametrize("at_once", [1, 3, 9])
 @pytest.mark.parametrize("causal", [False, True])
 def test_every_row_is_the_run_of_its_sentence(causal: bool, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_runs, "rows_at_once", lambda *_: at_once)
+    monkeypatch.setattr(variant_runs, "rows_at_once", lambda *_: at_once)
     encoder = scramble(Encoder(ModelConfig(**FIELDS), seed=2))  # type: ignore[arg-type]
     changes: list[list[Intervention]] = [[], [ZeroHead(1, 2)], [], [SkipSublayer(0, "ffn")]]
     steps = list(run_batch(encoder, BATCH, keep=POINTS.__contains__, causal=causal, interventions=changes))

@@ -8,7 +8,7 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.presets import PRESETS
-from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun, run_with_dropout
+from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun, run_with_dropout
 from playground.text import Batch, characters
 
 CONFIG = ModelConfig(

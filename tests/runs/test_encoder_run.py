@@ -9,8 +9,7 @@ import torch
 from playground import Encoder, ModelConfig, Trace
 from playground.errors import BusyError, TooLargeError
 from playground.model import causal_and_padding
-from playground.runs.budget import MAX_KEPT, check_kept
-from playground.runs.device import choose_device
+from playground.runs.budget import MAX_KEPT, check_kept, choose_device
 from playground.runs.encoder_run import run
 from playground.text import characters
 from playground.web.session.turns import Turns

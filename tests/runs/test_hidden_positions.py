@@ -6,7 +6,7 @@ import pytest
 from playground import Encoder, ModelConfig
 from playground.model.interventions import HideToken, SetWeight
 from playground.runs import run, run_variants
-from playground.runs.hidden_positions import run_hidden_positions
+from playground.runs.variant_runs import run_hidden_positions
 from playground.text import characters
 from tests.model.reference import scramble
 

@@ -15,7 +15,7 @@ from playground.model.interventions import (
     ZeroHead,
 )
 from playground.runs import intervention_subject, run, trace_layer
-from playground.runs.intervention_input import intervention_trace
+from playground.runs.inputs import intervention_trace
 from playground.text import characters
 from tests.model.reference import scramble
 

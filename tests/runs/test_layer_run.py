@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
 from playground.model.interventions import Intervention, ZeroHead
-from playground.runs.encoder_run import run
-from playground.runs.layer_run import LayerRun, trace_layer
+from playground.runs.encoder_run import LayerRun, run, trace_layer
 from playground.text import build_tokenizer
 from tests.model.strategies import configs, modest
 

@@ -12,12 +12,10 @@ from playground.analysis.steps import work_out
 from playground.analysis.walkthrough import Walk, order
 from playground.model import causal_and_padding
 from playground.presets import PRESETS
-from playground.runs.dropout_run import run_with_dropout
-from playground.runs.encoder_run import run
-from playground.runs.layer_run import trace_layer
-from playground.runs.sentence_input import encode_input, sentence_input
+from playground.runs.encoder_run import run, run_with_dropout, trace_layer
+from playground.runs.inputs import encode_input, sentence_input
 from playground.text import words
-from playground.text.word_vectors import draw_vectors
+from playground.text.batch import draw_vectors
 from tests.model.reference import scramble
 
 SENTENCES = ["one two three two", "two one"]

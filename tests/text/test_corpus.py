@@ -1,4 +1,4 @@
-from playground.text.corpus import english_texts
+from playground.text.tokenizer import english_texts
 
 
 def test_there_is_enough_english_to_learn_from() -> None:

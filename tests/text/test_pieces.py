@@ -1,6 +1,6 @@
 from tokenizers import pre_tokenizers
 
-from playground.text.pieces import BYTE_OF_CHARACTER, visible, visible_bytes
+from playground.text.tokenizer import BYTE_OF_CHARACTER, visible, visible_bytes
 
 
 def test_the_byte_alphabet_is_the_librarys() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from playground.text.pronouns import choose_pronoun
+from playground.text.sentences import choose_pronoun
 
 
 @pytest.mark.parametrize(

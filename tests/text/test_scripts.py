@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from playground.text.corpus import english_texts
-from playground.text.scripts import foreign_script, is_english
+from playground.text.sentences import foreign_script, is_english
+from playground.text.tokenizer import english_texts
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.text.split_words import leave_out, split_words
+from playground.text.sentences import leave_out, split_words
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from playground.errors import InputError
 from playground.text import VocabularyTokenizer, read_vocabulary
-from playground.text.vocabulary_file import MAX_VOCABULARY_BYTES, MAX_WORDS
+from playground.text.own_tokens import MAX_VOCABULARY_BYTES, MAX_WORDS
 
 
 def dump(vocabulary: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 import torch
 
-from playground.text.word_vectors import draw_vectors
+from playground.text.batch import draw_vectors
 
 
 def test_equal_words_have_equal_vectors_wherever_they_stand() -> None:

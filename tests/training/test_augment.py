@@ -11,8 +11,8 @@ from playground import Encoder, ModelConfig
 from playground.training.augment import WINDOW, add_noise, augment, draw_span
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, make_data
-from playground.training.tasks.examples import MASK_ID
-from playground.training.tasks.made_up import MadeUpTask
+from playground.training.tasks.symbol_tasks import MadeUpTask
+from playground.training.tasks.task import MASK_ID
 
 N, LENGTH = 2_000, 12
 DATA = make_data(Recipe(length=LENGTH, n_train=N, n_validation=1)).train

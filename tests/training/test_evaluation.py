@@ -18,7 +18,7 @@ from playground.training.evaluation import (
     take_snapshot,
 )
 from playground.training.tasks import make_data
-from playground.training.tasks.examples import IGNORE
+from playground.training.tasks.task import IGNORE
 from playground.training.trainer import Trainer
 from tests.training.tiny import CONFIG, CPU, SMALL, cached_train, train
 

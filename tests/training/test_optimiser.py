@@ -9,8 +9,8 @@ from torch import nn
 
 from playground import ModelConfig
 from playground.training.network import Tagger
-from playground.training.optimiser import build_optimizer, clip_gradient, learning_rate
 from playground.training.recipe import OptimizerName, Recipe
+from playground.training.trainer import build_optimizer, clip_gradient, learning_rate
 
 CONFIG = ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=12, dropout=0.0)
 

@@ -12,8 +12,7 @@ from playground.errors import RecipeError
 from playground.model.dropout import Dropout
 from playground.training.evaluation import evaluate
 from playground.training.network import Tagger
-from playground.training.optimiser import build_optimizer
-from playground.training.trainer import Trainer
+from playground.training.trainer import Trainer, build_optimizer
 from tests.training.tiny import CONFIG, CPU, SMALL, flat_weights, train
 
 

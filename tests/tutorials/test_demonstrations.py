@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from playground.model import Trace
+from playground.tutorials import demonstrations
 from playground.tutorials import demonstrations as show
-from playground.tutorials import failing_code
 from tests.model.reference import sinusoid
 
 
@@ -128,15 +128,19 @@ def test_bert_base_has_twice_the_notebooks_layers() -> None:
 @pytest.mark.parametrize(
     ("demonstration", "error", "words"),
     [
-        (failing_code.odd_width, "RuntimeError", ["d_model 5 has 3 columns for sines and 2 for cosines", "(2)", "(3)"]),
-        (failing_code.longer_than_the_table, "RuntimeError", ["(6)", "(5)"]),
-        (failing_code.called_a_number, "TypeError", ["'int' object is not callable"]),
-        (failing_code.logarithm_of_a_float, "TypeError", ["must be Tensor, not float"]),
-        (failing_code.without_superclass, "AttributeError", ["Norm(16) is built", "_backward_hooks"]),
-        (failing_code.built_instead_of_applied, "TypeError", ["dropout()", "must be Tensor, not ReLU"]),
-        (failing_code.swapped_arguments, "IndexError", ["(512, 10000)"]),
-        (failing_code.another_name, "AttributeError", ["'pe'"]),
-        (failing_code.called_a_flag, "TypeError", ["'bool' object is not callable"]),
+        (
+            demonstrations.odd_width,
+            "RuntimeError",
+            ["d_model 5 has 3 columns for sines and 2 for cosines", "(2)", "(3)"],
+        ),
+        (demonstrations.longer_than_the_table, "RuntimeError", ["(6)", "(5)"]),
+        (demonstrations.called_a_number, "TypeError", ["'int' object is not callable"]),
+        (demonstrations.logarithm_of_a_float, "TypeError", ["must be Tensor, not float"]),
+        (demonstrations.without_superclass, "AttributeError", ["Norm(16) is built", "_backward_hooks"]),
+        (demonstrations.built_instead_of_applied, "TypeError", ["dropout()", "must be Tensor, not ReLU"]),
+        (demonstrations.swapped_arguments, "IndexError", ["(512, 10000)"]),
+        (demonstrations.another_name, "AttributeError", ["'pe'"]),
+        (demonstrations.called_a_flag, "TypeError", ["'bool' object is not callable"]),
     ],
 )
 def test_what_fails_fails_in_pythons_words(demonstration: object, error: str, words: list[str]) -> None:
@@ -148,4 +152,4 @@ def test_what_fails_fails_in_pythons_words(demonstration: object, error: str, wo
 
 def test_an_attempt_that_works_is_no_demonstration() -> None:
     with pytest.raises(AssertionError, match="expected to fail"):
-        failing_code.raised(lambda: 1)
+        demonstrations.raised(lambda: 1)

@@ -10,7 +10,7 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from playground.jobs import JobQueue, SharedRuns
 from playground.training.cost import Speed
 from playground.web.session import experiments
-from playground.web.session.kept_networks import KEPT
+from playground.web.session.trained_slot import KEPT
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.training import training_run
 from tests.waiting import job_threads, until

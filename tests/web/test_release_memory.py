@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 
-from playground.web import release_memory
-from playground.web.server.operators import Readiness
-from playground.web.server.visitors import Visitors
+from playground.web import start
+from playground.web.server.visitors import Readiness, Visitors
 from tests.waiting import run_coroutine
 
 
@@ -29,11 +28,11 @@ def test_a_session_that_nobody_can_come_back_to_is_let_go(monkeypatch: pytest.Mo
         reference = weakref.ref(session)
         storage.save(session)
         runtime = SimpleNamespace(_session_mgr=SimpleNamespace(_session_storage=storage))
-        monkeypatch.setattr(release_memory, "exists", lambda: True)
-        monkeypatch.setattr(release_memory, "get_instance", lambda runtime=runtime: runtime)
+        monkeypatch.setattr(start, "exists", lambda: True)
+        monkeypatch.setattr(start, "get_instance", lambda runtime=runtime: runtime)
         del session
         assert reference() is not None, "Streamlit itself waits for the next visitor to leave"
-        release_memory.drop_expired_sessions()
+        start.drop_expired_sessions()
         assert (reference() is not None) == is_kept
 
 
@@ -41,18 +40,18 @@ def test_what_cannot_be_released_is_in_the_log_and_in_the_readiness_from_the_sta
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     readiness, released = Readiness(Visitors(1)), []
-    monkeypatch.setattr(release_memory, "exists", lambda: True)
-    monkeypatch.setattr(release_memory, "get_instance", SimpleNamespace)  # a version that keeps sessions elsewhere
-    monkeypatch.setattr(release_memory, "_release_results", lambda: released.append("results"))
+    monkeypatch.setattr(start, "exists", lambda: True)
+    monkeypatch.setattr(start, "get_instance", SimpleNamespace)  # a version that keeps sessions elsewhere
+    monkeypatch.setattr(start, "_release_results", lambda: released.append("results"))
 
     async def try_at_the_start() -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(release_memory.release_when_empty(Visitors(1), 60, readiness), 0.01)
+            await asyncio.wait_for(start.release_when_empty(Visitors(1), 60, readiness), 0.01)
 
     with caplog.at_level(logging.ERROR):
         run_coroutine(try_at_the_start())
     assert "expired sessions" in str(readiness.release_failure)
     assert "expired sessions" in caplog.text
     with pytest.raises(RuntimeError, match="expired sessions"):
-        release_memory.release_memory()
+        start.release_memory()
     assert released == ["results"], "all else is released"

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from playground import Encoder, EncoderDecoder
 from playground.errors import WeightsError
-from playground.model.positions import sinusoids
+from playground.model.encoder import sinusoids
 from playground.weights import build_encoder, load_weights, read_tensors, recognise_tensors
-from playground.weights.saved_positions import kind_of_positions
+from playground.weights.load import kind_of_positions
 from tests.weights.as_saved import (
     FOLDER,
     NAMES,

@@ -13,8 +13,8 @@ from playground.errors import ConfigError, WeightsError
 from playground.presets import PRESETS
 from playground.weights import build_encoder, read_tensors, recognise
 from playground.weights.checkpoint import WEIGHTS, load, minilm_path
-from playground.weights.names import Shape
 from playground.weights.recognise import MAX_COMPUTED_POSITIONS
+from playground.weights.schemes import Shape
 from tests.model.strategies import configs
 from tests.test_oracles import ENCODERS, FILES, ON_OUTPUTS, assert_close, embed, mask_of, read
 from tests.weights.bert import bert_shapes

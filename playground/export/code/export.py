@@ -1,11 +1,200 @@
-"""What is taken along, before it is a file or a notebook."""
+"""What is taken along: sections of explanation and code, as one Python file or a notebook, with weights."""
 
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from playground.export.code.notebook import write_notebook
-from playground.export.code.own_weights import OwnWeights
-from playground.export.code.python_file import join_sections
-from playground.export.code.section import Section
+import nbformat
+import safetensors.torch
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from torch import Tensor, nn
+
+from playground.errors import TooLargeError
+from playground.weights.checkpoint import MINILM_PACKAGE, MINILM_REQUIREMENT
+
+SEPARATOR = "\n%%\n"
+"""Between a section's explanation and its code, and between the cells of its code in a notebook."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One concept."""
+
+    name: str
+    """As its template is called."""
+    title: str
+    explanation: str
+    """In Markdown."""
+    code: str
+    """Python, as the formatter leaves it; without imports."""
+
+    @property
+    def cells(self) -> list[str]:
+        """The code as a notebook's cells; only exercises have more than one."""
+        return self.code.split(SEPARATOR)
+
+
+FILE_NAME = "weights.safetensors"
+
+MAX_BYTES = 64 * 2**20
+"""Of such a file: 16 M parameters."""
+
+
+@dataclass(frozen=True)
+class OwnWeights:
+    """A safetensors file."""
+
+    data: bytes
+    sha256: str
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """What templates read."""
+        return {"weights_file": FILE_NAME, "sha256": self.sha256}
+
+
+def save_weights(model: nn.Module) -> OwnWeights:
+    """A model's parameters under its own names; raises TooLargeError above `MAX_BYTES`."""
+    tensors: dict[str, Tensor] = {
+        name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()
+    }
+    n_bytes = sum(tensor.nbytes for tensor in tensors.values())
+    if n_bytes > MAX_BYTES:
+        raise TooLargeError(
+            f"These weights take {n_bytes / 2**20:,.0f} MB, and a file to take along may take {MAX_BYTES // 2**20} MB; "
+            "random weights of the same shape need no file."
+        )
+    data = safetensors.torch.save(tensors)
+    return OwnWeights(data, hashlib.sha256(data).hexdigest())
+
+
+_STANDARD = {
+    "import copy": r"\bcopy\.",
+    "import hashlib": r"\bhashlib\.",
+    "import importlib.util": r"\bimportlib\.util\.",
+    "import math": r"\bmath\.",
+    "import re": r"\bre\.",
+    "from functools import partial": r"\bpartial\(",
+    "from pathlib import Path": r"\bPath\(",
+}
+_INSTALLED = {
+    "import numpy as np": r"\bnp\.",
+    "import torch": r"\btorch\.",
+    "import torch.nn.functional as F": r"\bF\.",
+    "from safetensors.torch import load": r"[^.\w]load\(",
+    "from tokenizers import Tokenizer": r"\bTokenizer\.",
+}
+"""Import → pattern of the code that needs it, in the order in which they are written."""
+
+_NAMES_OF_TORCH = {"Tensor": r"\bTensor\b", "nn": r"\bnn\."}
+
+
+_DOCSTRING = '''"""{first_line}
+
+Written by the Transformer Encoder Playground for what was on the screen. It needs: {packages}.
+Running it proves it: it ends by comparing its numbers with those on the page.
+Legend: B sentences, T tokens, Tq/Tk queries/keys, H heads; shapes stand at the end of a line.
+"""'''
+
+
+def join_sections(first_line: str, sections: Sequence[Section]) -> str:
+    """A file that runs on its own: a docstring, imports, and the sections' code, each under a comment line."""
+    imports = write_imports(sections)
+    packages = ", ".join(required_packages(sections))
+    docstring = _DOCSTRING.format(first_line=first_line, packages=packages)
+    parts = [docstring, imports, *(_under_title(section) for section in sections)]
+    text = parts[0]
+    for before, part in pairwise(parts):
+        text += _gap(before, part) + part
+    return f"{text}\n"
+
+
+def required_packages(sections: Sequence[Section]) -> list[str]:
+    """What has to be installed for the sections' code, as package registries call it."""
+    imports = write_imports(sections)
+    return [
+        name for name in ("torch", "numpy", "safetensors", "tokenizers") if re.search(rf"(import|from) {name}", imports)
+    ]
+
+
+def write_imports(sections: Sequence[Section]) -> str:
+    """The import lines that the sections' code needs, as isort orders them."""
+    code = "\n".join(section.code for section in sections)
+    names = [name for name, pattern in _NAMES_OF_TORCH.items() if re.search(pattern, code)]
+    standard = [line for line, pattern in _STANDARD.items() if re.search(pattern, code)]
+    installed = [line for line, pattern in _INSTALLED.items() if re.search(pattern, code)]
+    if names:
+        installed.append(f"from torch import {', '.join(names)}")
+    return "\n\n".join("\n".join(group) for group in (standard, installed) if group)
+
+
+def _under_title(section: Section) -> str:
+    return f"# {section.title}\n{section.code}"
+
+
+def _gap(before: str, part: str) -> str:
+    """Blank lines between two parts: two around definitions, else one."""
+    defines = re.compile(r"^(class|def|@)", re.MULTILINE)
+    after_definition = before.splitlines()[-1].startswith((" ", ")"))
+    begins_definition = bool(defines.match(part.split("\n", 1)[-1]))
+    return "\n\n\n" if begins_definition or (after_definition and defines.search(before)) else "\n\n"
+
+
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+_INTRODUCTION = """# {first_line}
+
+The Transformer Encoder Playground wrote this notebook for what was on the screen: this one configuration, this
+sentence, these numbers. Run the cells from top to bottom. After the last section the numbers are compared with those
+on the page. Three exercises follow.
+
+Shapes stand at the end of a line. B is the number of sentences, T of tokens, H of heads."""
+
+_INSTALL = """# Installs what is missing. Where everything is there, as torch is in Colab, it does nothing.
+import importlib.util
+import subprocess
+import sys
+
+requirements = {requirements}
+for module, requirement in requirements.items():
+    if importlib.util.find_spec(module) is None:
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *requirement.split()], check=True)"""
+
+
+def write_notebook(first_line: str, sections: Sequence[Section]) -> str:
+    """The text of an `.ipynb` file: a cell that installs what is missing, the imports, then section by section."""
+    return str(nbformat.writes(build_notebook(first_line, sections)))
+
+
+def build_notebook(first_line: str, sections: Sequence[Section]) -> NotebookNode:
+    """The same as a node, which the format's own check has passed."""
+    cells = [
+        new_markdown_cell(_INTRODUCTION.format(first_line=first_line)),
+        new_code_cell(_install_cell(sections)),
+        new_code_cell(write_imports(sections)),
+    ]
+    for section in sections:
+        cells.append(new_markdown_cell(f"## {section.title}\n\n{section.explanation}"))
+        cells += map(new_code_cell, section.cells)
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"  # nbformat draws ids; the same setup gives the same file
+    notebook = new_notebook(cells=cells, metadata=_METADATA)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def _install_cell(sections: Sequence[Section]) -> str:
+    requirements = {name: name for name in required_packages(sections)}
+    if any(section.name == "trained_files" for section in sections):
+        requirements[MINILM_PACKAGE] = f"--no-deps {MINILM_REQUIREMENT}"
+    entries = "".join(f'    "{module}": "{requirement}",\n' for module, requirement in requirements.items())
+    return _INSTALL.format(requirements=f"{{\n{entries}}}")
 
 
 @dataclass(frozen=True)

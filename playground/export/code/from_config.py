@@ -2,9 +2,8 @@
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.code.encoder_export import export_encoder
 from playground.export.code.export import Export
-from playground.export.code.pair_export import export_pair, show_pair
+from playground.export.code.model_export import export_encoder, export_pair, show_pair
 from playground.export.code.shown import DEFAULT_TEXT, FIRST, Place, show_encoder
 from playground.export.code.training_export import export_training
 from playground.training.recipe import Recipe

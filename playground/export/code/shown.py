@@ -7,7 +7,7 @@ import numpy as np
 
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError
-from playground.export.code.own_weights import OwnWeights
+from playground.export.code.export import OwnWeights
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
 from playground.runs.encoder_run import Run, run

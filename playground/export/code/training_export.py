@@ -9,7 +9,7 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.errors import RecipeError
-from playground.export.code.export import Export
+from playground.export.code.export import Export, Section
 from playground.export.code.rendering import (
     MASK,
     NO_MASK,
@@ -18,12 +18,11 @@ from playground.export.code.rendering import (
     architecture_values,
     render_sections,
 )
-from playground.export.code.section import Section
 from playground.training import augment
 from playground.training.network import count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data
-from playground.training.tasks.made_up import MadeUpTask, shortest_length
+from playground.training.tasks.symbol_tasks import MadeUpTask, shortest_length
 from playground.training.trainer import Trainer
 
 SHOWN_LOSSES = 5

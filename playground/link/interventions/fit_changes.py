@@ -7,7 +7,7 @@ from playground.config import ModelConfig
 from playground.link.interventions.write_interventions import Change
 from playground.model.interventions import Intervention
 from playground.model.interventions.idle_interventions import find_idle
-from playground.runs.intervention_input import intervention_subject
+from playground.runs.inputs import intervention_subject
 from playground.text import Batch
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from playground.errors import InterventionError
+from playground.model.init import fill_uniform
 from playground.model.interventions.intervention_kinds import (
     AverageHead,
     HideToken,
@@ -22,7 +23,6 @@ from playground.model.interventions.intervention_kinds import (
     SkipSublayer,
     ZeroHead,
 )
-from playground.model.random_numbers import fill_uniform
 
 _ORDER = (ShufflePositions, PatchVector, SetRow, HideToken, SetWeight, AverageHead, ZeroHead, SkipSublayer)
 """Of interventions at the same point; of two of one kind, that which was given first comes first."""

@@ -9,7 +9,7 @@ import torch
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.training.after.trained_network import TrainedNetwork, from_trainer
-from playground.training.history import History, Measure
+from playground.training.evaluation import History, Measure
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data
 from playground.training.trainer import Outcome, Trainer

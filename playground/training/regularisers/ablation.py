@@ -4,8 +4,9 @@ A network gets so little to learn from that it learns by heart, or plenty. All o
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import takewhile
 from typing import Any, Literal
 
 import torch
@@ -13,12 +14,71 @@ import torch
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.text.wording import lower_first
-from playground.training.evaluation import evaluate_unbatched
+from playground.training.evaluation import Evaluation, History, Measure, evaluate_unbatched
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation_state import AblationResult, AblationRun, AblationState
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, without_regularisers
 from playground.training.tasks import TASKS, Data, make_data
-from playground.training.trainer import Trainer
+from playground.training.trainer import Outcome, Trainer
+
+
+@dataclass(frozen=True)
+class AblationRun:
+    """One run of an ablation."""
+
+    name: str
+    """The regulariser's field, or `none` for the baseline, or `all` for the run with all of them."""
+    title: str
+    """What it has that the baseline has not, or lacks."""
+    recipe: Recipe
+    """All of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class AblationResult:
+    """How a run went: its history so far, how it ended, and what it measures at the end."""
+
+    run: AblationRun
+    history: History
+    """As of now or of its end, without attention."""
+    outcome: Outcome
+    """Empty while it trains."""
+    evaluation: Evaluation | None
+    """Of the weights that it ended with; while it trains, the last one."""
+    unbatched: Measure | None = None
+    """The validation set by `evaluate_unbatched`; None while it trains."""
+
+
+@dataclass(frozen=True, eq=False)
+class AblationState:
+    """What is to be seen of an ablation."""
+
+    runs: tuple[AblationRun, ...]
+    """All that were asked for."""
+    results: tuple[AblationResult, ...]
+    """Of every run that has begun, in the order of `runs`."""
+    n_answers: int
+    """How many answers the validation set asks for, of the first seed."""
+    progress: float
+    """The share of all runs that is done; 1 at the end."""
+
+    @property
+    def n_ended(self) -> int:
+        """How many runs are done."""
+        return sum(result.unbatched is not None for result in self.results)
+
+    def picture(self) -> "AblationState":
+        """The same, as it never grows."""
+        return self
+
+    def followed_by(self, later: "AblationState") -> "AblationState":
+        """A later state, unless that is further back: of a run that was taken up again from a checkpoint."""
+        return self if later.progress < self.progress else later
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the curves take, in bytes: three floats of Python's a step, and the lists' pointers to them."""
+        return 3 * 32 * sum(len(result.history.loss) for result in self.results)
+
 
 Amount = Literal["small", "plenty"]
 
@@ -197,3 +257,56 @@ def _result(run: AblationRun, trainer: Trainer) -> AblationResult:
     outcome, history = trainer.outcome, replace(trainer.history.copy(), snapshots=[])
     last = history.evaluations[-1] if history.evaluations else None
     return AblationResult(run, history, outcome, (history.at(trainer.kept_step) or last) if outcome else last)
+
+
+@dataclass(frozen=True)
+class AblationRequest:
+    """An ablation in words."""
+
+    config: ModelConfig
+    runs: tuple[AblationRun, ...]
+    device: str = "cpu"
+    """As torch names it."""
+    threads: int = 1
+    """CPU threads, on which the last digits depend."""
+    data: Mapping[int, Data] | None = None
+    """The runs' data by seed, where they are there already; they do not travel."""
+
+    def build(self) -> Ablation:
+        """The ablation before its first step; raises as `Trainer`."""
+        return Ablation(self.config, self.runs, torch.device(self.device), data=self.data)
+
+    def prepare_process(self) -> None:
+        """Set up a process that computes this and nothing else."""
+        torch.set_num_threads(self.threads)
+
+    def on_device(self, device: str) -> "AblationRequest":
+        """The same on another kind of device."""
+        return replace(self, device=device)
+
+    @property
+    def parts(self) -> tuple["AblationRequest", ...]:
+        """One for each run: none of them needs another's numbers."""
+        return tuple(AblationRequest(self.config, (run,), self.device, self.threads, self.data) for run in self.runs)
+
+    def join(self, states: Sequence[AblationState | None]) -> AblationState | None:
+        """The state of the whole from that of its parts, which may end in any order.
+
+        It is a state that one run after the other could have shown as well: a run is listed once all before it are, and
+        counts as ended once those of the same kind with the seeds before it have.
+        """
+        known = list(takewhile(lambda state: state is not None, states))
+        begun = [state for state in known if state is not None and state.results]
+        if not begun:
+            return None
+        results, going_on = list[AblationResult](), set[str]()
+        for (result,) in (state.results for state in begun):
+            name = result.run.name
+            results.append(replace(result, unbatched=None) if name in going_on else result)
+            if result.unbatched is None:
+                going_on.add(name)
+        progress = sum(state.progress for state in states if state is not None) / len(self.runs)
+        return AblationState(self.runs, tuple(results), begun[0].n_answers, progress)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return AblationRequest, (self.config, self.runs, self.device, self.threads)

@@ -1,18 +1,232 @@
-"""Questions about a sequence of symbols: copy it, reverse it, sort it, count in it.
+"""Made-up sequences of letters and brackets, whose right answers are known exactly; no sequence occurs twice.
 
 An encoder–decoder, which copies and reverses, too, gives its answer token by token and ends it itself.
 
 Legend: N sequences, T tokens in the longest of them. Ids are 0 where a sequence has ended.
 """
 
+import math
+from abc import abstractmethod
+from collections.abc import Collection
+from itertools import islice
+from string import ascii_lowercase
 from typing import ClassVar
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
-from playground.training.tasks.examples import BOS, EOS, EOS_ID, IGNORE, PAD_ID, SPECIALS, Examples
-from playground.training.tasks.made_up import MadeUpTask
+from playground.errors import RecipeError
+from playground.training.tasks.task import (
+    BOS,
+    EOS,
+    EOS_ID,
+    IGNORE,
+    PAD_ID,
+    SPECIALS,
+    Data,
+    DataRecipe,
+    Examples,
+    Task,
+    generator,
+)
+
+_ROUND = 1_024
+"""Fewest sequences that are drawn at once; where so many bring nothing new, hardly anything new is left."""
+
+
+class MadeUpTask(Task):
+    """A task on random sequences of letters: a class for every token. Most tasks need no more than `answers`."""
+
+    rule = "always answer with the symbol that is the commonest answer in the training set"
+    ablation_sizes: ClassVar = {"length": 8, "n_symbols": 8}
+    counts_symbols = True
+    specials: ClassVar[tuple[str, ...]] = SPECIALS
+    """The tokens that its vocabulary begins with."""
+    sequences_of: ClassVar[tuple[str, str]] = "sequences", "symbols"
+    """What an error calls its sequences, and what they consist of."""
+
+    @abstractmethod
+    def answers(self, ids: Tensor, length: int) -> Tensor:
+        """The class of every token, (N, T) → (N, T); what stands after a sequence's end means nothing.
+
+        The first symbol's id is `first_id`, and `length` the longest sequence that the recipe allows.
+        """
+
+    def symbols(self, n_symbols: int) -> tuple[str, ...]:
+        """What sequences consist of, in the order of their ids."""
+        return tuple(ascii_lowercase[:n_symbols])
+
+    def labels(self, length: int) -> tuple[str, ...] | None:
+        """What each class is called; None where classes are tokens."""
+        return None
+
+    def count_sequences(self, length: int, n_symbols: int) -> int:
+        """How many different sequences there are."""
+        return sum(n_symbols**n for n in range(shortest_length(length), length + 1))
+
+    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
+        """Random sequences, some of them equal: (n, recipe.length) ids, 0 after the end; lengths are uniform."""
+        lengths = torch.randint(shortest_length(recipe.length), recipe.length + 1, (n, 1), generator=random)
+        end = self.first_id + recipe.n_symbols
+        ids = torch.randint(self.first_id, end, (n, recipe.length), generator=random)
+        return cut_off(ids.numpy(), lengths.numpy())
+
+    def examples(self, ids: Tensor, length: int) -> Examples:
+        """What is asked about sequences (N, T), and the right answers."""
+        return Examples(ids, self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE))
+
+    @property
+    def first_id(self) -> int:
+        """The id of the first symbol."""
+        return len(self.specials)
+
+    def make_data(self, recipe: DataRecipe) -> Data:
+        """Sequences with their answers; RecipeError where there are too few different ones."""
+        vocabulary = (*self.specials, *self.symbols(recipe.n_symbols))
+        train, validation = (self.examples(ids, recipe.length) for ids in self.sequences(recipe))
+        example = self.join(vocabulary[i] for i in validation[:1].ids[0].tolist())
+        return self.build_data(vocabulary, train, validation, example=example, labels=self.labels(recipe.length))
+
+    def sequences(self, recipe: DataRecipe) -> tuple[Tensor, Tensor]:
+        """Sequences for training, (N, T) int64, and for validation; none occurs twice, nor in both.
+
+        Lengths are uniform from half the recipe's to all of it, as long as there are sequences of each that are new.
+        Training has nearly all that validation leaves where the recipe asks for more; RecipeError where that is
+        nothing.
+        """
+        self._check_variety(recipe)
+        validation = self._distinct(recipe, recipe.n_validation, "validation", ())
+        train = self._distinct(recipe, recipe.n_train, "train", set(validation))
+        return _as_ids(train), _as_ids(validation)
+
+    def _distinct(self, recipe: DataRecipe, n: int, purpose: str, taken: Collection[bytes]) -> list[bytes]:
+        """Up to n different sequences that are not taken, each as the bytes of its ids, padded to the same length."""
+        random, distinct = generator(recipe.seed, purpose), dict[bytes, None]()
+        before = -1
+        while before < len(distinct) < n:
+            before = len(distinct)
+            rows = self.draw(recipe, max(n, _ROUND), random)
+            distinct.update((key, None) for row in rows if (key := row.tobytes()) not in taken)
+        return list(islice(distinct, n))
+
+    def _check_variety(self, recipe: DataRecipe) -> None:
+        needed, length = recipe.n_validation + min(recipe.n_train, recipe.n_validation), recipe.length
+        available = self.count_sequences(length, recipe.n_symbols)
+        if available >= needed:
+            return
+        more = range(recipe.n_symbols + 1, len(ascii_lowercase) + 1) if self.counts_symbols else ()
+        field, value = "n_symbols", recipe.n_symbols
+        enough = next((n for n in more if self.count_sequences(length, n) >= needed), None)
+        if enough is None:
+            field, value, longer = "length", length, range(length + 1, 257)
+            enough = next(n for n in longer if self.count_sequences(n, recipe.n_symbols) >= needed)
+        sequences, symbols = self.sequences_of
+        lengths = "2" if length == 2 else f"{shortest_length(length)} to {length}"
+        raise RecipeError(
+            field,
+            value,
+            f"makes only {available:,} different {sequences} of {lengths} {symbols}, too few to hold back "
+            f"{recipe.n_validation:,} for validation and to learn from others",
+            (enough,),
+        )
+
+
+def shortest_length(length: int) -> int:
+    """Tokens of the shortest sequence, where the longest has `length`."""
+    return max(2, length // 2)
+
+
+def cut_off(ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The ids (N, T), 0 after each sequence's length, (N, 1)."""
+    return np.where(np.arange(ids.shape[1]) < lengths, ids, 0).astype(np.uint8)
+
+
+def _as_ids(rows: list[bytes]) -> Tensor:
+    ids = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)
+    return torch.from_numpy(ids[:, : (ids > 0).sum(1).max()].astype(np.int64))
+
+
+BRACKETS = ("(", ")", "[", "]")
+"""Two kinds: symbol 2k opens the kind k, symbol 2k + 1 closes it."""
+
+BROKEN = 0.2
+"""The share of bracket sequences in which one bracket is replaced by another."""
+
+
+class Brackets(MadeUpTask):
+    """Each bracket's class is the position of its partner; the last class is for a bracket without one."""
+
+    name, title = "brackets", "Match brackets"
+    question = "Say for every bracket at which position its partner stands, or that it has none."
+    rule = "always answer with the commonest position of the training set"
+    defaults: ClassVar = {"length": 16, "n_train": 8_192, "steps": 800}
+    ablation_sizes: ClassVar = {"length": 12}
+    counts_symbols = False
+    sequences_of = "balanced sequences", "brackets"
+
+    def symbols(self, n_symbols: int) -> tuple[str, ...]:
+        """Both kinds, whatever the recipe says."""
+        return BRACKETS
+
+    def labels(self, length: int) -> tuple[str, ...]:
+        """Positions from 0, and `none`."""
+        return (*map(str, range(length)), "none")
+
+    def answers(self, ids: Tensor, length: int) -> Tensor:
+        """The position of each bracket's partner, or `length` for none.
+
+        A closing bracket belongs to the innermost open one if that is of its kind. If not, it has no partner, and the
+        other one stays open.
+        """
+        symbol = ids.numpy() - self.first_id
+        n, n_tokens = symbol.shape
+        kind, closes, token = symbol // 2, symbol % 2 == 1, symbol >= 0
+        rows, height = np.arange(n), np.zeros(n, np.int64)
+        stack = np.zeros((n, n_tokens + 1), np.int64)  # the open brackets' positions, the innermost at `height`
+        partners = np.full_like(symbol, length)
+        for t in range(n_tokens):
+            top = stack[rows, height]
+            pair = rows[token[:, t] & closes[:, t] & (height > 0) & (kind[rows, top] == kind[:, t])]
+            partners[pair, t], partners[pair, top[pair]] = top[pair], t
+            height[pair] -= 1
+            opening = rows[token[:, t] & ~closes[:, t]]
+            height[opening] += 1
+            stack[opening, height[opening]] = t
+        return torch.from_numpy(partners)
+
+    def count_sequences(self, length: int, n_symbols: int) -> int:
+        """How many balanced sequences there are: Catalan's number of shapes, and two kinds for each pair."""
+        pairs = range((shortest_length(length) + 1) // 2, length // 2 + 1)
+        return sum(math.comb(2 * n, n) // (n + 1) * 2**n for n in pairs)
+
+    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
+        """Balanced sequences of even length, all of one length equally likely; then some are broken.
+
+        Source: Arnold & Sleep 1980, "Uniform random generation of balanced parenthesis strings".
+        """
+        length = recipe.length
+        pairs = torch.randint((shortest_length(length) + 1) // 2, length // 2 + 1, (n,), generator=random).numpy()
+        coins = torch.rand(n, length, generator=random).numpy()
+        kinds = torch.randint(2, (n, length), generator=random).numpy()
+        rows, height = np.arange(n), np.zeros(n, np.int64)
+        open_kinds = np.zeros((n, length + 1), np.int64)  # the kind of the bracket that is open at each height
+        drawn = np.zeros((n, length), np.int64)
+        for t in range(length):
+            left = np.maximum(2 * pairs - t, 1)  # brackets to come; past the end it does not matter
+            opens = coins[:, t] < (height + 2) * (left - height) / (2 * left * (height + 1))
+            height += opens
+            open_kinds[rows, height] = np.where(opens, kinds[:, t], open_kinds[rows, height])
+            drawn[:, t] = 2 * open_kinds[rows, height] + ~opens
+            height -= ~opens
+
+        place = (torch.rand(n, generator=random, dtype=torch.float64).numpy() * 2 * pairs).astype(np.int64)
+        other = torch.randint(1, len(BRACKETS), (n,), generator=random).numpy()
+        broken = torch.rand(n, generator=random).numpy() < BROKEN
+        drawn[rows, place] = (drawn[rows, place] + broken * other) % len(BRACKETS)
+        return cut_off(self.first_id + drawn, 2 * pairs[:, None])
 
 
 class Copy(MadeUpTask):

@@ -1,8 +1,7 @@
 """Every task, and the data of a recipe."""
 
 from playground.errors import RecipeError
-from playground.training.tasks.brackets import Brackets
-from playground.training.tasks.symbol_tasks import Copy, Count, DecoderCopy, DecoderReverse, Reverse, Sort
+from playground.training.tasks.symbol_tasks import Brackets, Copy, Count, DecoderCopy, DecoderReverse, Reverse, Sort
 from playground.training.tasks.task import Data, DataRecipe, Task
 from playground.training.tasks.text_tasks import MaskedCharacters, NextCharacter
 from playground.training.tasks.translation import Translate

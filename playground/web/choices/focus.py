@@ -21,12 +21,11 @@ from dataclasses import asdict
 
 import streamlit as st
 
-from playground.link import link_values, places
+from playground.link import opening, query
+from playground.link.opening import Focus, choose_pair
 from playground.link.params import FOCUS
-from playground.link.places import Focus, choose_pair
 from playground.runs.encoder_run import Run
-from playground.web.choices.actions import record_action
-from playground.web.choices.setup import is_focus_chosen, is_focus_of_text, note_focus_text
+from playground.web.choices.setup import is_focus_chosen, is_focus_of_text, note_focus_text, record_action
 
 _TOKENS = "_focus_tokens"
 """Session key of the tokens of the text that was run last, padding left out."""
@@ -35,12 +34,12 @@ _TOKENS = "_focus_tokens"
 def last_places(run: Run) -> Focus:
     """The last layer, head, query and key that a run has."""
     n_real = int((~run.padding).sum())
-    return places.last_places(run.config.n_layers, run.config.n_heads, n_real, len(run.tokens))
+    return opening.last_places(run.config.n_layers, run.config.n_heads, n_real, len(run.tokens))
 
 
 def current_focus(run: Run) -> Focus:
     """The focus as this run has it: what was asked for, or the nearest."""
-    return places.nearest_places({place: _asked_for(place) for place in FOCUS}, last_places(run))
+    return opening.nearest_places({place: _asked_for(place) for place in FOCUS}, last_places(run))
 
 
 def current_layer(n_layers: int) -> int:
@@ -86,7 +85,7 @@ def move_focus(**asked: object) -> None:
 
     For callbacks: what the browser sends is as little to be trusted as a link.
     """
-    known = {place: link_values.read(place, [str(value)]) for place, value in asked.items() if place in FOCUS}
+    known = {place: query.read(place, [str(value)]) for place, value in asked.items() if place in FOCUS}
     numbers = {place: value for place, (value, complaint) in known.items() if complaint is None}
     st.session_state.update(numbers)
     if numbers.keys() & {"query", "key"}:

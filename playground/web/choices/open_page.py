@@ -1,4 +1,12 @@
-"""What happens to the visitor's choices before a page is drawn: they are read, made to go together, and written back.
+"""The address bar ⇄ the session: a link's choices are read, made to go together, and written back as widgets move.
+
+Streamlit writes every bound widget into the address. Three things it misses: the focus, the pinned settings and the
+tour, which are bound to none; while a slider is moved fast, an older run's correction can reach the browser after a
+newer value; and a widget whose bounds changed leaves the address although its value stays. So every run ends by
+telling the browser what the link's parameters are by now.
+
+A run of a fragment alone does so too. It may follow a run of the page that began before the visitor's last choice:
+what that one told the browser is out of date by then.
 
 A choice comes from its widget once there is one, and from the link before. What has to change is written back to
 whichever it came from, so that widgets, link and charts agree. The focus, the pinned settings and the tour come from
@@ -11,23 +19,107 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.link import link_values, old_links, params
-from playground.link.read_link import LinkReading, read_link
-from playground.web.choices import recipe_link
-from playground.web.choices.pinned import settle_pinned
-from playground.web.choices.reset import undo_by_going_back
+from playground.config import ModelConfig
+from playground.link import params, query
+from playground.link.params import (
+    DEFAULT_TEXT,
+    RECIPE,
+    SHARED,
+    TRAINED_SIZES,
+    TRAINING,
+    UNBOUND,
+    page_parameters,
+    write_all,
+    write_changed,
+)
+from playground.link.query import LinkReading, read_link
+from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS
 from playground.web.choices.setup import (
     OPEN_PAGE,
+    Setup,
+    current_value,
     last_setup,
     note_focus_text,
     recognised_weights,
     remember_other_weights,
     replace_notices,
+    settle_pinned,
     setup_of,
+    write_pinned,
 )
-from playground.web.components.network_owner import remember_owner
+from playground.web.choices.shortcuts import undo_by_going_back
+from playground.web.components.without_picture import remember_owner, write_address
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
+
+_FROM_LINK = "_linked_run"
+"""Session key of the settings that a link brought to a page other than the Training page."""
+
+
+def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
+    """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
+    values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in TRAINED_SIZES}
+    values["task"] = TASKS[recipe.task].title
+    return write_changed({f"training_{name}": value for name, value in values.items()})
+
+
+def parameters_to_copy(setup: Setup) -> dict[str, list[str]]:
+    """What the copied link holds beside the page's own parameters, so that a classmate can train the same."""
+    if setup["weights"] != "trained here" or is_training_page():
+        return {}
+    trained = setup.trained_network
+    return training_parameters(trained.config, trained.recipe) if trained else parameters_from_link()
+
+
+def is_training_page() -> bool:
+    """Whether the page that is drawn has these settings as its own."""
+    return bool(st.session_state.get(OPEN_PAGE) == "training")
+
+
+def training_button_label() -> str:
+    """What the sidebar calls its button to the Training page, where nothing was trained yet."""
+    return "Train it as in the link" if parameters_from_link() else "Train a network"
+
+
+def parameters_from_link() -> dict[str, list[str]]:
+    """The Training page's parameters that the link came with, for as long as the session lasts."""
+    texts = {key: st.query_params.get_all(key) for key in st.query_params if key in TRAINING}
+    if texts:
+        st.session_state[_FROM_LINK] = texts
+    saved: dict[str, list[str]] = st.session_state.get(_FROM_LINK, {})
+    return saved
+
+
+def correct_address(guard: str = "address") -> None:
+    """Put the present values of the open page's parameters into the address: of those that the session has by now.
+
+    Called at the end of a run; `guard` names the place where that is.
+    """
+    write_address(guard, _present_texts())
+
+
+def current_parameters() -> dict[str, list[str]]:
+    """The link's parameters for the open page, as texts; those at their defaults are left out."""
+    return {key: texts for key, texts in _present_texts().items() if texts}
+
+
+def _present_texts() -> dict[str, list[str]]:
+    """The texts of all parameters of the open page; an empty list takes one out of the address."""
+    keys = [*SHARED, *UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
+    values = {key: st.session_state[key] for key in keys if key in st.session_state}
+    texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
+    if values.get("text", DEFAULT_TEXT) != DEFAULT_TEXT:
+        # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
+        texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
+    return texts | write_pinned({key: current_value(key) for key in SHARED})
+
+
+def is_fragment_run() -> bool:
+    """Whether this run draws fragments alone, and not the page around them."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
+
 
 SHOWN_VALUES = "_shown"
 """Session key of the shared values that the page showed last."""
@@ -38,7 +130,7 @@ def open_page(page: str) -> None:
     bring_network_back()
     restore_page_values(page)
     address = {key: st.query_params.get_all(key) for key in st.query_params}
-    texts = old_links.rename_focus(address, page)
+    texts = query.rename_focus(address, page)
     reading = read_link(texts, [key for key in params.PARAMS if key in st.session_state])
     if texts != address:
         reading = reading._replace(is_exact=False)
@@ -114,7 +206,7 @@ def settle_pinned_choices(values: Mapping[str, Any], from_link: Collection[str])
 def _settle(
     values: Mapping[str, Any], from_link: Collection[str], shown_before: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], list[str]]:
-    return link_values.settle(
+    return query.settle(
         values,
         from_link,
         shown_before=shown_before,
@@ -134,8 +226,8 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
         ]
     if settled["weights"] != "trained here":
         return []
-    button = recipe_link.training_button_label()
-    way = "" if recipe_link.is_training_page() else f"; the sidebar's button “{button}” leads there"
+    button = training_button_label()
+    way = "" if is_training_page() else f"; the sidebar's button “{button}” leads there"
     return [
         "A link can't carry what was trained. Until it is trained here, random weights of its shape read your text "
         f"with another vocabulary, by the tokenizer {settled['tokenizer']}. **Start** on the Training page trains it"
@@ -150,12 +242,12 @@ def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping
     """
     changed = [key for key in settled if settled[key] != values[key]]
     for key in changed:
-        can_be_linked = link_values.read(key, params.write_all(settled[key]))[0] == settled[key]
+        can_be_linked = query.read(key, params.write_all(settled[key]))[0] == settled[key]
         if key in st.session_state or not can_be_linked:  # such as a size between its slider's stops
             st.session_state[key] = settled[key]
     if reading.is_exact and all(key in st.session_state for key in changed):
         return
-    known = {*params.PARAMS, *old_links.FOCUS_KEYS, "v"}
+    known = {*params.PARAMS, *query.FOCUS_KEYS, "v"}
     others = {key: st.query_params.get_all(key) for key in st.query_params if key not in known}
     st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})
     st.rerun()

@@ -1,24 +1,110 @@
-"""The visitor's choices as one `Setup`, which every run is made from, and notices about it."""
+"""The visitor's choices as one `Setup`, which every run is made from; the pinned ones, notices, recent actions.
 
-from collections.abc import Mapping, Sequence
+The pinned settings lie in the session as one plain value, bound to no widget. As with the focus, `open_page` reads
+them from the link once, and `correct_address` writes them there: `b_` and the parameter's key, where they differ from
+the present ones. `pinned=true` stands for them where they don't differ at all.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
-from playground.analysis.effects.change_places import names_no_token
+from playground.analysis.changes import names_no_token
 from playground.config import ModelConfig
-from playground.link import link_values, old_links, params
+from playground.link import params, query
 from playground.link.interventions import Change, FittedChanges, fit_changes
-from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
+from playground.link.opening import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
+from playground.link.params import SHARED
+from playground.link.query import MARKER, PINNED_KEYS, of_pinned, pinned_texts, read_pinned
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
-from playground.web.choices.pinned import pinned_values
-from playground.web.session import caches, trained_slot, uploaded_vocabulary
-from playground.web.session.uploaded_weights import UploadedWeights, current_upload
+from playground.web.session import caches, trained_slot, uploads
+from playground.web.session.uploads import UploadedWeights, current_upload
 from playground.web.session.weights_cache import MINILM, RANDOM, WeightsId, this_session
 from playground.weights.recognise import RecognisedWeights
+
+Action = Literal["cell chosen", "computation opened", "link copied"]
+
+_ACTIONS = "_actions"
+"""Session key of the actions since they were cleared."""
+
+
+def record_action(action: Action) -> None:
+    """Note that the visitor did this."""
+    st.session_state[_ACTIONS] = recorded_actions() | {action}
+
+
+def recorded_actions() -> frozenset[Action]:
+    """What was done since the actions were cleared."""
+    actions: frozenset[Action] = st.session_state.get(_ACTIONS, frozenset())
+    return actions
+
+
+def clear_actions() -> None:
+    """Forget what was done."""
+    st.session_state[_ACTIONS] = frozenset()
+
+
+_PINNED = "_pinned"
+"""Session key of the pinned values; None where nothing is pinned, nothing at all before the link was read."""
+
+Settle = Callable[[Mapping[str, Any], Collection[str]], tuple[dict[str, Any], list[str]]]
+"""Makes values go together: (values, keys that a link has set) → values, a sentence for each change that needs one."""
+
+
+def pinned_values() -> Mapping[str, Any] | None:
+    """The pinned settings, by the sidebar's keys; None where nothing is pinned."""
+    values: Mapping[str, Any] | None = st.session_state.get(_PINNED)
+    return values
+
+
+def pin(values: Mapping[str, Any]) -> None:
+    """Pin settings instead of those that are pinned, if any; `values` are of all the sidebar's keys."""
+    st.session_state[_PINNED] = {key: values[key] for key in SHARED}
+
+
+def unpin() -> None:
+    """Pin nothing."""
+    st.session_state[_PINNED] = None
+
+
+def swap_pinned(now: Mapping[str, Any]) -> None:
+    """Pin the present values, and set the sidebar to those that were pinned; for callbacks, before any widget."""
+    values = pinned_values()
+    if values is not None:
+        pin(now)
+        st.session_state.update(values)
+
+
+def settle_pinned(texts: Mapping[str, list[str]], now: Mapping[str, Any], settle: Settle) -> list[str]:
+    """Make the pinned settings go together, which a session takes from its first link's texts.
+
+    Returns:
+        A sentence for each thing that is wrong with the link, and for each change that needs one.
+    """
+    from_link: set[str] = set()
+    sentences: list[str] = []
+    if _PINNED not in st.session_state:
+        st.session_state[_PINNED], from_link, sentences = read_pinned(texts, now)
+    values = pinned_values()
+    if values is None:
+        return sentences
+    settled, reasons = settle(values, from_link)
+    pin(settled)
+    return sentences + [of_pinned(reason) for reason in reasons]
+
+
+def write_pinned(now: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The link's texts for what is pinned, beside the present values; an empty list takes a parameter out."""
+    nothing: dict[str, list[str]] = {name: [] for name in (MARKER, *PINNED_KEYS)}
+    values = pinned_values()
+    if values is None:
+        return nothing
+    return nothing | pinned_texts(values, now)
+
 
 OPEN_PAGE = "_open"
 """Session key of the page that was drawn last, by its path."""
@@ -95,7 +181,7 @@ class Setup:
         """The architecture, with the rows of the upload's token table, or else of one that is drawn."""
         known = recognised_weights(self["weights"])
         vocab_size = known.settings["vocab_size"] if known else 0
-        return link_values.model_config(self.values, vocab_size or self.random_table_rows)
+        return query.model_config(self.values, vocab_size or self.random_table_rows)
 
     @property
     def takes_vectors(self) -> bool:
@@ -173,7 +259,7 @@ def setup_of(values: Mapping[str, Any]) -> Setup:
     """A new setup with these values, and the weights that this session has for them."""
     own = own_weights(str(values["weights"]))
     if isinstance(own, UploadedWeights):
-        own_tokenizer = uploaded_vocabulary.own_tokenizer_key()
+        own_tokenizer = uploads.own_tokenizer_key()
         return Setup(values, WeightsId(own.sha256, this_session()), own_tokenizer)
     if own is not None:
         key = own.initial_key if values["untrained"] and own.has_initial else own.key
@@ -187,7 +273,7 @@ def current_value(key: str) -> Any:
         return st.session_state[key]
     except KeyError:
         texts = st.query_params.get_all(key)
-    return link_values.read(key, texts)[0] if texts else params.PARAMS[key].default
+    return query.read(key, texts)[0] if texts else params.PARAMS[key].default
 
 
 def note_focus_text(text: str | None = None, *, by_page: bool = False) -> None:
@@ -251,7 +337,7 @@ def describe_other_weights(setup: Setup) -> str | None:
         return None
     trained = setup.trained_network
     random_decoder = is_random(setup.weights) or trained is None or not trained.task.has_decoder
-    return old_links.describe_other_weights(
+    return query.describe_other_weights(
         st.session_state[OPEN_PAGE],
         seed=setup["seed"],
         is_random=is_random(setup.weights),

@@ -1,5 +1,7 @@
-"""Loads a component's files once, as the module of its folder is imported."""
+"""Loads a component's files once, as the module of its folder is imported, and says when a message was sent."""
 
+import secrets
+import time
 from pathlib import Path
 
 import streamlit as st
@@ -21,3 +23,12 @@ def load_component(name: str, *, draws: bool = False) -> ComponentRenderer:
     texts = {file.suffix: file.read_text(encoding="utf-8") for file in sorted((_FOLDER / name).glob(f"{name}.*"))}
     helpers = (_FOLDER / "elements.js").read_text(encoding="utf-8") if draws else ""
     return st.components.v2.component(name, html=texts.get(".html"), css=texts.get(".css"), js=helpers + texts[".js"])
+
+
+_PROCESS = secrets.token_hex(4)
+"""This server's, as the clocks of two servers have nothing to do with each other."""
+
+
+def moment() -> dict[str, str | float]:
+    """The moment as JSON: `process`, and its `time` in seconds, which rises however the machine's clock is set."""
+    return {"process": _PROCESS, "time": time.monotonic()}

@@ -1,22 +1,104 @@
-"""The ASGI layer that lets files in: only such as a page has announced, so many bytes at a time, for a moment.
+"""ASGI layers that read what browsers send: messages over the pages' websocket, and files, on a full disk too.
 
 Streamlit keeps whatever is sent to its upload address until the session ends, whether a page ever asks for it or not.
 """
 
 import asyncio
+import logging
 import re
+import shutil
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 from typing import cast
 
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartParser
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from playground.web.server.asgi import UPLOAD_PATH, is_stream, refuse_request
-from playground.web.server.messages import MOST_FILES, kind_of
+from playground.web.server.middleware import UPLOAD_PATH, ClosableStream, is_stream, refuse_request
+
+logger = logging.getLogger(__name__)
+
+ALLOWED_KINDS = frozenset(
+    {
+        "rerun_script",  # a page is opened, or a widget changed
+        "stop_script",  # the button beside a running page
+        "file_urls_request",  # before an upload
+        "app_heartbeat",  # from a page that holds this one in a frame
+        "backend_operation_request.deferred_file",  # a download that is made when its button is pressed
+    }
+)
+"""The kinds of messages that the playground's pages send.
+
+Not among them: `clear_cache`, which ends everybody's training and drops what all visitors share; `load_git_info`, which
+tells of the server's repository; `set_run_on_save`; those that write to the server's disk; and those for debugging.
+"""
+
+MOST_FILES = 16
+"""Files whose upload one message may announce; the pages' uploaders take one at a time."""
+
+PATIENCE = 20
+"""Refused messages after which a connection is closed."""
+
+_NOT_A_MESSAGE, _POLICY = 1002, 1008  # RFC 6455, section 7.4.1
+
+
+class FilterMessages:
+    """Drops messages of a kind that no page sends, and closes connections that send many, or what is no message."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Watch what comes over the pages' websocket; pass on everything else as it is."""
+        if is_stream(scope):
+            stream = _WatchedStream(receive, send)
+            await self.app(scope, stream.receive, stream.send)
+        else:
+            await self.app(scope, receive, send)
+
+
+class _WatchedStream(ClosableStream):
+    """A websocket of which the application receives the messages that pages send."""
+
+    refused = 0
+
+    async def receive(self) -> Message:
+        """The next message that a page may send, or that the connection has ended."""
+        while True:
+            event = await self.from_browser()
+            if event["type"] != "websocket.receive":
+                return event
+            kind = kind_of(event.get("bytes"))
+            if kind in ALLOWED_KINDS:
+                return event
+            self.refused += 1
+            if self.refused == 1:
+                logger.warning("refused message kind=%s", kind or "none")
+            if not kind or self.refused > PATIENCE:
+                return await self.close(_POLICY if kind else _NOT_A_MESSAGE, "No page sends this.")
+
+
+def kind_of(data: bytes | None) -> str:
+    """The kind of a browser's message, with the operation's name where it asks for one; empty where it is none."""
+    try:
+        message = BackMsg.FromString(data or b"")
+    except Exception:  # protobuf's own error, of a package that is Streamlit's
+        return ""
+    kind = message.WhichOneof("type") or ""
+    if kind == "backend_operation_request":
+        return f"{kind}.{message.backend_operation_request.WhichOneof('payload')}"
+    if kind == "file_urls_request" and len(message.file_urls_request.file_names) > MOST_FILES:
+        return f"{kind} for many files"
+    return kind
+
 
 ANNOUNCED = 60.0
 """Seconds in which an upload has to begin, once its page has announced it; browsers do so at once."""
@@ -178,3 +260,67 @@ class LimitUploads:
 def _one(name: Name) -> tuple[str, list[str]]:
     """A name as Streamlit's manager looks for it."""
     return name[0], [name[1]]
+
+
+NO_ROOM = "The server has no room for this file just now. Please try again in a while."
+
+_ON_DISK_FROM = MultiPartParser.spool_max_size
+"""Bytes from which Starlette puts a part of a form on the disk."""
+
+_IN_MEMORY = 2**40
+
+
+def free_bytes() -> int:
+    """What the folder for temporary files has room for; 0 where there is none that can be written to."""
+    try:
+        return shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError:
+        return 0
+
+
+class FullDisk:
+    """Has an upload that the disk has no room for read in memory, where the file is kept anyway once it is there.
+
+    One at a time, so that their memory is bounded; nobody waits for another's. Who comes meanwhile, or whose upload
+    fails for want of room all the same, gets 507 and one sentence. The log names neither session nor file.
+    """
+
+    def __init__(self, app: ASGIApp, free: Callable[[], int] = free_bytes) -> None:
+        self.app = app
+        self.free = free
+        self.one_at_a_time = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Look after uploads; pass on everything else as it is."""
+        if scope["type"] != "http" or scope["method"] != "PUT" or UPLOAD_PATH not in scope["path"]:
+            await self.app(scope, receive, send)
+            return
+        length = Headers(scope=scope).get("content-length", "")
+        if (int(length) if length.isdigit() else 0) < self.free():
+            await self._pass_on(scope, receive, send)
+            return
+        if self.one_at_a_time.locked():
+            await PlainTextResponse(NO_ROOM, 507)(scope, receive, send)
+            return
+        async with self.one_at_a_time:
+            MultiPartParser.spool_max_size = _IN_MEMORY
+            try:
+                await self._pass_on(scope, receive, send)
+            finally:
+                MultiPartParser.spool_max_size = _ON_DISK_FROM
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
+        async def note_begin(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, note_begin)
+        except OSError as error:
+            if has_begun:
+                raise
+            logger.error("An upload failed: %s", error.strerror or error)
+            await PlainTextResponse(NO_ROOM, 507)(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Tokenizers, encoders and their runs, from bounded caches with small keys."""
+"""Tokenizers, encoders, encoder–decoders and their runs, from bounded caches with small keys."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -9,27 +9,61 @@ from typing import Any, NamedTuple
 import plotly.graph_objects as go
 import streamlit as st
 import torch
+from prometheus_client import REGISTRY, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError
 from playground.figures import attention
 from playground.limits import MAX_TOKENS
-from playground.model import Encoder
+from playground.model import Encoder, EncoderDecoder
 from playground.model.interventions import Intervention
-from playground.runs.budget import check_budget, check_kept
-from playground.runs.device import choose_device
-from playground.runs.dropout_run import DroppedRun, run_with_dropout
-from playground.runs.encoder_run import Run, run
-from playground.runs.layer_run import LayerRun
-from playground.runs.layer_run import trace_layer as trace
+from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns, choose_device
+from playground.runs.encoder_run import DroppedRun, LayerRun, Run, run, run_with_dropout
+from playground.runs.encoder_run import trace_layer as trace
+from playground.runs.pair_run import PairRun, run_pair
 from playground.text import Batch, Tokenizer, build_tokenizer, characters
+from playground.training.after.answers import decode_greedily
+from playground.training.tasks.task import EOS, EOS_ID
 from playground.web.server.settings import settings
-from playground.web.session import shipped_translator, trained_slot, uploaded_vocabulary, uploaded_weights
-from playground.web.session.cache_metrics import publish_cache_metrics
-from playground.web.session.random_weights import RandomWeights
+from playground.web.session import trained_slot, uploads
+from playground.web.session.random_weights import RandomWeights, SizedCache
+from playground.web.session.trained_slot import translator_on_device
 from playground.web.session.turns import Turns
-from playground.web.session.weights_cache import RESULTS, TRANSLATOR, Owner, WeightsId, cache_by_weights
+from playground.web.session.weights_cache import (
+    RESULTS,
+    TRANSLATOR,
+    Owner,
+    WeightsId,
+    cache_by_weights,
+    cache_for_everybody,
+)
 from playground.weights import checkpoint
+
+
+class CacheMetrics(Collector):
+    """Bytes, hits and misses of each cache, by its name."""
+
+    def __init__(self, **caches: SizedCache | RandomWeights) -> None:
+        self.caches = caches
+
+    def collect(self) -> Iterator[Metric]:
+        """Read the caches as they are."""
+        size = GaugeMetricFamily("playground_cache_bytes", "Bytes in use.", labels=["cache"])
+        hits = CounterMetricFamily("playground_cache_hits", "Results that were there.", labels=["cache"])
+        misses = CounterMetricFamily("playground_cache_misses", "Results that were computed.", labels=["cache"])
+        for name, cache in self.caches.items():
+            size.add_metric([name], cache.size)
+            hits.add_metric([name], cache.hits)
+            misses.add_metric([name], cache.misses)
+        yield from (size, hits, misses)
+
+
+def publish_cache_metrics(**caches: SizedCache | RandomWeights) -> None:
+    """Have Prometheus read these caches from now on; once in a process."""
+    REGISTRY.register(CacheMetrics(**caches))
+
 
 logger = logging.getLogger(__name__)
 
@@ -104,11 +138,11 @@ def tokenizer(key: TextKey) -> Tokenizer:
         UnavailableError: it is of a network or a file that another session has, or that this server has not.
     """
     if key.tokenizer == TRANSLATOR:
-        return shipped_translator.find_translator().tokenizer
+        return trained_slot.find_translator().tokenizer
     if trained_slot.is_trained_network(key.tokenizer):
         return trained_slot.find_network(key.tokenizer).tokenizer
-    if uploaded_vocabulary.is_own_tokenizer(key.tokenizer):
-        return uploaded_vocabulary.find_tokenizer(key.tokenizer)
+    if uploads.is_own_tokenizer(key.tokenizer):
+        return uploads.find_tokenizer(key.tokenizer)
     if key.tokenizer == "wordpiece":
         return _checkpoint()[1]
     return build_tokenizer(key.tokenizer, key.vocab_size, key.sentences)
@@ -216,10 +250,64 @@ def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
         return RANDOM_WEIGHTS.encoder(config, seed)
     if trained_slot.is_trained_network(weights):
         return trained_slot.network_on_device(weights).encoder
-    return uploaded_weights.uploaded_encoder(weights, config, seed)
+    return uploads.uploaded_encoder(weights, config, seed)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _checkpoint() -> tuple[Encoder, Tokenizer]:
     loaded, wordpiece = checkpoint.load("minilm")
     return loaded.to(device()), wordpiece
+
+
+@cache_by_weights
+def compute_pair(
+    source: TextKey, sentence: int, target: TextKey, line: int, weights: WeightsId, config: ModelConfig, seed: int
+) -> PairRun:
+    """Run one sentence of a source text and one line of a target text, both counted from 0.
+
+    `weights` are `random`, `translator`, or a trained encoder–decoder's, before or after training.
+
+    Raises:
+        TooLargeError: the model or the texts are over this server's limits.
+        BusyError: no turn came free.
+        InputError: a tokenizer has no word for the target, or a sentence is longer than the position table.
+    """
+    sources, targets = tokenize(source), tokenize(target)
+    tgt_vocab_size = tokenizer(target).vocab_size
+    check_pair_budget(config, tgt_vocab_size, settings().max_parameters)
+    check_pair_patterns(config, sources.ids.shape[1], targets.ids.shape[1])
+    with TURNS.take():
+        is_random = weights == "random"
+        model = _random_pair(config, tgt_vocab_size, seed) if is_random else trained_pair(weights)
+        return run_pair(model, sources, targets, sentence, line)
+
+
+@cache_by_weights
+def generate_lines(source: TextKey, weights: WeightsId, max_len: int) -> tuple[str, ...]:
+    """A trained encoder–decoder's answer to each sentence: the likeliest token at every step.
+
+    Raises:
+        BusyError: no turn came free.
+        UnavailableError: this session has no such network.
+        InputError: a sentence is longer than the position table.
+    """
+    sources, vocabulary, model = tokenize(source), tokenizer(source), trained_pair(weights)
+    with TURNS.take():
+        ids, mask = sources.ids.to(device()), sources.mask.to(device())
+        answers = decode_greedily(model, ids, mask, min(max_len, MAX_TOKENS) - 1)
+    return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in answers.tolist())
+
+
+def trained_pair(weights: str) -> EncoderDecoder:
+    """The shipped translator, or the session's trained encoder–decoder; raises UnavailableError where there is none."""
+    if weights == TRANSLATOR:
+        return translator_on_device()
+    network = trained_slot.network_on_device(weights)
+    if not isinstance(network, EncoderDecoder):
+        raise TypeError("an encoder alone has no decoder")
+    return network
+
+
+@cache_for_everybody(max_entries=1)
+def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
+    return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(device())

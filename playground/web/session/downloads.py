@@ -14,8 +14,7 @@ from streamlit import runtime
 
 from playground.errors import UnavailableError
 from playground.web.server.settings import settings
-from playground.web.session.fair_queue import FairQueue
-from playground.web.session.turns import LONG_WAIT, current_visitor
+from playground.web.session.turns import LONG_WAIT, FairQueue, current_visitor
 
 R = TypeVar("R")
 

@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import UnavailableError
 from playground.web.server.settings import settings
-from playground.web.session.sized_cache import SizedCache
+from playground.web.session.random_weights import SizedCache
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,21 +1,108 @@
-"""A page's parts: fragments, what stands above them, and how one of them ends before its end.
+"""A page's parts: fragments, what stands above them, how one of them ends before its end, and which pages take long.
 
 `st.stop` would end the whole run, and the sidebar with it.
 """
 
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
-from playground.errors import BusyError
-from playground.web.choices.address import correct_address, is_fragment_run
-from playground.web.choices.long_pages import hold_long_place
-from playground.web.choices.setup import OPEN_PAGE
+from playground.accounting import count_flops, count_parameters
+from playground.analysis.gradient_variants import LONGEST, VARIANTS, common_config
+from playground.config import ModelConfig
+from playground.errors import BusyError, PlaygroundError
+from playground.runs.budget import MAX_KEPT, count_kept
+from playground.web.choices.open_page import correct_address, is_fragment_run
+from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup
 from playground.web.server.monitoring import count_refusal, watch_run
-from playground.web.shared.tour import tour_progress
+from playground.web.server.settings import settings
+from playground.web.session import caches
+from playground.web.shared import tour
+
+LONG = 0.5
+"""Seconds of computing from which a page is long, about."""
+
+MUCH = 4_000_000
+"""Numbers in a run from which a page takes much memory: 16 MB in fp32, and several times that once it is drawn."""
+
+_OPERATIONS, _DRAWN = 50e9, 200e6
+"""What one thread does in a second, about: floating-point operations, and random numbers that it draws."""
+
+_WITHOUT_RUN = frozenset({"parameters", "training", "regularisers", "tutorials"})
+"""Pages that run no encoder on the visitor's text, by their paths."""
+
+_VARIANTS_TOGETHER = 24
+"""Of a sentence's run, on the page What if: as many as it measures in one turn."""
+
+_TEXT_PASSES = 3.0
+"""Passes of each sentence that a page asks for: with changes, without, and through one layer once more."""
+
+
+@contextmanager
+def hold_long_place(page: str) -> Iterator[None]:
+    """Hold the long place while a page, by its path, is computed and drawn, if it is a long one.
+
+    Raises:
+        BusyError: the place did not come free in time.
+    """
+    if is_long(page):
+        with caches.TURNS.hold_long_place():
+            yield
+    else:
+        yield
+
+
+def is_long(page: str) -> bool:
+    """Whether a page takes long, or much memory, with the visitor's choices; what it will refuse takes neither."""
+    if page in _WITHOUT_RUN:
+        return False
+    try:
+        return any(_is_long(page, setup) for setup in (current_setup(), pinned_setup()) if setup is not None)
+    except BusyError:
+        raise
+    except PlaygroundError:  # the page itself will say what is wrong
+        return False
+
+
+def _is_long(page: str, setup: Setup) -> bool:
+    if not setup.text.sentences:  # nothing is run
+        return False
+    config, (n_sentences, n_tokens) = setup.config, setup.batch.ids.shape
+    if page == "gradient-flow":
+        return _seconds_of_gradients(config, n_tokens, setup["seed"]) > LONG
+    kept = count_kept(config, n_tokens)
+    if _is_refused(config) or kept > MAX_KEPT:
+        return False
+    if page == "similarity":
+        n_sentences += current_value("similarity_list").count("\n") + 1
+    passes = _VARIANTS_TOGETHER if page == "what-if" else _TEXT_PASSES
+    work = (passes + n_sentences) * count_flops(config, n_tokens).total
+    n_drawn = _n_drawn(config, setup["seed"]) if setup.weights == "random" else 0
+    if page == "encoder-decoder" and setup.weights == "random":
+        n_drawn = 2 * count_parameters(config).total  # of which none is shared with other pages
+    return kept > MUCH or work / _OPERATIONS + n_drawn / _DRAWN > LONG
+
+
+def _seconds_of_gradients(config: ModelConfig, n_tokens: int, seed: int) -> float:
+    """Of a forward and a backward pass, the work of three, through every variant; of the sweep, as much again."""
+    config = common_config(config, current_value("gradient_layers"))
+    if _is_refused(config):
+        return 0.0
+    views = 2 if current_value("gradient_view") == "depth sweep" else 1
+    work = views * 3 * len(VARIANTS) * count_flops(config, min(n_tokens, LONGEST)).total
+    return work / _OPERATIONS + _n_drawn(config, seed) / _DRAWN
+
+
+def _is_refused(config: ModelConfig) -> bool:
+    return count_parameters(config).total > settings().max_parameters
+
+
+def _n_drawn(config: ModelConfig, seed: int) -> int:
+    return caches.RANDOM_WEIGHTS.n_missing(config, seed)
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,7 +143,7 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
                 view(*args, **kwargs)
         else:
             draw_in_turn(page, partial(view, *args, **kwargs), view.__qualname__)
-            is_outdated = tour_progress.update()
+            is_outdated = tour.update()
             correct_address(f"address_{view.__qualname__}")
             if is_outdated:
                 st.rerun()

@@ -13,25 +13,21 @@ import streamlit as st
 
 from playground.errors import PlaygroundError
 from playground.figures.attribution import Bars, bars_figure
-from playground.link.run_choices import explain_cut
+from playground.link.opening import explain_cut
 from playground.runs.encoder_run import Run
-from playground.text.scripts import foreign_script, is_english
+from playground.text.sentences import foreign_script, is_english
 from playground.web.choices.focus import settle_tokens
-from playground.web.choices.reset import can_undo, undo_reset
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
-from playground.web.components.cell_frame import CellFrame
-from playground.web.components.chart_label import chart_label
-from playground.web.components.curves import draw_curves
+from playground.web.choices.shortcuts import can_undo, undo_reset
+from playground.web.components.charts import CellFrame, chart_label, draw_bars, draw_curves
 from playground.web.components.head_lines import HeadLines, draw_head_lines, lines_figure
-from playground.web.components.labelled_bars import draw_bars
 from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
+from playground.web.shared import saving
+from playground.web.shared.change_chips import draw_change_chips
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
-from playground.web.shared.saving import single_chart
-from playground.web.shared.saving.save_menu import AS_SHOWN, Saved, draw_save_menu
-from playground.web.shared.saving.table_menu import draw_table_menu
-from playground.web.shared.what_if.change_chips import draw_change_chips
+from playground.web.shared.saving import AS_SHOWN, Saved, draw_save_menu, draw_table_menu
 
 
 @as_one_element
@@ -162,7 +158,7 @@ def chart(
     figure has as its `meta` follows the caption. A menu beside the caption saves the chart, or what `saved` says
     instead of it. In a frame that asks for another chart (`single_chart`), nothing is drawn.
     """
-    if single_chart.is_left_out(key):
+    if saving.is_left_out(key):
         return
     with st.container(key=key):
         label = chart_label(alt, figure)
@@ -177,7 +173,7 @@ def chart(
 
 def growing_curves(key: str, figure: go.Figure, *, caption: str, alt: str) -> None:
     """Show a figure of lines that changes at every update; arguments as of `chart`."""
-    if single_chart.is_left_out(key):
+    if saving.is_left_out(key):
         return
     with st.container(key=key):
         draw_curves(key, figure, alt=alt)
@@ -194,7 +190,7 @@ def bars(
     saved: Saved = AS_SHOWN,
 ) -> None:
     """Show bars in a container of their name; arguments as of `chart`."""
-    if single_chart.is_left_out(key):
+    if saving.is_left_out(key):
         return
     with st.container(key=key):
         draw_bars(key, drawn, alt=alt)
@@ -207,7 +203,7 @@ def head_lines(
     key: str, lines: HeadLines, *, caption: str, alt: str, on_click: Callable[[], None], saved: Saved
 ) -> None:
     """Show a head's lines in a container of their name; arguments as of `chart` and `draw_head_lines`."""
-    if single_chart.is_left_out(key):
+    if saving.is_left_out(key):
         return
     with st.container(key=key):
         draw_head_lines(key, lines, alt=alt, on_click=on_click)
@@ -218,7 +214,7 @@ def _caption(key: str, caption: str, alt: str, figure: Callable[[], go.Figure], 
     """Draw a chart's caption, and beside it the menu that saves the chart."""
     st.caption(caption)
     draw_save_menu(key, figure, caption=caption, title=alt, saved=saved)
-    single_chart.draw_way_out(key)
+    saving.draw_way_out(key)
 
 
 def numbers(

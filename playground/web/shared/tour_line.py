@@ -3,12 +3,11 @@
 import streamlit as st
 
 from playground.web.choices.setup import OPEN_PAGE
-from playground.web.components.announcement import announce
-from playground.web.components.scroll_to import scroll_to
+from playground.web.components.without_picture import announce, scroll_to
+from playground.web.shared import tour
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
-from playground.web.shared.tour import tour_progress
-from playground.web.shared.tour.tour_steps import STEPS, Step
+from playground.web.shared.tour import STEPS, Step
 
 KEY = "tour_line"
 
@@ -21,13 +20,13 @@ _SHOWN = "_tour_shown"
 
 def offer_tour() -> None:
     """The button that starts the tour, for whoever is not on it."""
-    if tour_progress.current_step() is None and not tour_progress.is_finished():
+    if tour.current_step() is None and not tour.is_finished():
         st.button(
             "Take the tour: five minutes",
             key="tour_start",
             icon=":material/explore:",
             type="tertiary",
-            on_click=tour_progress.go_to,
+            on_click=tour.go_to,
             args=(1,),
         )
 
@@ -35,23 +34,21 @@ def offer_tour() -> None:
 @as_one_element
 def draw_tour_line() -> None:
     """The step that the visitor is at, with where to do it and the ways on; nothing where on no tour."""
-    tour_progress.advance()
-    step = tour_progress.current_step()
+    tour.advance()
+    step = tour.current_step()
     if step is not None:
         with st.container(key=KEY, border=True, gap="xsmall"):
             _draw_step(step)
-    elif tour_progress.is_finished():
+    elif tour.is_finished():
         with st.container(key=KEY, border=True, gap="xsmall"):
             _say("**That was the tour.** The page Steps computes one vector number by number.")
             with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
                 st.page_link(page_named("step-by-step"), label="Open Steps", icon=":material/arrow_forward:")
-                st.button(
-                    "Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=tour_progress.leave
-                )
+                st.button("Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=tour.leave)
 
 
 def _draw_step(step: Step) -> None:
-    number, (sentence, hint, has_target) = tour_progress.step_number(), tour_progress.current_words(step)
+    number, (sentence, hint, has_target) = tour.step_number(), tour.current_words(step)
     _say(f"**Step {number} of {len(STEPS)}.** {sentence}", hint)
     if step.in_sidebar:
         with st.container(key="tour_phone"):
@@ -63,9 +60,9 @@ def _draw_step(step: Step) -> None:
         elif has_target:
             st.button("Show me", key="tour_show", icon=":material/my_location:", type="tertiary", on_click=_show)
         buttons = (
-            ("Back", "tour_back", ":material/arrow_back:", tour_progress.go_back, number == 1),
+            ("Back", "tour_back", ":material/arrow_back:", tour.go_back, number == 1),
             (step.skip_label, "tour_skip", ":material/skip_next:", _skip, False),
-            ("End", "tour_end", ":material/close:", tour_progress.leave, False),
+            ("End", "tour_end", ":material/close:", tour.leave, False),
         )
         for label, key, icon, on_click, disabled in buttons:
             st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, disabled=disabled)
@@ -86,4 +83,4 @@ def _show() -> None:
 
 
 def _skip() -> None:
-    tour_progress.go_to(tour_progress.step_number() + 1)
+    tour.go_to(tour.step_number() + 1)

@@ -1,24 +1,100 @@
-"""The sidebar, the same on every page: text, weights, architecture, tokens, seed and link."""
+"""The sidebar, the same on every page: text, weights, architecture, tokens, seed and link; on phones too.
 
-from collections.abc import Callable, Collection
+The style sheet of every page hides the phone's menu and text where the sidebar stands beside the page.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from playground.link import params
-from playground.link.architecture_params import ARCHITECTURE
-from playground.link.link_values import VERSION
+from playground.link.params import ARCHITECTURE, PARAMS
+from playground.link.query import VERSION
 from playground.presets import PRESETS
-from playground.web.choices import recipe_link, shortcuts, widgets
-from playground.web.choices.actions import record_action
-from playground.web.choices.replaced_text import keep_replaced
-from playground.web.choices.reset import reset_everything
-from playground.web.choices.setup import Setup, current_setup, recognised_weights
-from playground.web.components.copy_link import draw_copy_link
-from playground.web.shared.comparison.pinned_side import pinned_side
-from playground.web.shared.glossary import draw_glossary
+from playground.training.after.trained_network import TrainedNetwork
+from playground.training.tasks.task import BOS, EOS, SPECIALS
+from playground.web.choices import open_page, shortcuts, widgets
+from playground.web.choices.setup import Setup, current_setup, recognised_weights, record_action
+from playground.web.choices.shortcuts import forget_replaced, is_late, keep_replaced, reset_everything, use_example_text
+from playground.web.choices.widgets import cut_text, explain_cut_text
+from playground.web.components.rows import draw_copy_link
+from playground.web.shared.markdown import quote_token
+from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element, fragment
-from playground.web.sidebar import trained_panel, upload_panel
+from playground.web.shared.pinning import pinned_side
+from playground.web.sidebar import upload_panel
 from playground.web.sidebar.export_dialog import Variants, export_button
+
+GLOSSARY = Path(__file__).with_name("glossary.md").read_text(encoding="utf-8")
+"""A paragraph of markdown for each term, in alphabetical order."""
+
+
+def draw_glossary() -> None:
+    """An expander with every term; its text is sent only while it is open."""
+    panel = st.expander("Glossary", icon=":material/menu_book:", key="glossary", on_change="rerun")
+    if panel.open:
+        panel.markdown(GLOSSARY)
+
+
+EXAMPLE = "trained_example"
+"""Key of the button that sets an example of the task as text."""
+
+_LISTED = 30
+"""Tokens of a vocabulary that are listed; a longer one is counted."""
+
+
+def draw_trained_panel(setup: Setup) -> None:
+    """Draw the panel, or a link to the Training page where nothing was trained yet."""
+    trained = setup.trained_network
+    if trained is None:
+        st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
+        if not open_page.is_training_page():
+            st.page_link(
+                page_named("training"),
+                label=open_page.training_button_label(),
+                icon=":material/model_training:",
+                query_params=open_page.parameters_from_link() or None,
+            )
+        return
+    results = trained.results
+    st.caption(
+        f"**{trained.task.title}**, trained for {results.kept_step:,} steps: {results.validation_accuracy:.1%} of the "
+        f"validation set is right; a simple rule reaches {results.baseline:.1%}. Its shape, its tokens and its seed "
+        "are fixed."
+    )
+    if trained.has_initial:
+        widgets.switch("untrained")
+    else:
+        st.caption(
+            "Its file is from before a change in how random weights are drawn: what it began with can't be drawn "
+            "again, and a new run from its seed ends at another loss."
+        )
+    if setup.text.sentences:
+        _vocabulary(setup, trained)
+
+
+def _vocabulary(setup: Setup, trained: TrainedNetwork) -> None:
+    """Draw which tokens of the sentence are unknown to the network, and a button for a text that it knows."""
+    unknown = setup.batch.unknown[setup.sentence]
+    if all(unknown):
+        st.caption(f":orange-badge[not a token known] {_known_tokens(trained)} Of this sentence, it reads [UNK] only.")
+    elif any(unknown):
+        st.caption(
+            f"{sum(unknown)} of {len(unknown)} tokens are unknown to it and read as [UNK]. {_known_tokens(trained)}"
+        )
+    if setup["text"] != trained.example:
+        label, icon = "Use an example of the task", ":material/edit_note:"
+        st.button(label, key=EXAMPLE, icon=icon, on_click=use_example_text, width="stretch")
+
+
+def _known_tokens(trained: TrainedNetwork) -> str:
+    tokens = map(trained.tokenizer.id_to_token, range(len(SPECIALS), trained.tokenizer.vocab_size))
+    symbols = [token for token in tokens if token not in {BOS, EOS}]
+    if len(symbols) > _LISTED:
+        return f"It knows {len(symbols)} characters."
+    return f"It knows {' '.join(map(quote_token, symbols))}."
 
 
 def draw(variants: Variants) -> Callable[[], None]:
@@ -87,7 +163,7 @@ def draw_text_and_weights() -> Setup:
     elif setup["weights"] == "mine":
         upload_panel.draw(setup)
     elif setup["weights"] == "trained here":
-        trained_panel.draw(setup)
+        draw_trained_panel(setup)
     else:
         st.caption(":orange-badge[random weights] Nothing here was learned.")
     return setup
@@ -99,7 +175,7 @@ def copy_link(key: str, *, is_small: bool = False) -> None:
     setup, side = current_setup(), pinned_side()
     if side and setup["weights"] != "trained here":
         setup = side.setup
-    if draw_copy_link(key, VERSION, recipe_link.parameters_to_copy(setup), is_small=is_small):
+    if draw_copy_link(key, VERSION, open_page.parameters_to_copy(setup), is_small=is_small):
         record_action("link copied")
 
 
@@ -131,3 +207,43 @@ def _start_from() -> None:
         shortcuts.discard_unlocked()
         shortcuts.apply_preset(name)
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts
+
+
+_KEY = "phone_controls"
+_TEXT = "phone_text"
+
+_REPLACED = "_phone_text_replaced"
+"""Session key of what the second field said before the sidebar's text took its place."""
+
+
+def draw_phone_controls(pages: Iterable[StreamlitPage]) -> None:
+    """Draw a link to each page, and a second one of the sidebar's button for the link and of its field for the text."""
+    with st.container(key=_KEY, gap="xsmall"):
+        with st.container(key=f"{_KEY}_menu", horizontal=True, gap="xxsmall"):
+            for page in pages:
+                st.page_link(page, label=f":small[{page.title}]", width="content")
+        text = current_setup()["text"]
+        # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
+        replaced = st.session_state.get(_TEXT)
+        if replaced != text:
+            st.session_state[_REPLACED], st.session_state[_TEXT] = replaced, text
+        else:
+            st.session_state.pop(_REPLACED, None)
+        copy_link("phone_copy_link", is_small=True)
+        st.text_area(PARAMS["text"].label, key=_TEXT, height=68, on_change=_use_text)
+        explain_cut_text("text")
+
+
+def _use_text() -> None:
+    """Take what was typed into the second field.
+
+    A browser that has not heard of the last run yet, as somebody who opens another page at once, sends the field as it
+    was before: that is nobody's wish.
+    """
+    keep_replaced()
+    typed = st.session_state[_TEXT]
+    if is_late(typed) or typed == st.session_state.get(_REPLACED):
+        st.session_state[_TEXT] = st.session_state["text"]
+    else:
+        st.session_state["text"] = cut_text("text", typed)
+        forget_replaced()

@@ -6,18 +6,16 @@ import streamlit as st
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.code.encoder_export import export_encoder
-from playground.export.code.export import Export
-from playground.export.code.own_weights import save_weights
-from playground.export.code.pair_export import export_pair, of_pair_run
+from playground.export.code.export import Export, save_weights
+from playground.export.code.model_export import export_encoder, export_pair, of_pair_run
 from playground.export.code.shown import Place, of_run
 from playground.export.code.training_export import export_training
 from playground.training.recipe import Recipe
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup, current_value
-from playground.web.session import caches, pair_cache
-from playground.web.session.experiment_inputs import training_data
-from playground.web.session.shipped_translator import translator
+from playground.web.session import caches
+from playground.web.session.experiments import training_data
+from playground.web.session.trained_slot import translator
 from playground.web.views.encoder_decoder.example_pair import find_example_pair
 from playground.web.views.encoder_decoder.own_pair import find_own_pair
 from playground.web.views.encoder_decoder.pair_key import PairKey
@@ -52,8 +50,8 @@ def pair_on_screen() -> Export:
 
 
 def _export_pair(pair: PairKey, widgets: str) -> Export:
-    run = pair_cache.run(*pair)
-    own = None if pair.weights == "random" else save_weights(pair_cache.trained_pair(pair.weights))
+    run = caches.compute_pair(*pair)
+    own = None if pair.weights == "random" else save_weights(caches.trained_pair(pair.weights))
     shown = of_pair_run(
         run,
         caches.tokenizer(pair.target).vocab_size,

@@ -7,29 +7,26 @@ import streamlit as st
 
 from playground.accounting import count_flops, count_parameters
 from playground.accounting.readable import listed
-from playground.accounting.shapes import list_shapes, symbolic_shapes
-from playground.accounting.stages import list_stages
+from playground.accounting.shapes import list_shapes, list_stages, symbolic_shapes
 from playground.analysis import streams
 from playground.config import ModelConfig
 from playground.figures import attention, norms, parameters
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup
-from playground.web.components import token_chips
-from playground.web.components.data_flow import draw_data_flow
-from playground.web.components.token_chips import draw_token_chips
+from playground.web.components import rows
+from playground.web.components.rows import draw_data_flow, draw_token_chips
 from playground.web.shared import panels
-from playground.web.shared.comparison.model_costs import describe_costs, model_costs, pinned_costs
-from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
-from playground.web.shared.focus_line import show_focus
-from playground.web.shared.head_grid import head_picker
+from playground.web.shared.focus_line import ask_why, show_focus
+from playground.web.shared.head_map import head_picker
 from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.model_costs import describe_costs, model_costs, pinned_costs
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
-from playground.web.shared.saving.saved_heads import saved_heads
-from playground.web.shared.why_question import ask_why
+from playground.web.shared.pinning import PinnedSide, pinned_side, run_pinned
+from playground.web.shared.saving import saved_heads
 from playground.web.views.attention import why_panel
 
 TUTORIAL_C_BATCH = (30, 200)
@@ -183,7 +180,7 @@ def _chips(run: Run) -> list[tuple[str, str, str, str]]:
 
 
 def _take_query() -> None:
-    move_focus(query=st.session_state[token_chips.KEY].clicked)
+    move_focus(query=st.session_state[rows.TOKENS_KEY].clicked)
 
 
 def _open_why() -> None:

@@ -5,19 +5,18 @@ from typing import get_args
 import pandas as pd
 import streamlit as st
 
-from playground.accounting.stages import list_stages
+from playground.accounting.shapes import list_stages
 from playground.config import Initialisation, ModelConfig
 from playground.figures import differences as figures
 from playground.model import Trace
 from playground.presets import PRESETS
 from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, SHORT_TITLES, Row, build_table
-from playground.tutorials.tutorial import Topic, Tutorial
-from playground.tutorials.tutorial_texts import TUTORIALS
+from playground.tutorials.tutorial_texts import TUTORIALS, Topic, Tutorial
 from playground.web.choices import widgets
 from playground.web.choices.shortcuts import apply_topic
-from playground.web.components.data_flow import draw_data_flow
-from playground.web.components.scroll_to import request_scroll
+from playground.web.components.rows import draw_data_flow
+from playground.web.components.without_picture import request_scroll
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared import panels
 from playground.web.shared.navigation import page_named

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
-from playground.analysis.attribution.cell import compete, destination, move, multiply
-from playground.analysis.attribution.head_maps import head_maps
+from playground.analysis.attribution import compete, destination, head_maps, move, multiply
 from playground.analysis.walkthrough import Walk
 from playground.model.blocks import EncoderBlock
 from playground.text import characters

@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from playground import Encoder, ModelConfig, Trace
-from playground.analysis.attribution.head_maps import head_maps
-from playground.analysis.attribution.score_sources import split_score
-from playground.analysis.attribution.stream_sources import Source, split_stream
-from playground.analysis.attribution.verdict import judge
+from playground.analysis.attribution import head_maps, judge, split_score
+from playground.analysis.stream_sources import Source, split_stream
 from playground.analysis.walkthrough import Walk
 from playground.config import CHOICES
-from playground.runs.encoder_run import run
-from playground.runs.layer_run import trace_layer
+from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
 from playground.weights.checkpoint import load
 from tests.analysis.attribution.walks import BATCH, score_of, small_encoder, walk_through

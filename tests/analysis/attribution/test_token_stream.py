@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playground import ModelConfig, Trace
-from playground.analysis.attribution.stream_sources import split_stream
-from playground.analysis.attribution.token_stream import follow_token, read_depths
+from playground.analysis.stream_sources import follow_token, read_depths, split_stream
 from playground.model import Encoder
 from playground.runs.encoder_run import run
 from playground.text import characters

@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from playground.analysis.attribution.score_sources import ScoreSplit
-from playground.analysis.attribution.stream_sources import Source
-from playground.analysis.attribution.verdict import describe, group_amounts, judge, largest_pair
+from playground.analysis.attribution import ScoreSplit, describe, group_amounts, judge, largest_pair
+from playground.analysis.stream_sources import Source
 
 SOURCES = (Source("token"), Source("position"), Source("attention", 0), Source("feed-forward", 0), Source("bias"))
 

@@ -3,12 +3,10 @@
 from typing import Any
 
 from playground import Encoder, ModelConfig
-from playground.analysis.attribution.head_maps import head_maps
-from playground.analysis.attribution.score_sources import ScoreSplit, split_score
-from playground.analysis.attribution.stream_sources import split_stream
+from playground.analysis.attribution import ScoreSplit, head_maps, split_score
+from playground.analysis.stream_sources import split_stream
 from playground.analysis.walkthrough import Walk
-from playground.runs.encoder_run import run
-from playground.runs.layer_run import trace_layer
+from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
 from tests.model.reference import scramble
 

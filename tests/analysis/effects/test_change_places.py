@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.change_places import list_places
+from playground.analysis.changes import list_places
 from playground.model.interventions import (
     AverageHead,
     HideToken,

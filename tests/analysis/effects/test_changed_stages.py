@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playground import ModelConfig
-from playground.analysis.attribution.head_maps import head_maps
-from playground.analysis.attribution.score_sources import split_score
-from playground.analysis.attribution.stream_sources import CHANGES, split_stream
-from playground.analysis.effects.changed_stages import list_changed_points
+from playground.analysis.attribution import head_maps, split_score
+from playground.analysis.changes import list_changed_points
 from playground.analysis.steps import work_out
+from playground.analysis.stream_sources import CHANGES, split_stream
 from playground.analysis.walkthrough import STAGES, Walk, order
 from playground.model.interventions import (
     AverageHead,
@@ -23,9 +22,8 @@ from playground.model.interventions import (
     SkipSublayer,
     ZeroHead,
 )
-from playground.runs.encoder_run import run
-from playground.runs.intervention_input import intervention_subject
-from playground.runs.layer_run import trace_layer
+from playground.runs.encoder_run import run, trace_layer
+from playground.runs.inputs import intervention_subject
 from playground.text import characters
 from tests.analysis.attribution.walks import small_encoder
 from tests.analysis.test_walkthrough import assert_close

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.part_importance import (
+from playground.analysis.part_importance import (
     HeadsTogether,
     compare_together,
     list_edges,
@@ -15,8 +15,7 @@ from playground.analysis.effects.part_importance import (
     map_sublayers,
     measure_parts,
 )
-from playground.analysis.effects.sentence_vectors import POOLINGS
-from playground.analysis.effects.vector_changes import sentence_change
+from playground.analysis.vector_changes import POOLINGS, sentence_change
 from playground.errors import InterventionError
 from playground.model.interventions import SetWeight, ZeroHead
 from playground.runs import intervention_subject, run

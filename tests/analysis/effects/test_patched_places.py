@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.patched_places import list_patches, measure_patches
-from playground.analysis.effects.sentence_vectors import sentence_vector
+from playground.analysis.part_importance import list_patches, measure_patches
+from playground.analysis.vector_changes import sentence_vector
 from playground.errors import InterventionError
 from playground.runs import run
 from playground.text import characters

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.pattern_spread import pattern_spread, rank_correlation
+from playground.analysis.attention import pattern_spread, rank_correlation
 from playground.runs import run
 from playground.text import characters
 from tests.model.reference import scramble

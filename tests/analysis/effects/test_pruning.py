@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.pruning import (
+from playground.analysis.part_importance import (
     measure_pruning,
     order_at_random,
     order_by_effect,

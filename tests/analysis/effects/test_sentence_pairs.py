@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from playground.analysis.effects.sentence_pairs import (
+from playground.analysis.sentence_pairs import (
     EXAMPLES,
     Corrupted,
     Encode,

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.sentence_vectors import POOLINGS, pool, sentence_similarity, sentence_vector
+from playground.analysis.vector_changes import POOLINGS, pool, sentence_similarity, sentence_vector
 from playground.runs import run
 from playground.text import characters
 from tests.model.reference import scramble

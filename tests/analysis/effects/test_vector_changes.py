@@ -5,8 +5,14 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.sentence_vectors import POOLINGS, sentence_vector
-from playground.analysis.effects.vector_changes import compare_vectors, pattern_change, sentence_change, stream_change
+from playground.analysis.vector_changes import (
+    POOLINGS,
+    compare_vectors,
+    pattern_change,
+    sentence_change,
+    sentence_vector,
+    stream_change,
+)
 from playground.errors import InputError
 from playground.model.interventions import SetWeight, SkipSublayer, ZeroHead
 from playground.runs import run

@@ -10,12 +10,18 @@ import pytest
 import torch
 
 from playground import ModelConfig
-from playground.analysis.gradient_flow import block_gradients, gradients
-from playground.analysis.gradient_flow.block_gradients import map_gradient
-from playground.analysis.gradient_flow.depth_sweep import DepthNorms, DepthSweep, SweepRequest
-from playground.analysis.gradient_flow.gradient_variants import VARIANTS, common_config, draw_weights, with_variant
-from playground.analysis.gradient_flow.gradients import backward
-from playground.text.word_vectors import draw_vectors
+from playground.analysis import gradients
+from playground.analysis.gradient_variants import (
+    VARIANTS,
+    DepthNorms,
+    DepthSweep,
+    SweepRequest,
+    common_config,
+    draw_weights,
+    with_variant,
+)
+from playground.analysis.gradients import backward, map_gradient
+from playground.text.batch import draw_vectors
 
 IDS = (3, 1, 4, 1, 5)
 DEPTHS = (1, 2, 4)
@@ -49,7 +55,7 @@ def test_each_depth_has_the_first_numbers_of_its_own_backward_pass(changes: dict
 
 def test_all_depths_share_one_forward_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """And of the blocks behind the first, no parameter's gradient is asked."""
-    through, forward = Mock(wraps=block_gradients.through_block), Mock(wraps=gradients._forward)
+    through, forward = Mock(wraps=gradients.through_block), Mock(wraps=gradients._forward)
     monkeypatch.setattr(gradients, "through_block", through)
     monkeypatch.setattr(gradients, "_forward", forward)
     norms(replace(request(), variants=VARIANTS[:1]).build())

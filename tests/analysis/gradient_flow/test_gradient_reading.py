@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from playground import ModelConfig
-from playground.analysis.gradient_flow import gradient_reading as reading
-from playground.analysis.gradient_flow.gradient_variants import (
+from playground.analysis import gradient_reading as reading
+from playground.analysis.gradient_variants import (
     VARIANTS,
     Comparison,
     Variant,
@@ -21,7 +21,7 @@ from playground.analysis.gradient_flow.gradient_variants import (
     draw_weights,
     with_variant,
 )
-from playground.analysis.gradient_flow.gradients import Flow
+from playground.analysis.gradients import Flow
 from playground.model.blocks import EncoderBlock
 from tests.model.reference import scramble, vectors
 

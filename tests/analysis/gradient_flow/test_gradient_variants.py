@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig, count_parameters
-from playground.analysis.gradient_flow.gradient_variants import (
+from playground.analysis.gradient_variants import (
     VARIANTS,
     Variant,
     check_layers,
@@ -17,11 +17,11 @@ from playground.analysis.gradient_flow.gradient_variants import (
     draw_weights,
     with_variant,
 )
-from playground.analysis.gradient_flow.gradients import backward
+from playground.analysis.gradients import backward
 from playground.errors import TooLargeError
-from playground.model.norms import NoNorm
+from playground.model.blocks import NoNorm
 from playground.presets import PRESETS
-from playground.text.word_vectors import draw_vectors
+from playground.text.batch import draw_vectors
 
 IDS = torch.tensor([3, 1, 4, 1, 5])
 SMALL: dict[str, Any] = {"vocab_size": 7, "d_model": 8, "n_heads": 2, "n_layers": 3, "d_ff": 12}

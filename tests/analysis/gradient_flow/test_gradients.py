@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from playground import Encoder, ModelConfig
-from playground.analysis.gradient_flow import block_gradients
-from playground.analysis.gradient_flow.gradient_variants import VARIANTS, Variant, with_variant
-from playground.analysis.gradient_flow.gradients import Flow, backward, next_token_loss
+from playground.analysis import gradients
+from playground.analysis.gradient_variants import VARIANTS, Variant, with_variant
+from playground.analysis.gradients import Flow, backward, next_token_loss
 from playground.model import causal_mask
-from playground.text.word_vectors import draw_vectors
+from playground.text.batch import draw_vectors
 from tests.model.reference import float64, scramble
 
 IDS = torch.tensor([3, 1, 4, 1, 5])
@@ -142,10 +142,10 @@ def test_what_is_handed_over_cannot_be_changed() -> None:
 def test_norms_far_from_one_are_measured(size: float) -> None:
     """Their squares have no place in fp32."""
     parts = [torch.full((2, 2), 3 * size), torch.full((7,), 4 * size)]
-    assert block_gradients.l2_norm(parts) == pytest.approx(size * np.sqrt(4 * 9 + 7 * 16), rel=1e-6)
+    assert gradients.l2_norm(parts) == pytest.approx(size * np.sqrt(4 * 9 + 7 * 16), rel=1e-6)
     rows = torch.tensor([0, 2, 2])
     sparse = torch.sparse_coo_tensor(rows[None], torch.tensor([3.0, 1.0, 3.0]) * size, (4,), check_invariants=True)
-    assert block_gradients.l2_norm([sparse]) == pytest.approx(5 * size, rel=1e-6)
+    assert gradients.l2_norm([sparse]) == pytest.approx(5 * size, rel=1e-6)
 
 
 def test_a_sentence_of_one_token_has_nobody_to_be_alike() -> None:

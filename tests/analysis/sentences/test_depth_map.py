@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from playground.analysis.sentences.depth_map import describe_shares, map_depths
+from playground.analysis.sentences import describe_shares, map_depths
 from playground.runs.arrays import Array
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.sentence_vectors import POOLINGS, Pooling, sentence_vector
-from playground.analysis.sentences import left_out_words
-from playground.analysis.sentences.left_out_words import kept_text, leave_words_out
-from playground.analysis.sentences.sentence_depths import read_depths
+from playground.analysis import sentences
+from playground.analysis.sentences import kept_text, leave_words_out, read_depths
+from playground.analysis.vector_changes import POOLINGS, Pooling, sentence_vector
 from playground.model.interventions import SkipSublayer
 from playground.runs import run
 from playground.text import Batch, Tokenizer, characters, words
@@ -63,7 +62,7 @@ def test_a_single_word_is_not_left_out_and_too_many_are_cut_with_a_count(monkeyp
     batch = tokenizer.encode_batch(["Snow", "It snowed all night"])
     other = np.ones(384, np.float32)
     assert leave_words_out(encoder, tokenizer, batch, 0, other, "mean").words == ()
-    monkeypatch.setattr(left_out_words, "can_afford", lambda config, n_tokens, n: n <= 3)
+    monkeypatch.setattr(sentences, "can_afford", lambda config, n_tokens, n: n <= 3)
     found = leave_words_out(encoder, tokenizer, batch, 1, other, "mean")
     assert (found.words, found.n_skipped) == (("It", "snowed", "all"), 1)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.sentence_vectors import POOLINGS, sentence_similarity, sentence_vector
-from playground.analysis.sentences.sentence_depths import list_depths, name_depths, read_depths
+from playground.analysis.sentences import list_depths, name_depths, read_depths
+from playground.analysis.vector_changes import POOLINGS, sentence_similarity, sentence_vector
 from playground.model.interventions import SkipSublayer
 from playground.runs import run
 from playground.text import characters

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from playground.analysis.sentences.similar_pairs import Pair, common_tokens, rank_pairs, spread_of_pairs
+from playground.analysis.sentences import Pair, common_tokens, rank_pairs, spread_of_pairs
 from playground.text import words
 from playground.weights.checkpoint import load
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from playground.analysis.effects.sentence_vectors import POOLINGS, Pooling, pool
-from playground.analysis.sentences.sentence_depths import read_depths
-from playground.analysis.sentences.token_contributions import token_contributions, token_weights
+from playground.analysis.sentences import read_depths, token_contributions, token_weights
+from playground.analysis.vector_changes import POOLINGS, Pooling, pool
 from playground.weights.checkpoint import load
 
 SENTENCES = ["The film was good.", "The film was not good.", "I enjoyed the movie, which was long."]

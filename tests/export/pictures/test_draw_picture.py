@@ -20,7 +20,7 @@ from playground.export.pictures.draw_picture import FORMATS, Format, draw_pictur
 from playground.export.pictures.paper import ramp_of
 from playground.export.pictures.plain_text import plain_caption
 from playground.figures import attention
-from playground.figures.heatmap import colour_bar, heatmap, signed_colours
+from playground.figures.theme import colour_bar, heatmap, signed_colours
 from tests.export.pictures.drawn import DC, SVG, find_cells, metadata, paint, parse, pixels, place_of_cells, texts
 from tests.figures.test_every_figure import FIGURES
 

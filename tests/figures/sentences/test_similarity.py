@@ -5,7 +5,7 @@ import pytest
 
 from playground.figures import palette
 from playground.figures.attribution import MOST_BARS
-from playground.figures.sentences.similarity import (
+from playground.figures.similarity import (
     MOST_WRITTEN,
     contribution_map,
     depth_map,

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from playground import EncoderDecoder, ModelConfig
 from playground.model import causal_mask
-from playground.training.after.generate import decode_greedily, draw_token, generate
+from playground.training.after.answers import decode_greedily, draw_token, generate
 from playground.training.network import Tagger
-from playground.training.tasks.examples import SPECIALS
+from playground.training.tasks.task import SPECIALS
 
 N_CLASSES, WINDOW = 12, 7
 CONFIG = ModelConfig(vocab_size=N_CLASSES, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=WINDOW, dropout=0.0)

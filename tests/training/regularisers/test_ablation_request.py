@@ -5,11 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from playground.training.history import History
-from playground.training.regularisers.ablation import Ablation, ablation_runs
+from playground.training.evaluation import History
+from playground.training.regularisers.ablation import Ablation, AblationRequest, AblationState, ablation_runs
 from playground.training.regularisers.ablation_report import measure_effects
-from playground.training.regularisers.ablation_request import AblationRequest
-from playground.training.regularisers.ablation_state import AblationState
 from tests.training.tiny import CONFIG, SMALL
 
 RECIPE = replace(SMALL, steps=4)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.errors import RecipeError
-from playground.text.corpus import english_texts
+from playground.text.tokenizer import english_texts
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
-from playground.training.tasks.examples import MASK, MASK_ID
+from playground.training.tasks.task import MASK, MASK_ID
 from playground.training.tasks.text_tasks import MAX_KINDS, Windows, clean, cut_windows, help_topics, hide_characters
 
 SPECIALS = ("[PAD]", "[UNK]", MASK)

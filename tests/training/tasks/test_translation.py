@@ -8,7 +8,7 @@ import torch
 from playground.errors import RecipeError
 from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
-from playground.training.tasks.examples import EOS_ID, IGNORE
+from playground.training.tasks.task import EOS_ID, IGNORE
 from playground.training.tasks.translation import ENGLISH, FRENCH, Translate
 
 TASK = Translate()

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from playground import open_link
-from playground.link.old_links import FOCUS_KEYS, rename_focus
+from playground.link.opening import Focus
 from playground.link.params import DEFAULT_TEXT, FOCUS, PARAMS
-from playground.link.places import Focus
+from playground.link.query import FOCUS_KEYS, rename_focus
 from playground.web.choices import focus
 from playground.web.choices.focus import current_focus, move_focus, moved_places
 from tests.web.app_test import PAGES, SMALL, choose, component_data, open_page, sentences, shown_focus, trained_trace

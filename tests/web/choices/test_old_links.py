@@ -2,8 +2,7 @@
 
 import pytest
 
-from playground.link.link_values import VERSION
-from playground.link.old_links import OTHER_WEIGHTS
+from playground.link.query import OTHER_WEIGHTS, VERSION
 from tests.web.app_test import SMALL, choose, open_page, sentences, values
 
 OTHER_NUMBERS = "seed 7 gives other ones now"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from playground.link.params import SHARED, page_parameters
-from playground.link.read_link import LinkReading
+from playground.link.query import LinkReading
 from playground.web.choices import open_page
 from playground.web.choices.open_page import restore_page_values, write_back
 from playground.web.choices.setup import OPEN_PAGE

@@ -7,9 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.link.params import SHARED
-from playground.link.pinned_texts import MARKER, PINNED_KEYS, read_pinned
-from playground.web.choices import pinned
-from playground.web.choices.pinned import pinned_values, write_pinned
+from playground.link.query import MARKER, PINNED_KEYS, read_pinned
+from playground.web.choices import setup
+from playground.web.choices.setup import pinned_values, write_pinned
 from tests.web.app_test import (
     PAGES,
     SMALL,
@@ -30,7 +30,7 @@ COMPARING = ("overview", "attention", "norms", "positions", "step_by_step", "par
 def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The session that the pinned settings lie in."""
     values: dict[str, Any] = {}
-    monkeypatch.setattr(pinned, "st", SimpleNamespace(session_state=values))
+    monkeypatch.setattr(setup, "st", SimpleNamespace(session_state=values))
     return values
 
 
@@ -63,38 +63,38 @@ def test_no_pinned_parameter_is_called_like_another() -> None:
 def test_what_differs_is_written_and_read_back(
     changes: dict[str, Any], texts: dict[str, list[str]], session: dict[str, Any]
 ) -> None:
-    pinned.pin(NOW | changes)
+    setup.pin(NOW | changes)
     assert {key: text for key, text in write_pinned(NOW).items() if text} == texts
     assert read_pinned(texts, NOW) == (NOW | changes, set(changes), [])
-    pinned.unpin()
+    setup.unpin()
     assert set(write_pinned(NOW)) == {MARKER, *PINNED_KEYS}
     assert not any(write_pinned(NOW).values())
 
 
 def test_a_default_that_is_pinned_beside_another_value_is_written(session: dict[str, Any]) -> None:
-    pinned.pin(NOW)
+    setup.pin(NOW)
     now = NOW | {"seed": 7}
     assert {key: text for key, text in write_pinned(now).items() if text} == {"b_seed": ["0"]}
     assert read_pinned({"b_seed": ["0"]}, now)[0] == NOW
 
 
 def test_only_the_first_link_of_a_session_is_read(session: dict[str, Any]) -> None:
-    assert pinned.settle_pinned({}, NOW, keep) == []
-    assert pinned.settle_pinned({"b_seed": ["3"]}, NOW, keep) == []
+    assert setup.settle_pinned({}, NOW, keep) == []
+    assert setup.settle_pinned({"b_seed": ["3"]}, NOW, keep) == []
     assert pinned_values() is None
 
 
 def test_swapping_twice_changes_nothing(session: dict[str, Any]) -> None:
     first, second = NOW | {"seed": 1}, NOW | {"seed": 2, "n_layers": 3}
-    pinned.pin(first)
-    pinned.swap_pinned(second)
+    setup.pin(first)
+    setup.swap_pinned(second)
     assert {key: session[key] for key in SHARED} == first
     assert pinned_values() == second
-    pinned.swap_pinned(first)
+    setup.swap_pinned(first)
     assert {key: session[key] for key in SHARED} == second
     assert pinned_values() == first
-    pinned.unpin()
-    pinned.swap_pinned(first)
+    setup.unpin()
+    setup.swap_pinned(first)
     assert pinned_values() is None
 
 

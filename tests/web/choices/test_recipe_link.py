@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from playground.link import link_values
-from playground.link.experiment_params import RECIPE, TITLES, TRAINED_SIZES, TRAINING
+from playground.link import query
+from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES, TRAINING
 from playground.training.recipe import Recipe
-from playground.web.choices.recipe_link import training_parameters
+from playground.web.choices.open_page import training_parameters
 from tests.training.after.trained import CONFIG
 from tests.web.app_test import open_page, sentences
 
@@ -25,10 +25,10 @@ def test_the_settings_in_a_link_make_the_same_run(recipe: Recipe) -> None:
     texts = training_parameters(config, recipe)
     read: dict[str, Any] = {key: param.default for key, param in TRAINING.items()}
     for key, written in texts.items():
-        read[key], complaint = link_values.read(key, written)
+        read[key], complaint = query.read(key, written)
         assert complaint is None
     asked = {name: read[f"training_{name}"] for name in RECIPE}
-    again = replace(recipe, task=TITLES[read["training_task"]], **asked)
+    again = replace(recipe, task=TASK_TITLES[read["training_task"]], **asked)
     assert again == recipe
     assert [read[f"training_{name}"] for name in TRAINED_SIZES] == [32, 2, 3, 64]
 

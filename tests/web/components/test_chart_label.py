@@ -4,8 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from playground.figures import attention, encoder_decoder, norms, positions
-from playground.web.components.chart_label import chart_label
+from playground.figures import attention, norms, positions
+from playground.web.components.charts import chart_label
 
 TOKENS = ["[CLS]", "<b>", "it"]
 WEIGHTS = np.array([[0.25, 0.5, 0.25], [0.9, 0.1, 0], [0.2, 0.2, 0.6]], np.float32)
@@ -29,7 +29,7 @@ def test_a_label_says_what_is_largest_and_where(figure: go.Figure, said: list[st
 
 
 def test_a_label_adds_nothing_to_a_mask_nor_to_numbers_that_are_none() -> None:
-    mask = encoder_decoder.mask_heatmap(ALL, TOKENS, TOKENS, ("target", "target"))
+    mask = attention.mask_heatmap(ALL, TOKENS, TOKENS, ("target", "target"))
     assert chart_label("Mask", mask) == "Mask."
     nothing = attention.head_heatmap(np.full((3, 3), np.nan, np.float32), TOKENS, ALL)
     assert chart_label("Pattern", nothing) == "Pattern."

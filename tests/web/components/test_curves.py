@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 
-from playground.figures import ablation as ablation_figures
+from playground.figures import training as ablation_figures
 from playground.figures import training as figures
-from playground.web.components.curves import curve_data
+from playground.web.components.charts import curve_data
 
 BATCHES = [2.123456] * 40
 LOSSES = figures.Evaluations([0, 20, 40], [2.0, 1.6, 1.2], [2.1, 2.1, 2.1])

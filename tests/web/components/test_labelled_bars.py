@@ -6,14 +6,14 @@ import math
 from streamlit.testing.v1 import AppTest
 
 from playground.figures.attribution import Bars
-from playground.web.components.labelled_bars import _describe_longest
+from playground.web.components.charts import _describe_longest
 from tests.web.app_test import drawn_bars, working
 
 
 def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> None:
     def script() -> None:
         from playground.figures.attribution import Bars
-        from playground.web.components.labelled_bars import draw_bars
+        from playground.web.components.charts import draw_bars
 
         bars = Bars(["<b>", "x", "y"], [0.5, -1.25, float("nan")], ["red", "blue", "blue"], ["a", "b", "–"], "part")
         draw_bars("some", bars, alt="Bars")

@@ -16,8 +16,7 @@ from starlette.testclient import TestClient
 
 from playground.errors import InputError, PlaygroundError
 from playground.web.server.monitoring import count_refusal, watch_run
-from playground.web.server.operators import Readiness
-from playground.web.server.visitors import Client, Visit, Visitors
+from playground.web.server.visitors import Client, Readiness, Visit, Visitors
 from tests.web.app_test import open_page
 
 

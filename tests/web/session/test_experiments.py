@@ -17,7 +17,7 @@ from playground.web.server.settings import Settings
 from playground.web.session import experiments, memory_budget
 from playground.web.session.experiments import Experiment, SessionExperiments
 from playground.web.session.memory_budget import MemoryReservation
-from playground.web.shared.experiment_status import pending_sentence
+from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import job_threads, until
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")

@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.session import experiments, memory_budget
 from playground.web.session.experiments import EXPERIMENTS
-from playground.web.session.kept_networks import KEPT, KeptNetworks
-from playground.web.session.trained_slot import SLOT, TrainedSlot
+from playground.web.session.trained_slot import KEPT, SLOT, KeptNetworks, TrainedSlot
 from tests.training.after.trained import trained
 from tests.web.app_test import captions, charts, component_data, open_page, press, sentences, working
 from tests.web.experiment_pages import measured, training_page

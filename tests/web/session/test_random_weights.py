@@ -9,7 +9,7 @@ import torch
 
 from playground import Encoder, ModelConfig, count_parameters
 from playground.model.init import InitialTensor, draw
-from playground.runs.interruption import interruptible
+from playground.runs.budget import interruptible
 from playground.web.session import random_weights
 from playground.web.session.random_weights import RandomWeights
 

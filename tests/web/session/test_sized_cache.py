@@ -11,7 +11,7 @@ from hypothesis import given
 
 from playground import Encoder, ModelConfig
 from playground.web.session import caches
-from playground.web.session.sized_cache import SizedCache, size_in_bytes
+from playground.web.session.random_weights import SizedCache, size_in_bytes
 from tests.model.strategies import configs, modest
 
 

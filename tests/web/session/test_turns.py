@@ -6,11 +6,11 @@ import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import BusyError
-from playground.runs.interruption import check_interrupted, interruptible
-from playground.web.choices import long_pages
+from playground.runs.budget import check_interrupted, interruptible
 from playground.web.session import caches
-from playground.web.session.sized_cache import SizedCache
+from playground.web.session.random_weights import SizedCache
 from playground.web.session.turns import Turns, current_visitor
+from playground.web.shared import page_end
 from tests.web.app_test import open_page, without_error
 
 HEAVY = {
@@ -90,20 +90,20 @@ def test_a_page_is_long_by_what_it_computes(
     page: str, query: dict[str, str], long: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[bool] = []
-    is_long = long_pages.is_long
+    is_long = page_end.is_long
 
     def spy(path: str) -> bool:
         seen.append(is_long(path))
         raise BusyError("enough is seen")
 
-    monkeypatch.setattr(long_pages, "is_long", spy)
+    monkeypatch.setattr(page_end, "is_long", spy)
     open_page(page, **query)
     assert seen == [long]
 
 
 def test_a_long_page_waits_for_the_long_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "TURNS", Turns(n=1, timeout=0.01))
-    monkeypatch.setattr(long_pages, "is_long", lambda page: page == "norms")
+    monkeypatch.setattr(page_end, "is_long", lambda page: page == "norms")
     with caches.TURNS.hold_long_place():
         app = open_page("norms", text="a sentence of a page that is long")
         assert len(app.error) == 1

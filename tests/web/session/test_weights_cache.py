@@ -13,8 +13,8 @@ import pytest
 from playground.config import ModelConfig
 from playground.errors import UnavailableError
 from playground.web.choices.setup import setup_of
-from playground.web.session import caches, uploaded_vocabulary, weights_cache
-from playground.web.session.uploaded_weights import UploadedWeights
+from playground.web.session import caches, uploads, weights_cache
+from playground.web.session.uploads import UploadedWeights
 from playground.web.session.weights_cache import (
     EVERYBODY,
     MINILM,
@@ -128,7 +128,7 @@ def test_a_function_whose_arguments_have_no_owner_is_refused_whatever_they_are_c
 def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = UploadedWeights("model.safetensors", "0f3a", {}, None, None)  # type: ignore[arg-type]
     monkeypatch.setattr("playground.web.choices.setup.own_weights", lambda choice: upload if choice == "mine" else None)
-    monkeypatch.setattr(uploaded_vocabulary, "own_tokenizer_key", lambda: "")
+    monkeypatch.setattr(uploads, "own_tokenizer_key", lambda: "")
     with sessions.of("Ann") as ann:
         owners = {choice: setup_of(DEFAULTS | {"weights": choice}).weights.owner() for choice in ("minilm", "random")}
         mine = setup_of(DEFAULTS | {"weights": "mine"}).weights

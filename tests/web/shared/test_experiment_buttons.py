@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from playground.training.after import run_state
 from playground.training.cost import Speed
-from playground.training.regularisers import ablation_request
+from playground.training.regularisers import ablation
 from playground.training.regularisers.ablation import SIZES
 from playground.training.trainer import Trainer
-from playground.web.session import experiment_inputs, experiments, memory_budget
+from playground.web.session import experiments, memory_budget
 from playground.web.session.experiments import EXPERIMENTS
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.training import training_run
@@ -157,7 +157,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    module, name = (run_state, "Trainer") if page == "training" else (ablation_request, "Ablation")
+    module, name = (run_state, "Trainer") if page == "training" else (ablation, "Ablation")
     monkeypatch.setattr(module, name, fail)
     app = measured(opened(page), page)
     told = f"{status_text(app)}\n{sentences(app)}"
@@ -189,7 +189,7 @@ def test_while_it_runs_it_takes_the_memory_of_its_largest_run(page: str) -> None
     sizes = {} if page == "training" else SIZES
     trainer = Trainer(config(**sizes), asked)
     assert trainer.teacher is not None
-    assert reservation.n_bytes == experiment_inputs.training_bytes(trainer.config, asked, trainer.data)
+    assert reservation.n_bytes == experiments.training_bytes(trainer.config, asked, trainer.data)
     press(app, f"{page}_cancel")
     until(lambda: set(memory_budget.memory_users) == before and not job_threads())
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from playground.web.shared.experiment_status import ordinal, pending_sentence
+from playground.web.shared.experiment_buttons import ordinal, pending_sentence
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.web.shared.glossary import GLOSSARY
+from playground.web.sidebar.controls import GLOSSARY
 
 MEANINGS = {
     term: meaning.replace("\n", " ")
@@ -30,7 +30,7 @@ def test_a_term_is_explained_in_one_to_three_short_plain_sentences(term: str) ->
 
 def test_the_text_is_sent_only_while_the_panel_is_open() -> None:
     def script() -> None:
-        from playground.web.shared.glossary import draw_glossary
+        from playground.web.sidebar.controls import draw_glossary
 
         draw_glossary()
 

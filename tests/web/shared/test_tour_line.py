@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.web.shared.tour.tour_steps import STEPS
+from playground.web.shared.tour import STEPS
 from tests.web.app_test import PAGES, SMALL, choose, component_data, open_page, press, prose, sentences, working
 
 BUTTONS = {"tour_start", "tour_back", "tour_skip", "tour_end", "tour_show"}

@@ -5,9 +5,9 @@ from unittest.mock import patch
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, open_link
-from playground.export.fingerprint import weights_sha256
+from playground.export.data import weights_sha256
 from playground.web.sidebar import export_dialog
-from playground.web.sidebar.how_made import draw_how_made
+from playground.web.sidebar.export_dialog import draw_how_made
 from playground.weights.checkpoint import MINILM_SHA256, WEIGHTS
 from tests.web.app_test import SMALL, SMALL_CONFIG, open_page, working
 

@@ -16,13 +16,12 @@ from playground.link.params import DEFAULT_TEXT
 from playground.model import causal_mask
 from playground.runs.encoder_run import Run
 from playground.training.after import trained_network
-from playground.training.after.samples import answer_samples
+from playground.training.after.answers import answer_samples
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks import TASKS, make_data
 from playground.web.server.settings import Settings
 from playground.web.session import memory_budget, trained_slot
-from playground.web.session.kept_networks import KEPT
-from playground.web.session.trained_slot import TrainedSlot
+from playground.web.session.trained_slot import KEPT, TrainedSlot
 from tests.training.after.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
     PAGES,

@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from playground.link.architecture_params import ARCHITECTURE, SIZES
-from playground.link.link_values import model_config, settle
-from playground.link.params import DEFAULT_TEXT, LOCKED
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
+from playground.link.query import model_config, settle
 from playground.training.after import trained_network
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.session import caches
 from playground.web.session.trained_slot import SLOT, TrainedSlot
-from playground.web.sidebar import trained_panel
+from playground.web.sidebar import controls
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.training.after.trained import trained, trainer
 from tests.web.app_test import (
@@ -105,10 +104,10 @@ def test_an_unknown_text_is_told_and_stays_until_the_button_is_pressed() -> None
     choose(app, text="a x b y")
     assert "2 of 4 tokens are unknown to it and read as [UNK]." in captions(app)
     assert not sentences(app)
-    press(app, trained_panel.EXAMPLE)
+    press(app, controls.EXAMPLE)
     assert values(app, "text") == {"text": trained().example}
     assert "unknown to it" not in captions(app)
-    assert trained_panel.EXAMPLE not in {button.key for button in app.button}
+    assert controls.EXAMPLE not in {button.key for button in app.button}
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from playground import Encoder
-from playground.link.architecture_params import ARCHITECTURE, SIZES
-from playground.link.link_values import model_config, settle
-from playground.link.params import LOCKED
+from playground.link.params import ARCHITECTURE, LOCKED, SIZES
+from playground.link.query import model_config, settle
 from playground.presets import PRESETS
 from playground.runs.encoder_run import Run
-from playground.text.word_vectors import draw_vectors
+from playground.text.batch import draw_vectors
 from playground.weights import recognise
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.test_oracles import FILES, ON_ATTENTION, ON_OUTPUTS, assert_close, read

@@ -19,7 +19,7 @@ from playground import Encoder
 from playground.errors import WeightsError
 from playground.runs.encoder_run import Run
 from playground.web.server.settings import Settings
-from playground.web.session import caches, memory_budget, uploaded_weights
+from playground.web.session import caches, memory_budget, uploads
 from playground.web.session.turns import Turns
 from playground.web.sidebar import upload_panel
 from playground.weights import MAX_BYTES
@@ -63,7 +63,7 @@ def test_closing_the_file_frees_everything(
     passes.clear()
     press(app, upload_panel.CLOSE)
     assert (n_memory_users(), encoder()) == (0, None)
-    assert uploaded_weights.UPLOAD not in app.session_state
+    assert uploads.UPLOAD not in app.session_state
     assert ":orange-badge[random weights]" in captions(app)
 
 
@@ -102,7 +102,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Set the server's settings."""
 
     def change(**changes: Any) -> None:
-        for module in (memory_budget, uploaded_weights, upload_panel):
+        for module in (memory_budget, uploads, upload_panel):
             monkeypatch.setattr(module, "settings", lambda: Settings(**changes))
 
     return change
@@ -121,7 +121,7 @@ def test_a_file_over_the_servers_limits_is_refused(
     limits(**changes)
     app = upload(open_page(weights="mine"), save(own_model()))
     assert f"“model.safetensors” can't be used. {reason}" in sentences(app)
-    assert uploaded_weights.UPLOAD not in app.session_state
+    assert uploads.UPLOAD not in app.session_state
 
 
 def test_a_file_and_its_encoder_are_both_counted(limits: Callable[..., None]) -> None:
@@ -130,37 +130,37 @@ def test_a_file_and_its_encoder_are_both_counted(limits: Callable[..., None]) ->
     before = sum(own.n_bytes for own in memory_budget.memory_users)
     limits(max_own_weights=before + 2 * n_bytes - 1)
     with pytest.raises(WeightsError, match="as many visitors' weights as it can"):
-        uploaded_weights.read_upload("one", save(own_model()))
+        uploads.read_upload("one", save(own_model()))
     limits(max_own_weights=before + 2 * n_bytes)
-    assert uploaded_weights.read_upload("one", save(own_model())).n_bytes == 2 * n_bytes
+    assert uploads.read_upload("one", save(own_model())).n_bytes == 2 * n_bytes
 
 
 def test_of_many_files_at_once_only_as_many_as_fit_are_held(
     limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def counted_slowly(_: uploaded_weights.UploadedWeights) -> int:
+    def counted_slowly(_: uploads.UploadedWeights) -> int:
         time.sleep(0.01)  # time enough for another thread to come between
         return 100
 
     gc.collect()
-    monkeypatch.setattr(uploaded_weights.UploadedWeights, "n_bytes", property(counted_slowly))
+    monkeypatch.setattr(uploads.UploadedWeights, "n_bytes", property(counted_slowly))
     limits(max_own_weights=sum(one.n_bytes for one in memory_budget.memory_users) + 2 * 100)
     data = save(own_model())
 
-    def open_one(_: int) -> uploaded_weights.UploadedWeights | str:
+    def open_one(_: int) -> uploads.UploadedWeights | str:
         try:
-            return uploaded_weights.read_upload("one", data)
+            return uploads.read_upload("one", data)
         except WeightsError as error:
             return str(error)
 
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(open_one, range(8)))
-    assert sum(isinstance(outcome, uploaded_weights.UploadedWeights) for outcome in outcomes) == 2
+    assert sum(isinstance(outcome, uploads.UploadedWeights) for outcome in outcomes) == 2
 
 
 def test_a_refused_file_is_not_counted(n_memory_users: Callable[[], int]) -> None:
     with pytest.raises(WeightsError, match="is not a part of this model"):
-        uploaded_weights.read_upload("one", save({**own_model(), "head.weight": torch.zeros(2)}))
+        uploads.read_upload("one", save({**own_model(), "head.weight": torch.zeros(2)}))
     assert n_memory_users() == 0
 
 
@@ -186,7 +186,7 @@ def test_a_file_waits_for_its_turn_but_not_for_ever(monkeypatch: pytest.MonkeyPa
     with turns.hold_long_place():
         upload(app, save(own_model()))
     assert "Many people are computing right now; open “model.safetensors” again in a few seconds." in sentences(app)
-    assert uploaded_weights.UPLOAD not in app.session_state
+    assert uploads.UPLOAD not in app.session_state
     upload(app, save(own_model()))
     assert not app.error
 

@@ -13,8 +13,8 @@ from playground import Encoder
 from playground.errors import WeightsError
 from playground.runs.encoder_run import Run
 from playground.web.session import memory_budget
-from playground.web.session.uploaded_vocabulary import READING, VOCABULARY
-from playground.web.sidebar import upload_panel, vocabulary_panel
+from playground.web.session.uploads import READING, VOCABULARY
+from playground.web.sidebar import upload_panel
 from tests.web import app_test
 from tests.web.app_test import PAGES, captions, choose, locked, open_page, press, sentences, uploader, values
 from tests.web.sidebar.own_files import upload
@@ -87,7 +87,7 @@ def test_a_word_that_can_not_be_read_ends_no_page_in_an_exception(page: str) -> 
     app = open_vocabulary(open_words(page, text="the zebra! sat"), b"the\ncat\nsat")
     if page == "overview":
         assert "Your vocabulary lacks “zebra” and “!”, and it has no [UNK]" in sentences(app)
-        press(app, vocabulary_panel.EXAMPLE)
+        press(app, upload_panel.VOCABULARY_EXAMPLE)
         assert values(app, "text") == {"text": "the cat sat"}
         assert not app.error
 
@@ -102,9 +102,9 @@ def test_a_word_that_can_not_be_read_ends_no_page_in_an_exception(page: str) -> 
 )
 def test_an_example_is_made_of_words_that_can_be_typed(vocabulary: list[str], example: str | None) -> None:
     app = open_vocabulary(open_words(), json.dumps(vocabulary).encode(), "words.json")
-    assert app.button(key=vocabulary_panel.EXAMPLE).disabled == (example is None)
+    assert app.button(key=upload_panel.VOCABULARY_EXAMPLE).disabled == (example is None)
     if example is not None:
-        assert values(press(app, vocabulary_panel.EXAMPLE), "text") == {"text": example}
+        assert values(press(app, upload_panel.VOCABULARY_EXAMPLE), "text") == {"text": example}
         assert not app.error
 
 
@@ -116,7 +116,7 @@ def test_typed_ids_are_rows_of_the_table(passes: list[tuple[Encoder, Run]]) -> N
     assert ids_of(passes[-1][1], passes[-1][0]) == [7, 10, 0]
     choose(app, text="7 11")
     assert "“11” is no id" in sentences(app)
-    press(app, vocabulary_panel.EXAMPLE)
+    press(app, upload_panel.VOCABULARY_EXAMPLE)
     assert values(app, "text") == {"text": "0 1 2 3 4 5 6 7"}
     assert not app.error
 

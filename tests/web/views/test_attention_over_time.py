@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from playground.training.history import Snapshot
+from playground.training.evaluation import Snapshot
 from playground.web.views.training.attention_over_time import describe_largest, most_changed_head
 from tests.web.app_test import choose, working
 from tests.web.experiment_pages import measured, training_page

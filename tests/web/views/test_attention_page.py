@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy, rollout
-from playground.figures.heatmap import SAME_COLOUR
-from playground.figures.theme import token_labels
+from playground.figures.theme import SAME_COLOUR, token_labels
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from playground.web.components.head_lines import head_lines

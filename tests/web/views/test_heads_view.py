@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.analysis.head_habits import PROBES, measure_habits
+from playground.analysis.attention import PROBES, measure_habits
 from playground.analysis.head_search import search_heads
 from playground.runs.encoder_run import run
 from playground.weights.checkpoint import load

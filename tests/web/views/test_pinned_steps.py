@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.walkthrough import STAGES
-from playground.model.positions import sinusoids
+from playground.model.encoder import sinusoids
 from playground.web.choices.shortcuts import preset_values
 from tests.web.app_test import (
     SMALL_CONFIG,

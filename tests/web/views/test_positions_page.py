@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.positions import addition, describe_swap, sum_with_numbers, swap_words
-from playground.model.positions import sinusoids, wavelengths
+from playground.model.encoder import sinusoids, wavelengths
 from playground.text import characters
 from playground.weights import checkpoint
 from tests.web.app_test import (

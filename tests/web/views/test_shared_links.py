@@ -3,7 +3,7 @@
 import pytest
 
 from playground.link.params import FOCUS, OWN, SHARED
-from playground.link.pinned_texts import PINNED_KEYS
+from playground.link.query import PINNED_KEYS
 from tests.web.app_test import charts, open_page, sentences, without_error
 from tests.web.chosen_views import SETUP, VIEWS
 

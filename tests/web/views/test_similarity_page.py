@@ -8,11 +8,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.sentence_vectors import POOLINGS
+from playground.analysis.vector_changes import POOLINGS
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link import params
 from playground.link.params import DEFAULT_TEXT
-from playground.runs import batch_runs
+from playground.runs import variant_runs
 from playground.text import characters
 from playground.web.views.similarity.sentence_list import EXAMPLE
 from playground.weights.checkpoint import load
@@ -218,7 +218,7 @@ def test_each_limit_is_said_in_one_sentence(query: dict[str, Any], told: str) ->
 
 
 def test_what_is_too_much_work_is_left_out_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_runs, "MAX_WORK", 10**9)
+    monkeypatch.setattr(variant_runs, "MAX_WORK", 10**9)
     app = page(similarity_list=LIST + "\nMore of this sentence")
     assert "are too much for this server" in sentences(app)
     assert f"the first {len(matrix(app))} are compared" in sentences(app)

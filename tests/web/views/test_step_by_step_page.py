@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import STAGES
 from playground.figures.step_by_step import SHOWN
-from playground.text.word_vectors import draw_vectors
+from playground.text.batch import draw_vectors
 from playground.tutorials.table import SHORT_TITLES
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches

@@ -5,15 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from playground.link.experiment_params import RECIPE, STRENGTHS, TITLES, TRAINED_SIZES
-from playground.link.params import OWN
-from playground.training.after.samples import answer_samples
+from playground.link.params import OWN, RECIPE, STRENGTHS, TASK_TITLES, TRAINED_SIZES
+from playground.training.after.answers import answer_samples
 from playground.training.network import build_network
-from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS, make_data
-from playground.web.session import experiment_inputs
+from playground.training.trainer import learning_rate
+from playground.web.session import experiments
 from tests.web.app_test import (
     array,
     captions,
@@ -35,10 +34,10 @@ pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 # --- the task and its run
 
 
-@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize("title", TASK_TITLES)
 def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(title: str) -> None:
     app = training_page(training_task=title)
-    asked = experiment_inputs.without_idle(recipe(task=TITLES[title]))
+    asked = experiments.without_idle(recipe(task=TASK_TITLES[title]))
     data = make_data(asked)
     network = build_network(architecture(config(), asked, data), data.task, len(data.labels), asked.seed)
     (first,) = answer_samples(network, data, asked, n=1)
@@ -81,7 +80,7 @@ def test_every_setting_has_its_name_in_the_code_beside_its_words() -> None:
 
 
 def test_titles_are_the_links_words_and_must_not_change() -> None:
-    assert list(TITLES) == [
+    assert list(TASK_TITLES) == [
         "Copy", "Reverse", "Sort", "Count", "Match brackets", "Fill in the gaps", "Next character",
         "Copy, with a decoder", "Reverse, with a decoder", "Translate, with a decoder",
     ]  # fmt: skip

@@ -13,9 +13,8 @@ import streamlit as st
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
 from playground.export.tables import rows_of
 from playground.figures import attention as figures
-from playground.figures.heatmap import largest
-from playground.figures.theme import token_names, token_table
-from playground.link.places import Focus
+from playground.figures.theme import largest, token_names, token_table
+from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import move_focus
@@ -27,11 +26,11 @@ from playground.web.components.head_lines import (
     strongest_keys,
 )
 from playground.web.shared import panels
+from playground.web.shared.change_names import has_odd_rows
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.head_map import Mask
 from playground.web.shared.markdown import quote_token
-from playground.web.shared.saving.save_menu import Saved
-from playground.web.shared.what_if.changed_captions import has_odd_rows
+from playground.web.shared.saving import Saved
 from playground.web.views.attention import pinned_views
 
 

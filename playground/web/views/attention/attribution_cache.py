@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from playground.analysis.attribution import head_maps, stream_sources
-from playground.analysis.attribution.cell import destination
-from playground.analysis.attribution.head_maps import HeadMaps
-from playground.analysis.attribution.stream_sources import StreamSplit
-from playground.analysis.head_habits import PROBES, Habits, measure_habits
+from playground.analysis import attribution, stream_sources
+from playground.analysis.attention import PROBES, Habits, measure_habits
+from playground.analysis.attribution import HeadMaps, destination
+from playground.analysis.stream_sources import StreamSplit
 from playground.analysis.walkthrough import Walk
 from playground.config import ModelConfig
 from playground.errors import InputError
@@ -55,4 +54,4 @@ def habits_in_probes(key: RunKey) -> Habits:
 @cache_by_weights
 def _cut_maps(weights: WeightsId, config: ModelConfig, seed: int, layer: int, head: int, piece: int) -> HeadMaps:
     with TURNS.take():
-        return head_maps.head_maps(caches.encoder(weights, config, seed), layer, head, piece)
+        return attribution.head_maps(caches.encoder(weights, config, seed), layer, head, piece)

@@ -7,9 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from playground.figures import attention as figures
-from playground.figures.heatmap import largest
-from playground.figures.theme import token_names
-from playground.link.places import Focus
+from playground.figures.theme import largest, token_names
+from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
@@ -17,14 +16,13 @@ from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.comparison.pinned_heads import draw_pinned_head
-from playground.web.shared.comparison.pinned_side import pinned_side, run_pinned
+from playground.web.shared.change_names import has_odd_rows, note_changes, note_set_weights
 from playground.web.shared.focus_line import show_focus
-from playground.web.shared.head_grid import head_picker
-from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
+from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells, head_picker
 from playground.web.shared.page_end import fragment
-from playground.web.shared.saving.saved_heads import heads_of, saved_heads
-from playground.web.shared.what_if.changed_captions import has_odd_rows, note_changes, note_set_weights
+from playground.web.shared.pinned_charts import draw_pinned_head
+from playground.web.shared.pinning import pinned_side, run_pinned
+from playground.web.shared.saving import heads_of, saved_heads
 from playground.web.views.attention import attention_views, heads_view, stream_view, why_panel
 from playground.web.views.attention.quick_changes import draw_quick_changes
 

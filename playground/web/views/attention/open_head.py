@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_value
 from playground.web.views.attention import why_panel

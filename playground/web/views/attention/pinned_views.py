@@ -8,14 +8,13 @@ import plotly.graph_objects as go
 from playground.analysis.attention import highest_entropy, mean_entropy, merge_moves_results, rollout
 from playground.figures import attention as figures
 from playground.figures.theme import token_table
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_value
-from playground.web.shared.comparison.pinned_charts import draw_both
-from playground.web.shared.comparison.pinned_heads import nearest_head
-from playground.web.shared.comparison.pinned_side import beside, beside_same_tokens
 from playground.web.shared.head_map import Mask
+from playground.web.shared.pinned_charts import draw_both, nearest_head
+from playground.web.shared.pinning import beside, beside_same_tokens
 
 
 @dataclass(frozen=True)

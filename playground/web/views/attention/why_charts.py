@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.attribution.cell import Competition, Moved, Products
-from playground.analysis.attribution.score_sources import ScoreSplit
-from playground.analysis.attribution.verdict import largest_pair
+from playground.analysis.attribution import Competition, Moved, Products, ScoreSplit, largest_pair
 from playground.analysis.tex import factor, number, sum_of_products
 from playground.analysis.walkthrough import Walk
 from playground.figures import attribution as figures

@@ -7,31 +7,39 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from playground.analysis.attribution.cell import Competition, compete, move, multiply
-from playground.analysis.attribution.head_maps import HeadMaps
-from playground.analysis.attribution.score_sources import ScoreSplit, split_score
-from playground.analysis.attribution.stream_sources import CHANGES
-from playground.analysis.attribution.verdict import NAMES, Verdict, describe, judge
-from playground.analysis.effects.changed_stages import list_output_changes, list_row_changes
+from playground.analysis.attribution import (
+    NAMES,
+    Competition,
+    HeadMaps,
+    ScoreSplit,
+    Verdict,
+    compete,
+    describe,
+    judge,
+    move,
+    multiply,
+    split_score,
+)
+from playground.analysis.changes import list_output_changes, list_row_changes
+from playground.analysis.stream_sources import CHANGES
 from playground.analysis.walkthrough import Walk
 from playground.errors import PlaygroundError
 from playground.figures import attribution as figures
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.model.interventions import Intervention
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, write_amount
 from playground.web.choices import widgets
-from playground.web.choices.actions import record_action
-from playground.web.choices.setup import current_setup, current_value
-from playground.web.components.scroll_to import scroll_to
+from playground.web.choices.setup import current_setup, current_value, record_action
+from playground.web.components.without_picture import scroll_to
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
 from playground.web.shared import panels
-from playground.web.shared.comparison.pinned_heads import nearest_head
-from playground.web.shared.comparison.pinned_side import beside_same_tokens, say_present_alone
+from playground.web.shared.change_names import name_change
+from playground.web.shared.focus_line import ask_why
 from playground.web.shared.markdown import escape_markdown, quote_place
-from playground.web.shared.what_if.change_names import name_change
-from playground.web.shared.why_question import ask_why
+from playground.web.shared.pinned_charts import nearest_head
+from playground.web.shared.pinning import beside_same_tokens, say_present_alone
 from playground.web.views.attention import attribution_cache, why_charts
 from playground.web.views.attention.attention_views import note_special_tokens
 

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from playground import accounting
 from playground.analysis import streams
+from playground.analysis.comparison import PointDifference, compare_points
 from playground.analysis.positions import ROUNDING
-from playground.analysis.run_differences import PointDifference, compare_points
 from playground.config import ModelConfig
 from playground.figures import differences as figures
 from playground.figures import norms as norm_figures

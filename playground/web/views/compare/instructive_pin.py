@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from playground.web.choices import pinned, shortcuts
+from playground.web.choices import setup, shortcuts
 from playground.web.choices.setup import current_setup
 
 
@@ -44,5 +44,5 @@ def instructive_pair(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
 def _pin_pair() -> None:
     before, after = instructive_pair(current_setup().values)
     shortcuts.discard_unlocked()
-    pinned.pin(before)
+    setup.pin(before)
     st.session_state.update(after)

@@ -5,15 +5,14 @@ import pandas as pd
 import streamlit as st
 
 from playground.figures import attention as figures
-from playground.figures.encoder_decoder import mask_heatmap
+from playground.figures.attention import mask_heatmap
 from playground.figures.theme import token_table
 from playground.runs.arrays import Array
 from playground.web.choices import widgets
 from playground.web.shared import panels
-from playground.web.shared.head_grid import head_picker
+from playground.web.shared.head_map import head_picker
 from playground.web.shared.page_end import fragment
-from playground.web.shared.saving.save_menu import Saved
-from playground.web.shared.saving.saved_heads import saved_heads
+from playground.web.shared.saving import Saved, saved_heads
 from playground.web.views.encoder_decoder.example_pair import GENDER_HEAD, count_aligned, label_steps
 from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from playground.config import ModelConfig
 from playground.runs.pair_run import PairRun
-from playground.web.session import pair_cache, trained_slot
+from playground.web.session import caches, trained_slot
 from playground.web.session.caches import TextKey
-from playground.web.session.shipped_translator import find_translator
+from playground.web.session.trained_slot import find_translator
 from playground.web.session.weights_cache import TRANSLATOR, WeightsId
 from playground.web.shared import panels
 
@@ -35,7 +35,7 @@ class PairKey(NamedTuple):
 def load_run(pair: PairKey) -> PairRun:
     """The run of a pair, from the cache where it is there; ends the page where it cannot be computed."""
     with panels.explain_errors():
-        return pair_cache.run(*pair)
+        return caches.compute_pair(*pair)
 
 
 def label_weights(pair: PairKey) -> str:

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from playground.analysis.gradient_flow.depth_sweep import DepthNorms, SweepRequest
-from playground.analysis.gradient_flow.gradient_variants import (
+from playground.analysis.gradient_variants import (
     LONGEST,
     Comparison,
+    DepthNorms,
+    SweepRequest,
     check_layers,
     common_config,
     compare,
@@ -16,7 +17,7 @@ from playground.analysis.gradient_flow.gradient_variants import (
 from playground.config import ModelConfig
 from playground.jobs.cluster import ClusterQueue
 from playground.model import Encoder
-from playground.text.word_vectors import draw_vectors
+from playground.text.batch import draw_vectors
 from playground.web.choices.setup import Setup
 from playground.web.server.settings import settings
 from playground.web.session import caches

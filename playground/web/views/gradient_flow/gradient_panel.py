@@ -9,9 +9,9 @@ import streamlit as st
 
 from playground.accounting import count_parameters
 from playground.accounting.readable import in_millions
-from playground.analysis.gradient_flow import gradient_reading as reading
-from playground.analysis.gradient_flow.gradient_variants import Comparison, Variant
-from playground.analysis.gradient_flow.gradients import Flow, Norms
+from playground.analysis import gradient_reading as reading
+from playground.analysis.gradient_variants import Comparison, Variant
+from playground.analysis.gradients import Flow, Norms
 from playground.analysis.tex import number
 from playground.figures import gradient_flow as figures
 from playground.web.choices import widgets

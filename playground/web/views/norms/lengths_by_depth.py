@@ -4,15 +4,15 @@ import numpy as np
 import streamlit as st
 
 from playground.analysis import streams
-from playground.analysis.run_differences import describe_growth_change
+from playground.analysis.comparison import describe_growth_change
 from playground.figures import norms as figures
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.web.shared import panels
-from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.focus_line import frame_cell, show_focus
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import fragment
+from playground.web.shared.pinning import PinnedSide, pinned_side, run_pinned
 from playground.web.views.norms import norm_views
 from playground.web.views.norms.norm_views import Lengths
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis import norms
+from playground.analysis import streams
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.shared import panels
-from playground.web.shared.comparison.pinned_side import PinnedRun, say_other_tokens
 from playground.web.shared.markdown import quote_token
+from playground.web.shared.pinning import PinnedRun, say_other_tokens
 
 
 def draw_one_norm(run: Run, token: int, pinned: PinnedRun | None) -> None:
@@ -17,14 +17,14 @@ def draw_one_norm(run: Run, token: int, pinned: PinnedRun | None) -> None:
     if run.config.norm == "none":
         st.info("With norm = none there is nothing to compute: every output equals its input.")
         return
-    points = norms.norm_points(run)
+    points = streams.norm_points(run)
     number = widgets.whole("norms_norm", "Norm, in the order of the computation", high=len(points) - 1)
     point = points[number]
     x, out = point.before[token], point.after[token]
-    hand = norms.normalise_by_hand(x, run.config)
+    hand = streams.normalise_by_hand(x, run.config)
     st.markdown(f"`{point.name}` of {quote_token(run.tokens[token])} at position {token}")
-    st.latex(norms.formula(run.config))
-    st.latex(norms.formula_with_numbers(x, hand, run.config))
+    st.latex(streams.formula(run.config))
+    st.latex(streams.formula_with_numbers(x, hand, run.config))
     scaling = "gain" if run.config.norm == "rms" else "gain and bias"
     st.caption(
         f"Is the formula what PyTorch computes? Over {x.size} features, the two differ by at most {hand.off:.1e}. "
@@ -36,12 +36,12 @@ def draw_one_norm(run: Run, token: int, pinned: PinnedRun | None) -> None:
         _compare_one_norm(point, token, pinned)
 
 
-def _compare_one_norm(point: norms.NormPoint, token: int, pinned: PinnedRun) -> None:
+def _compare_one_norm(point: streams.NormPoint, token: int, pinned: PinnedRun) -> None:
     """What the norm of this name does to the same token in the pinned run, as a table with differences."""
     if not pinned.has_same_tokens:
         say_other_tokens("this token's numbers")
         return
-    found = next((other for other in norms.norm_points(pinned.run) if other.name == point.name), None)
+    found = next((other for other in streams.norm_points(pinned.run) if other.name == point.name), None)
     if found is None:
         st.caption(f"**{pinned.name}:** it has no `{point.name}`.")
         return

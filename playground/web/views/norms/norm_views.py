@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis import norms, streams
+from playground.analysis import streams
 from playground.figures import norms as figures
 from playground.figures.theme import token_names, token_table
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.shared import panels
-from playground.web.shared.comparison.pinned_charts import draw_both
-from playground.web.shared.comparison.pinned_side import PinnedRun, beside, say_other_tokens
 from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.pinned_charts import draw_both
+from playground.web.shared.pinning import PinnedRun, beside, say_other_tokens
 from playground.web.views.norms.norm_by_hand import draw_one_norm
 
 Lengths = Mapping[str, Array]
@@ -98,8 +98,8 @@ def _by_token(values: Array, tokens: list[str], first_depth: int) -> pd.DataFram
 
 
 def _draw_statistics(run: Run, pinned: PinnedRun | None) -> None:
-    statistics = norms.norm_statistics(norms.norm_points(run))
-    others = norms.norm_statistics(norms.norm_points(pinned.run)) if pinned else None
+    statistics = streams.norm_statistics(streams.norm_points(run))
+    others = streams.norm_statistics(streams.norm_points(pinned.run)) if pinned else None
     table = statistics
     if others is not None:
         columns = statistics.columns

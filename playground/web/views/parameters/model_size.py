@@ -9,26 +9,26 @@ from playground.accounting import readable
 from playground.accounting.readable import in_millions, listed, share, substitute, times
 from playground.config import ModelConfig, nearest_divisors
 from playground.figures import parameters as figures
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.presets import PRESETS
 from playground.training.network import count_head
 from playground.web.choices import widgets
 from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.components.cell_frame import CellFrame
+from playground.web.components.charts import CellFrame
 from playground.web.shared import panels
-from playground.web.shared.built_parameters import count_built_parameters
-from playground.web.shared.comparison.model_costs import (
+from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.model_costs import (
     ModelCosts,
+    count_built_parameters,
     describe_costs,
     model_costs,
     pinned_costs,
     sentence_length,
 )
-from playground.web.shared.comparison.pinned_side import pinned_side
-from playground.web.shared.focus_line import Cells, frame_cell
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import as_one_element, fragment
+from playground.web.shared.pinning import pinned_side
 
 VIEWS = {
     "components": (

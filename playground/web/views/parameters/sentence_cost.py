@@ -13,8 +13,8 @@ from playground.config import ModelConfig
 from playground.figures import parameters as figures
 from playground.presets import PRESETS
 from playground.web.shared import panels
-from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.pinning import pinned_side
 from playground.web.views.parameters.model_size import count_tokens, counted_beside, read_pairs
 
 

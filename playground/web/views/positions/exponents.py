@@ -9,11 +9,11 @@ import streamlit as st
 from playground.analysis import positions
 from playground.config import Positions
 from playground.figures import positions as figures
-from playground.model.positions import sinusoids, wavelengths
+from playground.model.encoder import sinusoids, wavelengths
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.shared import panels
-from playground.web.shared.comparison.pinned_side import pinned_side
+from playground.web.shared.pinning import pinned_side
 
 
 def show_exponents(run: Run, n_rows: int) -> None:

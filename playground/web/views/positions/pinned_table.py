@@ -10,9 +10,9 @@ import streamlit as st
 from playground.errors import PlaygroundError
 from playground.figures import positions as figures
 from playground.runs.arrays import Array
-from playground.web.shared.comparison.pinned_charts import draw_both
-from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.pinned_charts import draw_both
+from playground.web.shared.pinning import pinned_side
 from playground.web.views.positions import position_cache
 
 

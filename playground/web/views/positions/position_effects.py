@@ -6,13 +6,13 @@ import streamlit as st
 from playground.analysis import positions
 from playground.figures import positions as figures
 from playground.figures.theme import token_names
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup
-from playground.web.components.cell_frame import CellFrame
-from playground.web.components.token_chips import draw_token_chips
+from playground.web.components.charts import CellFrame
+from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.markdown import quote_place

@@ -6,8 +6,8 @@ import streamlit as st
 
 from playground.analysis import positions
 from playground.figures import positions as figures
-from playground.link.places import Focus
-from playground.model.positions import wavelengths
+from playground.link.opening import Focus
+from playground.model.encoder import wavelengths
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets

@@ -5,21 +5,27 @@ from dataclasses import dataclass, replace
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
-from playground.link import link_values
-from playground.link.experiment_params import COMPARED, FIELDS, TITLES
+from playground.link import query
+from playground.link.params import COMPARED, FIELDS, TASK_TITLES
 from playground.training.recipe import architecture
-from playground.training.regularisers.ablation import SIZES, ablation_recipe, ablation_runs, runs_of_one_seed, seeds_of
-from playground.training.regularisers.ablation_request import AblationRequest
-from playground.training.regularisers.ablation_state import AblationRun, AblationState
+from playground.training.regularisers.ablation import (
+    SIZES,
+    AblationRequest,
+    AblationRun,
+    AblationState,
+    ablation_recipe,
+    ablation_runs,
+    runs_of_one_seed,
+    seeds_of,
+)
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches
-from playground.web.session.experiment_inputs import machine_speed, training_bytes, training_data, without_idle
-from playground.web.session.experiments import Experiment
+from playground.web.session.experiments import Experiment, machine_speed, training_bytes, training_data, without_idle
 from playground.web.session.memory_budget import MemoryReservation
-from playground.web.shared.experiment_status import cancelled_clause, continuing_sentence, pending_sentence
+from playground.web.shared.experiment_buttons import cancelled_clause, continuing_sentence, pending_sentence
 
 PAGE = "regularisers"
 
@@ -60,10 +66,8 @@ def make_plan() -> AblationPlan:
     """
     task, data, seeds, chosen_titles = (current_value(f"{PAGE}_{name}") for name in ("task", "data", "seeds", "chosen"))
     strengths = {field: current_value(f"{PAGE}_{field}") for field in COMPARED}
-    recipe = ablation_recipe(TITLES[task], data, current_value("seed"), strengths)
-    config = link_values.model_config(
-        {**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1
-    )
+    recipe = ablation_recipe(TASK_TITLES[task], data, current_value("seed"), strengths)
+    config = query.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
     chosen = {FIELDS[title] for title in chosen_titles}
     regularisers = [regulariser for field, regulariser in REGULARISERS.items() if field in chosen]
     reasons = {each.field: reason_without_effect(each, recipe, config.norm) for each in regularisers}

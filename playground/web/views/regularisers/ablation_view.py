@@ -8,21 +8,30 @@ import pandas as pd
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.figures import ablation as figures
-from playground.figures.ablation import LINES, Curve, Measured
+from playground.figures import training as figures
+from playground.figures.training import LINES, Curve, Measured
 from playground.text.wording import join_words
-from playground.training.regularisers.ablation import runs_of_one_seed, seeds_of
-from playground.training.regularisers.ablation_report import COLUMNS, SPREAD_COLUMNS, ablation_table, group_by_name
-from playground.training.regularisers.ablation_state import AblationResult, AblationRun, AblationState
-from playground.training.regularisers.ablation_summary import summarise_ablation
+from playground.training.regularisers.ablation import (
+    AblationResult,
+    AblationRun,
+    AblationState,
+    runs_of_one_seed,
+    seeds_of,
+)
+from playground.training.regularisers.ablation_report import (
+    COLUMNS,
+    SPREAD_COLUMNS,
+    ablation_table,
+    group_by_name,
+    summarise_ablation,
+)
 from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
-from playground.web.components.legend import LegendEntry, draw_legend
-from playground.web.session.experiment_inputs import training_data
-from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.components.charts import LegendEntry, draw_legend
+from playground.web.session.experiments import Experiment, session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
-from playground.web.shared.experiment_status import difference_sentence, run_differences
+from playground.web.shared.experiment_buttons import difference_sentence, run_differences
 from playground.web.views.regularisers.ablation_plan import (
     PAGE,
     AblationInputs,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from playground.link.experiment_params import TITLES
+from playground.link.params import TASK_TITLES
 from playground.training.recipe import Recipe
 from playground.training.regularisers.ablation_report import Effect, measure_effects
 from playground.training.regularisers.catalogue import (
@@ -17,7 +17,7 @@ from playground.training.regularisers.catalogue import (
 from playground.training.tasks import TASKS
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_value
-from playground.web.components.scroll_to import scroll_to
+from playground.web.components.without_picture import scroll_to
 from playground.web.session.experiments import session_experiments
 from playground.web.shared.page_end import as_one_element
 from playground.web.views.regularisers.ablation_plan import PAGE
@@ -57,7 +57,7 @@ def set_up_notice() -> None:
 def catalogue() -> None:
     """Draw ten cards, in the tutorial's order, folded so that the way to a run stays short."""
     effects = _measured_effects()
-    recipe = Recipe(task=TITLES[current_value(f"{PAGE}_task")])
+    recipe = Recipe(task=TASK_TITLES[current_value(f"{PAGE}_task")])
     with st.expander("What each does, and how strong it is", icon=":material/tune:", key=f"{PAGE}_cards"):
         for number, title in TEN.items():
             _card(number, title, recipe, effects)

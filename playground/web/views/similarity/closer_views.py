@@ -4,14 +4,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.effects.sentence_vectors import Pooling
-from playground.analysis.sentences.depth_map import describe_shares
-from playground.analysis.sentences.left_out_words import LeftOutWords, is_for_any_text
-from playground.analysis.sentences.sentence_depths import SentenceDepths, name_depths
-from playground.analysis.sentences.similar_pairs import Pair
-from playground.analysis.sentences.token_contributions import Array64, token_contributions, token_weights
+from playground.analysis.sentences import (
+    Array64,
+    LeftOutWords,
+    Pair,
+    SentenceDepths,
+    describe_shares,
+    is_for_any_text,
+    name_depths,
+    token_contributions,
+    token_weights,
+)
+from playground.analysis.vector_changes import Pooling
+from playground.figures import similarity as figures
 from playground.figures.attribution import MOST_BARS
-from playground.figures.sentences import similarity as figures
 from playground.figures.theme import subscript, token_names, token_table
 from playground.web.choices import widgets
 from playground.web.shared import panels

@@ -5,14 +5,14 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.effects.sentence_vectors import Pooling
-from playground.analysis.sentences.similar_pairs import Pair, common_tokens, rank_pairs
-from playground.figures.sentences import similarity as figures
-from playground.link import link_values
+from playground.analysis.sentences import Pair, common_tokens, rank_pairs
+from playground.analysis.vector_changes import Pooling
+from playground.figures import similarity as figures
+from playground.link import query
 from playground.runs.arrays import Array
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
-from playground.web.components.cell_frame import CellFrame, clicked_cell
+from playground.web.components.charts import CellFrame, clicked_cell
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, fragment
 from playground.web.views.similarity import closer_views, meaning
@@ -140,6 +140,6 @@ def _take_click() -> None:
 def _choose_pair(pair: Pair) -> None:
     """Choose a pair, as far as its numbers can be sentences: what the browser sends is as little trusted as a link."""
     for key, number in (("similarity_first", pair.first), ("similarity_second", pair.second)):
-        value, complaint = link_values.read(key, [str(number + 1)])
+        value, complaint = query.read(key, [str(number + 1)])
         if complaint is None:
             st.session_state[key] = value

@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from playground.analysis.effects.sentence_vectors import Pooling
-from playground.analysis.sentences.sentence_depths import SentenceDepths
-from playground.analysis.sentences.similar_pairs import spread_of_pairs
+from playground.analysis.sentences import SentenceDepths, spread_of_pairs
+from playground.analysis.vector_changes import Pooling
 from playground.runs.arrays import Array
 from playground.text.wording import join_words
 from playground.web.choices.setup import is_random

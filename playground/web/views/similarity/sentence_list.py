@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from playground.analysis.effects.change_places import names_no_token
+from playground.analysis.changes import names_no_token
 from playground.errors import PlaygroundError
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link.interventions import FittedChanges, fit_changes
 from playground.model.interventions import Intervention
-from playground.runs.batch_runs import count_affordable
+from playground.runs.variant_runs import count_affordable
 from playground.text import Batch, split_sentences
-from playground.text.scripts import is_english
+from playground.text.sentences import is_english
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches

@@ -1,10 +1,8 @@
 """Caches of what compares sentences."""
 
-from playground.analysis.effects.sentence_vectors import Pooling
-from playground.analysis.sentences import left_out_words, sentence_depths
-from playground.analysis.sentences.depth_map import DepthMap, map_depths
-from playground.analysis.sentences.left_out_words import LeftOutWords
-from playground.analysis.sentences.sentence_depths import SentenceDepths
+from playground.analysis import sentences
+from playground.analysis.sentences import DepthMap, LeftOutWords, SentenceDepths, map_depths
+from playground.analysis.vector_changes import Pooling
 from playground.model.interventions import Intervention
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
@@ -18,7 +16,7 @@ Changes = tuple[tuple[Intervention, ...], ...]
 def read_depths(key: RunKey, changes: Changes) -> SentenceDepths:
     """Run every sentence of the key's text; raises as `caches.run_sentence`."""
     with caches.turn_on_text(key) as (model, batch):
-        return sentence_depths.read_depths(model, batch, seed=key.seed, causal=key.causal, interventions=changes)
+        return sentences.read_depths(model, batch, seed=key.seed, causal=key.causal, interventions=changes)
 
 
 @cache_by_weights
@@ -37,7 +35,7 @@ def leave_words_out(key: RunKey, changes: Changes, other: int, pooling: Pooling)
     """
     vector = read_depths(key._replace(sentence=0), changes).pooled[pooling][-1, other]
     with caches.turn_on_text(key) as (model, batch):
-        return left_out_words.leave_words_out(
+        return sentences.leave_words_out(
             model,
             caches.tokenizer(key.text),
             batch,

@@ -8,7 +8,7 @@ import pandas as pd
 from playground.analysis.streams import l2
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
-from playground.runs.dropout_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
+from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun
 from playground.tutorials.table import SHORT_TITLES
 from playground.web.shared import panels
 from playground.web.views.step_by_step.attention_charts import draw_vectors

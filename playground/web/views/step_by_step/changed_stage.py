@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.effects.changed_stages import ChangedPoint, list_changed_points
+from playground.analysis.changes import ChangedPoint, list_changed_points
 from playground.analysis.walkthrough import Walk
 from playground.figures import step_by_step as figures
 from playground.figures.theme import Array, token_names
 from playground.web.shared import panels
+from playground.web.shared.change_names import name_change
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.what_if.change_names import name_change
 
 _BY_KEY = {"attn.scores": "score", "attn.pattern": "attention weight"}
 """Points with one number a key: what it is."""

@@ -6,20 +6,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.run_differences import describe_vector_change
+from playground.analysis.comparison import describe_vector_change
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 from playground.errors import PlaygroundError
 from playground.figures import step_by_step as figures
 from playground.figures.theme import Array, token_names
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
 from playground.web.shared import panels
-from playground.web.shared.comparison.pinned_heads import nearest_head
-from playground.web.shared.comparison.pinned_side import PinnedRun, beside, say_other_tokens
 from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.pinned_charts import nearest_head
+from playground.web.shared.pinning import PinnedRun, beside, say_other_tokens
 
 BY_KEY: dict[str, tuple[str, Callable[[Walk], Floats]]] = {
     "dot products": ("q · k", Walk.dot_products),

@@ -3,14 +3,14 @@
 import pandas as pd
 import streamlit as st
 
-from playground.training.after.samples import Sample, answer_samples
+from playground.training.after.answers import Sample, answer_samples
 from playground.training.after.trained_network import TrainedNetwork, load, save
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches, trained_slot
 from playground.web.session.downloads import in_turn
-from playground.web.session.experiment_inputs import validation_data
+from playground.web.session.experiments import validation_data
 from playground.web.shared import panels, uploads
 from playground.web.shared.navigation import page_named
 from playground.web.views.training import text_generation

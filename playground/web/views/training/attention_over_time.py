@@ -8,15 +8,14 @@ from numpy.typing import NDArray
 
 from playground.figures.attention import WeightScale, head_heatmap
 from playground.figures.theme import Array, token_table
-from playground.link.experiment_params import LAST_MOMENT
+from playground.link.params import LAST_MOMENT
 from playground.training.after.run_state import TrainingState
-from playground.training.evaluation import attention_mask
-from playground.training.history import Snapshot
+from playground.training.evaluation import Snapshot, attention_mask
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.session.experiments import Experiment
 from playground.web.shared import panels
-from playground.web.shared.saving.save_menu import Saved
+from playground.web.shared.saving import Saved
 
 _CHOSEN = "_training_head_chosen"
 """Session key that is there once the visitor has chosen a layer or a head by hand."""

@@ -7,13 +7,12 @@ import streamlit as st
 
 from playground.figures import training as figures
 from playground.training.after.run_state import TrainingState
-from playground.training.history import History, Measured
-from playground.training.optimiser import learning_rate
+from playground.training.evaluation import History, Measured
 from playground.training.recipe import Recipe
-from playground.web.session.experiment_inputs import training_data
-from playground.web.session.experiments import Experiment, session_experiments
+from playground.training.trainer import learning_rate
+from playground.web.session.experiments import Experiment, session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
-from playground.web.shared.experiment_status import difference_sentence, run_differences
+from playground.web.shared.experiment_buttons import difference_sentence, run_differences
 from playground.web.shared.page_end import fragment
 from playground.web.views.training import training_run
 from playground.web.views.training.training_run import PAGE, TrainingPlan

@@ -4,11 +4,9 @@ import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.errors import ConfigError, PlaygroundError
-from playground.link.architecture_params import ARCHITECTURE
-from playground.link.experiment_params import STRENGTHS, TITLES, TRAINED_SIZES
 from playground.link.kinds import Size
-from playground.link.params import OWN
-from playground.training.after.samples import right_answer
+from playground.link.params import ARCHITECTURE, OWN, STRENGTHS, TASK_TITLES, TRAINED_SIZES
+from playground.training.after.answers import right_answer
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import (
     REGULARISERS,
@@ -20,8 +18,7 @@ from playground.training.tasks import TASKS
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
-from playground.web.session.experiment_inputs import training_data, without_idle
-from playground.web.session.experiments import session_experiments
+from playground.web.session.experiments import session_experiments, training_data, without_idle
 from playground.web.shared import experiment_buttons
 from playground.web.views.training import training_run
 from playground.web.views.training.training_run import PAGE, TrainingPlan
@@ -36,8 +33,8 @@ SCHEDULES = "paper: up in a line while it warms up, then down with 1/√step (Va
 def pick_task() -> None:
     """Draw the menu of tasks, and the question that the chosen task asks."""
     task = widgets.menu("training_task", "What is to be learnt", on_change=shortcuts.use_task_defaults)
-    st.markdown(TASKS[TITLES[task]].question)
-    if TASKS[TITLES[task]].reads_text:
+    st.markdown(TASKS[TASK_TITLES[task]].question)
+    if TASKS[TASK_TITLES[task]].reads_text:
         widgets.text(
             "training_text",
             "A text of your own to learn from",
@@ -76,7 +73,7 @@ def _show_question(recipe: Recipe) -> None:
 
 def settings(plan: TrainingPlan | None) -> None:
     """Draw the widgets of everything else that a run depends on."""
-    task = TITLES[current_value("training_task")]
+    task = TASK_TITLES[current_value("training_task")]
     with st.expander("The data", expanded=True):
         if plan is not None:
             _show_question(plan.recipe)

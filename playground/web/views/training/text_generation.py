@@ -11,15 +11,15 @@ from streamlit.delta_generator import DeltaGenerator
 
 from playground.figures.training import next_tokens
 from playground.model import causal_mask
-from playground.training.after.generate import generate, next_token_probabilities
+from playground.training.after.answers import generate, next_token_probabilities
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.network import Tagger
-from playground.training.seeding import generator
 from playground.training.tasks import Data
+from playground.training.tasks.task import generator
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot
-from playground.web.session.experiment_inputs import validation_data
+from playground.web.session.experiments import validation_data
 from playground.web.shared import panels
 from playground.web.shared.markdown import quote_token
 from playground.web.shared.page_end import fragment

@@ -5,29 +5,30 @@ from functools import partial
 
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
-from playground.link import link_values
-from playground.link.experiment_params import RECIPE, TITLES, TRAINED_SIZES
+from playground.link import query
+from playground.link.params import RECIPE, TASK_TITLES, TRAINED_SIZES
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.cost import check_cost
 from playground.training.network import count_head, count_network
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
-from playground.training.tasks.examples import Examples
+from playground.training.tasks.task import Examples
 from playground.training.tasks.task_list import TASKS
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
 from playground.web.session import caches, experiments, trained_slot
-from playground.web.session.experiment_inputs import (
+from playground.web.session.experiments import (
+    Experiment,
     machine_speed,
+    session_experiments,
     training_bytes,
     training_data,
     without_idle,
 )
-from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.session.memory_budget import MemoryReservation
 from playground.web.session.trained_slot import TrainedSlot
-from playground.web.shared.experiment_status import cancelled_clause, continuing_sentence, pending_sentence
+from playground.web.shared.experiment_buttons import cancelled_clause, continuing_sentence, pending_sentence
 
 PAGE = "training"
 
@@ -63,11 +64,11 @@ def make_plan() -> TrainingPlan:
         BusyError: the machine's speed is not known yet, and no turn to measure it came free.
     """
     values, sizes = ({name: current_value(f"{PAGE}_{name}") for name in names} for names in (RECIPE, TRAINED_SIZES))
-    task, seed = TITLES[current_value("training_task")], current_value("seed")
+    task, seed = TASK_TITLES[current_value("training_task")], current_value("seed")
     recipe = without_idle(Recipe(task=task, seed=seed, **values))
     data = training_data(recipe)
     shape = {**current_setup().values, "norm": shortcuts.unlocked_norm(), **sizes}
-    config = architecture(link_values.model_config(shape, vocab_size=1), recipe, data)
+    config = architecture(query.model_config(shape, vocab_size=1), recipe, data)
     limits = settings()
     seconds = check_cost(
         config,

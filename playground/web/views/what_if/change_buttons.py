@@ -6,9 +6,8 @@ import streamlit as st
 
 from playground.model.interventions import Intervention
 from playground.web.choices.setup import current_setup
+from playground.web.shared.change_chips import draw_followed_button, explain_refusal, make_in_place
 from playground.web.shared.markdown import escape_markdown
-from playground.web.shared.what_if.followed_button import draw_followed_button
-from playground.web.shared.what_if.refused_changes import explain_refusal, make_in_place
 
 
 def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> None:

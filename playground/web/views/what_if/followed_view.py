@@ -4,18 +4,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.effects.change_places import list_places
-from playground.analysis.effects.vector_changes import stream_change
-from playground.figures.effects.change_maps import vector_changes, vector_cosines
+from playground.analysis.changes import list_places
+from playground.analysis.vector_changes import stream_change
 from playground.figures.theme import token_names
-from playground.link.places import Focus
+from playground.figures.what_if import vector_changes, vector_cosines
+from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
+from playground.web.shared.change_chips import FOLLOWED, scroll_on_arrival
 from playground.web.shared.focus_line import Cells, frame_cell
-from playground.web.shared.what_if.followed_button import FOLLOWED, scroll_on_arrival
 from playground.web.views.what_if.following.answer_changes import draw_answers
 from playground.web.views.what_if.following.attention_changes import draw_attention_changes
 from playground.web.views.what_if.following.sentence_changes import draw_sentences

@@ -5,14 +5,14 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from playground.analysis.effects.part_importance import HeadsTogether
-from playground.analysis.effects.pattern_spread import pattern_spread, rank_correlation
-from playground.figures.effects import part_maps
-from playground.link.places import Focus
+from playground.analysis.attention import pattern_spread, rank_correlation
+from playground.analysis.part_importance import HeadsTogether
+from playground.figures import what_if
+from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus
-from playground.web.components.cell_frame import CellFrame
+from playground.web.components.charts import CellFrame
 from playground.web.shared import panels
 from playground.web.views.what_if.measurements.part_numbers import PartNumbers
 
@@ -38,7 +38,7 @@ def draw_spread(
     with beside:
         panels.chart(
             "head_spread",
-            part_maps.spread_by_head(spread),
+            what_if.spread_by_head(spread),
             caption="**How evenly each head spreads its attention in this sentence:** the mean entropy of its rows, as "
             "a share of the highest there can be. Near 0, every token looks at one key alone: a striking pattern. At "
             "1, it looks at all keys evenly.",
@@ -49,7 +49,7 @@ def draw_spread(
     st.markdown(_compare(spread, sizes, together))
     panels.chart(
         "spread_and_effect",
-        part_maps.spread_and_effect(spread, sizes, (focus.layer, focus.head), "size of the effect"),
+        what_if.spread_and_effect(spread, sizes, (focus.layer, focus.head), "size of the effect"),
         caption="**Each point is a head**, striking patterns to the left, large effects on top. Both are the numbers "
         "of the maps above, the effect without its sign. The diamond is the chosen head. If striking heads were those "
         "that matter, the points would fall from the left to the right.",

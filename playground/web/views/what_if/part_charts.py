@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.effects.part_importance import compare_together
+from playground.analysis.part_importance import compare_together
+from playground.figures import what_if
 from playground.figures.attention import head_heatmap
-from playground.figures.effects import part_maps
 from playground.figures.theme import token_names, token_table
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.model.interventions import HideToken, SetWeight, SkipSublayer, ZeroHead
 from playground.model.interventions.intervention_kinds import SUBLAYERS
 from playground.runs.arrays import Array
@@ -45,7 +45,7 @@ def draw_heads(numbers: PartNumbers, run: Run, focus: Focus, sublayers: PartNumb
     with left:
         panels.chart(
             "head_effects",
-            part_maps.effects_by_head(effects, numbers.bar, signed=numbers.signed),
+            what_if.effects_by_head(effects, numbers.bar, signed=numbers.signed),
             caption=f"**Effect of each head, switched off alone{numbers.instead}:** {numbers.meaning}. Click "
             "a cell to choose its head.",
             alt="Effect of every head by layer",
@@ -67,7 +67,7 @@ def draw_sublayers(numbers: PartNumbers, run: Run, focus: Focus) -> None:
     st.markdown(_describe_largest(numbers, names.__getitem__))
     panels.chart(
         "sublayer_effects",
-        part_maps.effects_by_sublayer(effects, numbers.bar, signed=numbers.signed),
+        what_if.effects_by_sublayer(effects, numbers.bar, signed=numbers.signed),
         caption=f"**Effect of each sublayer, switched off alone{numbers.instead}:** {numbers.meaning}. "
         "Click a row to choose its layer.",
         alt="Effect of attention and feed-forward by layer",
@@ -133,7 +133,7 @@ def draw_hidden(numbers: PartNumbers, run: Run, focus: Focus) -> None:
     st.markdown(_describe_largest(numbers, lambda i: f"{quote_place(tokens, places[i][1])} in layer {places[i][0]}"))
     panels.chart(
         "hidden_tokens",
-        part_maps.effects_by_position(effects, tokens, numbers.bar, signed=numbers.signed),
+        what_if.effects_by_position(effects, tokens, numbers.bar, signed=numbers.signed),
         caption=f"**Effect where no other token of a layer attends to this one, in any head{numbers.instead}; the "
         f"token still attends to itself:** {numbers.meaning}. Click a cell to choose its layer and its token, as the "
         "key.",

@@ -5,12 +5,12 @@ from typing import cast
 
 import streamlit as st
 
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup
-from playground.web.components.ask_again import ask_again
+from playground.web.components.without_picture import ask_again
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.views.what_if import part_charts

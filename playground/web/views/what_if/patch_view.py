@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.effects import sentence_pairs
-from playground.figures.effects.part_maps import shares_by_place
+from playground.analysis import sentence_pairs
 from playground.figures.theme import shortened, token_names
-from playground.link.places import Focus
+from playground.figures.what_if import shares_by_place
+from playground.link.opening import Focus
 from playground.model.interventions import PatchVector
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run

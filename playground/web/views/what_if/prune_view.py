@@ -10,16 +10,16 @@ import streamlit as st
 
 from playground.accounting import count_attention_head, count_flops, count_head_flops, count_parameters
 from playground.accounting.readable import in_millions
-from playground.analysis.effects.pruning import Order, order_by_effect, pruned_sizes, remove_heads
+from playground.analysis.part_importance import Order, order_by_effect, pruned_sizes, remove_heads
 from playground.config import ModelConfig
-from playground.figures.effects.pruning_curves import pruning_curves
+from playground.figures.what_if import pruning_curves
 from playground.model.interventions import Intervention, ZeroHead
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup
-from playground.web.components.ask_again import ask_again
+from playground.web.components.without_picture import ask_again
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.views.what_if.change_buttons import offer_changes

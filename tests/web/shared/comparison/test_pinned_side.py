@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from playground.analysis.shared_weights import count_shared
+from playground.analysis.comparison import count_shared
 from playground.config import ModelConfig
 from playground.link.params import SHARED
-from playground.web.shared.comparison.pin_line import summarise_shared
-from playground.web.shared.comparison.pinned_side import Difference, list_differences
+from playground.web.shared.pinning import Difference, list_differences, summarise_shared
 from tests.web.app_test import SMALL, captions, charts, open_page, prose
 
 NOW: dict[str, Any] = {key: param.default for key, param in SHARED.items()}

@@ -12,9 +12,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from playground.export.all_heads import MOST_NUMBERS
-from playground.link.link_values import VERSION
-from playground.web.shared.saving import save_menu
-from playground.web.shared.saving.save_menu import file_name
+from playground.link.query import VERSION
+from playground.web.shared import saving
+from playground.web.shared.saving import file_name
 from tests.export.pictures.drawn import DC, find_cells, paint, parse, texts
 from tests.web.app_test import PAGES, SMALL, captions, charts, new_page, open_page, small_trace, working
 
@@ -134,7 +134,7 @@ def test_a_files_name_has_small_letters_digits_and_underscores(name: str, file: 
 
 
 def test_a_picture_of_too_many_cells_is_not_offered_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(save_menu, "MOST_CELLS", 10)
+    monkeypatch.setattr(saving, "MOST_CELLS", 10)
     app, files = saved_files("attention", "attention_grid_save_menu", **SMALL, text="one two three")
     assert sorted(files) == ["attention_all_heads.csv"]
     assert "cells are too many for a picture" in captions(app)

@@ -7,7 +7,7 @@ import pytest
 
 from playground.link.params import DEFAULT_TEXT, TOUR
 from playground.web.shared.navigation import pages
-from playground.web.shared.tour.tour_steps import STEPS, TourState
+from playground.web.shared.tour import STEPS, TourState
 
 BEGIN = TourState(page="attention", text=DEFAULT_TEXT)
 """Before anything is done."""

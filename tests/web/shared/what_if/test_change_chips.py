@@ -6,7 +6,7 @@ from playground.link.interventions import read_interventions
 from playground.link.interventions.read_interventions import read_intervention
 from playground.model.interventions import Intervention
 from playground.model.interventions.intervention_checks import Subject
-from playground.web.shared.what_if.changed_pages import CHANGED_PAGES, what_page_shows
+from playground.web.shared.change_chips import CHANGED_PAGES, what_page_shows
 from tests.web.app_test import (
     PAGES,
     SMALL,

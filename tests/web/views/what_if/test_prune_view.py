@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from playground import Encoder, count_parameters
-from playground.analysis.effects.pruning import order_at_random
+from playground.analysis.part_importance import order_at_random
 from playground.model.interventions import ZeroHead
 from tests.web.app_test import (
     SMALL,

@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.run_differences import moved_weight
+from playground.analysis.comparison import moved_weight
 from playground.figures import attention as figures
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.shared import panels
+from playground.web.shared.change_names import note_set_weights
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.head_map import draw_head_map, has_grey_cells
-from playground.web.shared.what_if.changed_captions import note_set_weights
 
 
 def draw_attention_changes(run: Run, untouched: Run, focus: Focus) -> None:

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.effects.change_places import names_no_token
-from playground.analysis.effects.sentence_vectors import Pooling, sentence_vector
-from playground.analysis.effects.vector_changes import sentence_change
+from playground.analysis.changes import names_no_token
 from playground.analysis.streams import cosine_between_tokens
+from playground.analysis.vector_changes import Pooling, sentence_change, sentence_vector
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets

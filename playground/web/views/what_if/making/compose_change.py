@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from playground.config import ModelConfig
-from playground.link.places import Focus
+from playground.link.opening import Focus
 from playground.model.interventions import (
     AverageHead,
     HideToken,
@@ -19,7 +19,7 @@ from playground.model.interventions import (
     ZeroHead,
 )
 from playground.model.interventions.intervention_kinds import HEAD_POINTS, RowKind
-from playground.web.shared.what_if.change_names import POINTS, SUBLAYERS
+from playground.web.shared.change_names import POINTS, SUBLAYERS
 
 CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
 CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"

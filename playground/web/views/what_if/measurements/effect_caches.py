@@ -4,9 +4,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from playground.analysis.effects.part_importance import list_heads, list_sublayers, measure_parts
-from playground.analysis.effects.position_importance import measure_positions
-from playground.analysis.effects.sentence_vectors import sentence_vector
+from playground.analysis.part_importance import list_heads, list_sublayers, measure_parts, measure_positions
+from playground.analysis.vector_changes import sentence_vector
 from playground.errors import TooLargeError
 from playground.model.interventions import Intervention, SetWeight
 from playground.runs.arrays import Array

@@ -6,7 +6,7 @@ import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.runs.arrays import Array
-from playground.web.components.ask_again import ask_again
+from playground.web.components.without_picture import ask_again
 from playground.web.shared import panels
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows
 

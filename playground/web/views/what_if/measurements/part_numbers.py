@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from playground.analysis.effects.part_importance import cosines, list_heads, list_sublayers
-from playground.analysis.effects.sentence_vectors import sentence_vector
+from playground.analysis.part_importance import cosines, list_heads, list_sublayers
+from playground.analysis.vector_changes import sentence_vector
 from playground.model.interventions import Intervention
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from playground.analysis.effects.patched_places import measure_patches
+from playground.analysis.part_importance import measure_patches
 from playground.errors import TooLargeError
 from playground.runs.arrays import Array
 from playground.runs.variant_runs import rows_at_once

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from playground.analysis.effects.pruning import Order, measure_pruning, order_at_random, pruned_sizes, remove_heads
+from playground.analysis.part_importance import Order, measure_pruning, order_at_random, pruned_sizes, remove_heads
 from playground.config import ModelConfig
 from playground.model.interventions import ZeroHead
 from playground.runs.arrays import Array

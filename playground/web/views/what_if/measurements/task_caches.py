@@ -6,10 +6,10 @@ import numpy as np
 
 from playground.model.interventions import Intervention
 from playground.runs.arrays import Array
-from playground.training.after.task_effects import first_sequences, score_changed
+from playground.training.after.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
 from playground.web.session import caches, trained_slot
-from playground.web.session.experiment_inputs import validation_data
+from playground.web.session.experiments import validation_data
 from playground.web.session.weights_cache import cache_in_session
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows, empty_numbers
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.effects.sentence_vectors import POOLINGS
+from playground.analysis.vector_changes import POOLINGS
 from playground.link.params import PARAMS
 from playground.model.interventions import ZeroHead
 from playground.runs.encoder_run import Run, run

@@ -1,0 +1,400 @@
+"""Why one token attends to another: a score taken apart by source, its rivals, and what its weight moves.
+
+The score is bilinear: s = (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head. With x_q and x_k split by source, it is a
+matrix that adds up to s (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits").
+
+Legend: T tokens, padding included; H heads; D = d_model; S sources.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from playground.analysis.changes import list_row_changes
+from playground.analysis.stream_sources import BIASES, CHANGES, Source, StreamSplit
+from playground.analysis.tex import Floats
+from playground.analysis.walkthrough import Walk
+from playground.model import Encoder
+from playground.model.blocks import EncoderBlock
+from playground.runs.arrays import Array
+from playground.text.wording import join_words, write_amount
+
+
+@dataclass(frozen=True)
+class HeadMaps:
+    """The maps of one head in fp64: y = W x + b. D = d_model."""
+
+    q: Floats
+    """W_Q, (d_head, D)."""
+    q_bias: Floats
+    """(d_head,)"""
+    k: Floats
+    """W_K, (d_head, D)."""
+    k_bias: Floats
+    """(d_head,)"""
+    o: Floats
+    """(D, d_head): the columns of W_O that read one piece of the merged heads."""
+
+
+def head_maps(encoder: Encoder, layer: int, head: int, piece: int | None = None) -> HeadMaps:
+    """The maps of one head; its output is that piece of the merged heads, from 0, the head's own by default."""
+    block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
+    attn = block.attn
+    if attn.fused:  # rows are laid out (head, [q k v], d_head)
+        weights = attn.qkv.weight.view(attn.n_heads, 3, attn.d_head, -1)[head]
+        biases = attn.qkv.bias.view(attn.n_heads, 3, attn.d_head)[head]
+        (q, k), (q_bias, k_bias) = weights[:2], biases[:2]
+    else:
+        rows = slice(head * attn.d_head, (head + 1) * attn.d_head)
+        q, k, q_bias, k_bias = (part[rows] for part in (attn.q.weight, attn.k.weight, attn.q.bias, attn.k.bias))
+    o = attn.o.weight.view(-1, attn.n_heads, attn.d_head)[:, head if piece is None else piece]
+    return HeadMaps(*map(_to_fp64, (q, q_bias, k, k_bias, o)))
+
+
+def _to_fp64(tensor: Tensor) -> Floats:
+    return tensor.detach().cpu().numpy().astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Products:
+    """The d_head products of one q · k, the largest size first."""
+
+    numbers: NDArray[np.intp]
+    """(d_head,): which number of q and k each is of."""
+    products: Floats
+    """(d_head,): q_i k_i."""
+    running: Floats
+    """(d_head,): their sum so far; the last is q · k."""
+
+
+@dataclass(frozen=True)
+class Competition:
+    """A query's allowed keys in the softmax, the highest score first."""
+
+    keys: NDArray[np.intp]
+    """(n,): their positions."""
+    scores: Floats
+    """(n,)"""
+    weights: Floats
+    """(n,)"""
+    lead: Floats
+    """(n,): how far the chosen key's score is above each; weights differ by the factor e^lead."""
+    rank: int
+    """The chosen key's place, from 1."""
+
+    @property
+    def ratios(self) -> Floats:
+        """(n,): each key's weight over the chosen one's, e^−lead; infinite where that is beyond the range of floats."""
+        with np.errstate(over="ignore"):
+            return np.exp(-self.lead)
+
+    @property
+    def best_other(self) -> int | None:
+        """The place in these arrays of the strongest key but the chosen one; None where there is no other."""
+        return None if len(self.keys) == 1 else 1 if self.rank == 1 else 0
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What a weight w moves from the key to the query, w v, and where it ends up.
+
+    A heavy weight on a short value moves little (Kobayashi et al. 2020, "Attention is Not Only a Weight").
+    """
+
+    value_norm: float
+    """‖v‖ of the key, in this head."""
+    moved_norm: float
+    """‖w v‖"""
+    head_shares: Floats
+    """(T,): every key's share of the head's output z = Σ w v, by projection: (w v) · z / ‖z‖². They add up to 1, and a
+    key that pulls against the others has a negative one. NaN where z is 0."""
+    written_norm: float
+    """‖W_O w v‖, with the columns of W_O that read this head."""
+    output_share: float
+    """The share of attention's output at that token, all heads together, by projection as above; b_O is no head's."""
+    stream_norm: float
+    """Length of the vector that attention's output is added to; NaN without residual connections."""
+    token: int
+    """Whose vector it is written to: the query, but with `head_merge="reshape"`."""
+
+    @property
+    def stream_share(self) -> float:
+        """‖W_O w v‖ over the length of the stream that it is added to; NaN without residual connections."""
+        return self.written_norm / self.stream_norm if self.stream_norm else math.nan
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def multiply(walk: Walk) -> Products:
+    """The products of the walk's query and key."""
+    q, k = walk.of_query("attn.q").astype(np.float64), walk.layer["attn.k"][walk.head, walk.key]
+    numbers = np.argsort(-np.abs(q * k), kind="stable")
+    products = (q * k)[numbers]
+    return Products(numbers, products, products.cumsum())
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def compete(walk: Walk) -> Competition:
+    """The walk's key among all that its query may attend to, itself among them, as the model itself computes it.
+
+    Where changes set weights of the query, these are the weights before them.
+
+    Raises:
+        ValueError: the mask hides the key from the query.
+    """
+    if not walk.allowed[walk.key]:
+        raise ValueError("a hidden key does not compete")
+    keys = np.flatnonzero(walk.allowed)
+    scores = walk.scaled()
+    # Ties go to the chosen key, so that its rank says how many are stronger.
+    keys = keys[np.lexsort((keys != walk.key, -scores[keys]))]
+    rank = 1 + int(np.flatnonzero(keys == walk.key)[0])
+    weights = walk.of_query("attn.pattern")[keys]
+    if list_row_changes(walk):
+        powers = np.exp(scores[keys] - scores[keys].max())
+        weights = powers / powers.sum()
+    return Competition(keys, scores[keys], weights, scores[walk.key] - scores[keys], rank)
+
+
+def destination(walk: Walk) -> tuple[int, int]:
+    """The token whose merged vector the head's output for the query lands in, and as which of its H pieces."""
+    if walk.config.head_merge == "transpose":
+        return walk.query, walk.head
+    return divmod(walk.head * len(walk.layer.run.tokens) + walk.query, walk.config.n_heads)
+
+
+@np.errstate(invalid="ignore", over="ignore", divide="ignore")
+def move(walk: Walk, maps: HeadMaps) -> Moved:
+    """What the walk's weight moves; the maps are those of its head, for the piece that `destination` names."""
+    weights = walk.of_query("attn.pattern").astype(np.float64)  # (T,)
+    values = walk.layer["attn.v"][walk.head].astype(np.float64)  # (T, d_head)
+    z = weights @ values
+    moved = weights[walk.key] * values[walk.key]
+    token, _ = destination(walk)
+    written = maps.o @ moved  # (D,)
+    output = walk.layer["attn.out"][token].astype(np.float64)
+    read = walk.layer["norm1.in" if walk.config.norm_placement == "pre" else "attn.in"][token]
+    return Moved(
+        value_norm=_length(values[walk.key]),
+        moved_norm=_length(moved),
+        head_shares=(weights[:, None] * values) @ z / (z @ z),
+        written_norm=_length(written),
+        output_share=float((written @ output) / (output @ output)),
+        stream_norm=_length(read) if walk.config.residual else math.nan,
+        token=token,
+    )
+
+
+def _length(vector: Floats | Array) -> float:
+    return float(np.linalg.norm(vector.astype(np.float64)))
+
+
+@dataclass(frozen=True)
+class ScoreSplit:
+    """A score by source, and its difference to an opponent's by source.
+
+    The softmax sees differences of scores alone. So `relative` has each contribution minus the opponent's: why this
+    key, rather than that one. The opponent is another key, or the mean of all that the query may attend to.
+    """
+
+    sources: tuple[Source, ...]
+    matrix: Floats
+    """(S, S), source of the query × source of the key; b_Q and b_K count as biases."""
+    relative: Floats
+    """(S, S), the same minus the opponent's."""
+    score: float
+    """What the model computed, before any mask."""
+    opponent_score: float
+    """The opponent's; NaN where that is the mean of no keys."""
+    opponent: int | None = None
+    """The opponent's position; None: the mean over the keys that the query may attend to."""
+
+    @property
+    def lead(self) -> float:
+        """How far the score is above the opponent's; below 0 where the opponent's is higher."""
+        return self.score - self.opponent_score
+
+    @property
+    def remainder(self) -> float:
+        """What of the score the matrix leaves out: rounding, as long as all numbers are finite."""
+        return self.score - float(self.matrix.sum())
+
+    @property
+    def relative_remainder(self) -> float:
+        """What of the lead the relative matrix leaves out."""
+        return self.lead - float(self.relative.sum())
+
+    @property
+    def by_key_source(self) -> Floats:
+        """(S,): the lead by what wrote the key's vector and the opponent's."""
+        return self.relative.sum(axis=0)  # type: ignore[no-any-return]
+
+    @property
+    def by_query_source(self) -> Floats:
+        """(S,): the lead by what wrote the query's vector."""
+        return self.relative.sum(axis=1)  # type: ignore[no-any-return]
+
+
+@np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
+def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:
+    """Split the score of a walk's query and key, and its difference to the opponent's.
+
+    Args:
+        walk: whose query asks, and whose key is asked.
+        stream: of the walk's layer.
+        maps: of its head.
+        opponent: the key to compare with; None compares with the mean over the keys that the query may attend to.
+    """
+    scores, compared = walk.scaled(), walk.allowed if opponent is None else np.arange(len(walk.allowed)) == opponent
+    sources, parts = stream.sources, stream.parts
+    changed_q, changed_k = (_changes_of(walk, name) for name in ("q", "k"))
+    if CHANGES not in sources and (changed_q.any() or changed_k.any()):
+        sources, parts = (CHANGES, *sources), np.concatenate([np.zeros_like(parts[:1]), parts])
+    query_parts = _project(sources, parts[:, walk.query], maps.q, maps.q_bias, changed_q[walk.query])  # (S, d_head)
+    key_parts = _project(sources, parts[:, walk.key], maps.k, maps.k_bias, changed_k[walk.key])
+    matrix = query_parts @ key_parts.T / math.sqrt(walk.config.d_head)
+    score = float(scores[walk.key])
+    if not compared.any():
+        return ScoreSplit(sources, matrix, np.full_like(matrix, math.nan), score, math.nan)
+    mean_parts = parts[:, compared].mean(axis=1, dtype=np.float64)
+    opponent_parts = _project(sources, mean_parts, maps.k, maps.k_bias, changed_k[compared].mean(axis=0))  # (S, d_head)
+    relative = query_parts @ (key_parts - opponent_parts).T / math.sqrt(walk.config.d_head)
+    return ScoreSplit(sources, matrix, relative, score, float(scores[compared].mean()), opponent)
+
+
+def _changes_of(walk: Walk, name: str) -> Floats:
+    """What changes of this layer's queries or keys themselves, `q` or `k`, add to the head's: (T, d_head)."""
+    change = walk.layer.run.change(f"layers.{walk.layer.layer}.attn.{name}")
+    shape = walk.layer[f"attn.{name}"][walk.head].shape
+    return np.zeros(shape) if change is None else change[walk.head].astype(np.float64)
+
+
+def _project(sources: Sequence[Source], parts: Floats, weight: Floats, bias: Floats, change: Floats) -> Floats:
+    """(S, D) → (S, d_head); the map's bias joins the biases, and what was changed behind the map the changes."""
+    projected = parts.astype(np.float64) @ weight.T
+    projected[sources.index(BIASES)] += bias
+    if CHANGES in sources:
+        projected[sources.index(CHANGES)] += change
+    return projected
+
+
+Group = Literal["token", "position", "attention", "feed-forward", "change", "others"]
+Kind = Literal["mostly", "mixed", "even", "only key", "rounding", "not finite"]
+
+MOST = 0.5
+"""Share of all pushes and pulls from which on one group is called the most."""
+
+EVEN = 0.05
+"""A lead, either way, up to this changes a weight by 5 % against the opponent's: too little to have a reason."""
+
+MOST_ROUNDING = 0.1
+"""Share of the lead that the split may leave out, as very large scores lose it to the rounding of 32-bit floats."""
+
+LEAST_TOLD = 0.005
+"""The smallest amount that two decimals don't round to 0."""
+
+NAMES: dict[Group, str] = {
+    "token": "the tokens",
+    "position": "their positions",
+    "attention": "earlier attention",
+    "feed-forward": "earlier feed-forward",
+    "change": "your changes",
+    "others": "segment and biases",
+}
+"""How the groups are called in a sentence about two keys."""
+
+OPENINGS: dict[Group, str] = {
+    "token": "Mostly the two tokens themselves.",
+    "position": "Mostly the positions of the two keys.",
+    "attention": "Mostly what attention of earlier layers wrote at the two keys.",
+    "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the two keys.",
+    "change": "Mostly what your changes write at the two keys.",
+    "others": "Mostly the segment and the biases, which each key's norms scale in their own way.",
+}
+"""The verdict where one group has the most."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Why this key rather than its opponent, or the reverse, as far as one source of their vectors answers it."""
+
+    kind: Kind
+    """`mostly`: one group has at least half of all pushes and pulls. `mixed`: none has. `even`: the score is the
+    opponent's, within `EVEN`. `only key`: there is no other. `rounding`: the sources don't add up to the lead."""
+    amounts: dict[Group, float]
+    """What each group adds to the lead, the largest size first; groups that there are none of are left out."""
+
+    @property
+    def largest(self) -> Group:
+        """The group with the largest amount, by size."""
+        return next(iter(self.amounts))
+
+    @property
+    def share(self) -> float:
+        """The largest group's share of the sum of all sizes: 0 … 1; 0 where all are 0."""
+        total = sum(map(abs, self.amounts.values()))
+        return abs(self.amounts[self.largest]) / total if total else 0.0
+
+
+def judge(split: ScoreSplit, n_keys: int) -> Verdict:
+    """The verdict on the difference of two scores of a query that may attend to so many keys."""
+    amounts = _by_size(group_amounts(split.sources, split.by_key_source))
+    if not all(map(math.isfinite, (*amounts.values(), split.lead))):
+        return Verdict("not finite", amounts)
+    if n_keys == 1:
+        return Verdict("only key", amounts)
+    if abs(split.lead) <= EVEN:
+        return Verdict("even", amounts)
+    if abs(split.relative_remainder) > MOST_ROUNDING * abs(split.lead):
+        return Verdict("rounding", amounts)
+    found = Verdict("mostly", amounts)
+    pulls_along = amounts[found.largest] * split.lead > 0
+    return found if found.share >= MOST and pulls_along else Verdict("mixed", amounts)
+
+
+def group_amounts(sources: Sequence[Source], amounts: Floats) -> dict[Group, float]:
+    """Amounts (S,) added up by group; a group without a source is left out."""
+    totals: dict[Group, float] = {}
+    for source, amount in zip(sources, amounts, strict=True):
+        group: Group = "others" if source.kind in ("segment", "bias") else source.kind  # type: ignore[assignment]
+        totals[group] = totals.get(group, 0.0) + float(amount)
+    return totals
+
+
+def largest_pair(split: ScoreSplit) -> tuple[Source, Source, float]:
+    """The sources of query and key whose pair changes the lead the most, either way, and by how much."""
+    query, key = np.unravel_index(int(np.argmax(np.abs(split.relative))), split.relative.shape)
+    return split.sources[query], split.sources[key], float(split.relative[query, key])
+
+
+def describe(verdict: Verdict, lead: float) -> str:
+    """The verdict on two keys' scores, and the amounts of every group that has a tenth of all pushes and pulls.
+
+    The rest of the lead is one more amount, unless it rounds to 0.
+    """
+    if verdict.kind == "not finite":
+        return "These numbers have left the range of 32-bit floats, so no source can be told from another."
+    if verdict.kind == "only key":
+        return "It is the only key that the query may attend to, so its weight is 1 whatever the score."
+    lead_text = write_amount(lead, "+")
+    if verdict.kind == "even":
+        return f"The two scores differ by {lead_text} only: there is little to explain."
+    if verdict.kind == "rounding":
+        return "The scores are so large that 32-bit floats round away where their difference comes from."
+    opening = OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single source explains it."
+    total = sum(map(abs, verdict.amounts.values()))
+    large = {group: amount for group, amount in verdict.amounts.items() if abs(amount) >= total / 10}
+    told = [f"{NAMES[group]} {write_amount(amount, '+')}" for group, amount in large.items()]
+    rest = lead - sum(large.values())
+    if abs(rest) >= LEAST_TOLD:
+        told.append(f"the rest {write_amount(rest, '+')}")
+    listed = join_words(told)
+    return f"{opening} The difference, {lead_text}, is a sum by what wrote the two keys' vectors: {listed}."
+
+
+def _by_size(amounts: dict[Group, float]) -> dict[Group, float]:
+    return dict(sorted(amounts.items(), key=lambda item: -abs(item[1])))

@@ -1,1 +1,0 @@
-"""Why one token attends to another: a score taken apart by source, and what the weight then does."""

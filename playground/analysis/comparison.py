@@ -1,0 +1,312 @@
+"""Two settings beside each other: what one run has changed of the other's, and which initial weights they share.
+
+Legend: L layers, T real tokens, Tq/Tk queries/keys. Both runs are called by names that say what differs.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playground.accounting.counts import LABELS, Component
+from playground.analysis.attention import mean_entropy
+from playground.analysis.positions import ROUNDING
+from playground.config import ModelConfig
+from playground.model import Encoder
+from playground.model.init import InitialTensor, initial_tensors
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.text.wording import join_words
+
+COMPARED_POINTS = ("attn.pattern", "attn.out", "resid_mid", "ffn.out", "out")
+"""Of a block, in the order of computation: what every run keeps and means the same wherever the norms stand."""
+
+
+@dataclass(frozen=True)
+class PointDifference:
+    """How far two runs are apart at one point of the forward pass."""
+
+    name: str
+    """As in the trace, such as `layers.0.attn.out`."""
+    largest: float
+    """The largest difference of two numbers there; NaN where a number has left fp32's range."""
+    size: float
+    """The largest number there, of both runs."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the two differ by more than rounding; numbers that are lost count as different."""
+        return not self.largest <= ROUNDING * self.size
+
+
+def have_same_tokens(one: Run, other: Run) -> bool:
+    """Whether two runs read the same tokens, padding included."""
+    return one.tokens == other.tokens
+
+
+def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
+    """The differences at the points that both runs have in the same shape, in the order of computation.
+
+    Nothing is compared where the tokens differ. `list_unequal_points` has those that are left out.
+    """
+    if not have_same_tokens(pinned, now):
+        return []
+    real = ~now.padding
+    differences = []
+    for name in _list_points(pinned, now):
+        one, other = (_at_real_tokens(run.arrays[name], real) for run in (pinned, now))
+        if one.shape == other.shape:
+            with np.errstate(invalid="ignore"):
+                apart = np.abs(one.astype(np.float64) - other)
+            size = np.max(np.abs([one, other]), initial=0, where=np.isfinite([one, other]))
+            differences.append(PointDifference(name, float(np.max(apart, initial=0)), float(size)))
+    return differences
+
+
+def list_unequal_points(pinned: Run, now: Run) -> list[str]:
+    """The points that both runs have in different shapes, in the order of computation; both read the same tokens."""
+    return [name for name in _list_points(pinned, now) if pinned.arrays[name].shape != now.arrays[name].shape]
+
+
+def _list_points(pinned: Run, now: Run) -> list[str]:
+    n_layers = min(pinned.config.n_layers, now.config.n_layers)
+    return ["embed.out", *(f"layers.{i}.{point}" for i in range(n_layers) for point in COMPARED_POINTS), "final"]
+
+
+def describe_parting(pinned: Run, now: Run, differences: list[PointDifference]) -> str:
+    """Where two runs first part by more than rounding, in a few sentences; points of unequal shape are such places."""
+    if not have_same_tokens(pinned, now):
+        return (
+            "The two read different tokens, so their numbers part at the input: there is nothing to set side by side."
+        )
+    first = next((each for each in differences if each.is_apart), None)
+    (d_model, d_model_now), (heads, heads_now), depths = (
+        (getattr(pinned.config, field), getattr(now.config, field)) for field in ("d_model", "n_heads", "n_layers")
+    )
+    deeper = f" One has {max(depths)} layers, the other {min(depths)}." if depths[0] != depths[1] else ""
+    n_heads = f"{heads} heads in the pinned run and {heads_now} in this one"
+    if d_model != d_model_now:
+        told = f"The vectors have different widths ({d_model} → {d_model_now}), so the two part at the embeddings"
+        if heads != heads_now:
+            return f"{told}. Attention has {n_heads}, so no number has a counterpart.{deeper}"
+        told += "; only attention weights can be compared number by number."
+        return f"{told} Those {_describe_first(first)}{deeper}"
+    if heads != heads_now and not (differences and differences[0].is_apart):
+        return (
+            f"**They first part in {_place(_PATTERN)}** (`{_PATTERN}`), which have {n_heads}. The embeddings are the "
+            f"same but for rounding. The numbers that can be compared {_describe_first(first)}{deeper}"
+        )
+    if first is None:
+        return f"Nothing parts them: every number that is compared is the same but for rounding.{deeper}"
+    is_at_once = first is differences[0]
+    opening = "They part at once, in" if is_at_once else "They first part in"
+    before = "" if is_at_once else " What is compared before that is the same but for rounding."
+    return f"**{opening} {_place(first.name)}** (`{first.name}`): {_describe_size(first)}{before}{deeper}"
+
+
+_PATTERN = "layers.0.attn.pattern"
+"""The first point whose shape depends on the number of heads."""
+
+
+def _describe_first(first: PointDifference | None) -> str:
+    """What becomes of numbers in the plural, of which the first that differ are these."""
+    if first is None:
+        return "are the same but for rounding."
+    return f"first differ in {_place(first.name)} (`{first.name}`): {_describe_size(first)}"
+
+
+def _describe_size(found: PointDifference) -> str:
+    return f"numbers there are up to {found.size:.3g} in size, and differ by up to {found.largest:.3g}."
+
+
+def _place(name: str) -> str:
+    if name == "embed.out":
+        return "the embeddings"
+    if name == "final":
+        return "the output"
+    _, layer, point = name.split(".", maxsplit=2)
+    words = {
+        "attn.pattern": "the attention weights",
+        "attn.out": "the output of attention",
+        "resid_mid": "the residual stream after attention",
+        "ffn.out": "the output of the feed-forward",
+        "out": "the block's output",
+    }
+    return f"layer {layer}, {words[point]}"
+
+
+def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:
+    """Vectors (T, D) of real tokens, or weights (H, Tq, Tk) between them."""
+    chosen: Array = array[real] if array.ndim == 2 else array[:, real][:, :, real]
+    return chosen
+
+
+def describe_growth_change(pinned: Mapping[str, Array], now: Mapping[str, Array], names: tuple[str, str]) -> str:
+    """The mean length of the residual stream after the last block in two runs' `streams.lengths`, in one sentence.
+
+    `names` is what the two runs are called, the pinned one first.
+    """
+    before, after = (float(lengths["residual"][-1].mean()) for lengths in (pinned, now))
+    if math.isnan(before) or math.isnan(after):
+        lost = [name for name, length in zip(names, (before, after), strict=True) if math.isnan(length)]
+        return f"After the last block, the numbers are too large for 32-bit floats ({join_words(lost)})."
+    blocks = [len(lengths["residual"]) - 1 for lengths in (pinned, now)]
+    where = "block" if blocks[0] == blocks[1] else f"block ({blocks[0]} → {blocks[1]} blocks)"
+    if abs(after - before) <= ROUNDING * max(after, before):
+        return f"After the last {where}, the residual stream's mean length is {after:.4g} in both."
+    ratio = f", which is {after / before:.3g} times as long" if before > 0 else ""
+    return f"After the last {where}, the residual stream's mean length goes {before:.4g} → {after:.4g}{ratio}."
+
+
+def describe_vector_change(pinned: Array, now: Array, names: Sequence[str] | None = None) -> str:
+    """What became of a vector's numbers (D,), in a sentence; `names` are the numbers', which else are counted from 0.
+
+    Numbers that are masked in both, −∞, are the same.
+    """
+    if pinned.shape != now.shape:
+        return f"There were {pinned.size:,} numbers and now there are {now.size:,}, so they cannot be subtracted."
+    if np.isnan([pinned, now]).any():
+        return "Some of these numbers are too large for 32-bit floats, so they cannot be subtracted."
+    wide = [numbers.astype(np.float64) for numbers in (pinned, now)]
+    change = np.abs(np.subtract(wide[1], wide[0], where=pinned != now, out=np.zeros(now.shape)))
+    size = float(np.max(np.abs(wide), initial=0, where=np.isfinite(wide)))
+    at = int(change.argmax())
+    if change[at] <= ROUNDING * size:
+        return "These numbers are the same in both but for rounding."
+    where = f"number {at}" if names is None else names[at]
+    return f"The largest change is that of {where}: {pinned[at]:.4g} → {now[at]:.4g}."
+
+
+def moved_weight(pinned: Run, now: Run) -> Array:
+    """The share of a query's weight that has moved to other keys, averaged over real queries: (L, H).
+
+    Half the sum of all changes of a row, which is the total variation distance of two distributions (Levin, Peres &
+    Wilmer 2009, section 4.1): 0 is the same row, 1 looks at other keys altogether. Of layers and heads that both have.
+    Both have to read the same tokens.
+    """
+    n_layers = min(pinned.config.n_layers, now.config.n_layers)
+    n_heads = min(pinned.config.n_heads, now.config.n_heads)
+    apart = [np.abs(now.pattern(i)[:n_heads] - pinned.pattern(i)[:n_heads]).sum(axis=-1) for i in range(n_layers)]
+    shares: Array = np.stack(apart)[..., ~now.padding].mean(axis=-1) / 2
+    return shares
+
+
+def describe_head_change(pinned: tuple[Run, Array], now: tuple[Run, Array]) -> str:
+    """What became of one head's weights (Tq, Tk), in one or two sentences; each with the run that it is of."""
+    bits = [float(mean_entropy(pattern[None, None], ~run.padding)[0, 0]) for run, pattern in (pinned, now)]
+    spread = f"the mean entropy goes {bits[0]:.2f} → {bits[1]:.2f} bits"
+    if not have_same_tokens(pinned[0], now[0]):
+        return f"The two read different tokens, so weights cannot be subtracted; {spread}."
+    change = now[1] - pinned[1]
+    if np.isnan(change).any():
+        return "Some of these weights are lost: the numbers are too large for 32-bit floats."
+    if np.abs(change).max() <= ROUNDING:
+        return "Not one of these weights has changed."
+    query, key = np.unravel_index(int(np.abs(change).argmax()), change.shape)
+    before, after = (float(pattern[query, key]) for _, pattern in (pinned, now))
+    tokens, moved = now[0].tokens, float(np.abs(change)[~now[0].padding].sum(axis=-1).mean() / 2)
+    return (
+        f"On average, {moved:.0%} of a query's weight has moved to other keys, and {spread}. The largest change: what "
+        f"{tokens[query]} (position {query}) gives {tokens[key]} (position {key}) goes {before:.3f} → {after:.3f}."
+    )
+
+
+@dataclass(frozen=True)
+class SharedTensor:
+    """A tensor that both encoders draw from the same random numbers."""
+
+    name: str
+    """As in `InitialTensor`: a part of a fused projection as where it stands alone."""
+    component: Component
+    corner: tuple[int, ...]
+    """The shape of what is shared: the upper left corner of both, or the beginning of a vector."""
+    ratio: float
+    """The second encoder's numbers over the first one's; 1 where they are equal, bit by bit."""
+
+
+@dataclass(frozen=True)
+class SharedWeights:
+    """A component's random weights, counted: those that both encoders have, and those of one alone."""
+
+    component: Component
+    equal: int
+    rescaled: int
+    """Equal but for a factor."""
+    ratios: tuple[float, ...]
+    """Those factors, second over first, from the smallest."""
+    only_first: int
+    only_second: int
+
+
+def shared_tensors(first: ModelConfig, second: ModelConfig) -> list[SharedTensor]:
+    """What two encoders of the same seed share of their initial weights, tensor by tensor, in the first one's order.
+
+    Norms, and the biases of the scheme `xavier`, are not drawn, and so left out.
+    """
+    ours, theirs = _random_tensors(first), _random_tensors(second)
+    return [
+        SharedTensor(
+            name,
+            _component(name),
+            tuple(map(min, one.shape, theirs[name].shape)),
+            theirs[name].size / one.size,
+        )
+        for name, one in ours.items()
+        if name in theirs and theirs[name].distribution == one.distribution
+    ]
+
+
+def count_shared(first: ModelConfig, second: ModelConfig) -> list[SharedWeights]:
+    """What two encoders of the same seed share of their initial weights, by component; see `shared_tensors`."""
+    shared = shared_tensors(first, second)
+    totals = [_count_by_component(_random_tensors(config).values()) for config in (first, second)]
+    counts = []
+    for component in get_args(Component):
+        tensors = [tensor for tensor in shared if tensor.component == component]
+        both = sum(math.prod(tensor.corner) for tensor in tensors)
+        equal = sum(math.prod(tensor.corner) for tensor in tensors if tensor.ratio == 1)
+        only_first, only_second = (total.get(component, 0) - both for total in totals)
+        if both + only_first + only_second:
+            ratios = tuple(sorted({tensor.ratio for tensor in tensors} - {1.0}))
+            counts.append(SharedWeights(component, equal, both - equal, ratios, only_first, only_second))
+    return counts
+
+
+def describe_shared(counts: Sequence[SharedWeights], names: tuple[str, str]) -> list[str]:
+    """A sentence for each component; `names` is what the two encoders are called in it."""
+    return [f"{LABELS[counted.component].capitalize()}: {_describe(counted, names)}." for counted in counts]
+
+
+def _describe(counted: SharedWeights, names: tuple[str, str]) -> str:
+    first, second = names
+    shared = [f"{counted.equal:,} random weights are equal"] if counted.equal else []
+    if counted.rescaled:
+        factors = " or ".join(f"{ratio:.3g}" for ratio in counted.ratios)
+        shared.append(f"{counted.rescaled:,} random weights in {second} are {factors} times those in {first}")
+    alone = [
+        f"{n:,} are in {name} alone" for name, n in ((first, counted.only_first), (second, counted.only_second)) if n
+    ]
+    return "; ".join([*(shared or ["no random weight is shared"]), *([join_words(alone)] if alone else [])])
+
+
+def _random_tensors(config: ModelConfig) -> Mapping[str, InitialTensor]:
+    tensors = (tensor for tensor, _ in initial_tensors(Encoder(config, seed=None), config.initialisation))
+    return {tensor.name: tensor for tensor in tensors if tensor.distribution != "constant"}
+
+
+def _component(name: str) -> Component:
+    """What a drawn tensor is counted with; norms draw none."""
+    if name.startswith("embed."):
+        return "embeddings"
+    return "attention" if ".attn." in name else "feed_forward"
+
+
+def _count_by_component(tensors: Iterable[InitialTensor]) -> dict[Component, int]:
+    counts: dict[Component, int] = {}
+    for tensor in tensors:
+        component = _component(tensor.name)
+        counts[component] = counts.get(component, 0) + math.prod(tensor.shape)
+    return counts

@@ -1,0 +1,250 @@
+"""A gradient's way back through an encoder, block by block, from one loss in one backward pass.
+
+Legend: T tokens, H heads, D = d_model, L layers. A depth counts the blocks passed: 0 is the embeddings, L the last
+block.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+from playground.analysis.streams import cosine_between_tokens, mean_of_pairs
+from playground.errors import InputError
+from playground.model import Encoder, Trace, causal_mask
+from playground.model.attention import UNMASKED, AttentionMask
+from playground.model.blocks import EncoderBlock
+from playground.model.init import Embedding
+from playground.runs.arrays import freeze
+from playground.runs.budget import check_interrupted
+
+MAP_POINTS = frozenset(
+    {"attn.in", "attn.q", "attn.k", "attn.v", "attn.z", "attn.out", "ffn.in", "ffn.up", "ffn.hidden", "ffn.out"}
+)
+"""What a block's linear maps read and what they give, by the names of its trace."""
+
+
+@dataclass(frozen=True)
+class BlockStep:
+    """One block's part of a forward pass, with its own graph."""
+
+    block: EncoderBlock
+    start: Tensor
+    """(1, T, D), what entered, cut off from what was before."""
+    out: Tensor
+    """(1, T, D)"""
+    trace: Trace
+    """`MAP_POINTS`."""
+
+
+def through_block(step: BlockStep, gradient: Tensor) -> tuple[Tensor, dict[str, float]]:
+    """The gradient at a block's start, (1, T, D), of that at its end; and the norms of its parameters' by part."""
+    norms = [*step.block.norm1.parameters(), *step.block.norm2.parameters()]
+    maps = _linear_maps(step)
+    outputs = [output for pairs in maps.values() for _, together in pairs for output in together]
+    at_start, *others = torch.autograd.grad(step.out, [step.start, *outputs, *norms], gradient, retain_graph=True)
+    lengths = {}
+    for part, pairs in maps.items():
+        squares = 0.0
+        for read, together in pairs:
+            gradients = [_by_token(others.pop(0)) for _ in together]
+            squares += map_gradient(read, torch.cat(gradients, dim=1))
+        lengths[part] = math.sqrt(squares)
+    if norms:
+        lengths["norms"] = l2_norm(others)
+    whole = float(np.linalg.norm(list(lengths.values())))
+    return at_start, {"stream": l2_norm([at_start]), **lengths, "whole layer": whole}
+
+
+def _linear_maps(step: BlockStep) -> dict[str, list[tuple[Tensor, list[Tensor]]]]:
+    """By sublayer, what linear maps read, (T, d_in), and what those that read it give, in the graph."""
+    trace = step.trace
+    q, k, v, merged = (*(trace[f"attn.{name}"] for name in "qkv"), step.block.attn.merge(trace["attn.z"]))
+    return {
+        "attention": [(trace["attn.in"][0], [q, k, v]), (merged[0], [trace["attn.out"]])],
+        "feed-forward": [(trace["ffn.in"][0], [trace["ffn.up"]]), (trace["ffn.hidden"][0], [trace["ffn.out"]])],
+    }
+
+
+def _by_token(x: Tensor) -> Tensor:
+    """(1, T, D) or, cut into heads, (1, H, T, d_head) → (T, D)."""
+    return x[0] if x.ndim == 3 else x[0].transpose(0, 1).flatten(1)
+
+
+def map_gradient(read: Tensor, gradient: Tensor) -> float:
+    """‖∂L/∂W‖² + ‖∂L/∂b‖² of a linear map y = W x + b, in fp64, where squares far from 1 have a place.
+
+    With G = ∂L/∂Y these gradients are Gᵀ X and Σₜ Gₜ. Their squares add up to Σₛₜ (G Gᵀ)ₛₜ (X Xᵀ + 1)ₛₜ. So two
+    matrices of T × T numbers stand for one of d_out × d_in, which for a short sentence is many times the work.
+
+    Args:
+        read: X, (T, d_in).
+        gradient: G, (T, d_out); of several maps that read the same, side by side.
+    """
+    x, g = read.detach().double(), gradient.double()
+    return float(((g @ g.T) * (x @ x.T + 1)).sum().clamp_min(0))
+
+
+def l2_norm(tensors: Iterable[Tensor]) -> float:
+    """√Σ x² over all numbers of several tensors, summed in fp64: in fp32 squares far from 1 vanish or overflow."""
+    dense = [tensor.coalesce().values() if tensor.is_sparse else tensor for tensor in tensors]
+    norms = [torch.linalg.vector_norm(tensor, dtype=torch.float64) for tensor in dense]
+    return float(torch.linalg.vector_norm(torch.stack(norms)))
+
+
+Norms = NDArray[np.float64]
+"""One number a layer or a depth."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One encoder's backward pass; every norm is L2, a vector's length. All arrays are read-only."""
+
+    loss: float
+    """As `next_token_loss` gives it."""
+    gradients: Mapping[str, Norms]
+    """By part. `whole layer`, `attention`, `feed-forward` and, where there are any, `norms`: of a layer's parameters,
+    (L,); `stream`: of the vectors between the blocks, by depth, (L + 1,)."""
+    embeddings: float | None
+    """Norm of the gradient of the tables and of the norm on them; None where there are none."""
+    lengths: Norms
+    """Mean length of a token's vector, by depth, (L + 1,)."""
+    read_length: float
+    """Mean length of what the loss reads: the last of `lengths`, or what a final norm makes of it."""
+    alike: float
+    """Mean cosine between two tokens' vectors behind the last block; NaN where there is one token."""
+
+
+def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
+    """−1/T Σₜ log softmax(E hₜ)[wₜ₊₁]: every last vector names the token after its own, the last one the first.
+
+    Vectors of length √D, as norms make them, get logits that deviate by the length of E's rows. These are about 1 long
+    where the table is Glorot & Bengio's, and √D where it is N(0, 1), as torch draws it: the loss is high then, whatever
+    the blocks do. E is held fixed here: a gradient reaches the embeddings through the blocks alone.
+
+    Args:
+        vectors: (T, D), what leaves the encoder.
+        table: (V, D), the token table.
+        ids: (T,) int64.
+    """
+    return F.cross_entropy(vectors @ table.detach().T, ids.roll(-1))
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """A forward pass, block by block."""
+
+    embedded: Tensor
+    """(1, T, D)"""
+    table: Tensor
+    """(V, D), the loss's."""
+    steps: list[BlockStep]
+
+
+def backward(
+    encoder: Encoder, ids: Tensor, *, vectors: Tensor | None = None, n_layers: int | None = None, causal: bool = False
+) -> Flow:
+    """One forward and one backward pass of `next_token_loss`, a block at a time, as the chain rule has it.
+
+    Each block's graph, and its parameters' gradients, are gone before the next block's are made.
+
+    Args:
+        encoder: whose parameters' gradients are handed over as norms, not stored.
+        ids: (T,) int64.
+        vectors: (V, D), the raw vectors that ids are rows of, for an encoder without a token table. Over √D, so that
+            they are about 1 long, they are the loss's table.
+        n_layers: how many of its blocks to run; all by default.
+        causal: whether later tokens are hidden.
+
+    Raises:
+        InputError: the encoder has no token table, or the sentence is longer than its position table.
+    """
+    there = _forward(encoder, ids, vectors, n_layers, causal)
+    steps = there.steps
+    stream = [step.start.detach() for step in steps] + [steps[-1].out.detach()]
+    loss, read_length, gradient = _loss_gradient(encoder, stream[-1], there.table, ids)
+    by_part: dict[str, list[float]] = {"stream": [l2_norm([gradient])]}
+    while steps:
+        check_interrupted()
+        gradient, norms = through_block(steps.pop(), gradient)
+        for name, norm in norms.items():
+            by_part.setdefault(name, []).append(norm)
+    of_embeddings = list(encoder.embed.parameters())
+    return Flow(
+        loss=loss,
+        gradients={name: _read_only(norms[::-1]) for name, norms in by_part.items()},
+        embeddings=l2_norm(torch.autograd.grad(there.embedded, of_embeddings, gradient)) if of_embeddings else None,
+        lengths=_read_only([_mean_length(x) for x in stream]),
+        read_length=read_length,
+        alike=mean_of_pairs(cosine_between_tokens(stream[-1][0].float().cpu().numpy())),
+    )
+
+
+def sweep_depths(
+    encoder: Encoder, ids: Tensor, depths: Sequence[int], *, vectors: Tensor | None = None, causal: bool = False
+) -> dict[int, dict[str, float]]:
+    """The first layer's gradient norms, by depth and by part, of encoders that end after so many of the blocks.
+
+    They are `backward`'s, whose arguments and errors these are. A deeper encoder begins with the blocks of a shallower
+    one, so that all depths share one forward pass; of the blocks behind the first, no parameter's gradient is asked.
+    """
+    there = _forward(encoder, ids, vectors, max(depths), causal)
+    first, *others = there.steps
+    norms_by_depth = {}
+    for depth in depths:
+        check_interrupted()
+        _, _, gradient = _loss_gradient(encoder, there.steps[depth - 1].out, there.table, ids)
+        for step in reversed(others[: depth - 1]):
+            (gradient,) = torch.autograd.grad(step.out, step.start, gradient, retain_graph=True)
+        norms_by_depth[depth] = through_block(first, gradient)[1]
+    return norms_by_depth
+
+
+def _forward(encoder: Encoder, ids: Tensor, vectors: Tensor | None, n_layers: int | None, causal: bool) -> _Pass:
+    """Run some blocks of an encoder, each with a graph of its own; arguments and errors as of `backward`."""
+    mask = AttentionMask(causal_mask(len(ids), ids.device)[:, None]) if causal else UNMASKED  # (1, 1, T, T)
+    embedded = encoder.embed(ids[None]) if vectors is None else encoder.embed_vectors(vectors[ids][None])
+    table = loss_table(encoder, vectors)
+    x, steps = embedded, []
+    for block in encoder.layers[:n_layers]:
+        check_interrupted()
+        start, trace = x.detach().requires_grad_(), Trace(MAP_POINTS.__contains__)
+        x = block(start, mask, trace)
+        steps.append(BlockStep(block, start, x, trace))  # type: ignore[arg-type]
+    return _Pass(embedded, table, steps)
+
+
+def _loss_gradient(encoder: Encoder, last: Tensor, table: Tensor, ids: Tensor) -> tuple[float, float, Tensor]:
+    """The loss of what leaves the last block, (1, T, D), how long the vectors are that it reads, its gradient there."""
+    end = last.detach().requires_grad_()
+    normed = end if encoder.final_norm is None else encoder.final_norm(end)
+    loss = next_token_loss(normed[0], table, ids)
+    (gradient,) = torch.autograd.grad(loss, end)
+    return float(loss.detach()), _mean_length(normed.detach()), gradient
+
+
+def _mean_length(vectors: Tensor) -> float:
+    return float(torch.linalg.vector_norm(vectors, dim=-1, dtype=torch.float64).mean())
+
+
+def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:
+    """The table (V, D) whose rows the loss names, as `backward` says; raises InputError as `token_table`."""
+    return token_table(encoder).weight if vectors is None else vectors / math.sqrt(encoder.config.d_model)
+
+
+def token_table(encoder: Encoder) -> Embedding:
+    """The table that token embeddings are rows of; raises InputError where an encoder has none."""
+    if encoder.embed.tokens is None:
+        raise InputError("This encoder has vocab_size=0, no token table: it has no next token to name.")
+    return encoder.embed.tokens
+
+
+def _read_only(numbers: list[float]) -> Norms:
+    array = np.array(numbers)
+    freeze(array)
+    return array

@@ -1,1 +1,0 @@
-"""Sentences beside each other: which are alike, by which tokens and words, and from which layer on."""

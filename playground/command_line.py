@@ -1,0 +1,304 @@
+"""The playground in a terminal: a sentence and options in; tokens, shapes, parameters, attention and a link out."""
+
+import argparse
+import io
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from rich import box
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color, blend_rgb
+from rich.console import Console
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from playground.accounting import LABELS, count_parameters, list_shapes, symbolic_shapes
+from playground.errors import InputError, PlaygroundError, TooLargeError
+from playground.figures.palette import ATTENTION, COMPONENTS
+from playground.link.interventions import Change, write_changes
+from playground.link.kinds import Choice, Notation, Param, Size, Switch
+from playground.link.opening import LinkedView, explain_cut, open_texts, split_link
+from playground.link.params import PAGES, SHARED, values_of_preset, write, write_all
+from playground.link.query import write_query
+from playground.presets import PRESETS
+from playground.runs.arrays import Array
+from playground.runs.budget import MAX_PARAMETERS
+from playground.weights import checkpoint
+
+KEYS = [key for key in SHARED if key not in ("text", "untrained")]
+"""The parameters that are options; the text stands alone, and `untrained` is of networks trained in a browser."""
+
+_WEIGHTS = ("minilm", "random")
+"""What can be had outside of a browser."""
+
+SITE = "http://localhost:8501"
+"""Where `make run` serves the pages."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with exit code 2."""
+        self.exit(2, f"{message[:1].upper()}{message[1:].rstrip('.')}.\n")
+
+
+def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for: `texts` has the link's text of each parameter that is set, the others are fields.
+
+    Ends the process with exit code 2 and a sentence where an option is wrong.
+    """
+    parser = _Parser(
+        prog="playground",
+        description="Run a transformer encoder on a sentence: its tokens, shapes, parameters, attention, and a link.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("text", nargs="?", help="what to read, in quotation marks; one sentence a line")
+    parser.add_argument("--link", help="open what a link of the playground shows; options change it")
+    parser.add_argument("--preset", choices=[*PRESETS], help="a named architecture, with random weights")
+    parser.add_argument("--head", type=_read_head, metavar="LAYER.HEAD", help="whose attention is shown, such as 3.1")
+    parser.add_argument("--site", default=SITE, help="address of the playground that the link leads to (%(default)s)")
+    parser.add_argument(
+        "--max-parameters", type=_read_count, default=MAX_PARAMETERS, help="largest model that is run (%(default)s)"
+    )
+    group = parser.add_argument_group("the link's parameters")
+    for key in KEYS:
+        _add_option(group, key, SHARED[key])
+    options = parser.parse_args(arguments)
+    options.texts = {key: write_all(vars(options)[key]) for key in KEYS if key in options}
+    if options.text is not None:
+        options.texts["text"] = [options.text]
+    return options
+
+
+def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
+    names = [f"--{key.replace('_', '-')}"]
+    if key.startswith("n_"):
+        names.append(f"--{key.removeprefix('n_')}")
+    shown = f"{param.help_text or param.label} Default: {write(param.default) or 'none'}.".replace("%", "%%")
+    if isinstance(param, Switch):
+        group.add_argument(
+            *names, dest=key, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=shown
+        )
+        return
+    words = _WEIGHTS if key == "weights" else param.options if isinstance(param, Choice) else None
+    metavar = "|".join(words) if words else "CHANGES" if isinstance(param, Notation) else "NUMBER"
+    if isinstance(param, Size):
+        shown += (
+            f" One of {', '.join(f'{stop:g}' if isinstance(stop, float) else str(stop) for stop in param.options)}."
+        )
+    reader = _reader(key, words)
+    group.add_argument(*names, dest=key, type=reader, default=argparse.SUPPRESS, metavar=metavar, help=shown)
+
+
+def _reader(key: str, words: Sequence[str] | None) -> Callable[[str], Any]:
+    """Reads an option's text as a link's, but for what would have to be repaired."""
+
+    def read(text: str) -> Any:
+        value, complaint = SHARED[key].read(text)
+        if words is not None and text not in words:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
+        if complaint is not None and isinstance(SHARED[key], Notation):
+            raise argparse.ArgumentTypeError(complaint)
+        if complaint is not None:
+            raise argparse.ArgumentTypeError(f"{text!r} {complaint}; {write(value)} would work")
+        return value
+
+    return read
+
+
+def _read_head(text: str) -> tuple[int, int]:
+    if not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a layer and a head, such as 3.1, both counted from 0")
+    layer, head = text.split(".")
+    return int(layer), int(head)
+
+
+def _read_count(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,20}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+MOST_TOKENS = 40
+"""Tokens shown along each side, at most."""
+
+_NAME = 14
+"""Letters of a token's name, at most; a wide one counts twice, as a terminal shows it."""
+
+_CELL = 4
+
+_NONE, _ALL = Color.parse("#f2eefb").get_truecolor(), Color.parse(ATTENTION).get_truecolor()
+"""Colours of no attention and of all of it, which is attention's colour on the pages."""
+
+_DARK = 0.9
+"""Place between them from which on white is read better than black."""
+
+
+def draw_map(pattern: Array, tokens: Sequence[str], width: int) -> list[Text]:
+    """The lines of a map of `pattern`, (T, T) weights from 0 to 1, in blocks of columns that fit into `width` letters.
+
+    Weights are rounded to whole percents, so that a row may add up to 99 or 101; `.` is less than half a percent.
+    """
+    n_tokens = min(len(tokens), MOST_TOKENS)
+    names = [f"{i:>3} {set_cell_size(_cut(token), _NAME)}" for i, token in enumerate(tokens[:n_tokens])]
+    margin = 4 + _NAME
+    n_columns = max(1, (width - margin) // _CELL)
+    lines: list[Text] = []
+    for first in range(0, n_tokens, n_columns):
+        keys = range(first, min(first + n_columns, n_tokens))
+        lines.append(Text(" " * margin + "".join(f"{key:>{_CELL}}" for key in keys), style="bold"))
+        lines += [_draw_row(name, pattern[query, keys.start : keys.stop]) for query, name in enumerate(names)]
+        lines.append(Text())
+    return lines
+
+
+def _draw_row(name: str, weights: Array) -> Text:
+    row = Text(name)
+    for weight in weights.tolist():
+        if math.isfinite(weight):
+            row.append(f"{round(100 * weight) or '.':>{_CELL}}", style=_style(weight))
+        else:  # too many layers without a norm, for one
+            row.append(f"{weight:>{_CELL}}")
+    return row
+
+
+def _style(weight: float) -> Style:
+    """The colour of a weight goes by its square root, so that faint attention shows too."""
+    place = float(np.sqrt(min(max(weight, 0.0), 1.0)))
+    letters = "#ffffff" if place > _DARK else "#000000"
+    return Style(color=letters, bgcolor=Color.from_triplet(blend_rgb(_NONE, _ALL, place)))
+
+
+def _cut(token: str) -> str:
+    return token if cell_len(token) <= _NAME else f"{set_cell_size(token, _NAME - 1)}…"
+
+
+_STYLE: Any = {"title_justify": "left", "title_style": "bold", "box": box.SIMPLE_HEAD}
+"""Of a table."""
+
+
+def print_view(view: LinkedView, console: Console, site: str) -> None:
+    """Print a view to a console; its link leads to the playground at the address `site`."""
+    for notice in view.notices:
+        console.print(f"Note: {notice}", soft_wrap=True)
+    config = view.config
+    sizes = f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}"
+    origin = "trained weights" if view.weights == "minilm" else f"random weights, seed {view.seed}"
+    console.print(f"{sizes}, {origin}{', causal mask' if view.causal else ''}", soft_wrap=True)
+    if view.changes.applied:
+        console.print(f"what if: {write_changes(Change(each) for each in view.changes.applied)}", soft_wrap=True)
+    _print_tokens(view, console)
+    _print_shapes(view, console)
+    _print_parameters(view, console)
+    _print_attention(view, console)
+    page = "" if view.page == PAGES[0] else view.page
+    pinned = None if view.pinned is None else {key: view.pinned.values[key] for key in SHARED}
+    link = f"{site.rstrip('/')}/{page}?{write_query(view.values, pinned)}"
+    console.print(Text(link), soft_wrap=True)
+
+
+def _print_tokens(view: LinkedView, console: Console) -> None:
+    tokens = view.batch.tokens[view.sentence]
+    which = f" of sentence {view.sentence + 1}" if len(view.text) > 1 else ""
+    console.print(f"\n{len(tokens)} tokens{which} ({view.values['tokenizer']})", style="bold")
+    ids = view.batch.ids[view.sentence].tolist()
+    has_ids = view.config.vocab_size > 0
+    pieces = [f"{token} {number}" if has_ids else token for token, number in zip(tokens, ids, strict=False)]
+    console.print(Text(" · ".join(pieces)), soft_wrap=True)
+    n_cut = view.batch.truncated[view.sentence]
+    if n_cut:
+        told = f"The sentence is cut after {len(tokens)} tokens; {n_cut} more are left out. {explain_cut(view.values)}"
+        console.print(told, soft_wrap=True)
+
+
+def _print_shapes(view: LinkedView, console: Console) -> None:
+    """The intermediates outside of the blocks, and those of the layer that is looked at."""
+    layer, n_tokens = view.focus.layer, view.batch.ids.shape[1]
+    table = Table(title=f"Shapes: B = 1, T = {n_tokens}; every layer has those of layer {layer}", **_STYLE)
+    table.add_column("intermediate")
+    table.add_column("shape", justify="right")
+    table.add_column("axes")
+    numbers = list_shapes(view.config, 1, n_tokens, view.causal)
+    for (name, shape), (_, symbols) in zip(numbers, symbolic_shapes(view.config, view.causal), strict=True):
+        if not name.startswith("layers.") or name.startswith(f"layers.{layer}."):
+            table.add_row(name, " × ".join(map(str, shape)), " × ".join(symbols))
+    console.print()
+    console.print(table)
+
+
+def _print_parameters(view: LinkedView, console: Console) -> None:
+    count = count_parameters(view.config)
+    table = Table(title="Parameters", **_STYLE)
+    table.add_column("component")
+    table.add_column("parameters", justify="right")
+    table.add_column("share", justify="right")
+    for component, number in count.by(lambda term: term.component).items():
+        table.add_row(Text(LABELS[component], COMPONENTS[component]), f"{number:,}", f"{number / count.total:.2%}")
+    table.add_section()
+    table.add_row("together", f"{count.total:,}", "100.00%")
+    console.print()
+    console.print(table)
+
+
+def _print_attention(view: LinkedView, console: Console) -> None:
+    console.print()
+    try:
+        run = view.run
+    except TooLargeError as error:
+        console.print(str(error), soft_wrap=True)
+        return
+    place = view.focus
+    console.print(f"Attention of layer {place.layer}, head {place.head}", style="bold")
+    console.print("Rows look, columns are looked at; percent of a row, a dot is less than 0.5.")
+    n_tokens = len(view.batch.tokens[view.sentence])
+    pattern = run.pattern(place.layer)[place.head][:n_tokens, :n_tokens]
+    for line in draw_map(pattern, run.tokens[:n_tokens], console.width):
+        console.print(line, no_wrap=True, crop=True)
+    if n_tokens > MOST_TOKENS:
+        console.print(
+            f"The first {MOST_TOKENS} of {n_tokens} tokens are shown; the page of this link shows all.", soft_wrap=True
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code: 0, or 2 where what was asked for can't be, told in one sentence."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that has not every letter shows a question mark
+            stream.reconfigure(errors="replace")
+    options = read_options(arguments)
+    try:
+        print_view(open_view(options), Console(markup=False, highlight=False, emoji=False), options.site)
+        sys.stdout.flush()
+    except PlaygroundError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def open_view(options: argparse.Namespace) -> LinkedView:
+    """The view that options, as `read_options` gives them, describe; raises as `open_link`."""
+    page, texts = ("attention", {}) if options.link is None else split_link(options.link)
+    if options.preset is not None:
+        preset = values_of_preset(options.preset, has_wordpiece=checkpoint.minilm_path() is not None)
+        texts |= {key: write_all(value) for key, value in ({"weights": "random"} | preset).items()}
+    texts |= options.texts
+    if options.head is not None:
+        texts |= {"layer": [str(options.head[0])], "head": [str(options.head[1])]}
+    view = open_texts(page, texts, max_parameters=options.max_parameters)
+    if options.head is not None and options.head != (view.focus.layer, view.focus.head):
+        raise InputError(
+            f"There is no head {'.'.join(map(str, options.head))}: layers go from 0 to {view.config.n_layers - 1}, "
+            f"heads from 0 to {view.config.n_heads - 1}."
+        )
+    return view

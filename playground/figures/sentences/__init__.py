@@ -1,1 +1,0 @@
-"""Sentences beside each other as pictures."""

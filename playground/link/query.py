@@ -1,0 +1,303 @@
+"""A link's query string: how it is read, repaired and written, and what old links meant.
+
+Pure functions; `open_page` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest
+thing that can, with one sentence on what was changed and why.
+
+`pinned=true` stands for them where they don't differ at all.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from playground.config import ModelConfig
+from playground.errors import ConfigError
+from playground.link import params
+from playground.link.kinds import Notation, Param, Several, Switch, Text
+from playground.link.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, write, write_all, write_changed
+from playground.text import split_sentences
+from playground.text.wording import join_words, quote_text
+from playground.weights.recognise import RecognisedWeights
+
+VERSION = "2"
+"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart.
+
+In version 1, a seed's random weights were other ones; see `old_links.describe_other_weights`.
+"""
+
+
+def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
+    """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
+    return read_param(PARAMS[key], key, texts)
+
+
+def read_param(param: Param, name: str, texts: Sequence[str]) -> tuple[Any, str | None]:
+    """The same for a parameter that the link calls `name`."""
+    value, complaint = param.read_all(texts)
+    if complaint is None:
+        return value, None
+    if isinstance(param, Notation):
+        return value, complaint
+    if isinstance(param, Text):
+        return value, f"The {name.rpartition('_')[-1]} {complaint}."
+    text = param.wrong(texts)[0] if isinstance(param, Several) else texts[-1]
+    return value, f"The link's {name}={quote_text(text, longest=24)} {complaint}; {_named(value)} is used instead."
+
+
+def settle(
+    values: Mapping[str, Any],
+    from_link: Collection[str] = (),
+    *,
+    shown_before: Mapping[str, Any] | None = None,
+    has_checkpoint: bool = True,
+    recognised: RecognisedWeights | None = None,
+) -> tuple[dict[str, Any], list[str]]:
+    """Make the values of all shared parameters, each in its own domain, go together, by as few changes as possible.
+
+    Args:
+        values: to start from.
+        from_link: the keys that a link has just set, rather than the visitor's own hand: these are worth a sentence.
+        shown_before: the values that the page showed last, which did go together.
+        has_checkpoint: whether the checkpoint is on this server.
+        recognised: what the upload or the trained network decides, if `weights` chooses it.
+
+    Returns:
+        The values, and a sentence for each change that needs one.
+    """
+    values, notices = dict(values), []
+    if values["weights"] == "minilm" and not has_checkpoint:
+        values["weights"] = "random"
+        notices.append(
+            "The trained weights are not on this server, so these are random weights of the same shape; "
+            "the README says how to get the trained ones."
+        )
+    has_its_own = values["weights"] == "trained here" and recognised is not None
+    if values["tokenizer"] == "wordpiece" and not has_checkpoint and not has_its_own:
+        values["tokenizer"] = "word"
+        notices = notices or [
+            "The trained model's tokenizer is not on this server, so the text's own words are tokens."
+        ]
+    if values["sentence"] > 1:  # a text is split only where it matters
+        n_sentences = max(1, len(split_sentences(values["text"]).sentences))
+        if values["sentence"] > n_sentences and "sentence" in from_link:
+            notices.append(f"There is no sentence {values['sentence']} in this text; the last is {n_sentences}.")
+        values["sentence"] = min(values["sentence"], n_sentences)
+    if values["weights"] == "minilm":
+        _apply_checkpoint(values, from_link, notices)
+    elif values["weights"] in {"mine", "trained here"} and recognised is not None:
+        _apply_recognised(values, recognised, notices)
+    else:  # an upload that was open until now may have left sizes between the sliders' stops
+        values.update({key: size.read(write(values[key]))[0] for key, size in SIZES.items()})
+    try:
+        model_config(values, vocab_size=1)
+    except ConfigError as error:  # each parameter is in its domain, so it is n_heads that does not divide d_model
+        heads = _next_divisor(values, shown_before or {})
+        notices.append(f"{str(error).rstrip('.')}. Moved to {heads}.")
+        values["n_heads"] = heads
+    return values, notices
+
+
+def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
+    """The architecture that the sidebar describes, for a tokenizer's vocabulary; raises ConfigError."""
+    return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
+
+
+def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notices: list[str]) -> None:
+    """Set what the checkpoint decides; a link that asks for another shape, but for no weights, gets random ones."""
+    odd = [key for key in LOCKED if values[key] != SHARED[key].default]
+    wanted = [key for key in odd if key in from_link]
+    if wanted and "weights" not in from_link:
+        values["weights"] = "random"
+        notices.append(f"The trained weights have another {join_words(wanted)}, so these are random weights.")
+        return
+    if wanted:
+        notices.append(f"The trained weights decide {join_words(wanted)}; choose random weights to set them yourself.")
+    values.update({key: SHARED[key].default for key in odd})
+
+
+def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, notices: list[str]) -> None:
+    """Set what the upload or the trained network decides."""
+    decided = {key: known for key, known in recognised.settings.items() if key in {*ARCHITECTURE, "causal", "seed"}}
+    values.update(decided)
+    if values["tokenizer"] == "vectors" and values["weights"] == "mine" and recognised.settings["vocab_size"]:
+        values["tokenizer"] = "word"
+        notices.append("Your file has a token table, so words are rows of it, not vectors.")
+    if values["positions"] == "learned" and "positions" in recognised.open_settings:
+        values["positions"] = recognised.open_settings["positions"]
+        notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")
+
+
+def _next_divisor(values: Mapping[str, Any], shown_before: Mapping[str, Any]) -> int:
+    """The number of heads to move to: on in the direction in which the slider was moved, else the nearest."""
+    divisors = [heads for heads in N_HEADS if values["d_model"] % heads == 0]
+    moved = values["n_heads"] - shown_before.get("n_heads", values["n_heads"])
+    onwards = [heads for heads in divisors if (heads - values["n_heads"]) * moved > 0]
+    nearest: int = min(onwards or divisors, key=lambda heads: (abs(heads - values["n_heads"]), -heads))
+    return nearest
+
+
+def _named(value: object) -> str:
+    """A value in a sentence; of several words the first."""
+    first, *more = write_all(value)
+    return f"{first} and {len(more)} more" if more else first
+
+
+OTHER_WEIGHTS = "1"
+"""The version of links in which one generator drew all random weights in turn, instead of one each tensor."""
+
+_RANDOM_PAGES = {"gradient-flow", "training", "regularisers", "tutorials"}
+"""Pages that draw random weights, or train from them, whatever weights the sidebar has chosen."""
+
+_OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
+"""The Decoder page's parameters before it had a trained example."""
+
+_TARGET_BEFORE = "Het dier was te moe.\nDaarom stak het de straat niet over."
+"""The default of `encdec_target` then."""
+
+_FOCUS_BEFORE: dict[str, dict[str, tuple[str, int]]] = {
+    "attention": {"attention_layer": ("layer", 3), "attention_head": ("head", 1), "attention_query": ("query", 10)},
+    "norms": {"norms_token": ("query", 0)},
+    "step-by-step": {
+        "step_layer": ("layer", 0),
+        "step_head": ("head", 0),
+        "step_query": ("query", 10),
+        "step_key": ("key", 2),
+    },
+}
+"""Before pages shared their focus: each page's own keys for it, with their names by now and their defaults then."""
+
+FOCUS_KEYS = frozenset(key for names in _FOCUS_BEFORE.values() for key in names)
+"""Keys that no link has any more."""
+
+_VERSIONS_BEFORE_FOCUS = ("0", "1")
+
+
+def missing_values(linked: Collection[str]) -> dict[str, Any]:
+    """What a link with these keys leaves out and meant by it, where that is no longer the default."""
+    if "encdec_source" in linked or not any(key in linked for key in _OWN_TEXT_KEYS):
+        return {}
+    target = {} if "encdec_target" in linked else {"encdec_target": _TARGET_BEFORE}
+    return {"encdec_source": "your text", **target}
+
+
+def rename_focus(texts: Mapping[str, list[str]], page: str) -> dict[str, list[str]]:
+    """A link's texts with the focus under its names by now, and with what a link to this page left out and meant by it.
+
+    Where several pages' old keys contradict each other, those of the open page count; a present name counts most.
+    """
+    renamed: dict[str, list[str]] = {}
+    for path in sorted(_FOCUS_BEFORE, key=lambda path: path != page):
+        names = _FOCUS_BEFORE[path]
+        is_old = any(key in texts for key in names) or texts.get("v", [""])[-1] in _VERSIONS_BEFORE_FOCUS
+        for key, (name, default) in names.items():
+            if key in texts:
+                renamed.setdefault(name, texts[key])
+            elif path == page and is_old:
+                renamed.setdefault(name, [str(default)])
+    return renamed | {key: value for key, value in texts.items() if key not in FOCUS_KEYS}
+
+
+def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_decoder: bool) -> str | None:
+    """A sentence for what a link of version `OTHER_WEIGHTS` opens; None where no random weights are shown.
+
+    Args:
+        page: the page that is open.
+        seed: what random weights are drawn from.
+        is_random: whether the chosen weights are.
+        has_random_decoder: whether the Decoder page shows both halves at random, as it does for most own texts.
+    """
+    if not (has_random_decoder if page == "encoder-decoder" else is_random or page in _RANDOM_PAGES):
+        return None
+    return (
+        "Since this link was made, the playground has changed how it draws random weights: "
+        f"seed {seed} gives other ones now."
+    )
+
+
+MARKER = "pinned"
+"""The link's parameter that settings are pinned; not needed beside any other of theirs."""
+
+PREFIX = "b_"
+
+PINNED_KEYS = {f"{PREFIX}{key}": key for key in SHARED}
+"""The link's parameters for pinned values → the sidebar's."""
+
+
+def read_pinned(
+    texts: Mapping[str, list[str]], now: Mapping[str, Any]
+) -> tuple[dict[str, Any] | None, set[str], list[str]]:
+    """What a link's texts pin, if anything; which of the sidebar's keys they set; and sentences on what is wrong."""
+    linked = {name: key for name, key in PINNED_KEYS.items() if name in texts}
+    readings = {key: read_param(SHARED[key], name, texts[name]) for name, key in linked.items()}
+    is_marked, complaint = False, None
+    if MARKER in texts:
+        is_marked, complaint = read_param(Switch(False), MARKER, texts[MARKER])
+    sentences = [complaint] if complaint else []
+    for key, (_, complaint) in readings.items():
+        if complaint:  # one on a text, or on changes, does not name its key
+            sentences.append(of_pinned(complaint) if isinstance(SHARED[key], Text | Notation) else complaint)
+    values = {**now, **{key: value for key, (value, _) in readings.items()}} if linked or is_marked else None
+    return values, set(readings), sentences
+
+
+def of_pinned(sentence: str) -> str:
+    """A sentence on the pinned settings, which says that it is on them."""
+    return f"In the pinned settings: {sentence}"
+
+
+def pinned_texts(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The link's texts for pinned values beside the present ones."""
+    different = {name: write_all(pinned[key]) for name, key in PINNED_KEYS.items() if pinned[key] != now[key]}
+    return different or {MARKER: ["true"]}
+
+
+class LinkReading(NamedTuple):
+    """What a link says of the parameters that have no widget yet."""
+
+    values: Mapping[str, Any]
+    sentences: list[str]
+    """What is wrong with the link."""
+    is_exact: bool
+    """Whether the link says just these values, as this version writes them."""
+    means_other_weights: bool = False
+    """Whether a seed meant other random weights when the link was made."""
+
+
+def version_of(texts: Mapping[str, list[str]]) -> str:
+    """The version of the format that a link was written in: the present one where the link names none."""
+    return texts.get("v", [VERSION])[-1]
+
+
+def is_known_version(version: str) -> bool:
+    """Whether this version of the playground knows what such a link means."""
+    return version in (VERSION, OTHER_WEIGHTS)
+
+
+def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str] = ()) -> LinkReading:
+    """Read the link's parameters, without those that have a widget, which the visitor may have moved since."""
+    linked = {key: texts[key] for key in texts if key in params.PARAMS and key not in with_widgets}
+    readings = {key: read(key, linked[key]) for key in linked}
+    before = {} if "encdec_source" in with_widgets else missing_values(linked)
+    values = {key: value for key, (value, _) in readings.items()} | before
+    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
+    too_high = {key for key in params.FOCUS if values.get(key) == params.FOCUS[key].high}
+    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
+    version = version_of(texts)
+    if not is_known_version(version):
+        sentences.append("This link was made by another version of the playground; some of it may look different.")
+    as_written = not before and all(params.write_all(values[key]) == linked[key] for key in linked)
+    is_exact = as_written and version == VERSION
+    return LinkReading(values, sentences, is_exact, means_other_weights=version == OTHER_WEIGHTS)
+
+
+def write_query(values: Mapping[str, Any], pinned: Mapping[str, Any] | None = None) -> str:
+    """The query string, without its question mark, of these values by the keys of `params.PARAMS`.
+
+    What stands at its frozen default is left out; the version of the format goes with it.
+
+    Args:
+        values: of all the sidebar's parameters at least, where something is pinned.
+        pinned: of all the sidebar's parameters.
+    """
+    texts = write_changed(values) | ({} if pinned is None else pinned_texts(pinned, values)) | {"v": [VERSION]}
+    return urlencode(texts, doseq=True)

@@ -1,0 +1,264 @@
+"""What Streamlit's charts have not: curves that grow, bars drawn at once, a legend, frames, and charts in words.
+
+The drawing shows a figure of lines as it is at the moment, at the same size. At rest, Plotly shows the same figure,
+and its values where the pointer is.
+
+The frame also says which cell was clicked, and moves by the arrow keys. Plotly's own selection takes the point that
+the pointer hovered over last: a finger hovers over none, so that a tap opened the cell of the tap before; and a
+heatmap's cells it cannot select at all.
+"""
+
+import html
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from playground.figures import palette
+from playground.figures.attribution import Bars
+from playground.web.components.load_component import load_component
+
+_MOST_TRACES = 8
+_DARKEST = 255
+
+
+def chart_label(name: str, figure: go.Figure) -> str:
+    """The chart's name and what it shows: the largest of cells and bars and where it is, the two ends of lines."""
+    drawn = [text for trace in figure.data if (text := _describe_trace(trace, figure))]
+    more = "" if len(drawn) <= _MOST_TRACES else f" {len(drawn) - _MOST_TRACES} more are drawn."
+    return " ".join([f"{name.rstrip('.')}.", *drawn[:_MOST_TRACES]]) + more
+
+
+def _describe_trace(trace: Any, figure: go.Figure) -> str:
+    if isinstance(trace, go.Heatmap):
+        if trace.z.dtype == np.uint8:  # no numbers but colours: a mosaic's shades, or a mask's two
+            return _describe_thumbnails(trace, figure) if trace.zmax == _DARKEST else ""
+        return _largest_cell(trace, figure)
+    if isinstance(trace, go.Bar):
+        return _largest_bar(trace)
+    if isinstance(trace, go.Scatter) and trace.y is not None and trace.hoverinfo != "skip":
+        return _extent_of_points(trace) if _is_cloud(trace) else _ends_of_line(trace)
+    return ""
+
+
+def _largest_cell(trace: go.Heatmap, figure: go.Figure) -> str:
+    z = trace.z.astype(float)
+    if np.shape(trace.customdata) == z.shape:  # the numbers, where colours stand for something else
+        z = np.where(np.isfinite(z), trace.customdata, np.nan)
+    if not np.isfinite(z).any():
+        return ""
+    row, column = np.unravel_index(np.nanargmax(z), z.shape)
+    x_axis = figure.layout[(trace.xaxis or "x").replace("x", "xaxis")].title.text
+    y_axis = figure.layout[(trace.yaxis or "y").replace("y", "yaxis")].title.text
+    places = (f"{y_axis or 'row'} {_name(trace.y, int(row))}", f"{x_axis or 'column'} {_name(trace.x, int(column))}")
+    return _plain(f"The largest of {z.size:,} values is {_number(z[row, column])}, at {places[0]}, {places[1]}.")
+
+
+def _describe_thumbnails(trace: go.Heatmap, figure: go.Figure) -> str:
+    """The palest thumbnail and the darkest: where few keys have all the weight, most of a thumbnail is pale."""
+    n_rows, n_columns = len(figure.layout.yaxis.ticktext), len(figure.layout.xaxis.ticktext)
+    means = trace.z.reshape(n_rows, -1, n_columns, trace.z.shape[1] // n_columns).mean(axis=(1, 3))
+    narrow, wide = (np.unravel_index(place, means.shape) for place in (means.argmin(), means.argmax()))
+    return (
+        f"Layer {narrow[0]}, head {narrow[1]} gives its weight to the fewest keys; "
+        f"layer {wide[0]}, head {wide[1]} spreads it most."
+    )
+
+
+def _largest_bar(trace: go.Bar) -> str:
+    sizes, names = (trace.x, trace.y) if trace.orientation == "h" else (trace.y, trace.x)
+    sizes = np.asarray(sizes, dtype=float)
+    if len(sizes) < 2 or not np.isfinite(sizes).any():  # a stack's pieces are a trace each, and named by the page
+        return ""
+    place = int(np.nanargmax(sizes))
+    subject = f"{trace.name}: the" if trace.name else "The"
+    return _plain(f"{subject} longest bar is {_number(sizes[place])}, at {_name(names, place)}.")
+
+
+def _is_cloud(trace: go.Scatter) -> bool:
+    """Whether points stand for themselves, without an order."""
+    return trace.mode == "markers" and np.asarray(trace.x).dtype.kind in "fiu"
+
+
+def _extent_of_points(trace: go.Scatter) -> str:
+    """Between which numbers points lie."""
+    x, y = (np.asarray(values, dtype=float) for values in (trace.x, trace.y))
+    known = np.isfinite(x) & np.isfinite(y)
+    if known.sum() < 2:
+        return ""
+    sides = [f"from {_number(each[known].min())} to {_number(each[known].max())}" for each in (x, y)]
+    return _plain(f"{trace.name or 'Points'}: {known.sum()} points, across {sides[0]}, up {sides[1]}.")
+
+
+def _ends_of_line(trace: go.Scatter) -> str:
+    y = np.asarray(trace.y, dtype=float)
+    finite = np.flatnonzero(np.isfinite(y))
+    if len(finite) < 2:
+        return ""
+    first, last, top = finite[0], finite[-1], finite[np.argmax(y[finite])]
+    ends = f"from {_number(y[first])} at {_name(trace.x, first)} to {_number(y[last])} at {_name(trace.x, last)}"
+    peak = "" if top in (first, last) else f", at most {_number(y[top])} at {_name(trace.x, top)}"
+    return _plain(f"{trace.name or 'The line'}: {ends}{peak}.")
+
+
+def _name(names: Any, place: int) -> str:
+    if names is None:
+        return str(place)
+    name = names[place]
+    return name if isinstance(name, str) else _number(name)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def _plain(text: str) -> str:
+    """A text as it is read on the chart: Plotly's tags are left out, and what looks like one in a token is kept."""
+    return html.unescape(re.sub("<[^>]+>", " ", text))
+
+
+_curves = load_component("curves", draws=True)
+
+
+def draw_curves(key: str, figure: go.Figure, *, alt: str) -> None:
+    """Draw a figure of lines; `alt` names it for whoever cannot see it."""
+    _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
+
+
+def curve_data(figure: go.Figure) -> dict[str, Any]:
+    """A figure's lines, axes and titles as the script reads them; numbers have four digits, finer than can be seen."""
+    x, y = figure.layout.xaxis, figure.layout.yaxis
+    return {
+        "lines": [_line(trace) for trace in figure.data],
+        "x": list(x.range),
+        "y": None if y.range is None else list(y.range),
+        "titles": [x.title.text, y.title.text],
+        "log": y.type == "log",
+        "percent": "%" in (y.tickformat or ""),
+        "height": figure.layout.height,
+        "legend": bool(figure.layout.showlegend),
+    }
+
+
+def _line(trace: go.Scatter) -> dict[str, Any]:
+    """One line, without the points that are no finite numbers: the browser's JSON knows none."""
+    points = [(_short(x), _short(y)) for x, y in zip(trace.x, trace.y, strict=True) if math.isfinite(y)]
+    return {
+        "x": [x for x, _ in points],
+        "y": [y for _, y in points],
+        "name": trace.name if trace.showlegend is not False else None,
+        "colour": trace.line.color,
+        "width": trace.line.width,
+        "dash": trace.line.dash or "solid",
+        "dots": "markers" in trace.mode,
+        "note": trace.text[-1] if trace.text is not None else None,
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+_bars = load_component("labelled_bars", draws=True)
+
+
+def draw_bars(key: str, bars: Bars, *, alt: str) -> None:
+    """Draw bars; `alt` names them for whoever cannot see them."""
+    data = {
+        "labels": list(bars.labels),
+        "values": [float(f"{value:.5g}") if math.isfinite(value) else None for value in bars.values],
+        "colours": list(bars.colours),
+        "texts": list(bars.texts),
+        "title": bars.title,
+        "alt": f"{alt}. {_describe_longest(bars)}",
+    }
+    _bars(key=f"{key}_drawing", data=data)
+
+
+def _describe_longest(bars: Bars) -> str:
+    """A sentence on the longest bar, for whoever cannot see it."""
+    finite = [place for place, value in enumerate(bars.values) if math.isfinite(value)]
+    if not finite:
+        return ""
+    longest = max(finite, key=lambda place: abs(bars.values[place]))
+    return f"The longest bar is {bars.texts[longest]}, at {bars.labels[longest]}."
+
+
+_legend = load_component("legend", draws=True)
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """One line of the charts: its name, its CSS colour, one of Plotly's dashes, and how far it is."""
+
+    name: str
+    colour: str
+    dash: str
+    state: str
+    """`done`, `growing`, or still `coming`."""
+
+
+def draw_legend(key: str, entries: Sequence[LegendEntry]) -> None:
+    """Draw the legend, in a container of its key."""
+    _legend(key=key, data={"entries": [asdict(entry) for entry in entries]})
+
+
+_frame = load_component("cell_frame", draws=True)
+
+
+@dataclass(frozen=True)
+class CellFrame:
+    """A frame over one cell of a chart, and what a click on another cell does."""
+
+    container: str
+    """Key of the chart's container."""
+    selected: tuple[int, int] | None
+    """The (row, column) to frame; None frames none."""
+    rows: range | None
+    """What the chart's vertical axis calls its cells; None where one cell, 0, is as high as the chart."""
+    columns: range | None
+    """Likewise of the horizontal axis."""
+    on_click: Callable[[], None]
+    """Runs when a cell is clicked, or the frame is moved; it finds the cell by `clicked_cell`."""
+    label: str
+    """What the arrow keys move, for whoever cannot see the frame."""
+    is_mosaic: bool = False
+    """Whether cells are equal shares of the picture, counted from its top left corner."""
+
+    def draw(self) -> None:
+        """Draw the frame on the page; called inside the chart's container."""
+        data = {
+            "container": self.container,
+            "selected": self.selected,
+            "rows": self.rows and [self.rows[0], self.rows[-1]],
+            "columns": self.columns and [self.columns[0], self.columns[-1]],
+            "mosaic": self.is_mosaic,
+            "label": self.label,
+            "colour": palette.FOCUS,
+        }
+        _frame(key=f"{self.container}_frame", data=data, on_clicked_change=self.on_click)
+
+    def add_to(self, figure: go.Figure) -> go.Figure:
+        """The figure with the frame drawn in it, to be saved; the same one where there is none, or a mosaic."""
+        if self.selected is None or self.is_mosaic:
+            return figure
+        framed = go.Figure(figure)  # the page's own may be in a cache
+        place: dict[str, Any] = {}
+        for letter, at, cells in zip("yx", self.selected, (self.rows, self.columns), strict=True):
+            whole = {f"{letter}0": 0, f"{letter}1": 1, f"{letter}ref": f"{letter} domain"}
+            place |= {f"{letter}0": at - 0.5, f"{letter}1": at + 0.5} if cells else whole
+        framed.add_shape(type="rect", line={"color": palette.FOCUS, "width": 3}, **place)
+        return framed
+
+
+def clicked_cell(container: str) -> tuple[int | None, int | None]:
+    """The row and the column that were clicked; None where the browser sent anything else."""
+    match st.session_state[f"{container}_frame"].clicked:
+        case [int(row), int(column)]:
+            return row, column
+    return None, None

@@ -1,0 +1,142 @@
+"""Components without a picture: what the browser does on a page's behalf, or remembers for it; a page's style."""
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from string import Template
+
+import streamlit as st
+
+from playground.web.components.load_component import load_component, moment
+
+_guard = load_component("address_guard")
+
+
+def write_address(key: str, parameters: Mapping[str, list[str]]) -> None:
+    """Put these texts of parameters into the address bar; an empty list takes its parameter out.
+
+    The browser acts on each call once, changed texts or not, and on none after a later one: calls carry their time.
+    """
+    _guard(key=key, data={"parameters": dict(parameters), "moment": moment()})
+
+
+_announcement = load_component("announcement")
+
+
+def announce(key: str, sentence: str) -> None:
+    """Tell whoever cannot see the page, politely, a sentence that is new in this place of the page."""
+    _announcement(key=key, data={"sentence": sentence})
+
+
+_again = load_component("ask_again")
+
+
+def ask_again(key: str) -> None:
+    """Have the browser run this fragment once more; drawn for as long as there is something left to do.
+
+    What takes long is done in small parts, one a run. A visitor's choice between two of them is answered at once, and
+    where nobody looks any more, nobody asks.
+    """
+    _again(key=key, data=moment(), on_again_change=_answer)
+
+
+def _answer() -> None:
+    """The run that follows is all that was asked for."""
+
+
+_lost = load_component("lost_experiment")
+
+
+def say_if_lost(page: str, session: str, *, has_experiment: bool, has_network: bool = False) -> None:
+    """Say that the page's experiment is lost, if an earlier session had one in this tab and this session has none.
+
+    The server can't know that, as it lost the session with the experiment: the tab remembers which session had one.
+    With a network that came back, the curves alone are lost.
+    """
+    found = {"hasExperiment": has_experiment, "hasNetwork": has_network}
+    _lost(key=f"{page}_lost", data={"page": page, "session": session, **found})
+
+
+_order = load_component("menu_order")
+
+
+def send_text_before_page() -> None:
+    """Let a press on the menu wait until the text that it takes the cursor from is sent."""
+    _order(key="menu_order")
+
+
+_owner = load_component("network_owner")
+
+_KEY = "network_owner"
+
+
+def remember_owner(owner: str, *, has_network: bool, come_back: Callable[[str], None]) -> None:
+    """Let the tab remember the owner of its network; where a reloaded tab has another's, call `come_back` with that.
+
+    The name lies in the tab's own storage: neither a link nor another tab that somebody opens has it. It is asked for
+    once a session, and only while this session has no network.
+    """
+
+    def answer() -> None:
+        earlier = st.session_state[_KEY].earlier
+        if isinstance(earlier, str):
+            come_back(earlier)
+
+    _owner(key=_KEY, data={"owner": owner, "hasNetwork": has_network}, on_earlier_change=answer)
+
+
+_warning = load_component("reload_warning")
+
+
+def ask_before_reload() -> None:
+    """Let the browser ask for as long as this is drawn.
+
+    A browser may keep a page that asks out of its back/forward cache, so this is drawn only where something gets lost.
+    """
+    _warning(key="reload_warning")
+
+
+_scroll = load_component("scroll_to")
+
+_REQUESTED = "_scroll_requested"
+"""Session key of the container that the next page to be drawn scrolls to."""
+
+
+def scroll_to(key: str, clear: str = "5rem", *, on_phone: str | None = None) -> None:
+    """Scroll once to the container with this key; drawn in the run that follows the visitor's press alone.
+
+    Args:
+        key: the container's. It comes to the middle of the window, or with its top to the window's where it is tall.
+        on_phone: the container's in a window that is as narrow as a phone's, where it is another.
+        clear: how far below the window's top that is, as CSS writes lengths: what stays there covers the page.
+    """
+    _scroll(key="scroll_to", data={"target": key, "onPhone": on_phone or key, "clear": clear, "moment": moment()})
+
+
+def request_scroll(key: str) -> None:
+    """Have the page that is drawn next scroll to the container with this key; for callbacks that open another page."""
+    st.session_state[_REQUESTED] = key
+
+
+def scroll_as_requested() -> None:
+    """Scroll to where the page before this one asked to, if it did."""
+    key = st.session_state.pop(_REQUESTED, None)
+    if key is not None:
+        scroll_to(key)
+
+
+_STYLES = Path(__file__).parent / "page_style"
+_STYLE = _STYLES / "page_style.css"
+_EMBEDDED = _STYLES / "embedded.css"
+_SINGLE = Template((_STYLES / "single.css").read_text())
+
+
+def apply_page_style() -> None:
+    """Send the style sheet to the browser, and in a frame (`?embed=true`) the frame's; neither takes room."""
+    st.html(_STYLE)
+    if st.context.is_embedded:  # as long as the page is open
+        st.html(_EMBEDDED)
+
+
+def show_only(keys: Collection[str]) -> None:
+    """Hide everything on the page but notices and containers of these keys: small letters, digits and underscores."""
+    st.html(f"<style>{_SINGLE.substitute(shown=', '.join(['.stAlert', *(f'.st-key-{key}' for key in keys)]))}</style>")

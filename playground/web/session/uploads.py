@@ -1,0 +1,165 @@
+"""What a visitor opened, kept in that session alone: a weights file, and how text becomes its ids.
+
+The vocabulary belongs to the open file and is kept in that session alone. No link carries it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+from torch import Tensor
+
+from playground.config import ModelConfig
+from playground.errors import UnavailableError
+from playground.model import Encoder
+from playground.runs.budget import check_budget, choose_device
+from playground.text import IdTokenizer, Tokenizer, VocabularyTokenizer, read_vocabulary
+from playground.web.server.settings import settings
+from playground.web.session import memory_budget
+from playground.web.session.weights_cache import cache_in_session
+from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
+from playground.weights.recognise import RecognisedWeights
+
+UPLOAD = "_uploaded_weights"
+"""Session key of the `UploadedWeights`."""
+
+
+@dataclass(frozen=True, eq=False)
+class UploadedWeights:
+    """The weights of a visitor's own file."""
+
+    file: str
+    """Its name."""
+    sha256: str
+    """Of its bytes; what caches know the weights by."""
+    tensors: Mapping[str, Tensor]
+    """By the file's own names."""
+    recognised: RecognisedWeights
+    not_finite: str | None
+    """The first tensor that holds NaN or an infinite number."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the tensors, and again of the encoder that is built from them."""
+        return 2 * sum(tensor.nbytes for tensor in self.tensors.values())
+
+
+def current_upload() -> UploadedWeights | None:
+    """The file that this session has open."""
+    upload: UploadedWeights | None = st.session_state.get(UPLOAD)
+    return upload
+
+
+@cache_in_session(max_entries=1)
+def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
+    """The encoder of the upload; raises UnavailableError if this session has no such file open."""
+    upload = current_upload()
+    if upload is None or upload.sha256 != sha256:
+        raise UnavailableError("These weights are not open in your session; open their file in the sidebar.")
+    built = build_encoder(upload.tensors, upload.recognised, config, seed)
+    return built.requires_grad_(False).to(choose_device(settings().device))
+
+
+def read_upload(file: str, data: bytes) -> UploadedWeights:
+    """Read a file's bytes; the encoder is built once, so that whatever does not fit is found now.
+
+    Raises:
+        InputError, WeightsError, TooLargeError: the file or its model can't be used here, in one sentence.
+    """
+    tensors = encoder_half(read_tensors(data))
+    recognised = recognise_tensors(tensors)
+    config = recognised.config()
+    check_budget(config, settings().max_parameters)
+    upload = UploadedWeights(file, hashlib.sha256(data).hexdigest(), tensors, recognised, first_not_finite(tensors))
+    memory_budget.reserve(upload)
+    build_encoder(tensors, recognised, config)
+    return upload
+
+
+Reading = Literal["tokenizer", "vocabulary", "ids"]
+
+READING = "_uploaded_reading"
+"""Session key of the `Reading`."""
+
+VOCABULARY = "_uploaded_vocabulary"
+"""Session key of the `UploadedVocabulary`."""
+
+_IDS, _WORDS = "ids-", "vocabulary-"
+"""How the keys of a visitor's own tokenizers begin."""
+
+_BYTES_PER_WORD = 300
+
+
+@dataclass(frozen=True, eq=False)
+class UploadedVocabulary:
+    """The vocabulary of a visitor's own file."""
+
+    file: str
+    """Its name."""
+    key: str
+    """What caches know its tokens by: it follows from words and ids alone."""
+    tokenizer: VocabularyTokenizer
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the words and ids."""
+        return _BYTES_PER_WORD * len(self.tokenizer.ids)
+
+
+def token_rows() -> int:
+    """The rows of the upload's token table; 0 without an upload, or where it has no table."""
+    upload = current_upload()
+    return upload.recognised.settings["vocab_size"] if upload else 0
+
+
+def current_reading() -> Reading:
+    """How the visitor wants text to become ids."""
+    reading: Reading = st.session_state.get(READING, "tokenizer")
+    return reading
+
+
+def current_vocabulary() -> UploadedVocabulary | None:
+    """The vocabulary that this session has for the upload."""
+    vocabulary: UploadedVocabulary | None = st.session_state.get(VOCABULARY)
+    return vocabulary
+
+
+def own_tokenizer_key() -> str:
+    """The key of the tokenizer that the upload has of its own; empty where the sidebar's reads the text."""
+    n_rows, reading, vocabulary = token_rows(), current_reading(), current_vocabulary()
+    if n_rows and reading == "ids":
+        return f"{_IDS}{n_rows}"
+    return vocabulary.key if n_rows and reading == "vocabulary" and vocabulary else ""
+
+
+def is_own_tokenizer(key: str) -> bool:
+    """Whether a text's tokenizer is the upload's own."""
+    return key.startswith((_IDS, _WORDS))
+
+
+def find_tokenizer(key: str) -> Tokenizer:
+    """The upload's own tokenizer with this key; UnavailableError if it is another session's vocabulary."""
+    if key.startswith(_IDS):
+        return IdTokenizer(int(key.removeprefix(_IDS)))
+    vocabulary = current_vocabulary()
+    if vocabulary is None or vocabulary.key != key:
+        raise UnavailableError("This vocabulary is not in your session; open its file in the sidebar.")
+    return vocabulary.tokenizer
+
+
+def keep_vocabulary(file: str, data: bytes) -> None:
+    """Read a vocabulary for the upload, and keep it in place of the one before; raises as `read_vocabulary`."""
+    tokenizer = VocabularyTokenizer(read_vocabulary(data, token_rows()))
+    digest = hashlib.sha256(json.dumps(list(tokenizer.ids.items())).encode()).hexdigest()
+    vocabulary = UploadedVocabulary(file, f"{_WORDS}{digest}", tokenizer)
+    memory_budget.reserve(vocabulary, replacing=current_vocabulary())
+    st.session_state[VOCABULARY] = vocabulary
+
+
+def forget_tokens() -> None:
+    """Forget the vocabulary, and how the upload's text was read."""
+    st.session_state.pop(READING, None)
+    st.session_state.pop(VOCABULARY, None)

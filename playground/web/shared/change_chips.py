@@ -1,0 +1,170 @@
+"""The line below every page's heading that names the changes of the computation, and buttons that make them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from playground.errors import InterventionError, PlaygroundError
+from playground.link.interventions import MAX_INTERVENTIONS, FittedChanges, write_intervention
+from playground.model.interventions import Intervention
+from playground.runs.inputs import intervention_subject
+from playground.web.choices import changes
+from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
+from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
+from playground.web.components.without_picture import scroll_to
+from playground.web.shared.change_names import explain_change, name_change, name_tokens
+from playground.web.shared.navigation import page_named
+from playground.web.shared.page_end import as_one_element
+
+CHANGED_PAGES = ("overview", "attention", "norms", "compare", "what-if", "step-by-step", "similarity")
+"""By their paths; those that show how the present sentence is computed."""
+
+_OTHERS = {
+    "positions": "This page looks at the position table and swaps words of its own: it shows the model without these "
+    "changes.",
+    "parameters": "These changes take no parameter away and save no work: this page counts the whole model.",
+    "encoder-decoder": "These changes are of the sidebar's encoder alone: this page shows another model, without them.",
+    "gradient-flow": "These changes are of the sidebar's encoder alone: this page shows other encoders, without them.",
+    "training": "These changes are of the sidebar's encoder alone: what is trained here is trained without them.",
+    "regularisers": "These changes are of the sidebar's encoder alone: what is trained here is trained without them.",
+    "tutorials": "These changes are of the sidebar's encoder alone: this page compares other models, without them.",
+}
+
+
+def what_page_shows(page: str) -> str:
+    """A sentence where a page, by its path, does not show the changed run; empty where it does."""
+    if page in CHANGED_PAGES:
+        return ""
+    return _OTHERS.get(page, "This page shows the model without these changes.")
+
+
+FOLLOWED = "followed"
+"""Key of the container that the page What if draws what followed in."""
+
+_ARRIVING = "_followed_arriving"
+"""Session key that is there from the press until what followed is drawn."""
+
+
+def draw_followed_button(key: str, label: str = "What followed?") -> None:
+    """A button that opens the page What if at what followed, whichever view that page had before."""
+    pressed = st.button(
+        label,
+        key=key,
+        type="tertiary",
+        icon=":material/arrow_forward:",
+        on_click=_show_what_followed,
+        help="Opens the page What if at what your changes have moved.",
+    )
+    if pressed and st.session_state[OPEN_PAGE] != "what-if":
+        st.switch_page(page_named("what-if"), query_params={})
+
+
+def scroll_on_arrival() -> None:
+    """Scroll to what followed, for a visitor who has just pressed the button."""
+    if st.session_state.pop(_ARRIVING, False):
+        scroll_to(FOLLOWED)
+
+
+def _show_what_followed() -> None:
+    st.session_state["whatif_view"] = "what followed"
+    st.session_state[_ARRIVING] = True
+
+
+def explain_refusal(setup: Setup, wanted: Sequence[Intervention]) -> str:
+    """One sentence on why changes cannot be made, and what to take back for them; empty where they can.
+
+    A change at the same place with another strength makes room for the wanted one.
+    """
+    n_new = sum(all(not is_same_place(each, made) for made, _ in setup.changes) for each in wanted)
+    room = changes.n_free_changes()
+    if n_new > room:
+        if n_new == 1:
+            return "A link holds no more changes: take one back above first."
+        if n_new > MAX_INTERVENTIONS:
+            return f"These are {n_new} changes, and a link holds {MAX_INTERVENTIONS} at most."
+        return f"These are {n_new} further changes, and a link has room for {room}: take others back above first."
+    subject = intervention_subject(setup.config, setup.batch, setup.sentence, causal=setup["causal"])
+    beside = [made for made in setup.fitted_changes.applied if not any(is_same_place(made, each) for each in wanted)]
+    for each in wanted:
+        try:
+            subject.check(each, beside)
+        except InterventionError as error:
+            return name_tokens(str(error), setup.batch.tokens[setup.sentence])
+        beside.append(each)
+    return ""
+
+
+def make_in_place(wanted: Sequence[Intervention]) -> None:
+    """Make changes, switched on; one at the same place with another strength is replaced."""
+    for made, _ in current_setup().changes:
+        for each in wanted:
+            if made != each and is_same_place(made, each):
+                changes.replace_change(made, each)
+    changes.make_changes(wanted)
+
+
+def is_same_place(one: Intervention, two: Intervention) -> bool:
+    """Whether two changes differ in their strength alone."""
+    return replace(one, strength=1.0) == replace(two, strength=1.0)
+
+
+@as_one_element
+def draw_change_chips() -> None:
+    """A chip for each change, pressed while it is made; nothing where there is none."""
+    setup = current_setup()
+    if not setup.changes:
+        return
+    tokens, fitted, waits = _read_text(setup)
+    with st.container(key=f"{CHANGES_KEY}_line", horizontal=True, vertical_alignment="center", gap="small"):
+        draw_chips(
+            [
+                Chip(
+                    write_intervention(each),
+                    name_change(each, tokens),
+                    explain_change(each, tokens),
+                    is_on,
+                    name_tokens(fitted.reasons.get(each, ""), tokens),
+                    waits if is_on and waits else _note_idle(fitted.idle.get(each)),
+                    is_on and bool(waits),
+                )
+                for each, is_on in setup.changes
+            ],
+            _switch,
+            _take_back,
+        )
+        if len(setup.changes) > 1:
+            st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
+        if st.session_state[OPEN_PAGE] != "what-if" and not st.context.is_embedded:
+            draw_followed_button("changes_followed")
+    told = what_page_shows(st.session_state[OPEN_PAGE])
+    if told and fitted.applied:
+        st.caption(told)
+
+
+def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
+    """The sentence's tokens, and which changes its run can have; where there is no run, what the changes wait for."""
+    if not setup.text.sentences:
+        return (), FittedChanges(), "Waits for a sentence."
+    try:
+        return setup.batch.tokens[setup.sentence], setup.fitted_changes, ""
+    except PlaygroundError:  # the page says it where it asks for the run
+        return (), FittedChanges(), "Waits until the model can run."
+
+
+def _note_idle(off: str | None) -> str:
+    return f"No effect on what follows: {off}." if off else ""
+
+
+def _switch() -> None:
+    text = st.session_state[CHANGES_KEY].switched
+    changes.switch_changes([each for each, is_on in current_setup().changes if is_on != _is(each, text)])
+
+
+def _take_back() -> None:
+    text = st.session_state[CHANGES_KEY].taken
+    changes.take_back([each for each, _ in current_setup().changes if _is(each, text)])
+
+
+def _is(intervention: Intervention, text: object) -> bool:
+    return write_intervention(intervention) == text

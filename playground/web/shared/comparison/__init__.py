@@ -1,1 +1,0 @@
-"""What pages share that show the pinned settings beside the present ones."""

@@ -1,0 +1,174 @@
+"""A pinned chart, the present one, and the change between them, side by side; likewise one head's map in two runs."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from playground.analysis.comparison import describe_head_change, have_same_tokens, moved_weight
+from playground.figures import attention as figures
+from playground.link.opening import Focus
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.web.choices.setup import current_setup
+from playground.web.session import caches
+from playground.web.session.caches import RunKey
+from playground.web.session.weights_cache import cache_by_weights
+from playground.web.shared import panels
+from playground.web.shared.focus_line import Cells, frame_cell
+from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
+from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.pinning import PinnedSide
+
+
+def draw_both(
+    key: str,
+    name: str,
+    before: tuple[go.Figure, Array],
+    change: tuple[go.Figure, Array],
+    *,
+    more: str,
+    table: Callable[[Array], pd.DataFrame],
+    reading: str = "",
+    about: str = "",
+) -> None:
+    """Show two heatmaps in containers `<key>_pinned` and `<key>_difference`.
+
+    Args:
+        key: the present chart's.
+        name: what the pinned settings are called, in markdown.
+        before: their heatmap, which has the present one's colours, and its numbers.
+        change: the same of now − pinned.
+        more: what a change above 0 means.
+        table: makes a table of numbers such as these.
+        reading: what else the pinned chart's caption says, after a space.
+        about: what else that of the change says, after a space.
+    """
+    captions = (
+        f"**{name}.** In the same colours.{reading}",
+        f"**Now − pinned.** Violet: {more} now. Orange: {more} in the pinned settings.{about}",
+    )
+    sides = (("pinned", *before, "The same heatmap of the pinned settings."), ("difference", *change, "Its change."))
+    for column, caption, (side, figure, numbers, alt) in zip(st.columns(2, gap="medium"), captions, sides, strict=True):
+        with column:
+            panels.chart(f"{key}_{side}", figure, caption=caption, alt=alt, table=partial(table, numbers))
+
+
+def draw_both_heads(run: Run, pinned: Run, side: PinnedSide, focus: Focus) -> None:
+    """The head at the focus in both runs, side by side, and what changed in it."""
+    layer, head = nearest_head(pinned, focus)
+    before, after = pinned.pattern(layer)[head], run.pattern(focus.layer)[focus.head]
+    st.markdown(escape_markdown(describe_head_change((pinned, before), (run, after))))
+    scale, visible, has_same = figures.SQUARE_ROOT, np.full(len(run.tokens), True), have_same_tokens(run, pinned)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _draw_pinned(pinned, side, focus, before, np.full(len(pinned.tokens), True), scale, has_same=has_same)
+    with right:
+        name = f"**{escape_markdown(side.now)}.** Layer {focus.layer}, head {focus.head}."
+        _draw_map("head_now", (focus.layer, focus.head), run, after, visible, focus, name, scale)
+    if not has_same:
+        return
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _draw_difference(run, pinned, after - before, visible, focus)
+    with right:
+        _draw_moved_weight(side, focus)
+
+
+def draw_pinned_head(
+    run: Run, pinned: Run, side: PinnedSide, focus: Focus, pattern: Array, scale: figures.WeightScale, *,
+    average: bool, hide: bool,
+) -> None:  # fmt: skip
+    """The pinned run's map of what the page shows large as `pattern`, and the change from it.
+
+    Args:
+        run: the present run.
+        pinned: the pinned one.
+        side: what is pinned.
+        focus: the head and the cell to look at.
+        pattern: one head's weights (T, T) in the present run, or the mean over a layer's heads.
+        scale: how weights become colours.
+        average: whether it is the mean.
+        hide: whether special tokens are left out.
+    """
+    layer, head = nearest_head(pinned, focus)
+    before = pinned.pattern(layer).mean(axis=0) if average else pinned.pattern(layer)[head]
+    visible = ~pinned.special if hide else np.full(len(pinned.tokens), True)
+    has_same = have_same_tokens(run, pinned)
+    st.markdown(f"**Before and now.** {escape_markdown(describe_head_change((pinned, before), (run, pattern)))}")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _draw_pinned(pinned, side, focus, before, visible, scale, has_same=has_same, average=average)
+    if has_same:
+        with right:
+            _draw_difference(run, pinned, pattern - before, visible, focus)
+
+
+def nearest_head(run: Run, focus: Focus) -> tuple[int, int]:
+    """The layer and head of a run at the focus of another, or the nearest that it has."""
+    return min(focus.layer, run.config.n_layers - 1), min(focus.head, run.config.n_heads - 1)
+
+
+def _draw_pinned(
+    pinned: Run, side: PinnedSide, focus: Focus, pattern: Array, visible: Mask, scale: figures.WeightScale, *,
+    has_same: bool, average: bool = False,
+) -> None:  # fmt: skip
+    layer, head = nearest_head(pinned, focus)
+    name = f"**{escape_markdown(side.name)}.** Layer {layer}, {'average of heads' if average else f'head {head}'}."
+    places = {"layer": (focus.layer, layer), "head": (focus.head, head)}
+    missing = [f"{place} {asked}" for place, (asked, shown) in places.items() if shown != asked]
+    if missing:
+        name += f" The nearest: it has no {' and no '.join(missing)}."
+    if not has_same:
+        name += " There is no map of the difference, as the two read different tokens."
+    _draw_map("head_pinned", (layer, head), pinned, pattern, visible, focus if has_same else None, name, scale)
+
+
+def _draw_difference(run: Run, pinned: Run, difference: Array, visible: Mask, focus: Focus) -> None:
+    caption = "**Now − pinned.** Violet: more weight now. Orange: more weight in the pinned run."
+    either = replace(run, allowed=run.allowed | pinned.allowed)
+    _draw_map("head_difference", (focus.layer, focus.head), either, difference, visible, focus, caption, None)
+
+
+def _draw_moved_weight(side: PinnedSide, focus: Focus) -> None:
+    """How much every head that both have has changed."""
+    before, now = side.setup.run_key, current_setup().run_key
+    shares, figure = _measure_moved_weight(before, now)
+    n_layers, n_heads = shares.shape
+    panels.chart(
+        "moved_weight",
+        figure,
+        caption="**How much has each head changed?** A cell is the share of a query's weight that has moved to other "
+        "keys, averaged over queries: 0 is the same attention, 1 looks at other keys altogether. The strongest colour "
+        f"is the largest of these heads, {np.nanmax(shares, initial=0):.2g}. Click a cell to open its head.",
+        alt="Share of its weight that each head has moved to other keys.",
+        overlay=frame_cell(
+            "moved_weight",
+            focus,
+            rows=Cells.of("layer", range(n_layers)),
+            columns=Cells.of("head", range(n_heads)),
+            label="The open layer, in its row, and head, in its column. Arrow keys open their neighbours.",
+        ),
+        table=lambda: pd.DataFrame(shares).rename_axis("layer").rename_axis("head", axis=1),
+    )
+
+
+@cache_by_weights
+def _measure_moved_weight(pinned: RunKey, now: RunKey) -> tuple[Array, go.Figure]:
+    """`moved_weight` and its picture; raises as `caches.run_sentence`."""
+    shares = moved_weight(caches.run_sentence(pinned), caches.run_sentence(now))
+    return shares, figures.moved_weight_grid(shares)
+
+
+def _draw_map(
+    key: str, place: tuple[int, int], run: Run, pattern: Array, visible: Mask, focus: Focus | None, caption: str,
+    scale: figures.WeightScale | None,
+) -> None:  # fmt: skip
+    """One map of the layer and head at a place, with the focus framed in it; without a scale, one of differences."""
+    grey = " Grey cells are masked." if has_grey_cells(run, visible) else ""
+    alt, file = "Attention: queries in rows, keys in columns.", f"{key}_layer{place[0]}_head{place[1]}"
+    draw_head_map(key, run, pattern, visible, focus, scale, caption=caption + grey, alt=alt, file=file)

@@ -1,0 +1,244 @@
+"""The pinned settings on a page: the line that pins them, their setup, their run, and what they are called."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from playground.analysis.comparison import SharedWeights, count_shared, have_same_tokens
+from playground.errors import PlaygroundError
+from playground.link.kinds import Size
+from playground.link.params import SHARED, write
+from playground.runs.encoder_run import Run
+from playground.text.wording import join_words, quote_word
+from playground.web.choices import setup, shortcuts
+from playground.web.choices.setup import Setup, current_setup, pinned_setup, pinned_values, replace_notices
+from playground.web.session import caches
+from playground.web.session.weights_cache import cache_for_everybody
+from playground.web.shared.markdown import escape_markdown
+from playground.web.shared.navigation import page_named
+from playground.web.shared.page_end import as_one_element
+
+_MOST_NAMED = 2
+"""Differences that a side's name tells, at most; the page's top has them all."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One choice that is not the same on both sides, in words."""
+
+    name: str
+    pinned: str
+    now: str
+
+
+@dataclass(frozen=True)
+class PinnedSide:
+    """What is pinned, and how charts call the two sides: by what differs."""
+
+    setup: Setup
+    name: str
+    now: str
+    """The present side's name."""
+
+
+@dataclass(frozen=True)
+class PinnedRun:
+    """The run of the pinned settings, for charts that show it beside the present one."""
+
+    side: PinnedSide
+    run: Run
+    has_same_tokens: bool
+    """Whether it read the tokens that the present run read: what belongs to a token has no counterpart else."""
+
+    @property
+    def name(self) -> str:
+        """What captions call it, in markdown."""
+        return escape_markdown(self.side.name)
+
+
+def pinned_side() -> PinnedSide | None:
+    """What is pinned beside the present settings; None where nothing is."""
+    setup = pinned_setup()
+    if setup is None:
+        return None
+    differences = list_differences(setup.values, current_setup().values)
+    return PinnedSide(
+        setup,
+        _name_side("pinned", [f"{each.name} {each.pinned}" for each in differences]),
+        _name_side("now", [f"{each.name} {each.now}" for each in differences]),
+    )
+
+
+def run_pinned(side: PinnedSide | None) -> Run | None:
+    """The run of the pinned settings; None where nothing is pinned or it cannot be run.
+
+    `explain_pinned_run` in `pin_line` says why not, once a page. A fragment calls this anew, as `panels.shown_run`.
+    """
+    if side is None or not side.setup.text.sentences:
+        return None
+    try:
+        return caches.run_sentence(side.setup.run_key)
+    except PlaygroundError:
+        return None
+
+
+def beside(run: Run) -> PinnedRun | None:
+    """The pinned run beside this one, the present; None as of `run_pinned`."""
+    side = pinned_side()
+    pinned = run_pinned(side)
+    return PinnedRun(side, pinned, have_same_tokens(run, pinned)) if side and pinned else None
+
+
+def beside_same_tokens(run: Run, what: str) -> PinnedRun | None:
+    """As `beside`, and None with a sentence where the pinned run read other tokens: `what`, a plural, is not shown."""
+    pinned = beside(run)
+    if pinned is None or pinned.has_same_tokens:
+        return pinned
+    say_other_tokens(what)
+    return None
+
+
+def say_other_tokens(what: str) -> None:
+    """One sentence on why `what`, a plural, is not shown of the pinned settings."""
+    st.caption(f"The pinned settings read other tokens, so {what} are shown for the present settings alone.")
+
+
+def say_present_alone(what: str) -> None:
+    """One sentence, where anything is pinned, on what a view shows of the present settings only: a plural."""
+    if pinned_values() is not None:
+        st.caption(f"This view shows {what} of the present settings alone. **Swap** shows the pinned ones instead.")
+
+
+def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+    """Every choice in which two sets of the sidebar's values differ, in the sidebar's order."""
+    return [
+        Difference(_name(key), _word(key, pinned[key]), _word(key, now[key]))
+        for key in SHARED
+        if pinned[key] != now[key] and (_has_effect(key, pinned) or _has_effect(key, now))
+    ]
+
+
+def _has_effect(key: str, values: Mapping[str, Any]) -> bool:
+    """Whether a choice has a meaning beside the others; those that nobody sees are no difference."""
+    if key == "vocab_size":
+        return bool(values["tokenizer"] == "bpe")
+    return bool(values["weights"] == "trained here") if key == "untrained" else True
+
+
+def _name(key: str) -> str:
+    """What a choice is called: sizes by their names in code, others in words."""
+    if key == "untrained":
+        return "before training"
+    if key == "do":
+        return "what if"
+    return key if isinstance(SHARED[key], Size) else key.replace("_", " ")
+
+
+def _word(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if key == "do":
+        return quote_word(str(value), longest=24) if value else "nothing"
+    return quote_word(value, longest=24) if key == "text" else write(value)
+
+
+def _name_side(side: str, words: list[str]) -> str:
+    more = f" and {len(words) - _MOST_NAMED} more" if len(words) > _MOST_NAMED else ""
+    return f"{side}: {', '.join(words[:_MOST_NAMED])}{more}" if words else f"{side}: the same"
+
+
+KEY = "pin_line"
+
+_HOW = "Keeps all settings of the sidebar as they are. Then change any of them: the charts show both, before and after."
+
+
+@as_one_element
+def draw_pin_line(*, links_to_compare: bool = True) -> None:
+    """One button that pins the present settings; once they are pinned, what differs from them and what can be done."""
+    side = pinned_side()
+    with st.container(key=KEY, horizontal=True, vertical_alignment="center", gap="small"):
+        if side is None:
+            _draw_button("Pin this, to compare", "pin", ":material/push_pin:", _pin, _HOW)
+            return
+        differences = list_differences(side.setup.values, current_setup().values)
+        st.markdown(describe_change(differences), width="content")
+        _draw_button("Swap", "pin_swap", ":material/swap_horiz:", _swap, "The pinned settings go into the sidebar, and "
+                     "those of the sidebar are pinned.", disabled=not differences)  # fmt: skip
+        _draw_button("Pin again", "pin", ":material/push_pin:", _pin, "Pins the present settings instead.",
+                     disabled=not differences)  # fmt: skip
+        _draw_button("Unpin", "unpin", ":material/close:", _unpin, "Pages show the present settings alone.")
+        if links_to_compare:
+            st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
+
+
+def _draw_button(
+    label: str, key: str, icon: str, on_click: Callable[[], None], help_text: str, *, disabled: bool = False
+) -> None:
+    st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, help=help_text, disabled=disabled)
+
+
+def describe_change(differences: Sequence[Difference]) -> str:
+    """What was changed since the settings were pinned, in one sentence."""
+    if not differences:
+        return ":material/push_pin: **Pinned.** Now change any setting: the charts show both."
+    listed = ", ".join(f"{each.name} {each.pinned} → {each.now}" for each in differences)
+    return f":material/push_pin: **Pinned → now:** {escape_markdown(listed)}"
+
+
+@as_one_element
+def explain_pinned_run() -> None:
+    """What initial weights the two runs share; or why there is no pinned run, and so the present one alone."""
+    side = pinned_side()
+    if side is None:
+        return
+    if not side.setup.text.sentences:
+        st.info("The pinned settings have no text, so there is no run of theirs to show.")
+        return
+    try:
+        caches.run_sentence(side.setup.run_key)
+    except PlaygroundError as error:
+        st.info(f"The pinned settings cannot be run: {escape_markdown(error)}")
+        return
+    shared = shared_weights(side)
+    if shared:
+        st.caption(summarise_shared(shared, current_setup()["seed"]))
+
+
+def shared_weights(side: PinnedSide) -> Sequence[SharedWeights]:
+    """What random weights both sides have, by component; none where one side's are not random, or the seeds differ."""
+    now = current_setup()
+    both_random = side.setup.weights == now.weights == "random"
+    return _count_shared(side.setup.config, now.config) if both_random and side.setup["seed"] == now["seed"] else ()
+
+
+_count_shared = cache_for_everybody(max_entries=16)(count_shared)
+
+
+def summarise_shared(shared: Sequence[SharedWeights], seed: int) -> str:
+    """How many of the present model's random weights the pinned one has too, in one sentence."""
+    equal = sum(component.equal for component in shared)
+    rescaled = sum(component.rescaled for component in shared)
+    alone = sum(component.only_second for component in shared)
+    if not rescaled and not alone:
+        return f"Both draw their weights from seed {seed}: all {equal:,} random weights now are the pinned model's too."
+    parts = [f"{equal:,} are the pinned model's too"] if equal else []
+    parts += [f"{rescaled:,} are its numbers times a factor"] if rescaled else []
+    parts += [f"{alone:,} are new"] if alone else []
+    total = equal + rescaled + alone
+    return f"Both draw their weights from seed {seed}. Of the {total:,} random weights now, {join_words(parts)}."
+
+
+def _pin() -> None:
+    setup.pin(current_setup().values)
+
+
+def _unpin() -> None:
+    setup.unpin()
+    replace_notices(current_setup(), [])
+
+
+def _swap() -> None:
+    shortcuts.discard_unlocked()
+    setup.swap_pinned(current_setup().values)
