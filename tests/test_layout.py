@@ -23,6 +23,8 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"playground.runs", "playground.weights"}),
     frozenset({"playground.analysis", "playground.figures", "playground.training", "playground.tutorials"}),
     frozenset({"playground.link"}),
+    frozenset({"playground.charts"}),
+    frozenset({"playground.views"}),
     frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
     frozenset({"playground.command_line", "playground.export"}),
     frozenset({"playground.__main__", "playground.web.components", "playground.web.server"}),

@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.web.components.lost_experiment import say_if_lost
 from playground.web.components.reload_warning import ask_before_reload
 from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared.experiment_status import sharing_sentence
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 

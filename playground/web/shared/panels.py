@@ -11,6 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from playground.charts.label import chart_label
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.figures.attribution import Bars, bars_figure
 from playground.link.run_choices import explain_cut
@@ -20,13 +22,11 @@ from playground.web.choices.focus import settle_tokens
 from playground.web.choices.reset import can_undo, undo_reset
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.components.cell_frame import CellFrame
-from playground.web.components.chart_label import chart_label
 from playground.web.components.curves import draw_curves
 from playground.web.components.head_lines import HeadLines, draw_head_lines, lines_figure
 from playground.web.components.labelled_bars import draw_bars
 from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
 from playground.web.shared.saving import single_chart
 from playground.web.shared.saving.save_menu import AS_SHOWN, Saved, draw_save_menu

@@ -1,8 +1,8 @@
 """The question why a query looks at a key."""
 
+from playground.charts.markdown import quote_place
 from playground.link.places import Focus
 from playground.runs.encoder_run import Run
-from playground.web.shared.markdown import quote_place
 
 ROUNDING = 1e-4
 """Share of the largest weight that rounding may take."""

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from playground.charts.markdown import quote_token
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks.examples import BOS, EOS, SPECIALS
 from playground.web.choices import recipe_link, widgets
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import use_example_text
-from playground.web.shared.markdown import quote_token
 from playground.web.shared.navigation import page_named
 
 EXAMPLE = "trained_example"

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from playground.charts.markdown import quote_token
 from playground.text import VocabularyTokenizer
 from playground.text.vocabulary_file import MAX_VOCABULARY_BYTES
 from playground.text.wording import quote_text
@@ -18,7 +19,6 @@ from playground.web.session.uploaded_vocabulary import (
     token_rows,
 )
 from playground.web.shared import uploads
-from playground.web.shared.markdown import quote_token
 
 PROBLEM = "_own_vocabulary_problem"
 """Session key of the sentence that says why the last vocabulary can't be used."""

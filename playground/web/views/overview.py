@@ -10,6 +10,7 @@ from playground.accounting.readable import listed
 from playground.accounting.shapes import list_shapes, symbolic_shapes
 from playground.accounting.stages import list_stages
 from playground.analysis import streams
+from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
 from playground.figures import attention, norms, parameters
 from playground.link.places import Focus
@@ -25,7 +26,6 @@ from playground.web.shared.comparison.model_costs import describe_costs, model_c
 from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_grid import head_picker
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 from playground.web.shared.saving.saved_heads import saved_heads

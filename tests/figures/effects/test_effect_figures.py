@@ -4,12 +4,12 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from playground.charts.label import chart_label
 from playground.figures import palette
 from playground.figures.attention import moved_weight_grid
 from playground.figures.effects import part_maps as figures
 from playground.figures.effects.change_maps import vector_changes
 from playground.figures.effects.pruning_curves import pruning_curves
-from playground.web.components.chart_label import chart_label
 
 EFFECTS = np.array([[0.1, 0.4, np.nan], [0.0, 0.2, 0.3]], np.float32)
 SIGNED = EFFECTS - 0.15

@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from playground.web.components.chart_label import chart_label
+from playground.charts.label import chart_label
 from playground.web.components.load_component import load_component
 
 _curves = load_component("curves", draws=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from playground.analysis.shared_weights import SharedWeights, count_shared
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.text.wording import join_words
 from playground.web.choices import pinned, shortcuts
@@ -12,7 +13,6 @@ from playground.web.choices.setup import current_setup, replace_notices
 from playground.web.session import caches
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.comparison.pinned_side import Difference, PinnedSide, list_differences, pinned_side
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 

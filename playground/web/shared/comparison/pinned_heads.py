@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from playground.analysis.run_differences import describe_head_change, have_same_tokens, moved_weight
+from playground.charts.markdown import escape_markdown
 from playground.figures import attention as figures
 from playground.link.places import Focus
 from playground.runs.arrays import Array
@@ -20,7 +21,6 @@ from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_side import PinnedSide
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
-from playground.web.shared.markdown import escape_markdown
 
 
 def draw_both_heads(run: Run, pinned: Run, side: PinnedSide, focus: Focus) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from playground.analysis.run_differences import have_same_tokens
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.link.kinds import Size
 from playground.link.params import SHARED, write
@@ -15,7 +16,6 @@ from playground.text.wording import quote_word
 from playground.web.choices.pinned import pinned_values
 from playground.web.choices.setup import Setup, current_setup, pinned_setup
 from playground.web.session import caches
-from playground.web.shared.markdown import escape_markdown
 
 _MOST_NAMED = 2
 """Differences that a side's name tells, at most; the page's top has them all."""

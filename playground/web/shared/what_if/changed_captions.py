@@ -1,8 +1,8 @@
 """What captions of attention add where the visitor has changed the computation."""
 
+from playground.charts.markdown import escape_markdown
 from playground.model.interventions import HideToken, SetRow, SetWeight
 from playground.runs.encoder_run import Run
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.what_if.change_names import name_change
 
 

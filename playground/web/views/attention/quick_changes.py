@@ -5,6 +5,7 @@ import streamlit as st
 
 from playground.analysis.effects.vector_changes import sentence_change, stream_change
 from playground.analysis.run_differences import moved_weight
+from playground.charts.markdown import escape_markdown, quote_place
 from playground.link.places import Focus
 from playground.model.interventions import Intervention, SetWeight, SkipSublayer, ZeroHead
 from playground.runs.encoder_run import Run
@@ -12,7 +13,6 @@ from playground.web.choices import changes
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.shared.what_if.change_names import explain_change
 from playground.web.shared.what_if.followed_button import draw_followed_button
 from playground.web.shared.what_if.refused_changes import explain_refusal, make_in_place

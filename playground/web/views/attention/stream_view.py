@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.attribution.token_stream import TokenStream, follow_token, read_depths
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.figures import attribution as figures
 from playground.runs.encoder_run import Run
 from playground.training.network import Tagger
@@ -14,7 +15,6 @@ from playground.web.choices.setup import Setup, current_setup, is_random
 from playground.web.session import caches, trained_slot
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_side import say_present_alone
-from playground.web.shared.markdown import escape_markdown, quote_place, quote_token
 from playground.web.views.attention import attribution_cache
 
 LIKELIEST = 3

@@ -14,6 +14,7 @@ from playground.analysis.attribution.stream_sources import CHANGES
 from playground.analysis.attribution.verdict import NAMES, Verdict, describe, judge
 from playground.analysis.effects.changed_stages import list_output_changes, list_row_changes
 from playground.analysis.walkthrough import Walk
+from playground.charts.markdown import escape_markdown, quote_place
 from playground.errors import PlaygroundError
 from playground.figures import attribution as figures
 from playground.link.places import Focus
@@ -29,7 +30,6 @@ from playground.web.session.caches import RunKey
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_heads import nearest_head
 from playground.web.shared.comparison.pinned_side import beside_same_tokens, say_present_alone
-from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.shared.what_if.change_names import name_change
 from playground.web.shared.why_question import ask_why
 from playground.web.views.attention import attribution_cache, why_charts

@@ -10,6 +10,7 @@ from playground.accounting import readable
 from playground.analysis import streams
 from playground.analysis.run_differences import describe_growth_change, describe_parting, list_unequal_points
 from playground.analysis.shared_weights import describe_shared
+from playground.charts.markdown import escape_markdown
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
@@ -18,7 +19,6 @@ from playground.web.shared.comparison.pin_line import shared_weights
 from playground.web.shared.comparison.pinned_heads import draw_both_heads
 from playground.web.shared.comparison.pinned_side import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.focus_line import show_focus
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import fragment
 from playground.web.views.compare import compare_cache
 from playground.web.views.compare.compare_cache import BothLengths, Parting

@@ -7,6 +7,7 @@ import streamlit as st
 from playground import accounting
 from playground.accounting import readable
 from playground.accounting.readable import in_millions, listed, share, substitute, times
+from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig, nearest_divisors
 from playground.figures import parameters as figures
 from playground.link.places import Focus
@@ -27,7 +28,6 @@ from playground.web.shared.comparison.model_costs import (
 )
 from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.focus_line import Cells, frame_cell
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import as_one_element, fragment
 
 VIEWS = {

@@ -10,12 +10,12 @@ from playground.analysis.sentences.left_out_words import LeftOutWords, is_for_an
 from playground.analysis.sentences.sentence_depths import SentenceDepths, name_depths
 from playground.analysis.sentences.similar_pairs import Pair
 from playground.analysis.sentences.token_contributions import Array64, token_contributions, token_weights
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.figures.attribution import MOST_BARS
 from playground.figures.sentences import similarity as figures
 from playground.figures.theme import subscript, token_names, token_table
 from playground.web.choices import widgets
 from playground.web.shared import panels
-from playground.web.shared.markdown import escape_markdown, quote_place, quote_token
 from playground.web.views.similarity.sentence_list import SentenceList
 from playground.web.views.similarity.similarity_cache import leave_words_out, map_sentences, read_depths
 

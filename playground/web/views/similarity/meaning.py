@@ -5,11 +5,11 @@ import streamlit as st
 from playground.analysis.effects.sentence_vectors import Pooling
 from playground.analysis.sentences.sentence_depths import SentenceDepths
 from playground.analysis.sentences.similar_pairs import spread_of_pairs
+from playground.charts.markdown import escape_markdown, quote_token
 from playground.runs.arrays import Array
 from playground.text.wording import join_words
 from playground.web.choices.setup import is_random
 from playground.web.session import trained_slot
-from playground.web.shared.markdown import escape_markdown, quote_token
 from playground.web.views.similarity.sentence_list import OPPOSITE, SWAPPED, SentenceList
 
 POOLING_HELP = (

@@ -9,6 +9,7 @@ import streamlit as st
 from playground.analysis.run_differences import describe_vector_change
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.figures import step_by_step as figures
 from playground.figures.theme import Array, token_names
@@ -19,7 +20,6 @@ from playground.web.session.caches import RunKey
 from playground.web.shared import panels
 from playground.web.shared.comparison.pinned_heads import nearest_head
 from playground.web.shared.comparison.pinned_side import PinnedRun, beside, say_other_tokens
-from playground.web.shared.markdown import escape_markdown
 
 BY_KEY: dict[str, tuple[str, Callable[[Walk], Floats]]] = {
     "dot products": ("q · k", Walk.dot_products),

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from playground.charts.markdown import escape_markdown
 from playground.model.interventions import Intervention
 from playground.web.choices.setup import current_setup
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.what_if.followed_button import draw_followed_button
 from playground.web.shared.what_if.refused_changes import explain_refusal, make_in_place
 
