@@ -15,7 +15,7 @@ SOURCES = sorted(
 )
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"playground.errors", "playground.limits"}),
+    frozenset({"playground.errors", "playground.limits", "playground.pages"}),
     frozenset({"playground.config"}),
     frozenset(
         {"playground.accounting", "playground.jobs", "playground.model", "playground.presets", "playground.text"}

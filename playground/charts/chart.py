@@ -190,6 +190,14 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Items that belong together, in a container of this key: what a link to a part of a page scrolls to."""
+
+    key: str
+    items: tuple["Item", ...]
+
+
+@dataclass(frozen=True)
 class Widget:
     """What only a live page has, such as buttons: the renderer knows it by name; others leave it out."""
 
@@ -197,7 +205,7 @@ class Widget:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-Item: TypeAlias = Chart[Any] | Table[Any] | Paragraph | Formula | Control | Columns | Widget
+Item: TypeAlias = Chart[Any] | Table[Any] | Paragraph | Formula | Control | Columns | Group | Widget
 """What a view yields, in the order of the page."""
 
 Options: TypeAlias = Mapping[str, Any]

@@ -13,9 +13,10 @@ from playground.errors import TooLargeError
 from playground.figures.palette import COMPONENTS
 from playground.link.interventions import Change, write_changes
 from playground.link.linked_view import LinkedView
-from playground.link.params import PAGES, SHARED
+from playground.link.params import SHARED
 from playground.link.run_choices import explain_cut
 from playground.link.write_link import write_query
+from playground.pages import PAGES
 
 _STYLE: Any = {"title_justify": "left", "title_style": "bold", "box": box.SIMPLE_HEAD}
 """Of a table."""
@@ -35,7 +36,7 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
     _print_shapes(view, console)
     _print_parameters(view, console)
     _print_attention(view, console)
-    page = "" if view.page == PAGES[0] else view.page
+    page = "" if view.page == next(iter(PAGES)) else view.page
     pinned = None if view.pinned is None else {key: view.pinned.values[key] for key in SHARED}
     link = f"{site.rstrip('/')}/{page}?{write_query(view.values, pinned)}"
     console.print(Text(link), soft_wrap=True)

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from playground.pages import page_at
+
 OTHER_WEIGHTS = "1"
 """The version of links in which one generator drew all random weights in turn, instead of one each tensor."""
-
-_RANDOM_PAGES = {"gradient-flow", "training", "regularisers", "tutorials"}
-"""Pages that draw random weights, or train from them, whatever weights the sidebar has chosen."""
 
 _OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
 """The Decoder page's parameters before it had a trained example."""
@@ -67,7 +66,7 @@ def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_
         is_random: whether the chosen weights are.
         has_random_decoder: whether the Decoder page shows both halves at random, as it does for most own texts.
     """
-    if not (has_random_decoder if page == "encoder-decoder" else is_random or page in _RANDOM_PAGES):
+    if not (has_random_decoder if page == "encoder-decoder" else is_random or page_at(page).own_networks):
         return None
     return (
         "Since this link was made, the playground has changed how it draws random weights: "

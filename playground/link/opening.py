@@ -12,6 +12,7 @@ from playground.link import link_values, old_links, params, pinned_texts
 from playground.link.linked_view import LinkedView
 from playground.link.read_link import is_known_version, read_link, version_of
 from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows
+from playground.pages import PAGES, page_at
 from playground.runs.budget import MAX_PARAMETERS
 from playground.text import Tokenizer, build_tokenizer, split_sentences
 from playground.text.wording import join_words, quote_text
@@ -21,9 +22,6 @@ Weights = Literal["minilm", "random"]
 
 MAX_LINK = 200_000
 """Characters, in a file too; all texts of a link at their longest take less than half of them, every byte escaped."""
-
-_OTHER_NETWORKS = ("encoder-decoder", "gradient-flow", "regularisers", "training", "tutorials")
-"""Pages that show networks of their own beside the sidebar's encoder."""
 
 _KNOWN = {"v", "embed", "embed_options", "only", pinned_texts.MARKER, *pinned_texts.PINNED_KEYS, *params.PARAMS}
 """What a link may hold without a word on it."""
@@ -113,7 +111,7 @@ def split_link(link: str) -> tuple[str, dict[str, list[str]]]:
     except ValueError as error:
         raise InputError(f"{quote_text(link)} can't be read as a link: it is damaged.") from error
     name = path.rstrip("/").rpartition("/")[2]
-    return name if name in params.PAGES else params.PAGES[0], texts
+    return name if name in PAGES else next(iter(PAGES)), texts
 
 
 def view_of(
@@ -176,7 +174,7 @@ def _describe(
     if unknown:
         some = unknown[:3] + ([f"{len(unknown) - 3} more"] if len(unknown) > 3 else [])
         sentences.append(f"The playground knows no {join_words(some)}; nothing depends on it here.")
-    if page in _OTHER_NETWORKS:
+    if page_at(page).own_networks:
         sentences.append(f"The page {page} shows other networks too; this is the encoder of its sidebar.")
     if means_other_weights:
         is_random = values["weights"] == "random"

@@ -16,6 +16,7 @@ from playground.charts.chart import (
     Control,
     Curves,
     Formula,
+    Group,
     Heatmap,
     Item,
     Options,
@@ -279,7 +280,12 @@ def _cosines_between_tokens(depth: int) -> Heatmap[Run]:
     )
 
 
-def show_one_norm(scene: Scene[Run], options: Options) -> Iterator[Item]:
+def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
+    """One norm for one token, with its numbers."""
+    yield Group("norm_by_hand", tuple(_work_out_norm(scene, options)))
+
+
+def _work_out_norm(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """One norm for one token, as its formula says; beside the pinned run's norm of that name."""
     run, token = scene.now, scene.focus.query
     if run.config.norm == "none":
@@ -339,6 +345,6 @@ VIEWS: Mapping[str, Callable[[Scene[Run], Options], Iterator[Item]]] = {
     "tokens": show_tokens,
     "statistics": show_statistics,
     "cosines": show_cosines,
-    "by hand": show_one_norm,
+    "by hand": show_norm_by_hand,
 }
 """By the value of `norms_view`."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from playground.charts.chart import Columns, Curves, Heatmap, Item, Paragraph, Table
+from playground.charts.chart import Columns, Curves, Group, Heatmap, Item, Paragraph, Table
 from playground.charts.scene import Scene
 from playground.link.places import Focus
 from playground.runs.encoder_run import Run
@@ -17,7 +17,16 @@ FOCUS = Focus(1, 2, 3, 0)
 
 def show(view: str, scene: Scene[Run], **options: object) -> list[Item]:
     items = list(show_norms(scene, OPTIONS | {"norms_view": view} | options))
-    return [each for item in items for each in (sum(item.columns, ()) if isinstance(item, Columns) else [item])]
+    return [each for item in items for each in _parts(item)]
+
+
+def _parts(item: Item) -> list[Item]:
+    match item:
+        case Columns(columns):
+            return [each for column in columns for each in column]
+        case Group(_, items):
+            return list(items)
+    return [item]
 
 
 def test_lengths_by_depth_are_means_with_the_middle_four_fifths() -> None:

@@ -15,6 +15,7 @@ from playground.charts.chart import (
     Columns,
     Control,
     Formula,
+    Group,
     Item,
     Options,
     Paragraph,
@@ -95,6 +96,9 @@ def _render_item(item: Item, scene: Scene[S]) -> None:
             for column, items in zip(st.columns(len(columns), gap="medium"), columns, strict=True):
                 with column:
                     render(items, scene)
+        case Group(key, items):
+            with st.container(key=key):
+                render(items, scene)
         case Widget(name, data):
             WIDGETS[name](**data)
 

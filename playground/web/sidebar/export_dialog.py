@@ -8,6 +8,7 @@ import streamlit as st
 
 from playground.export.code.export import Export
 from playground.export.code.own_weights import FILE_NAME
+from playground.pages import page_at
 from playground.web.choices.setup import OPEN_PAGE, current_setup
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
@@ -19,9 +20,6 @@ BUTTON = "export"
 
 Variants = Mapping[str, Callable[[], Export]]
 """What can be taken along, by what it is called: each function makes it of what is on the screen."""
-
-PAGE_VARIANTS = {"encoder-decoder": "encoder–decoder", "training": "training run"}
-"""What a page is about, by its path, where that is not the encoder."""
 
 
 @fragment
@@ -90,7 +88,7 @@ TABS: dict[str, Callable[[Variants], None]] = {
 def chosen_export(variants: Variants) -> Export:
     """Draw the choice of what to take along; returns it, or ends the tab where it can't be written down."""
     page = st.session_state[OPEN_PAGE]
-    usual = PAGE_VARIANTS.get(page, next(iter(variants)))
+    usual = page_at(page).exports
     key = f"{BUTTON}_variant_{page}"
     chosen = st.segmented_control(
         "What", list(variants), default=usual, required=True, key=key, label_visibility="collapsed"

@@ -12,13 +12,13 @@ from streamlit.testing.v1.element_tree import ElementTree, parse_tree_from_messa
 
 from playground.link.architecture_params import ARCHITECTURE
 from playground.link.params import DEFAULT_TEXT, PARAMS, page_parameters, write
+from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
 from playground.tutorials.tutorial import Topic
 from playground.tutorials.tutorial_texts import TUTORIALS
-from playground.web.shared import navigation
 from tests.web.app_test import (
     array,
     block_boxes,
@@ -36,7 +36,7 @@ from tests.web.app_test import (
 )
 
 LETTERS = list(NAMES)
-TITLES = {path: title for path, (title, _) in navigation._PAGES.items()}
+TITLES = {path: page.title for path, page in PAGES.items()}
 
 
 def test_the_answer_and_the_charts_are_this_seeds() -> None:

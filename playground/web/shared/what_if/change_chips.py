@@ -7,12 +7,12 @@ import streamlit as st
 from playground.errors import PlaygroundError
 from playground.link.interventions import FittedChanges, write_intervention
 from playground.model.interventions import Intervention
+from playground.pages import page_at
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.components.change_chips import KEY, Chip, draw_chips
 from playground.web.shared.page_end import as_one_element
 from playground.web.shared.what_if.change_names import explain_change, name_change, name_tokens
-from playground.web.shared.what_if.changed_pages import what_page_shows
 from playground.web.shared.what_if.followed_button import draw_followed_button
 
 
@@ -44,7 +44,7 @@ def draw_change_chips() -> None:
             st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
         if st.session_state[OPEN_PAGE] != "what-if" and not st.context.is_embedded:
             draw_followed_button("changes_followed")
-    told = what_page_shows(st.session_state[OPEN_PAGE])
+    told = page_at(st.session_state[OPEN_PAGE]).unchanged
     if told and fitted.applied:
         st.caption(told)
 
