@@ -5,5 +5,6 @@ from playground.config import ModelConfig
 from playground.errors import ConfigError
 from playground.link import open_link
 from playground.model import Encoder, EncoderDecoder, Trace
+from playground.notebook import show
 
-__all__ = ["ConfigError", "Encoder", "EncoderDecoder", "ModelConfig", "Trace", "count_parameters", "open_link"]
+__all__ = ["ConfigError", "Encoder", "EncoderDecoder", "ModelConfig", "Trace", "count_parameters", "open_link", "show"]

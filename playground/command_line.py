@@ -24,8 +24,9 @@ from playground.figures.palette import ATTENTION, COMPONENTS
 from playground.link.interventions import Change, write_changes
 from playground.link.kinds import Choice, Notation, Param, Size, Switch
 from playground.link.opening import LinkedView, explain_cut, open_texts, split_link
-from playground.link.params import PAGES, SHARED, values_of_preset, write, write_all
+from playground.link.params import SHARED, values_of_preset, write, write_all
 from playground.link.query import write_query
+from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
 from playground.runs.budget import MAX_PARAMETERS
@@ -198,7 +199,7 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
     _print_shapes(view, console)
     _print_parameters(view, console)
     _print_attention(view, console)
-    page = "" if view.page == PAGES[0] else view.page
+    page = "" if view.page == next(iter(PAGES)) else view.page
     pinned = None if view.pinned is None else {key: view.pinned.values[key] for key in SHARED}
     link = f"{site.rstrip('/')}/{page}?{write_query(view.values, pinned)}"
     console.print(Text(link), soft_wrap=True)

@@ -15,7 +15,7 @@ SOURCES = sorted(
 )
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"playground.errors", "playground.limits"}),
+    frozenset({"playground.errors", "playground.limits", "playground.pages"}),
     frozenset({"playground.config"}),
     frozenset(
         {"playground.accounting", "playground.jobs", "playground.model", "playground.presets", "playground.text"}
@@ -23,6 +23,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"playground.runs", "playground.weights"}),
     frozenset({"playground.analysis", "playground.figures", "playground.training", "playground.tutorials"}),
     frozenset({"playground.link"}),
+    frozenset({"playground.charts"}),
+    frozenset({"playground.views"}),
+    frozenset({"playground.notebook"}),
     frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
     frozenset({"playground.command_line", "playground.export"}),
     frozenset({"playground.__main__", "playground.web.components", "playground.web.server"}),

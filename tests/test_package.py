@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 OWN_NAME = "transformer-encoder-playground"
-OPTIONAL = {"app": "playground/web", "cluster": "playground/jobs"}
+OPTIONAL = {"app": "playground/web", "cluster": "playground/jobs", "notebook": "playground/notebook.py"}
 """Extras, and where what they bring may be imported."""
 
 
@@ -46,7 +46,7 @@ def pinned(file: Path) -> dict[str, Requirement]:
 
 def test_every_pin_is_asked_for_once_and_lies_within_its_bounds(repository: Path, project: dict[str, Any]) -> None:
     extras = project["optional-dependencies"]
-    assert set(extras) == {"app", "train", "cluster"}
+    assert set(extras) == {"app", "train", "notebook", "cluster"}
     core, app, cluster = (by_name(lines) for lines in (project["dependencies"], extras["app"], extras["cluster"]))
     assert not core.keys() & app.keys()
     pins = pinned(repository / "requirements.txt")

@@ -25,6 +25,7 @@ from torch import nn
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.model import Encoder, Trace
+from playground.pages import PAGES
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.runs.inputs import encode_input
@@ -207,16 +208,6 @@ _REFERENCES = Path(__file__).resolve().parent / "references.bib"
 _NORMS = {"layer": "ba2016layer", "rms": "zhang2019root"}
 _ACTIVATIONS = {"gelu": "hendrycks2016gaussian", "silu": "elfwing2018sigmoid"}
 _TOKENIZERS = {"wordpiece": "schuster2012japanese", "bpe": "sennrich2016neural"}
-_PAGES = {
-    "attention": ("abnar2020quantifying",),
-    "gradient-flow": ("xiong2020layer",),
-    "training": ("kingma2015adam",),
-    "similarity": ("reimers2019sentence",),
-    "regularisers": ("kingma2015adam", "srivastava2014dropout"),
-}
-"""What a page computes with beside the encoder: attention rollout, the optimiser, dropout."""
-
-
 RELEASED = 2026
 """The year of this version."""
 
@@ -247,7 +238,7 @@ def choose_references(config: ModelConfig, *, weights: str, tokenizer: str, page
     if config.norm_placement == "pre" and config.norm != "none":
         keys.append("xiong2020layer")
     chosen = (_NORMS.get(config.norm), _ACTIVATIONS.get(config.activation), _TOKENIZERS.get(tokenizer))
-    keys += [key for key in (*chosen, *_PAGES.get(page, ())) if key is not None]
+    keys += [key for key in (*chosen, *PAGES[page].cites) if key is not None]
     return list(dict.fromkeys(keys))
 
 

@@ -18,6 +18,7 @@ from playground.link import params, query
 from playground.link.interventions import FittedChanges, fit_changes
 from playground.link.query import is_known_version, read_link, version_of
 from playground.model import Encoder
+from playground.pages import PAGES, page_at
 from playground.runs.budget import MAX_PARAMETERS
 from playground.runs.encoder_run import Run, run
 from playground.text import Batch, Tokenizer, build_tokenizer, split_sentences
@@ -214,9 +215,6 @@ Weights = Literal["minilm", "random"]
 MAX_LINK = 200_000
 """Characters, in a file too; all texts of a link at their longest take less than half of them, every byte escaped."""
 
-_OTHER_NETWORKS = ("encoder-decoder", "gradient-flow", "regularisers", "training", "tutorials")
-"""Pages that show networks of their own beside the sidebar's encoder."""
-
 _KNOWN = {"v", "embed", "embed_options", "only", query.MARKER, *query.PINNED_KEYS, *params.PARAMS}
 """What a link may hold without a word on it."""
 
@@ -305,7 +303,7 @@ def split_link(link: str) -> tuple[str, dict[str, list[str]]]:
     except ValueError as error:
         raise InputError(f"{quote_text(link)} can't be read as a link: it is damaged.") from error
     name = path.rstrip("/").rpartition("/")[2]
-    return name if name in params.PAGES else params.PAGES[0], texts
+    return name if name in PAGES else next(iter(PAGES)), texts
 
 
 def view_of(
@@ -368,7 +366,7 @@ def _describe(
     if unknown:
         some = unknown[:3] + ([f"{len(unknown) - 3} more"] if len(unknown) > 3 else [])
         sentences.append(f"The playground knows no {join_words(some)}; nothing depends on it here.")
-    if page in _OTHER_NETWORKS:
+    if page_at(page).own_networks:
         sentences.append(f"The page {page} shows other networks too; this is the encoder of its sidebar.")
     if means_other_weights:
         is_random = values["weights"] == "random"

@@ -8,6 +8,7 @@ from playground.config import CHOICES
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link.interventions import Changes, read_parameter
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
+from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.training.recipe import Recipe
@@ -424,23 +425,10 @@ PARAMS = {**SHARED, **UNBOUND, **OWN}
 LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
 
-PAGES = ("overview", "attention", "norms", "parameters", "compare", "what-if", "similarity", "step-by-step",
-         "positions", "encoder-decoder", "gradient-flow", "training", "regularisers", "tutorials")  # fmt: skip
-"""Every page's path in the address, but that of the overview is empty there."""
-
-_PREFIXES = {
-    "": "overview",
-    "step-by-step": "step",
-    "encoder-decoder": "encdec",
-    "gradient-flow": "gradient",
-    "what-if": "whatif",
-}
-"""How a page's parameters start, where that is not the page's path."""
-
 
 def page_parameters(page: str) -> list[str]:
     """The keys of one page's own parameters, by its path."""
-    return [key for key in OWN if key.startswith(f"{_PREFIXES.get(page, page)}_")]
+    return [key for key in OWN if key.startswith(page_at(page).parameter_prefix)]
 
 
 def write(value: object) -> str:

@@ -15,6 +15,7 @@ from playground.errors import ConfigError
 from playground.link import params
 from playground.link.kinds import Notation, Param, Several, Switch, Text
 from playground.link.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, write, write_all, write_changed
+from playground.pages import page_at
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.weights.recognise import RecognisedWeights
@@ -145,9 +146,6 @@ def _named(value: object) -> str:
 OTHER_WEIGHTS = "1"
 """The version of links in which one generator drew all random weights in turn, instead of one each tensor."""
 
-_RANDOM_PAGES = {"gradient-flow", "training", "regularisers", "tutorials"}
-"""Pages that draw random weights, or train from them, whatever weights the sidebar has chosen."""
-
 _OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
 """The Decoder page's parameters before it had a trained example."""
 
@@ -206,7 +204,7 @@ def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_
         is_random: whether the chosen weights are.
         has_random_decoder: whether the Decoder page shows both halves at random, as it does for most own texts.
     """
-    if not (has_random_decoder if page == "encoder-decoder" else is_random or page in _RANDOM_PAGES):
+    if not (has_random_decoder if page == "encoder-decoder" else is_random or page_at(page).own_networks):
         return None
     return (
         "Since this link was made, the playground has changed how it draws random weights: "

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks.load.student import visit
-from playground.link import params
+from playground.pages import PAGES
 from playground.web.server.middleware import RefuseForeignOrigins, is_own_origin
 from tests.attacks.client import ask, join, port_of, rerun, seconds_to_answer, shake_hands
 from tests.browser.server import Server
@@ -82,7 +82,7 @@ def test_foreign_handshakes_are_refused_and_hold_nobody_up(target: Server, conne
 
 def test_every_page_is_drawn_without_a_network_and_tells_nobody(target: Server, connections: Path) -> None:
     async def open_pages() -> None:
-        for page in params.PAGES:
+        for page in PAGES:
             async with visit(port_of(target), page) as student:
                 await student.open()
         socket = await join(target)

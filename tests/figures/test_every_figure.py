@@ -102,14 +102,6 @@ HEATMAPS = [
     Map(attention.entropy_change_grid(SIGNED), "head", "layer", "change", -0.5, 0.5),
     Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, None),
     Map(attention.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
-    Map(norms.norms_by_token(WEIGHTS, TOKENS, first_depth=0), "token", "blocks passed", "L2 norm", None, None),
-    Map(norms.norms_by_token(WEIGHTS, TOKENS, first_depth=0, beside=2 * WEIGHTS), "token", "blocks passed", "L2 norm",
-        0.125, 1),
-    Map(norms.norms_change_by_token(SIGNED, TOKENS, first_depth=0, magnitude=1), "token", "blocks passed", "change",
-        -0.5, 0.5),
-    Map(norms.cosines_between_tokens(SIGNED, TOKENS, change=True), "token", "token", "change", -0.5, 0.5),
-    Map(norms.cosines_between_layers(SIGNED), "blocks passed", "blocks passed", "cosine", -1, 1),
-    Map(norms.cosines_between_tokens(SIGNED, TOKENS), "token", "token", "cosine", -1, 1),
     Map(positions.table_heatmap(SIGNED), "dimension", "position", "value", -0.5, 0.5),
     Map(positions.between_positions(SIGNED, "dot product"), "position", "position", "dot product", -0.5, 0.5),
     Map(positions.table_heatmap(SIGNED, limit=2), "dimension", "position", "value", -2, 2),
@@ -157,4 +149,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
         assert not [trace.name for trace in figure.data if "<b>" in (trace.name or "")]
-    assert named == 18
+    assert named == 13

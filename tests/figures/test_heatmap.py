@@ -3,18 +3,12 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from playground.analysis.streams import lengths
-from playground.figures import attention, norms, positions
-from playground.figures.theme import ROUNDING, SAME_COLOUR, SAME_HEIGHT, heatmap, largest
-from playground.model import Encoder
-from playground.runs.encoder_run import run
-from playground.text import characters
-from tests.model.reference import small_config
+from playground.figures import attention, positions
+from playground.figures.theme import SAME_COLOUR, SAME_HEIGHT, heatmap
 
 TOKENS = list("abcd")
 NOISE = np.random.default_rng(0).uniform(-1, 1, (3, 4)) * 1e-7
@@ -37,17 +31,6 @@ def test_a_range_narrower_than_its_numbers_rounding_is_one_colour(size: float) -
     apart = heatmap((size * (1 + 100 * NOISE)).astype(np.float32), "%{z}", **AXES)
     assert (apart.data[0].zmin, apart.data[0].zmax, apart.layout.meta) == (None, None, None)
     assert len(np.unique(apart.data[0].z)) > 6
-
-
-def test_vectors_behind_a_norm_have_one_length_and_one_colour() -> None:
-    tokenizer = characters()
-    config = small_config(vocab_size=tokenizer.vocab_size, d_model=96, norm_eps=1e-12, embedding_norm=True)
-    stream = lengths(run(Encoder(config, 0), tokenizer.encode_batch(["abcdefgh"])))["residual"]
-    assert 0 < np.ptp(stream) < ROUNDING * stream.max(), "there is something to paint as structure"
-    figure = norms.norms_by_token(stream, list("abcdefgh"), first_depth=0)
-    assert len(colours(figure)) == 1
-    assert figure.layout.meta == SAME_COLOUR
-    np.testing.assert_array_equal(figure.data[0].customdata, stream)
 
 
 def test_what_is_empty_stays_empty_and_a_single_number_needs_no_note() -> None:
@@ -88,10 +71,3 @@ def test_the_axis_of_lines_does_not_zoom_into_their_rounding() -> None:
         assert figure.layout.yaxis.rangemode == "tozero"
         assert figure.layout.meta == SAME_HEIGHT
     assert (apart.layout.yaxis.rangemode, apart.layout.meta) == (None, None)
-
-
-def test_the_means_behind_norms_are_judged_by_their_standard_deviation() -> None:
-    table = pd.DataFrame({"std before": [1.0, 2], "std after": [1.0, 1], "mean before": [0, 1e-9], "mean after": 1e-9})
-    figure = norms.norm_statistics(table)
-    low, high = figure.layout.yaxis2.autorangeoptions.include
-    assert high == -low == pytest.approx(ROUNDING * largest(np.array([2.0])))

@@ -4,7 +4,8 @@ from playground.config import ModelConfig
 from playground.link import query
 from playground.link.interventions import Changes, read_parameter
 from playground.link.kinds import Choice, Notation, Several, Size, Switch, Whole
-from playground.link.params import ARCHITECTURE, LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
+from playground.link.params import ARCHITECTURE, LOCKED, OWN, PARAMS, SHARED, page_parameters, write, write_all
+from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.navigation import pages
@@ -243,4 +244,4 @@ def test_written_values_are_what_streamlit_puts_into_the_address() -> None:
 
 
 def test_the_pages_of_links_are_those_of_the_menu() -> None:
-    assert tuple(pages()) == PAGES
+    assert list(pages()) == list(PAGES)

@@ -8,6 +8,7 @@ import streamlit as st
 from playground.errors import InterventionError, PlaygroundError
 from playground.link.interventions import MAX_INTERVENTIONS, FittedChanges, write_intervention
 from playground.model.interventions import Intervention
+from playground.pages import page_at
 from playground.runs.inputs import intervention_subject
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
@@ -16,28 +17,6 @@ from playground.web.components.without_picture import scroll_to
 from playground.web.shared.change_names import explain_change, name_change, name_tokens
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
-
-CHANGED_PAGES = ("overview", "attention", "norms", "compare", "what-if", "step-by-step", "similarity")
-"""By their paths; those that show how the present sentence is computed."""
-
-_OTHERS = {
-    "positions": "This page looks at the position table and swaps words of its own: it shows the model without these "
-    "changes.",
-    "parameters": "These changes take no parameter away and save no work: this page counts the whole model.",
-    "encoder-decoder": "These changes are of the sidebar's encoder alone: this page shows another model, without them.",
-    "gradient-flow": "These changes are of the sidebar's encoder alone: this page shows other encoders, without them.",
-    "training": "These changes are of the sidebar's encoder alone: what is trained here is trained without them.",
-    "regularisers": "These changes are of the sidebar's encoder alone: what is trained here is trained without them.",
-    "tutorials": "These changes are of the sidebar's encoder alone: this page compares other models, without them.",
-}
-
-
-def what_page_shows(page: str) -> str:
-    """A sentence where a page, by its path, does not show the changed run; empty where it does."""
-    if page in CHANGED_PAGES:
-        return ""
-    return _OTHERS.get(page, "This page shows the model without these changes.")
-
 
 FOLLOWED = "followed"
 """Key of the container that the page What if draws what followed in."""
@@ -137,7 +116,7 @@ def draw_change_chips() -> None:
             st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
         if st.session_state[OPEN_PAGE] != "what-if" and not st.context.is_embedded:
             draw_followed_button("changes_followed")
-    told = what_page_shows(st.session_state[OPEN_PAGE])
+    told = page_at(st.session_state[OPEN_PAGE]).unchanged
     if told and fitted.applied:
         st.caption(told)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from playground.charts.markdown import escape_markdown
 from playground.figures.theme import shortened, subscript
 from playground.model.interventions import (
     AverageHead,
@@ -17,7 +18,6 @@ from playground.model.interventions import (
 )
 from playground.model.interventions.intervention_kinds import PatchPoint, Sublayer
 from playground.runs.encoder_run import Run
-from playground.web.shared.markdown import escape_markdown
 
 _LONGEST_TOKEN = 12
 

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from playground.accounting.readable import duration
+from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.training.recipe import Recipe
 from playground.training.tasks.task_list import TASKS
 from playground.web.components.without_picture import ask_before_reload, say_if_lost
 from playground.web.session.experiments import Experiment, session_experiments
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 

@@ -8,13 +8,13 @@ from typing import Self
 import numpy as np
 import streamlit as st
 
+from playground.charts.markdown import quote_place
 from playground.figures.theme import shortened
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import current_focus, last_places, move_focus, moved_places
 from playground.web.components.charts import CellFrame, clicked_cell
 from playground.web.components.rows import FOCUS_KEY, draw_focus_line
-from playground.web.shared.markdown import quote_place
 
 ROUNDING = 1e-4
 """Share of the largest weight that rounding may take."""

@@ -14,6 +14,7 @@ from playground.accounting import count_flops, count_parameters
 from playground.analysis.gradient_variants import LONGEST, VARIANTS, common_config
 from playground.config import ModelConfig
 from playground.errors import BusyError, PlaygroundError
+from playground.pages import page_at
 from playground.runs.budget import MAX_KEPT, count_kept
 from playground.web.choices.open_page import correct_address, is_fragment_run
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup
@@ -30,9 +31,6 @@ MUCH = 4_000_000
 
 _OPERATIONS, _DRAWN = 50e9, 200e6
 """What one thread does in a second, about: floating-point operations, and random numbers that it draws."""
-
-_WITHOUT_RUN = frozenset({"parameters", "training", "regularisers", "tutorials"})
-"""Pages that run no encoder on the visitor's text, by their paths."""
 
 _VARIANTS_TOGETHER = 24
 """Of a sentence's run, on the page What if: as many as it measures in one turn."""
@@ -57,7 +55,7 @@ def hold_long_place(page: str) -> Iterator[None]:
 
 def is_long(page: str) -> bool:
     """Whether a page takes long, or much memory, with the visitor's choices; what it will refuse takes neither."""
-    if page in _WITHOUT_RUN:
+    if not page_at(page).runs_text:
         return False
     try:
         return any(_is_long(page, setup) for setup in (current_setup(), pinned_setup()) if setup is not None)

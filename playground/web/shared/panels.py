@@ -11,6 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from playground.charts.label import chart_label
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.figures.attribution import Bars, bars_figure
 from playground.link.opening import explain_cut
@@ -19,13 +21,12 @@ from playground.text.sentences import foreign_script, is_english
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.choices.shortcuts import can_undo, undo_reset
-from playground.web.components.charts import CellFrame, chart_label, draw_bars, draw_curves
+from playground.web.components.charts import CellFrame, draw_bars, draw_curves
 from playground.web.components.head_lines import HeadLines, draw_head_lines, lines_figure
 from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
 from playground.web.shared import saving
 from playground.web.shared.change_chips import draw_change_chips
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
 from playground.web.shared.saving import AS_SHOWN, Saved, draw_save_menu, draw_table_menu
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from playground.analysis.comparison import describe_head_change, have_same_tokens, moved_weight
+from playground.charts.markdown import escape_markdown
 from playground.figures import attention as figures
 from playground.link.opening import Focus
 from playground.runs.arrays import Array
@@ -21,7 +22,6 @@ from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.pinning import PinnedSide
 
 

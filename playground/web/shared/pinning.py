@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from playground.analysis.comparison import SharedWeights, count_shared, have_same_tokens
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.link.kinds import Size
 from playground.link.params import SHARED, write
@@ -16,7 +17,6 @@ from playground.web.choices import setup, shortcuts
 from playground.web.choices.setup import Setup, current_setup, pinned_setup, pinned_values, replace_notices
 from playground.web.session import caches
 from playground.web.session.weights_cache import cache_for_everybody
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 

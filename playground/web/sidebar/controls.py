@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from playground.charts.markdown import quote_token
 from playground.link import params
 from playground.link.params import ARCHITECTURE, PARAMS
 from playground.link.query import VERSION
@@ -20,7 +21,6 @@ from playground.web.choices.setup import Setup, current_setup, recognised_weight
 from playground.web.choices.shortcuts import forget_replaced, is_late, keep_replaced, reset_everything, use_example_text
 from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
-from playground.web.shared.markdown import quote_token
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side

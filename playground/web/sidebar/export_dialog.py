@@ -15,6 +15,7 @@ from playground.export.code.export import FILE_NAME, Export
 from playground.export.data import choose_references, cite_app, references, versions, weights_sha256
 from playground.link.interventions import Change, write_changes
 from playground.link.query import VERSION
+from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words
 from playground.web.choices.focus import current_layer
@@ -217,9 +218,6 @@ BUTTON = "export"
 Variants = Mapping[str, Callable[[], Export]]
 """What can be taken along, by what it is called: each function makes it of what is on the screen."""
 
-PAGE_VARIANTS = {"encoder-decoder": "encoder–decoder", "training": "training run"}
-"""What a page is about, by its path, where that is not the encoder."""
-
 
 @fragment
 def export_button(variants: Variants) -> None:
@@ -287,7 +285,7 @@ TABS: dict[str, Callable[[Variants], None]] = {
 def chosen_export(variants: Variants) -> Export:
     """Draw the choice of what to take along; returns it, or ends the tab where it can't be written down."""
     page = st.session_state[OPEN_PAGE]
-    usual = PAGE_VARIANTS.get(page, next(iter(variants)))
+    usual = page_at(page).exports
     key = f"{BUTTON}_variant_{page}"
     chosen = st.segmented_control(
         "What", list(variants), default=usual, required=True, key=key, label_visibility="collapsed"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from playground.charts.markdown import quote_token
 from playground.link.params import TRAINED
 from playground.presets import PRESETS
 from playground.text import VocabularyTokenizer
@@ -29,7 +30,6 @@ from playground.web.session.uploads import (
 )
 from playground.web.session.weights_cache import clear_session_caches
 from playground.web.shared import uploads
-from playground.web.shared.markdown import quote_token
 from playground.weights import SAVING_CELLS, read_file
 
 VOCABULARY_PROBLEM = "_own_vocabulary_problem"

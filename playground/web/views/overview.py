@@ -9,6 +9,7 @@ from playground.accounting import count_flops, count_parameters
 from playground.accounting.readable import listed
 from playground.accounting.shapes import list_shapes, list_stages, symbolic_shapes
 from playground.analysis import streams
+from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
 from playground.figures import attention, norms, parameters
 from playground.link.opening import Focus
@@ -21,7 +22,6 @@ from playground.web.components.rows import draw_data_flow, draw_token_chips
 from playground.web.shared import panels
 from playground.web.shared.focus_line import ask_why, show_focus
 from playground.web.shared.head_map import head_picker
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.model_costs import describe_costs, model_costs, pinned_costs
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment

@@ -4,11 +4,11 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from playground.charts.label import chart_label
 from playground.figures import palette
 from playground.figures import what_if as figures
 from playground.figures.attention import moved_weight_grid
 from playground.figures.what_if import pruning_curves, vector_changes
-from playground.web.components.charts import chart_label
 
 EFFECTS = np.array([[0.1, 0.4, np.nan], [0.0, 0.2, 0.3]], np.float32)
 SIGNED = EFFECTS - 0.15

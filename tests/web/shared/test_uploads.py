@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.charts.markdown import escape_markdown
 from playground.errors import OUT_OF_MEMORY, UNEXPECTED, BusyError, InputError, PlaygroundError
-from playground.web.shared.markdown import escape_markdown
 from tests.web import app_test
 
 

@@ -132,7 +132,7 @@ def test_statistics_of_norms_lie_on_the_same_axes() -> None:
     assert ghost["x"] == [point.removesuffix(".in") for point in points]
     expected = [trace[point][0].std(dim=-1, correction=0).mean() for point in points]
     np.testing.assert_allclose(array([ghost], name="y"), expected, rtol=1e-4)
-    rows = table(open_panels(app, "norm_statistics_open"), "pinned std before")
+    rows = table(open_panels(app, "norm_statistics_open"), "std before, pinned")
     assert set(rows.index) == {"embed.norm", *ghost["x"]}
     assert np.isnan(rows.loc["embed.norm", "std before, now − pinned"])
 

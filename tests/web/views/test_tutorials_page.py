@@ -11,12 +11,12 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import ElementTree, parse_tree_from_messages
 
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, PARAMS, page_parameters, write
+from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
-from playground.web.shared import navigation
 from tests.web.app_test import (
     array,
     block_boxes,
@@ -34,7 +34,7 @@ from tests.web.app_test import (
 )
 
 LETTERS = list(NAMES)
-TITLES = {path: title for path, (title, _) in navigation._PAGES.items()}
+TITLES = {path: page.title for path, page in PAGES.items()}
 
 
 def test_the_answer_and_the_charts_are_this_seeds() -> None:

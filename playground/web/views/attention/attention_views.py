@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
+from playground.charts.markdown import quote_token
 from playground.export.tables import rows_of
 from playground.figures import attention as figures
 from playground.figures.theme import largest, token_names, token_table
@@ -29,7 +30,6 @@ from playground.web.shared import panels
 from playground.web.shared.change_names import has_odd_rows
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.head_map import Mask
-from playground.web.shared.markdown import quote_token
 from playground.web.shared.saving import Saved
 from playground.web.views.attention import pinned_views
 

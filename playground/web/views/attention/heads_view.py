@@ -10,12 +10,12 @@ from streamlit.column_config import NumberColumn, ProgressColumn
 
 from playground.analysis.attention import KNOWN_FROM, POSITION_ONLY, PROBES, Habits
 from playground.analysis.head_search import HeadSearch, search_heads
+from playground.charts.markdown import quote_place
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
-from playground.web.shared.markdown import quote_place
 from playground.web.shared.pinning import beside_same_tokens, say_present_alone
 from playground.web.views.attention import attribution_cache
 from playground.web.views.attention.attention_views import note_special_tokens

@@ -5,6 +5,7 @@ import streamlit as st
 
 from playground.analysis.comparison import moved_weight
 from playground.analysis.vector_changes import sentence_change, stream_change
+from playground.charts.markdown import escape_markdown, quote_place
 from playground.link.opening import Focus
 from playground.model.interventions import Intervention, SetWeight, SkipSublayer, ZeroHead
 from playground.runs.encoder_run import Run
@@ -14,7 +15,6 @@ from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.change_chips import draw_followed_button, explain_refusal, make_in_place
 from playground.web.shared.change_names import explain_change
-from playground.web.shared.markdown import escape_markdown, quote_place
 
 LEAST_MOVED = 5e-4
 """The smallest share of weight, or of a length, that a percentage with one decimal does not round to 0."""

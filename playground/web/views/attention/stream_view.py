@@ -7,13 +7,13 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.stream_sources import TokenStream, follow_token, read_depths
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.figures import attribution as figures
 from playground.runs.encoder_run import Run
 from playground.training.network import Tagger
 from playground.web.choices.setup import Setup, current_setup, is_random
 from playground.web.session import caches, trained_slot
 from playground.web.shared import panels
-from playground.web.shared.markdown import escape_markdown, quote_place, quote_token
 from playground.web.shared.pinning import say_present_alone
 from playground.web.views.attention import attribution_cache
 

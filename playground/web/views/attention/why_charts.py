@@ -9,11 +9,11 @@ import streamlit as st
 from playground.analysis.attribution import Competition, Moved, Products, ScoreSplit, largest_pair
 from playground.analysis.tex import factor, number, sum_of_products
 from playground.analysis.walkthrough import Walk
+from playground.charts.markdown import quote_place
 from playground.figures import attribution as figures
 from playground.figures.theme import token_names
 from playground.text.wording import write_amount
 from playground.web.shared import panels
-from playground.web.shared.markdown import quote_place
 
 
 def draw_sources(walk: Walk, split: ScoreSplit, key: str, opponent: str) -> None:

@@ -23,6 +23,7 @@ from playground.analysis.attribution import (
 from playground.analysis.changes import list_output_changes, list_row_changes
 from playground.analysis.stream_sources import CHANGES
 from playground.analysis.walkthrough import Walk
+from playground.charts.markdown import escape_markdown, quote_place
 from playground.errors import PlaygroundError
 from playground.figures import attribution as figures
 from playground.link.opening import Focus
@@ -37,7 +38,6 @@ from playground.web.session.caches import RunKey
 from playground.web.shared import panels
 from playground.web.shared.change_names import name_change
 from playground.web.shared.focus_line import ask_why
-from playground.web.shared.markdown import escape_markdown, quote_place
 from playground.web.shared.pinned_charts import nearest_head
 from playground.web.shared.pinning import beside_same_tokens, say_present_alone
 from playground.web.views.attention import attribution_cache, why_charts

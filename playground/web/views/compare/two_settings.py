@@ -14,11 +14,11 @@ from playground.analysis.comparison import (
     describe_shared,
     list_unequal_points,
 )
+from playground.charts.markdown import escape_markdown
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.model_costs import ModelCosts, describe_costs, model_costs, pinned_costs
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinned_charts import draw_both_heads

@@ -6,6 +6,7 @@ from dataclasses import replace
 import streamlit as st
 import torch
 
+from playground.charts.markdown import quote_token
 from playground.errors import InputError
 from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
@@ -20,7 +21,6 @@ from playground.web.session.caches import TextKey
 from playground.web.session.trained_slot import find_translator
 from playground.web.session.weights_cache import TRANSLATOR
 from playground.web.shared import panels
-from playground.web.shared.markdown import quote_token
 from playground.web.shared.page_end import PageEndError
 from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
 

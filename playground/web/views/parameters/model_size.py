@@ -7,6 +7,7 @@ import streamlit as st
 from playground import accounting
 from playground.accounting import readable
 from playground.accounting.readable import in_millions, listed, share, substitute, times
+from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig, nearest_divisors
 from playground.figures import parameters as figures
 from playground.link.opening import Focus
@@ -18,7 +19,6 @@ from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.charts import CellFrame
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.model_costs import (
     ModelCosts,
     count_built_parameters,

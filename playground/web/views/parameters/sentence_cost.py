@@ -9,11 +9,11 @@ import streamlit as st
 from playground import accounting
 from playground.accounting import Component, readable
 from playground.accounting.readable import listed, substitute, times
+from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
 from playground.figures import parameters as figures
 from playground.presets import PRESETS
 from playground.web.shared import panels
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.pinning import pinned_side
 from playground.web.views.parameters.model_size import count_tokens, counted_beside, read_pairs
 

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from playground.analysis import positions
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.runs.encoder_run import Run
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.pinning import beside_same_tokens, pinned_side
 from playground.web.views.positions import position_cache
 from playground.web.views.positions.pinned_table import load_pinned_table

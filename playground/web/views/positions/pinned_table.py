@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.figures import positions as figures
 from playground.runs.arrays import Array
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.pinned_charts import draw_both
 from playground.web.shared.pinning import pinned_side
 from playground.web.views.positions import position_cache

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis import positions
+from playground.charts.markdown import quote_place
 from playground.figures import positions as figures
 from playground.figures.theme import token_names
 from playground.link.opening import Focus
@@ -15,7 +16,6 @@ from playground.web.components.charts import CellFrame
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
-from playground.web.shared.markdown import quote_place
 from playground.web.shared.page_end import fragment
 from playground.web.views.positions import exponents, position_cache, position_table
 from playground.web.views.positions.pinned_effects import (

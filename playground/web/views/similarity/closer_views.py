@@ -16,12 +16,12 @@ from playground.analysis.sentences import (
     token_weights,
 )
 from playground.analysis.vector_changes import Pooling
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.figures import similarity as figures
 from playground.figures.attribution import MOST_BARS
 from playground.figures.theme import subscript, token_names, token_table
 from playground.web.choices import widgets
 from playground.web.shared import panels
-from playground.web.shared.markdown import escape_markdown, quote_place, quote_token
 from playground.web.views.similarity.sentence_list import SentenceList
 from playground.web.views.similarity.similarity_cache import leave_words_out, map_sentences, read_depths
 

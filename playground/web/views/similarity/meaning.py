@@ -4,11 +4,11 @@ import streamlit as st
 
 from playground.analysis.sentences import SentenceDepths, spread_of_pairs
 from playground.analysis.vector_changes import Pooling
+from playground.charts.markdown import escape_markdown, quote_token
 from playground.runs.arrays import Array
 from playground.text.wording import join_words
 from playground.web.choices.setup import is_random
 from playground.web.session import trained_slot
-from playground.web.shared.markdown import escape_markdown, quote_token
 from playground.web.views.similarity.sentence_list import OPPOSITE, SWAPPED, SentenceList
 
 POOLING_HELP = (

@@ -8,13 +8,13 @@ import streamlit as st
 
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
+from playground.charts.markdown import quote_token
 from playground.figures import step_by_step as figures
 from playground.figures.attention import head_heatmap
 from playground.figures.theme import token_labels, token_names, token_table
 from playground.link.opening import Focus
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
-from playground.web.shared.markdown import quote_token
 
 
 def draw_vectors(key: str, rows: Mapping[str, Floats], reading: str) -> None:

@@ -8,11 +8,11 @@ import streamlit as st
 
 from playground.analysis.changes import ChangedPoint, list_changed_points
 from playground.analysis.walkthrough import Walk
+from playground.charts.markdown import escape_markdown
 from playground.figures import step_by_step as figures
 from playground.figures.theme import Array, token_names
 from playground.web.shared import panels
 from playground.web.shared.change_names import name_change
-from playground.web.shared.markdown import escape_markdown
 
 _BY_KEY = {"attn.scores": "score", "attn.pattern": "attention weight"}
 """Points with one number a key: what it is."""

@@ -9,6 +9,7 @@ import streamlit as st
 from playground.analysis.comparison import describe_vector_change
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
+from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.figures import step_by_step as figures
 from playground.figures.theme import Array, token_names
@@ -17,7 +18,6 @@ from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
 from playground.web.shared import panels
-from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.pinned_charts import nearest_head
 from playground.web.shared.pinning import PinnedRun, beside, say_other_tokens
 

@@ -9,6 +9,7 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
+from playground.charts.markdown import quote_token
 from playground.figures.training import next_tokens
 from playground.model import causal_mask
 from playground.training.after.answers import generate, next_token_probabilities
@@ -21,7 +22,6 @@ from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiments import validation_data
 from playground.web.shared import panels
-from playground.web.shared.markdown import quote_token
 from playground.web.shared.page_end import fragment
 
 LENGTH = 300

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from playground.charts.markdown import escape_markdown
 from playground.model.interventions import Intervention
 from playground.web.choices.setup import current_setup
 from playground.web.shared.change_chips import draw_followed_button, explain_refusal, make_in_place
-from playground.web.shared.markdown import escape_markdown
 
 
 def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> None:

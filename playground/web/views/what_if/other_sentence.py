@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from playground.charts.markdown import escape_markdown
 from playground.text.wording import join_words
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup
-from playground.web.shared.markdown import escape_markdown
 
 
 def choose_other(setup: Setup, fitting: Sequence[int]) -> int:

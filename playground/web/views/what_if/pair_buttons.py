@@ -7,13 +7,13 @@ from functools import partial
 import streamlit as st
 
 from playground.analysis import sentence_pairs
+from playground.charts.markdown import escape_markdown
 from playground.link.opening import Focus
 from playground.text import Batch
 from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import Setup, note_focus_text
 from playground.web.choices.shortcuts import replace_text
 from playground.web.session import caches
-from playground.web.shared.markdown import escape_markdown
 
 _ADDED = "_what_if_added"
 """Session key that is there after a press, until the whole page has followed: the text is drawn outside of the view."""

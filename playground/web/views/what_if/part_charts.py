@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.part_importance import compare_together
+from playground.charts.markdown import quote_place
 from playground.figures import what_if
 from playground.figures.attention import head_heatmap
 from playground.figures.theme import token_names, token_table
@@ -18,7 +19,6 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
-from playground.web.shared.markdown import quote_place
 from playground.web.views.what_if import head_points
 from playground.web.views.what_if.change_buttons import offer_changes
 from playground.web.views.what_if.measurements import effect_caches

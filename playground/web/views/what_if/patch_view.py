@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis import sentence_pairs
+from playground.charts.markdown import quote_place, quote_token
 from playground.figures.theme import shortened, token_names
 from playground.figures.what_if import shares_by_place
 from playground.link.opening import Focus
@@ -20,7 +21,6 @@ from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
-from playground.web.shared.markdown import quote_place, quote_token
 from playground.web.views.what_if.change_buttons import offer_changes
 from playground.web.views.what_if.measurements import patch_caches
 from playground.web.views.what_if.measurements.measuring import keep_measuring

@@ -2,11 +2,11 @@
 
 import pytest
 
+from playground import pages
 from playground.link.interventions import read_interventions
 from playground.link.interventions.read_interventions import read_intervention
 from playground.model.interventions import Intervention
 from playground.model.interventions.intervention_checks import Subject
-from playground.web.shared.change_chips import CHANGED_PAGES, what_page_shows
 from tests.web.app_test import (
     PAGES,
     SMALL,
@@ -34,9 +34,9 @@ def test_every_page_names_the_changes_and_counts_those_that_it_shows(page: str) 
     assert [chip["text"] for chip in chips] == CHANGES.replace("-", "").split(",")
     assert [chip["is_on"] for chip in chips] == [True, False, True, True, True]
     assert [bool(chip["reason"]) for chip in chips] == [False, False, True, False, False]
-    is_changed = page.replace("_", "-") in CHANGED_PAGES
+    is_changed = not pages.PAGES[page.replace("_", "-")].unchanged
     assert ("3 changes" in captions(app)) <= is_changed
-    told = what_page_shows(page.replace("_", "-"))
+    told = pages.PAGES[page.replace("_", "-")].unchanged
     assert bool(told) == (not is_changed)
     assert told in captions(app)
 

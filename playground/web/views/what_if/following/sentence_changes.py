@@ -9,6 +9,7 @@ import streamlit as st
 from playground.analysis.changes import names_no_token
 from playground.analysis.streams import cosine_between_tokens
 from playground.analysis.vector_changes import Pooling, sentence_change, sentence_vector
+from playground.charts.markdown import quote_token
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
@@ -17,7 +18,6 @@ from playground.web.session import caches
 from playground.web.session.caches import RunKey
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
-from playground.web.shared.markdown import quote_token
 
 HELP = (
     "How the tokens' vectors become one for the sentence. mean: over its tokens. first token: its vector alone. mean "

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from playground.charts.markdown import escape_markdown
 from playground.link.opening import Focus
 from playground.model.interventions import Intervention, SetWeight, ShufflePositions, SkipSublayer, Subject, ZeroHead
 from playground.runs.encoder_run import Run
@@ -12,7 +13,6 @@ from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.change_chips import explain_refusal, is_same_place, make_in_place
 from playground.web.shared.change_names import explain_change, explain_changes
-from playground.web.shared.markdown import escape_markdown
 from playground.web.views.what_if.making.compose_change import compose_changes
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from playground.charts.label import chart_label
 from playground.figures import attention, norms, positions
-from playground.web.components.charts import chart_label
 
 TOKENS = ["[CLS]", "<b>", "it"]
 WEIGHTS = np.array([[0.25, 0.5, 0.25], [0.9, 0.1, 0], [0.2, 0.2, 0.6]], np.float32)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.web.shared.markdown import quote_place, quote_token
+from playground.charts.markdown import quote_place, quote_token
 
 
 @pytest.mark.parametrize(

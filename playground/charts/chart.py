@@ -1,0 +1,212 @@
+"""What a view returns: charts, tables, paragraphs and controls, each a record.
+
+A chart takes no two runs. It says which numbers of a subject (`S`, a run of the encoder on most pages) it shows, and
+what they mean; `charts.draw` asks it for either subject. Legend: R rows, C columns of a heatmap.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+import pandas as pd
+
+from playground.charts.figure import Array, Colours, Curve, Figure, from_zero
+
+S = TypeVar("S")
+
+AxisOptions: TypeAlias = Mapping[str, Any]
+"""Of an axis, by Plotly's names."""
+
+
+def _nothing(*_: object) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Axis(Generic[S]):
+    """What the cells along an axis stand for: their names, and the place that a click on one chooses."""
+
+    title: str
+    names: Callable[[S], Sequence[str]] | None = None
+    """Its cells' names, plain texts; without, they are numbered from `first`."""
+    first: int = 0
+    place: str = ""
+    """What a click chooses and a frame marks: `layer`, `head`, `query` or `key`; empty where a cell is no place."""
+    numbers: Callable[[S], Sequence[int | None]] | None = None
+    """Each cell's number of that place, None where it has none; without, cells count it from 0."""
+    of_tokens: bool = False
+    """Whether cells belong to tokens, so that runs of other tokens cannot be compared cell by cell."""
+    options: AxisOptions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart(Generic[S]):
+    """What every chart has. Captions are markdown."""
+
+    key: str
+    """Of its container, and of its table's with `_numbers` behind it."""
+    alt: str
+    """Its name for whoever cannot see it; what it shows is read off the numbers and added."""
+    caption: str
+    """How to read it."""
+    reading: Callable[[S], str] = _nothing
+    """What these numbers say, after a space; also of the pinned subject, below its own chart."""
+    table: Callable[[S], pd.DataFrame] | None = None
+    """The numbers to read and copy. A heatmap makes its own."""
+    click: str = ""
+    """What the frame marks and the arrow keys move, for whoever cannot see it; empty where nothing can be chosen."""
+    needs_tokens: str = ""
+    """What cannot be shown of a pinned run of other tokens, a plural such as `these lengths`."""
+    height: int | None = None
+    """Pixels; else as the numbers need."""
+    saved_as: str = ""
+    """Name of the saved files, without their ending; else the key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heatmap(Chart[S]):
+    """Numbers (R, C) as colours; beside a pinned subject, also its heatmap and the difference."""
+
+    values: Callable[[S], Array]
+    rows: Axis[S]
+    columns: Axis[S]
+    bar: str
+    """What the colours stand for."""
+    hover: str
+    """What a cell says besides its number: `%{x}` is its column, `%{y}` its row."""
+    more: str
+    """What a larger number means: `a longer vector`."""
+    number: str = ".4g"
+    """A number's format."""
+    colours: Callable[[Sequence[Array]], Colours] = from_zero
+    """How numbers become colours, from those of all subjects that share them."""
+    magnitude: float | None = None
+    """Of the numbers that these were computed from, where those were larger; changes below its rounding are none."""
+    change: Callable[[S, S], str] = _nothing
+    """What else the difference's caption says, of the present and the pinned subject, after a space."""
+    nearest: Callable[[S], str] = _nothing
+    """What the pinned chart's caption says where the pinned subject lacks the place that is shown, after a space."""
+    gap: int = 0
+    """Pixels between cells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curves(Chart[S]):
+    """Curves over one axis; a pinned subject's are dotted, on the same axes, in the same colours."""
+
+    curves: Callable[[S], Sequence[Curve]]
+    x: Axis[S]
+    y: Sequence[Callable[[Sequence[Array]], AxisOptions]]
+    """Of each panel, from the top: the vertical axis for the numbers that share it (`figure.length_axis`, …)."""
+    shares: Sequence[float] = (1.0,)
+    """Of the height, by panel."""
+    order: Callable[[str], Any] | None = None
+    """What the names on the horizontal axis sort by, where two subjects have other names; else they stand as given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars(Chart[S]):
+    """Bars, one a label; a pinned subject's are paler, each beside its own."""
+
+    bars: Callable[[S], Mapping[str, Mapping[str, float]]]
+    """Numbers by label, by series; a series is one colour. Labels are plain texts."""
+    labels: Axis[S]
+    value: AxisOptions
+    """The axis of the numbers."""
+    colours: Mapping[str, str]
+    """By series."""
+    number: str = ".4g"
+    horizontal: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture(Chart[S]):
+    """A figure of its own kind, such as a treemap."""
+
+    figure: Callable[[S], Figure]
+    beside: Callable[[S, S], Figure] | None = None
+    """Draws the present and the pinned subject in one figure; without, the pinned one has a figure of its own."""
+    frame: "CellRanges | None" = None
+
+
+@dataclass(frozen=True)
+class CellRanges:
+    """What the rows and columns of a picture stand for, where cells of it can be chosen."""
+
+    rows: tuple[str, Mapping[int, int]] | None
+    """The place, and what the vertical axis calls a cell → its number; None where a cell is as high as the picture."""
+    columns: tuple[str, Mapping[int, int]] | None
+    is_mosaic: bool = False
+    """Whether cells are equal shares of the picture, counted from its top left corner."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Generic[S]):
+    """A table that stands on the page; with a pinned subject, its numbers and the differences as further columns."""
+
+    key: str
+    frame: Callable[[S], pd.DataFrame]
+    formats: Mapping[str, str] = field(default_factory=dict)
+    """By column: a printf format, or `localized`."""
+    shows_index: bool = True
+    compares: bool = True
+    """Whether a pinned subject's numbers belong beside it."""
+    is_folded: bool = False
+    """Whether it stands in an expander, under a heading of its own."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Words in markdown."""
+
+    text: str
+    kind: Literal["text", "caption", "info", "error", "header"] = "text"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """LaTeX."""
+
+    latex: str
+
+
+@dataclass(frozen=True)
+class Control:
+    """Where a page has the widget of one of its parameters; a view is given the value with its options."""
+
+    key: str
+    """Of the parameter in the link."""
+    label: str
+    help: str = ""
+    high: int | None = None
+    """The largest number that the present subject has."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Items side by side; below one another where there is no room."""
+
+    columns: tuple[tuple["Item", ...], ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Items that belong together, in a container of this key: what a link to a part of a page scrolls to."""
+
+    key: str
+    items: tuple["Item", ...]
+
+
+@dataclass(frozen=True)
+class Widget:
+    """What only a live page has, such as buttons: the renderer knows it by name; others leave it out."""
+
+    name: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+Item: TypeAlias = Chart[Any] | Table[Any] | Paragraph | Formula | Control | Columns | Group | Widget
+"""What a view yields, in the order of the page."""
+
+Options: TypeAlias = Mapping[str, Any]
+"""Values of a page's own parameters, by their keys in the link."""

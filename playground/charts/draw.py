@@ -1,0 +1,331 @@
+"""A chart of a scene, for any renderer: the present subject's figure, the pinned one's beside it, the difference."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from playground.charts import figure as figures
+from playground.charts.chart import Axis, Bars, CellRanges, Chart, Curves, Heatmap, Picture, Table
+from playground.charts.figure import Array, Colours, Figure
+from playground.charts.markdown import escape_markdown
+from playground.charts.scene import Scene
+from playground.figures.theme import PALE, label, token_names
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a renderer shows of a chart."""
+
+    key: str
+    figure: Figure
+    caption: str
+    """Markdown."""
+    alt: str
+    table: Callable[[], pd.DataFrame] | None
+    cells: CellRanges | None = None
+    """What a click on the figure chooses."""
+    click: str = ""
+    """What the frame marks and the arrow keys move."""
+    saved_as: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart of a scene."""
+
+    now: Drawn
+    beside: tuple[Drawn, ...] = ()
+    """The pinned subject's, and the difference, to stand side by side below."""
+    note: str = ""
+    """Why something of the pinned subject is not shown; markdown."""
+
+
+def draw_chart(chart: Chart[S], scene: Scene[S]) -> Drawing:
+    """A chart of the present subject and, where one is pinned, what its kind has for two."""
+    if scene.pinned is not None and chart.needs_tokens and not scene.same_tokens:
+        alone = Scene(scene.now, scene.focus)
+        note = (
+            f"The pinned settings read other tokens, so {chart.needs_tokens} are shown for the present settings alone."
+        )
+        return Drawing(_draw_kind(chart, alone).now, note=note)
+    return _draw_kind(chart, scene)
+
+
+def _draw_kind(chart: Chart[S], scene: Scene[S]) -> Drawing:
+    match chart:
+        case Heatmap():
+            return _draw_heatmap(chart, scene)
+        case Curves():
+            return Drawing(_draw_curves(chart, scene))
+        case Bars():
+            return Drawing(_draw_bars(chart, scene))
+        case Picture():
+            return _draw_picture(chart, scene)
+    raise TypeError(f"{type(chart).__name__} is no kind of chart")
+
+
+def compare_tables(now: pd.DataFrame, pinned: pd.DataFrame | None) -> pd.DataFrame:
+    """A table; beside a pinned one, with its numbers and the differences behind each column that both have.
+
+    Where the only column is called `now`, those of the pinned one and of the differences need no more of a name.
+    """
+    if pinned is None:
+        return now
+    columns: dict[str, Any] = {}
+    every = now.index.union(pinned.index, sort=False)
+    for name in now:
+        values = now[name].reindex(every)
+        if name not in pinned or not pd.api.types.is_numeric_dtype(now[name]):
+            columns[str(name)] = values
+            continue
+        before = pinned[name].reindex(every)
+        if name == "now":
+            columns |= {"pinned": before, "now": values, "now − pinned": values - before}
+        else:
+            columns |= {str(name): values, f"{name}, pinned": before, f"{name}, now − pinned": values - before}
+    table = pd.DataFrame(columns)
+    table.index.name = now.index.name
+    return table
+
+
+def draw_table(table: Table[S], scene: Scene[S]) -> pd.DataFrame:
+    """What a table shows of a scene."""
+    pinned = None if scene.pinned is None or not table.compares else table.frame(scene.pinned)
+    return compare_tables(table.frame(scene.now), pinned)
+
+
+def _join(*sentences: str) -> str:
+    return " ".join(filter(None, (each.strip() for each in sentences)))
+
+
+def _draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
+    """The present numbers; below them the pinned ones in the same colours, and the difference where both have cells."""
+    now = chart.values(scene.now)
+    if scene.pinned is None:
+        return Drawing(
+            _heatmap_of(chart, scene.now, now, chart.colours([now]), _join(chart.caption, chart.reading(scene.now)))
+        )
+    before = chart.values(scene.pinned)
+    colours = chart.colours([now, before])
+    first = _heatmap_of(chart, scene.now, now, colours, _join(chart.caption, chart.reading(scene.now)))
+    name = escape_markdown(scene.pinned_name)
+    caption = _join(f"**{name}.** In the same colours.", chart.nearest(scene.pinned), chart.reading(scene.pinned))
+    pinned = _heatmap_of(chart, scene.pinned, before, colours, caption, "pinned")
+    if not scene.same_tokens and (chart.rows.of_tokens or chart.columns.of_tokens):
+        return Drawing(first, (pinned,), "There is no map of the difference, as the two read different tokens.")
+    rows, columns = (min(sizes) for sizes in zip(now.shape, before.shape, strict=True))
+    change = now[:rows, :columns] - before[:rows, :columns]
+    caption = _join(
+        f"**Now − pinned.** Violet: {chart.more} now. Orange: {chart.more} in the pinned settings.",
+        chart.change(scene.now, scene.pinned),
+    )
+    magnitude = chart.magnitude or float(max(figures.largest(np.abs(each)) for each in (now, before)))
+    signed = figures.around_zero()([change])
+    difference = _heatmap_of(chart, scene.now, change, signed, caption, "difference", magnitude)
+    return Drawing(first, (pinned, difference))
+
+
+def _heatmap_of(
+    chart: Heatmap[S], subject: S, values: Array, colours: Colours, caption: str, side: str = "",
+    magnitude: float | None = None,
+) -> Drawn:  # fmt: skip
+    """One heatmap of a subject's `values`; `side` is `pinned`, `difference`, or empty for the present one."""
+    key = f"{chart.key}_{side}" if side else chart.key
+    is_change = side == "difference"
+    rows, columns = (
+        _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)
+    )
+    figure, note = figures.heatmap(
+        values,
+        x=_on_axis(columns),
+        y=_on_axis(rows),
+        hover=chart.hover,
+        number=f"+{chart.number}" if is_change else chart.number,
+        bar="change" if is_change else chart.bar,
+        colours=colours,
+        x_axis=_axis_look(chart.columns, values.shape[1], slanted=True),
+        y_axis=_axis_look(chart.rows, values.shape[0]),
+        height=chart.height or int(np.clip(170 + 26 * len(values), 280, 620)),
+        magnitude=magnitude if is_change else chart.magnitude,
+        gap=chart.gap,
+    )
+    alts = {"pinned": "The same heatmap of the pinned settings.", "difference": "Its change."}
+    return Drawn(
+        key,
+        figure,
+        _join(caption, note),
+        alts.get(side, chart.alt),
+        partial(_heatmap_table, chart, subject, values),
+        None if side or not chart.click else _clickable(chart.rows, chart.columns, subject, values.shape),
+        chart.click,
+        f"{chart.saved_as or chart.key}_{side}" if side else chart.saved_as,
+    )
+
+
+def _heatmap_table(chart: Heatmap[S], subject: S, values: Array) -> pd.DataFrame:
+    if chart.table is not None and values is chart.values(subject):
+        return chart.table(subject)
+    rows, columns = (
+        _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)
+    )
+    table = pd.DataFrame(values, index=pd.Index(rows), columns=pd.Index(columns))
+    names = [None if axis.names else axis.title for axis in (chart.rows, chart.columns)]
+    return table.rename_axis(names[0]).rename_axis(names[1], axis=1)
+
+
+def _cell_names(axis: Axis[S], subject: S, size: int) -> Sequence[str] | range:
+    return range(axis.first, axis.first + size) if axis.names is None else list(axis.names(subject))[:size]
+
+
+def _on_axis(names: Sequence[str] | range) -> Any:
+    """Names as Plotly shows them, letter by letter; numbers as they are."""
+    return np.array(names) if isinstance(names, range) else [label(name, len(name)) for name in names]
+
+
+def _axis_look(axis: Axis[S], size: int, *, slanted: bool = False) -> Mapping[str, Any]:
+    if axis.names is None:
+        return {"title": axis.title, **figures.whole_ticks(size), **axis.options}
+    return {"title": axis.title, "type": "category", **({"tickangle": -55} if slanted else {}), **axis.options}
+
+
+def _clickable(rows: Axis[S], columns: Axis[S], subject: S, shape: tuple[int, ...]) -> CellRanges:
+    return CellRanges(_places(rows, subject, shape[0]), _places(columns, subject, shape[1]))
+
+
+def _places(axis: Axis[S], subject: S, size: int) -> tuple[str, Mapping[int, int]] | None:
+    """The place that an axis's cells stand for: what Plotly calls a cell → the place's number."""
+    if not axis.place:
+        return None
+    numbers = range(size) if axis.numbers is None else axis.numbers(subject)
+    first = axis.first if axis.names is None else 0
+    return axis.place, {first + cell: number for cell, number in enumerate(numbers) if number is not None}
+
+
+def _draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawn:
+    """The present curves and, dotted, the pinned ones on the same axes."""
+    curves = list(chart.curves(scene.now))
+    ghosts = [] if scene.pinned is None else list(chart.curves(scene.pinned))
+    named: set[str] = set()
+    traces: list[dict[str, Any]] = []
+    for curve in curves:
+        traces += figures.curve_traces(curve, legend=curve.name not in named)
+        named.add(curve.name)
+    if ghosts:
+        traces += [figures.ghost_trace(each, scene.pinned_name) for each in ghosts]
+        traces.append(figures.ghost_entry(scene.pinned_name))
+    layout: dict[str, Any] = {"hovermode": "x unified"} if len(chart.y) == 1 else {}
+    bottom, gap = 1.0, 0.06
+    room = 1 - gap * (len(chart.y) - 1)
+    for panel, (axis, share) in enumerate(zip(chart.y, chart.shares, strict=True)):
+        numbers = [each.y for each in (*curves, *ghosts) if each.panel == panel]
+        top, bottom = bottom, bottom - room * share
+        domain = {} if len(chart.y) == 1 else {"domain": [max(bottom, 0.0), top]}
+        layout[f"yaxis{panel + 1 if panel else ''}"] = {**axis(numbers), **domain}
+        bottom -= gap
+    layout["xaxis"] = _curve_axis(chart, curves, ghosts)
+    figure = figures.style(traces, layout, height=chart.height or 380, legend=True)
+    note = figures.include_zero(figure)
+    dotted = f"Dotted lines, on the same axes: {escape_markdown(scene.pinned_name)}." if ghosts else ""
+    places = _places(chart.x, scene.now, max((len(curve.x) for curve in curves), default=0))
+    cells = CellRanges(None, places) if chart.click and places else None
+    caption = _join(chart.caption, chart.reading(scene.now), dotted, note)
+    table = partial(_table_of, chart, scene) if chart.table else None
+    return Drawn(chart.key, figure, caption, chart.alt, table, cells, chart.click, chart.saved_as)
+
+
+def _curve_axis(
+    chart: Curves[S], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve]
+) -> Mapping[str, Any]:
+    """The horizontal axis that all panels share, below the last of them."""
+    last = len(chart.y)
+    below: dict[str, Any] = {"title": chart.x.title, "anchor": f"y{last}" if last > 1 else "y"}
+    names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)
+    if names.dtype.kind in "UO":
+        below |= {"type": "category", "tickangle": -55, "showgrid": False}
+        if ghosts and chart.order is not None:
+            below |= {"categoryorder": "array", "categoryarray": sorted(set(names), key=chart.order)}
+    elif names.dtype.kind in "iu":
+        below |= {**figures.whole_ticks(int(np.ptp(names)) + 1), "zeroline": False}
+    return below | dict(chart.x.options)
+
+
+def _table_of(chart: Chart[S], scene: Scene[S]) -> pd.DataFrame:
+    return draw_table(Table[S](key=chart.key, frame=chart.table or (lambda _: pd.DataFrame())), scene)
+
+
+def _draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
+    """The present bars and, paler beside each, the pinned ones."""
+    bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
+    traces = [_bar_trace(chart, series, numbers) for series, numbers in bars.items()]
+    if before is not None:
+        for series, numbers in before.items():
+            pale = _bar_trace(chart, series, numbers)
+            name = f"{series}, pinned" if series else "pinned"
+            traces.append({**pale, "opacity": PALE, "name": name, "showlegend": False})
+    n_labels = max((len(numbers) for numbers in bars.values()), default=0)
+    labels = {"title": chart.labels.title, "type": "category", **chart.labels.options}
+    layout: dict[str, Any]
+    if chart.horizontal:
+        layout = {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **labels}}
+        height = 110 + (22 if before is None else 32) * n_labels * max(1, len(bars))
+    else:
+        layout, height = {"xaxis": {"tickangle": -55, **labels}, "yaxis": dict(chart.value)}, 380
+    layout["barmode"] = "group"
+    figure = figures.style(traces, layout, height=chart.height or height, legend=len(bars) > 1)
+    paler = f"The paler bar beside each: {escape_markdown(scene.pinned_name)}." if before is not None else ""
+    places = _places(chart.labels, scene.now, n_labels)
+    cells = None
+    if chart.click and places:
+        cells = CellRanges(places, None) if chart.horizontal else CellRanges(None, places)
+    table = partial(_table_of, chart, scene) if chart.table else partial(_bars_table, bars, before)
+    caption = _join(chart.caption, chart.reading(scene.now), paler)
+    return Drawn(chart.key, figure, caption, chart.alt, table, cells, chart.click, chart.saved_as)
+
+
+def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float]) -> dict[str, Any]:
+    names, values = [label(name, len(name)) for name in numbers], np.array(list(numbers.values()), np.float64)
+    x, y = (values, names) if chart.horizontal else (names, values)
+    value, name = ("%{x", "%{y}") if chart.horizontal else ("%{y", "%{x}")
+    hover = f"{name}{f', {label(series)}' if series else ''}: {value}:{chart.number}}}<extra></extra>"
+    return {
+        "type": "bar",
+        "x": x,
+        "y": y,
+        "orientation": "h" if chart.horizontal else "v",
+        "name": label(series),
+        "marker": {"color": chart.colours[series]},
+        "hovertemplate": hover,
+    }
+
+
+def _bars_table(bars: Mapping[str, Any], before: Mapping[str, Any] | None) -> pd.DataFrame:
+    now = pd.DataFrame(bars)
+    return compare_tables(now, None if before is None else pd.DataFrame(before))
+
+
+def _draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
+    """A figure of its own kind: of both subjects, or of each."""
+    table = partial(_table_of, chart, scene) if chart.table else None
+    caption = _join(chart.caption, chart.reading(scene.now))
+    if scene.pinned is not None and chart.beside is not None:
+        both = chart.beside(scene.now, scene.pinned)
+        return Drawing(Drawn(chart.key, both, caption, chart.alt, table, chart.frame, chart.click, chart.saved_as))
+    figure = chart.figure(scene.now)
+    now = Drawn(chart.key, figure, caption, chart.alt, table, chart.frame, chart.click, chart.saved_as)
+    if scene.pinned is None:
+        return Drawing(now)
+    name = escape_markdown(scene.pinned_name)
+    caption = _join(f"**{name}.**", chart.reading(scene.pinned))
+    alt = "The same chart of the pinned settings."
+    return Drawing(now, (Drawn(f"{chart.key}_pinned", chart.figure(scene.pinned), caption, alt, None),))
+
+
+def token_axis(tokens: Callable[[S], Sequence[str]], place: str = "query", title: str = "token") -> Axis[S]:
+    """An axis with a cell a token, each with its position below the line."""
+    return Axis(title, lambda subject: token_names(tokens(subject)), place=place, of_tokens=True)

@@ -1,0 +1,291 @@
+"""Figures as plain dictionaries, as Plotly's JSON has them; tests validate them, pages don't.
+
+Colours of the page, fonts and the sequential scale come from the app's theme, light or dark, in the browser.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import plotly.io
+from numpy.typing import NDArray
+
+from playground.figures import palette
+from playground.figures.theme import ROUNDING, SAME_COLOUR, SAME_HEIGHT, label
+
+Array: TypeAlias = NDArray[np.floating[Any]]
+
+Figure: TypeAlias = dict[str, Any]
+"""`data`, a list of traces, and `layout`, by Plotly's names; arrays are NumPy's."""
+
+LOGARITHMIC_FROM = 100
+"""Where the largest value is this many times the smallest, an axis is logarithmic: small ones would not be seen."""
+
+_LONGEST_SIDE = 48
+"""Letters of the pinned settings' name in a legend."""
+
+_GHOST: dict[str, Any] = {"width": 1.5, "dash": "dot", "marker": 5, "symbol": "circle-open"}
+
+
+@dataclass(frozen=True)
+class Colours:
+    """How numbers become colours."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of Plotly's heatmap: where colours end, and their scale."""
+    place: Callable[[Array], Array] | None = None
+    """Where a number lies on the scale, if not at itself."""
+    ticks: Mapping[str, Any] = field(default_factory=dict)
+    """Of the bar beside the heatmap."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of numbers, with a band around it where `low` and `high` are given."""
+
+    name: str
+    x: NDArray[Any]
+    y: Array
+    colour: str
+    low: Array | None = None
+    high: Array | None = None
+    hover: str = "%{y:.4g}"
+    band: str = ""
+    """What the hover says of the band, after a space: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
+    panel: int = 0
+
+
+def from_zero(numbers: Sequence[Array]) -> Colours:
+    """Colours from 0 to the largest of these numbers."""
+    return Colours({"zmin": 0, "zmax": max(map(largest, numbers))})
+
+
+def between_ends(numbers: Sequence[Array]) -> Colours:
+    """Colours from the smallest to the largest of these numbers; of one subject alone, as Plotly chooses."""
+    every = np.concatenate([each[np.isfinite(each)] for each in numbers])
+    if len(numbers) == 1 or not every.size or np.ptp(every) <= ROUNDING * np.abs(every).max():
+        return Colours()
+    return Colours({"zmin": float(every.min()), "zmax": float(every.max())})
+
+
+def by_length(numbers: Sequence[Array]) -> Colours:
+    """As `between_ends`, of the logarithms where numbers lie far apart."""
+    if not is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
+        return between_ends(numbers)
+    powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1}
+    return Colours(between_ends([_logarithms(each) for each in numbers]).options, _logarithms, powers)
+
+
+def around_zero(limit: float | None = None) -> Callable[[Sequence[Array]], Colours]:
+    """Colours that diverge from 0 and end at ±limit, or at the largest size of the numbers."""
+
+    def colours(numbers: Sequence[Array]) -> Colours:
+        end = max(largest(np.abs(each)) for each in numbers) if limit is None else limit
+        return Colours({"colorscale": diverging_scale(plotly.io.templates.default), "zmin": -end, "zmax": end})
+
+    return colours
+
+
+@lru_cache(maxsize=4)
+def diverging_scale(template: str) -> Any:
+    """A theme's colours from negative to positive, by the name that Plotly knows the theme by."""
+    return plotly.io.templates[template].layout.colorscale.diverging
+
+
+def largest(values: NDArray[Any]) -> float:
+    """The largest finite value, and never 0: a scale has to have a length."""
+    return max(float(np.max(values, where=np.isfinite(values), initial=0)), 1e-6)
+
+
+def is_logarithmic(values: NDArray[np.floating]) -> bool:
+    """Whether numbers lie so far apart that small ones would not be seen."""
+    positive = values[values > 0]
+    return positive.size > 0 and bool(positive.max() > LOGARITHMIC_FROM * positive.min())
+
+
+def _logarithms(values: Array) -> Array:
+    logarithms: Array = np.log10(values, where=values > 0, out=np.full_like(values, np.nan))
+    return logarithms
+
+
+def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
+    """An axis of lengths: from 0, or logarithmic where they lie far apart."""
+
+    def axis(numbers: Sequence[Array]) -> Mapping[str, Any]:
+        if is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
+            return {"title": f"{title} (log scale)", "type": "log", "exponentformat": "power"}
+        return {"title": title, "rangemode": "tozero"}
+
+    return axis
+
+
+def axis_beyond_rounding(title: str, magnitude: Callable[[Sequence[Array]], float]) -> Callable[[Sequence[Array]], Any]:
+    """An axis around 0 that is never so short that rounding of numbers of this magnitude would be seen."""
+
+    def axis(numbers: Sequence[Array]) -> Mapping[str, Any]:
+        rounding = ROUNDING * magnitude(numbers)
+        return {"title": title, "autorangeoptions": {"include": [-rounding, rounding]}}
+
+    return axis
+
+
+def whole_ticks(n: int) -> dict[str, Any]:
+    """Ticks at whole numbers, however few or many there are."""
+    return {"tickmode": "linear", "tick0": 0, "dtick": max(1, n // 12)}
+
+
+def faint(colour: str) -> str:
+    """A palette colour, `#rrggbb`, as a band that others show through."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return f"rgba({red}, {green}, {blue}, 0.16)"
+
+
+def heatmap(
+    values: Array,
+    *,
+    x: Any,
+    y: Any,
+    hover: str,
+    number: str,
+    bar: str,
+    colours: Colours,
+    x_axis: Mapping[str, Any],
+    y_axis: Mapping[str, Any],
+    height: int,
+    magnitude: float | None = None,
+    gap: int = 0,
+) -> tuple[Figure, str]:
+    """Numbers (R, C) as colours, rows from the top; NaN is empty. Returns the figure, and a note for its caption.
+
+    Colours that would end at the numbers themselves, and so at their rounding, get a wider range, and the note says so.
+    `magnitude` is that of the numbers that these were computed from, where those were larger, as a difference's are.
+    """
+    z = values if colours.place is None else colours.place(values)
+    options = dict(colours.options)
+    low, high = _ends(z, from_zero="zmin" in options)
+    is_rounding = (magnitude is not None or "zmax" not in options) and (
+        high - low <= ROUNDING * (magnitude or max(-low, high))
+    )
+    if is_rounding:
+        z = np.where(np.isfinite(z), z.dtype.type((low + high) / 2), np.nan)
+        if magnitude is not None:
+            options |= {"zmin": -magnitude if options.get("zmin", 0) < 0 else 0, "zmax": magnitude}
+        else:
+            twice = (low + high) or 1.0
+            options |= {"zmin": min(0.0, twice), "zmax": max(0.0, twice)}
+    is_recoloured = z is not values
+    title = {"text": bar, "side": "top"}
+    cells = {
+        "type": "heatmap",
+        "z": z,
+        "x": x,
+        "y": y,
+        "hovertemplate": f"{hover}: %{{{'customdata' if is_recoloured else 'z'}:{number}}}<extra></extra>",
+        "hoverongaps": False,
+        "xgap": gap,
+        "ygap": gap,
+        "colorbar": {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": title, **colours.ticks},
+        **({"customdata": values} if is_recoloured else {}),
+        **options,
+    }
+    plain = {"showgrid": False, "zeroline": False}
+    axes = {"xaxis": {**plain, **x_axis}, "yaxis": {**plain, "autorange": "reversed", **y_axis}}
+    return style([cells], axes, height=height), SAME_COLOUR if is_rounding and np.isfinite(z).sum() > 1 else ""
+
+
+def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
+    """The smallest and the largest finite number, or 0 where that lies beyond them and colours begin there."""
+    numbers = z[np.isfinite(z)]
+    if from_zero or not numbers.size:
+        numbers = np.append(numbers, 0)
+    return float(numbers.min()), float(numbers.max())
+
+
+def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
+    """A curve's band, where it has one, and the curve over it."""
+    look = {"line": {"color": curve.colour, "width": 2, "dash": None}, "marker": {"size": 6, "symbol": None}}
+    points = {"type": "scatter", "mode": "lines+markers", "x": curve.x, "y": curve.y, "name": curve.name, **look}
+    points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend, **_panel(curve.panel)}
+    if curve.low is None or curve.high is None:
+        return [points]
+    band = {
+        "type": "scatter",
+        "x": np.concatenate([curve.x, curve.x[::-1]]),
+        "y": np.concatenate([curve.high, curve.low[::-1]]),
+        "mode": "lines",
+        "line": {"width": 0},
+        "fill": "toself",
+        "fillcolor": faint(curve.colour),
+        "hoverinfo": "skip",
+        "showlegend": False,
+        **_panel(curve.panel),
+    }
+    points["line"] = {"color": curve.colour, "width": 2.5, "dash": None}
+    return [band, points | {"customdata": np.stack([curve.low, curve.high], axis=1)}]
+
+
+def ghost_trace(curve: Curve, side: str) -> dict[str, Any]:
+    """A pinned curve beside the present one of this name and colour: dotted; `side` is what the settings are called."""
+    name = f"{curve.name}, {label(side, _LONGEST_SIDE)}"
+    return _dotted(curve.x, curve.y, curve.colour, name) | {
+        "hovertemplate": curve.hover,
+        "showlegend": False,
+        **_panel(curve.panel),
+    }
+
+
+def ghost_entry(side: str) -> dict[str, Any]:
+    """The one entry of the legend for all pinned curves of a figure."""
+    nothing = np.array([None])  # NaN would be a category of its own
+    return _dotted(nothing, nothing, palette.RESIDUAL, f"dotted: {label(side, _LONGEST_SIDE)}")
+
+
+def _dotted(x: NDArray[Any], y: NDArray[Any], colour: str, name: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": x,
+        "y": y,
+        "name": name,
+        "line": {"color": colour, "width": _GHOST["width"], "dash": _GHOST["dash"]},
+        "marker": {"size": _GHOST["marker"], "symbol": _GHOST["symbol"]},
+    }
+
+
+def _panel(number: int) -> dict[str, str]:
+    return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
+
+
+def style(traces: list[dict[str, Any]], layout: Mapping[str, Any], *, height: int, legend: bool = False) -> Figure:
+    """A figure with the margins and the legend that every figure has."""
+    styled: dict[str, Any] = {
+        **layout,
+        "height": height,
+        "margin": {"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0},
+        "showlegend": legend,
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "title": None, "traceorder": "normal"},
+        "uirevision": "keep",
+    }
+    for name, axis in styled.items():
+        if name.startswith(("xaxis", "yaxis")):
+            title = axis.get("title")
+            titled = {"text": title} if isinstance(title, str) else dict(title or {})
+            styled[name] = {**axis, "automargin": True, "title": {**titled, "standoff": 6}}
+    return {"data": traces, "layout": styled}
+
+
+def include_zero(figure: Figure) -> str:
+    """Let axes whose lines differ by rounding alone begin at 0; returns the note that says so, or nothing."""
+    note = ""
+    for name, axis in figure["layout"].items():
+        if not name.startswith("yaxis") or {"range", "type"} & axis.keys() or axis.get("rangemode") == "tozero":
+            continue
+        place = name.replace("axis", "")
+        lines = [each["y"] for each in figure["data"] if each["type"] == "scatter" and each.get("yaxis", "y") == place]
+        numbers = np.concatenate([np.asarray(line, np.float64) for line in lines] or [np.zeros(0)])
+        numbers = numbers[np.isfinite(numbers)]
+        if numbers.size > 1 and np.ptp(numbers) <= ROUNDING * np.abs(numbers).max():
+            axis["rangemode"], note = "tozero", SAME_HEIGHT
+    return note

@@ -1,0 +1,128 @@
+"""What a chart shows, in words read off the figure itself, for whoever cannot see it."""
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from playground.charts.figure import Figure
+
+_MOST_TRACES = 8
+_DARKEST = 255
+
+
+def plain_figure(figure: go.Figure | Figure) -> Figure:
+    """A figure as a plain dictionary whose arrays are NumPy's."""
+    if isinstance(figure, dict):
+        return figure
+    traces = [trace.to_plotly_json() for trace in figure.data]
+    return {"data": traces, "layout": figure.layout.to_plotly_json()}
+
+
+def chart_label(name: str, drawing: go.Figure | Figure) -> str:
+    """The chart's name and what it shows: the largest of cells and bars and where it is, the two ends of lines."""
+    figure = plain_figure(drawing)
+    drawn = [text for trace in figure["data"] if (text := _describe_trace(trace, figure["layout"]))]
+    more = "" if len(drawn) <= _MOST_TRACES else f" {len(drawn) - _MOST_TRACES} more are drawn."
+    return " ".join([f"{name.rstrip('.')}.", *drawn[:_MOST_TRACES]]) + more
+
+
+def _describe_trace(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
+    match trace["type"]:
+        case "heatmap" if np.asarray(trace["z"]).dtype == np.uint8:  # a mosaic's shades, or a mask's two
+            return _describe_thumbnails(trace, layout) if trace.get("zmax") == _DARKEST else ""
+        case "heatmap":
+            return _largest_cell(trace, layout)
+        case "bar":
+            return _largest_bar(trace)
+        case "scatter" if trace.get("y") is not None and trace.get("hoverinfo") != "skip":
+            return _extent_of_points(trace) if _is_cloud(trace) else _ends_of_line(trace)
+    return ""
+
+
+def _largest_cell(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
+    z = np.asarray(trace["z"]).astype(float)
+    if np.shape(trace.get("customdata", ())) == z.shape:  # the numbers, where colours stand for something else
+        z = np.where(np.isfinite(z), trace["customdata"], np.nan)
+    if not np.isfinite(z).any():
+        return ""
+    row, column = np.unravel_index(np.nanargmax(z), z.shape)
+    places = [
+        f"{_title(layout, trace.get(f'{letter}axis', letter)) or side} {_name(trace.get(letter), int(place))}"
+        for letter, side, place in (("y", "row", row), ("x", "column", column))
+    ]
+    return _plain(f"The largest of {z.size:,} values is {_number(z[row, column])}, at {places[0]}, {places[1]}.")
+
+
+def _title(layout: Mapping[str, Any], axis: str) -> str:
+    """What an axis, by Plotly's name such as `x2`, is called."""
+    title = layout.get(f"{axis[0]}axis{axis[1:]}", {}).get("title", "")
+    return str(title.get("text") or "") if isinstance(title, Mapping) else title
+
+
+def _describe_thumbnails(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
+    """The palest thumbnail and the darkest: where few keys have all the weight, most of a thumbnail is pale."""
+    n_rows, n_columns = len(layout["yaxis"]["ticktext"]), len(layout["xaxis"]["ticktext"])
+    z = np.asarray(trace["z"])
+    means = z.reshape(n_rows, -1, n_columns, z.shape[1] // n_columns).mean(axis=(1, 3))
+    narrow, wide = (np.unravel_index(place, means.shape) for place in (means.argmin(), means.argmax()))
+    return (
+        f"Layer {narrow[0]}, head {narrow[1]} gives its weight to the fewest keys; "
+        f"layer {wide[0]}, head {wide[1]} spreads it most."
+    )
+
+
+def _largest_bar(trace: Mapping[str, Any]) -> str:
+    sizes, names = (trace["x"], trace["y"]) if trace.get("orientation") == "h" else (trace["y"], trace["x"])
+    sizes = np.asarray(sizes, dtype=float)
+    if len(sizes) < 2 or not np.isfinite(sizes).any():  # a stack's pieces are a trace each, and named by the page
+        return ""
+    place = int(np.nanargmax(sizes))
+    subject = f"{trace['name']}: the" if trace.get("name") else "The"
+    return _plain(f"{subject} longest bar is {_number(sizes[place])}, at {_name(names, place)}.")
+
+
+def _is_cloud(trace: Mapping[str, Any]) -> bool:
+    """Whether points stand for themselves, without an order."""
+    return trace.get("mode") == "markers" and np.asarray(trace["x"]).dtype.kind in "fiu"
+
+
+def _extent_of_points(trace: Mapping[str, Any]) -> str:
+    """Between which numbers points lie."""
+    x, y = (np.asarray(trace[letter], dtype=float) for letter in "xy")
+    known = np.isfinite(x) & np.isfinite(y)
+    if known.sum() < 2:
+        return ""
+    sides = [f"from {_number(each[known].min())} to {_number(each[known].max())}" for each in (x, y)]
+    return _plain(f"{trace.get('name') or 'Points'}: {known.sum()} points, across {sides[0]}, up {sides[1]}.")
+
+
+def _ends_of_line(trace: Mapping[str, Any]) -> str:
+    y = np.asarray(trace["y"], dtype=float)
+    finite = np.flatnonzero(np.isfinite(y))
+    if len(finite) < 2:
+        return ""
+    names = trace.get("x")
+    first, last, top = finite[0], finite[-1], finite[np.argmax(y[finite])]
+    ends = f"from {_number(y[first])} at {_name(names, first)} to {_number(y[last])} at {_name(names, last)}"
+    peak = "" if top in (first, last) else f", at most {_number(y[top])} at {_name(names, top)}"
+    return _plain(f"{trace.get('name') or 'The line'}: {ends}{peak}.")
+
+
+def _name(names: Any, place: int) -> str:
+    if names is None:
+        return str(place)
+    name = names[place]
+    return name if isinstance(name, str) else _number(name)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def _plain(text: str) -> str:
+    """A text as it is read on the chart: Plotly's tags are left out, and what looks like one in a token is kept."""
+    return html.unescape(re.sub("<[^>]+>", " ", text))

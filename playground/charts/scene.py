@@ -1,0 +1,25 @@
+"""What a view looks at: the present subject, the pinned one beside it, and the place that is chosen."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from playground.link.opening import Focus
+
+S = TypeVar("S")
+"""The subject that a page's numbers are of: a run of the encoder on most pages."""
+
+
+@dataclass(frozen=True)
+class Scene(Generic[S]):
+    """What a view looks at."""
+
+    now: S
+    focus: Focus
+    pinned: S | None = None
+    """The subject with the settings that are pinned; None where nothing is, or where they cannot be run."""
+    pinned_name: str = ""
+    """What the pinned settings are called, as `pinned: 3 layers`: a plain text."""
+    now_name: str = ""
+    """What the present ones are called beside them."""
+    same_tokens: bool = True
+    """Whether both read the same tokens: what belongs to a token has no counterpart else."""

@@ -1,0 +1,88 @@
+"""What a link shows, in a notebook: the page's charts with their captions and numbers, without the app."""
+
+from typing import TYPE_CHECKING, Any
+
+from playground.errors import InputError
+from playground.link import open_link
+from playground.pages import PAGES
+
+if TYPE_CHECKING:
+    from playground.charts.chart import Item
+    from playground.charts.draw import Drawn
+    from playground.charts.scene import Scene
+
+
+def show(link: str) -> None:
+    """Display what a link's page shows: paragraphs, formulas, interactive charts, and tables.
+
+    Args:
+        link: as of `open_link`.
+
+    Raises:
+        InputError: the link is none of the playground's, or its page is no view.
+        ImportError: IPython is not installed, which a notebook has.
+
+    And whatever `open_link` and the link's run raise.
+    """
+    from playground.views.all_views import VIEWS  # it needs Plotly and pandas, which the package itself does not
+
+    opened = open_link(link)
+    view = VIEWS.get(opened.page)
+    if view is None:
+        titles = ", ".join(PAGES[path].title for path in VIEWS)
+        raise InputError(
+            f"The page {PAGES[opened.page].title} can't be shown in a notebook yet: those that can are {titles}. "
+            "`open_link` has its run."
+        )
+    for notice in opened.notices:
+        _display_text(notice)
+    scene = view.scene(opened)
+    for item in view.show(scene, opened.values):
+        _display(item, scene)
+
+
+def _display(item: "Item", scene: "Scene[Any]") -> None:
+    from playground.charts import chart as charts
+    from playground.charts.draw import draw_chart, draw_table
+
+    match item:
+        case charts.Chart():
+            drawing = draw_chart(item, scene)
+            for drawn in (drawing.now, *drawing.beside):
+                _display_chart(drawn)
+            if drawing.note:
+                _display_text(drawing.note)
+        case charts.Table():
+            _put(draw_table(item, scene))
+        case charts.Paragraph(text):
+            _display_text(text)
+        case charts.Formula(latex):
+            _display_text(f"$$\n{latex}\n$$")
+        case charts.Columns(columns):
+            for each in (each for column in columns for each in column):
+                _display(each, scene)
+        case charts.Group(_, items):
+            for each in items:
+                _display(each, scene)
+
+
+def _display_chart(drawn: "Drawn") -> None:
+    import plotly.graph_objects as go
+
+    _put(go.Figure(drawn.figure))
+    _display_text(drawn.caption)
+    if drawn.table is not None:
+        _put(drawn.table())
+
+
+def _display_text(text: str) -> None:
+    from IPython.display import Markdown
+
+    _put(Markdown(text))  # type: ignore[no-untyped-call]
+
+
+def _put(shown: object) -> None:
+    """Display an object in the notebook, as it represents itself."""
+    from IPython.display import display
+
+    display(shown)  # type: ignore[no-untyped-call]

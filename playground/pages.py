@@ -1,0 +1,131 @@
+"""The pages: one record each, which the menu, links, changes, citations and exports read.
+
+A new page is a record here, a view in `playground/views/` and its script in `pages/`.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the app."""
+
+    path: str
+    """In the address; the overview's is empty there."""
+    title: str
+    """In the menu: so short, without icons, that all fit into a window of 1,280 pixels."""
+    purpose: str
+    """What the menu says of it, in one sentence."""
+    prefix: str = ""
+    """How its own parameters start in a link, where that is not its path."""
+    own_networks: bool = False
+    """Whether it shows networks of its own beside the sidebar's encoder."""
+    runs_text: bool = True
+    """Whether an encoder is run on the visitor's text for it."""
+    unchanged: str = ""
+    """Why the changes on request are not shown on it; empty where they are."""
+    cites: tuple[str, ...] = ()
+    """What it computes with beside the encoder, by the keys of the references."""
+    exports: str = "encoder"
+    """What `Take it with you` begins with."""
+
+    @property
+    def parameter_prefix(self) -> str:
+        """How the keys of its own parameters start."""
+        return f"{self.prefix or self.path}_"
+
+
+_ENCODER_ALONE = "These changes are of the sidebar's encoder alone:"
+
+PAGES = {
+    page.path: page
+    for page in (
+        Page("overview", "Overview", "The way of your sentence through the encoder, with its shapes."),
+        Page(
+            "attention",
+            "Attention",
+            "Every head's attention, one head large, and what can be read off it.",
+            cites=("abnar2020quantifying",),
+        ),
+        Page("norms", "Norms", "How long the vectors are, layer by layer, and what the norms do to them."),
+        Page(
+            "parameters",
+            "Parameters",
+            "Where the parameters, the work and the memory go.",
+            runs_text=False,
+            unchanged="These changes take no parameter away and save no work: this page counts the whole model.",
+        ),
+        Page("compare", "Compare", "Two settings side by side: what a change changes, and where."),
+        Page(
+            "what-if",
+            "What if",
+            "Parts of the computation switched off, cut or replaced, and what followed.",
+            prefix="whatif",
+        ),
+        Page(
+            "similarity",
+            "Similarity",
+            "Which sentences the encoder puts close together, and which words do that.",
+            cites=("reimers2019sentence",),
+        ),
+        Page("step-by-step", "Steps", "One layer, one head, one token: every number on the way.", prefix="step"),
+        Page(
+            "positions",
+            "Positions",
+            "How words are told apart by their place, and what is lost without.",
+            unchanged="This page looks at the position table and swaps words of its own: it shows the model without "
+            "these changes.",
+        ),
+        Page(
+            "encoder-decoder",
+            "Decoder",
+            "How a decoder reads what the encoder wrote, and what comes next.",
+            prefix="encdec",
+            own_networks=True,
+            unchanged=f"{_ENCODER_ALONE} this page shows another model, without them.",
+            exports="encoder–decoder",
+        ),
+        Page(
+            "gradient-flow",
+            "Gradient flow",
+            "What norms and residual connections do to a gradient on its way back.",
+            prefix="gradient",
+            own_networks=True,
+            unchanged=f"{_ENCODER_ALONE} this page shows other encoders, without them.",
+            cites=("xiong2020layer",),
+        ),
+        Page(
+            "training",
+            "Training",
+            "A small transformer learns a task while you watch, in the architecture you choose.",
+            own_networks=True,
+            runs_text=False,
+            unchanged=f"{_ENCODER_ALONE} what is trained here is trained without them.",
+            cites=("kingma2015adam",),
+            exports="training run",
+        ),
+        Page(
+            "regularisers",
+            "Regularisers",
+            "Ten ways to train that are to help: what each changes, measured in runs of your own.",
+            own_networks=True,
+            runs_text=False,
+            unchanged=f"{_ENCODER_ALONE} what is trained here is trained without them.",
+            cites=("kingma2015adam", "srivastava2014dropout"),
+        ),
+        Page(
+            "tutorials",
+            "Tutorials",
+            "The five tutorials side by side: where they differ, what it does, and what went wrong.",
+            own_networks=True,
+            runs_text=False,
+            unchanged=f"{_ENCODER_ALONE} this page compares other models, without them.",
+        ),
+    )
+}
+"""By their paths, in the order of the menu."""
+
+
+def page_at(path: str) -> Page:
+    """The page of a path in the address; that of the overview may be empty."""
+    return PAGES[path or "overview"]

@@ -1,0 +1,350 @@
+"""How long the vectors are on their way through the encoder, what the norms do to them, and where they point."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from playground.analysis import streams
+from playground.analysis.comparison import describe_growth_change
+from playground.analysis.streams import NormPoint
+from playground.charts import figure as figures
+from playground.charts.chart import (
+    Axis,
+    Columns,
+    Control,
+    Curves,
+    Formula,
+    Group,
+    Heatmap,
+    Item,
+    Options,
+    Paragraph,
+    Table,
+)
+from playground.charts.draw import token_axis
+from playground.charts.figure import Array, Curve
+from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.scene import Scene
+from playground.figures import palette
+from playground.figures.theme import ROUNDING
+from playground.runs.encoder_run import Run
+
+PARTS = {
+    "residual": ("residual stream", palette.RESIDUAL),
+    "attention": ("attention", palette.ATTENTION),
+    "feed-forward": ("feed-forward", palette.FEED_FORWARD),
+}
+"""How the parts of a block are called on the page, and their colours."""
+
+HELP = {
+    "view": "tokens: lengths token by token. statistics: mean and standard deviation around every norm. "
+    "cosines: where the vectors point. by hand: one norm computed with its numbers.",
+    "part": "residual: the residual stream, the vectors between the blocks. attention, feed-forward: the outputs of "
+    "these two parts of a block.",
+}
+
+
+def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
+    """The page: lengths by depth, and the closer view that `norms_view` names."""
+    yield lengths_by_depth(scene)
+    lengths = streams.lengths(scene.now)
+    yield Paragraph(streams.describe_growth(scene.now, lengths))
+    if scene.pinned is not None:
+        names = (scene.pinned_name, scene.now_name)
+        yield Paragraph(escape_markdown(describe_growth_change(streams.lengths(scene.pinned), lengths, names)))
+    yield Control("norms_view", "Look closer", HELP["view"])
+    yield from VIEWS[options["norms_view"]](scene, options)
+
+
+def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
+    """Mean length over tokens by depth, a curve a part, with a band from the 10th to the 90th percentile."""
+    return Curves(
+        key="norms_by_layer",
+        alt="Mean L2 norm by depth of the residual stream and of the outputs of attention and feed-forward",
+        caption=r"The length of a vector is its L2 norm, $\lVert x \rVert_2 = \sqrt{\sum_i x_i^2}$. A line is the mean "
+        "over tokens, a band holds their middle 80 %. Where a line leaves its band, a few tokens are far longer or "
+        "shorter than the rest.",
+        reading=lambda run: (
+            f"{_describe_lengths(run)} The frame marks what layer {scene.focus.layer} adds; click to choose another."
+        ),
+        curves=_length_curves,
+        x=Axis("blocks passed (0 = embeddings)", place="layer", numbers=_layers_by_depth),
+        y=[figures.length_axis("mean L2 norm")],
+        table=_summarise_lengths,
+        click="The chosen layer. Arrow keys choose its neighbours.",
+    )
+
+
+def _describe_lengths(run: Run) -> str:
+    lengths = streams.lengths(run)
+    stream, added = lengths["residual"], lengths["feed-forward"]
+    return (
+        "The residual stream, the vectors that pass from block to block, begins with embeddings of mean length "
+        f"{np.nanmean(stream[0]):.3g}; after the blocks it is {np.nanmean(stream[1:]):.3g} on average. Attention's "
+        f"outputs have {np.nanmean(lengths['attention']):.3g}, the feed-forward's {np.nanmean(added):.3g} (at most "
+        f"{np.nanmax(added):.3g})."
+    )
+
+
+def _length_curves(run: Run) -> list[Curve]:
+    curves = []
+    for part, values in streams.lengths(run).items():
+        low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)
+        name, colour = PARTS[part]
+        first = run.config.n_layers + 1 - len(values)
+        curves.append(
+            Curve(
+                name, np.arange(first, first + len(values)), values.mean(axis=1), colour, low, high,
+                band=" (80 % of tokens: %{customdata[0]:.4g} … %{customdata[1]:.4g})",
+            )
+        )  # fmt: skip
+    return curves
+
+
+def _summarise_lengths(run: Run) -> pd.DataFrame:
+    return streams.summary(streams.lengths(run))
+
+
+def _layers_by_depth(run: Run) -> list[int | None]:
+    """The layer that ends at each depth; the embeddings, depth 0, are no layer's."""
+    return [None, *range(run.config.n_layers)]
+
+
+def _words(run: Run) -> list[str]:
+    """The sentence's tokens without padding."""
+    return [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
+
+
+def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
+    """Lengths token by token."""
+    part = options["norms_part"]
+    first = 0 if part == "residual" else 1
+
+    def values(run: Run) -> Array:
+        return streams.lengths(run)[part]
+
+    yield Control("norms_part", "Length of", HELP["part"])
+    yield Heatmap(
+        key="norms_by_token",
+        alt=f"Heatmap of the L2 norm of each token's vector by depth: {PARTS[part][0]}",
+        caption="A column is a token. A row is a depth: the number of blocks that the token has passed. A stronger "
+        "colour means a longer vector. The frame marks the chosen token after the chosen layer; click a cell to "
+        "choose.",
+        reading=lambda run: (
+            f"The shortest has length {np.nanmin(values(run)):.3g}, the longest {np.nanmax(values(run)):.3g}."
+        ),
+        values=values,
+        rows=Axis("blocks passed", first=first, place="layer", numbers=lambda run: _layers_by_depth(run)[first:]),
+        columns=token_axis(_words),
+        bar="L2 norm",
+        hover="%{x}, depth %{y}",
+        more="a longer vector",
+        colours=figures.by_length,
+        needs_tokens="these lengths",
+        click="The chosen layer, in its row, and token, in its column. Arrow keys move them.",
+    )
+
+
+def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
+    """Mean and standard deviation of a token's features before and after every norm."""
+    largest = figures.largest(
+        np.concatenate([_statistics(run)[["std before", "std after"]].to_numpy() for run in _runs(scene)])
+    )
+    rounding = {"include": [-ROUNDING * largest, ROUNDING * largest]}
+    yield Curves(
+        key="norm_statistics",
+        alt="Standard deviation and mean of the features before and after every norm",
+        caption="What does a norm change? Mean and standard deviation (std) are taken over a token's "
+        f"{scene.now.config.d_model} features, then averaged over tokens.",
+        reading=_describe_statistics,
+        curves=_statistic_curves,
+        x=Axis("norm, in the order of the computation"),
+        y=[
+            figures.length_axis("std of features"),
+            lambda _: {"title": "mean of features", "autorangeoptions": rounding},
+        ],
+        shares=(0.6, 0.4),
+        order=_order_of_computation,
+        height=460,
+        table=_statistics,
+    )
+
+
+def _runs(scene: Scene[Run]) -> list[Run]:
+    return [scene.now] if scene.pinned is None else [scene.now, scene.pinned]
+
+
+def _statistics(run: Run) -> pd.DataFrame:
+    return streams.norm_statistics(streams.norm_points(run))
+
+
+def _describe_statistics(run: Run) -> str:
+    table = _statistics(run)
+    before, after = table["std before"], table["std after"]
+    equal = " With norm = none, every output equals its input." if run.config.norm == "none" else ""
+    return (
+        f"Inputs of the norms have a std of {before.min():.3g} to {before.max():.3g}, outputs {after.min():.3g} to "
+        f"{after.max():.3g}.{equal}"
+    )
+
+
+def _statistic_curves(run: Run) -> list[Curve]:
+    table, colours = _statistics(run), {"before": palette.RESIDUAL, "after": palette.NORMS}
+    return [
+        Curve(
+            f"{when} the norm", table.index.to_numpy(str), table[f"{statistic} {when}"].to_numpy(np.float32), colour,
+            hover=f"%{{x}}<br>{statistic} {when}: %{{y:.4g}}<extra></extra>", panel=panel,
+        )
+        for panel, statistic in enumerate(("std", "mean"))
+        for when, colour in colours.items()
+    ]  # fmt: skip
+
+
+def _order_of_computation(norm: str) -> tuple[bool, bool, list[int]]:
+    """What norms sort by, from their names in a run: the embeddings', each layer's two, the final one."""
+    return norm.startswith("final"), norm.startswith("layers"), [int(number) for number in re.findall(r"\d+", norm)]
+
+
+def show_cosines(scene: Scene[Run], options: Options) -> Iterator[Item]:
+    """Where the vectors point, from depth to depth and from token to token."""
+    last = scene.now.config.n_layers
+    depth = min(options["norms_layer"], last)
+    yield Control("norms_layer", "Depth: blocks passed (0 = embeddings)", high=last)
+    yield Paragraph(
+        "The cosine of two vectors compares their directions: 1 means the same, 0 a right angle, −1 the opposite.",
+        "caption",
+    )
+    yield Columns(((_cosines_between_depths(),), (_cosines_between_tokens(depth),)))
+
+
+def _cosines_between_depths() -> Heatmap[Run]:
+    def values(run: Run) -> Array:
+        return streams.cosine_between_layers(streams.residual_stream(run))
+
+    depths: Axis[Run] = Axis("blocks passed")
+    return Heatmap(
+        key="cosines_between_layers",
+        alt="Heatmap of cosines between depths",
+        caption="Do the blocks turn a token's vector? Each cell compares two depths, averaged over tokens.",
+        reading=lambda run: f"Embeddings and last block: {values(run)[0, -1]:.2f}.",
+        values=values,
+        rows=depths,
+        columns=depths,
+        bar="cosine",
+        hover="depth %{y} and depth %{x}",
+        more="a larger cosine",
+        number=".3f",
+        colours=figures.around_zero(1),
+        magnitude=1.0,
+        height=420,
+    )
+
+
+def _cosines_between_tokens(depth: int) -> Heatmap[Run]:
+    def values(run: Run) -> Array:
+        stream = streams.residual_stream(run)
+        return streams.cosine_between_tokens(stream[min(depth, len(stream) - 1)])
+
+    def describe_means(run: Run) -> str:
+        stream = streams.residual_stream(run)
+        if stream.shape[1] == 1:
+            return "This sentence has only one."
+        first, last = (streams.mean_of_pairs(streams.cosine_between_tokens(stream[at])) for at in (0, -1))
+        here = streams.mean_of_pairs(values(run))
+        return f"The mean over all pairs is {here:.2f}; at the embeddings {first:.2f}, after the last block {last:.2f}."
+
+    def name_depth(run: Run) -> str:
+        shown = min(depth, run.config.n_layers)
+        return f"Depth {shown}." if shown == depth else f"Depth {shown}. The nearest: it has no depth {depth}."
+
+    return Heatmap(
+        key="cosines_between_tokens",
+        alt=f"Heatmap of cosines between tokens at depth {depth}",
+        caption=f"Do the tokens point the same way? Each cell compares two tokens at depth {depth}.",
+        reading=describe_means,
+        nearest=name_depth,
+        values=values,
+        rows=token_axis(_words),
+        columns=token_axis(_words, "key"),
+        bar="cosine",
+        hover="%{y} and %{x}",
+        more="a larger cosine",
+        number=".3f",
+        colours=figures.around_zero(1),
+        magnitude=1.0,
+        height=420,
+        needs_tokens="cosines between tokens",
+        click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+    )
+
+
+def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
+    """One norm for one token, with its numbers."""
+    yield Group("norm_by_hand", tuple(_work_out_norm(scene, options)))
+
+
+def _work_out_norm(scene: Scene[Run], options: Options) -> Iterator[Item]:
+    """One norm for one token, as its formula says; beside the pinned run's norm of that name."""
+    run, token = scene.now, scene.focus.query
+    if run.config.norm == "none":
+        yield Paragraph("With norm = none there is nothing to compute: every output equals its input.", "info")
+        return
+    points = streams.norm_points(run)
+    point = points[min(options["norms_norm"], len(points) - 1)]
+    x, out = point.before[token], point.after[token]
+    hand = streams.normalise_by_hand(x, run.config)
+    scaling = "gain" if run.config.norm == "rms" else "gain and bias"
+    yield Control("norms_norm", "Norm, in the order of the computation", high=len(points) - 1)
+    yield Paragraph(f"`{point.name}` of {quote_token(run.tokens[token])} at position {token}")
+    yield Formula(streams.formula(run.config))
+    yield Formula(streams.formula_with_numbers(x, hand, run.config))
+    yield Paragraph(
+        f"Is the formula what PyTorch computes? Over {x.size} features, the two differ by at most {hand.off:.1e}. "
+        f"After it, the norm applies its {scaling}: out₀ = {out[0]:.4g}.",
+        "caption",
+    )
+    numbers = pd.DataFrame({"x": x, "normalised by hand": hand.normalized, f"after {scaling}": out})
+    yield Table(key="norm_by_hand", frame=lambda _: numbers.rename_axis("feature"), is_folded=True, compares=False)
+    if scene.pinned is not None:
+        yield from _compare_one_norm(scene, scene.pinned, point)
+
+
+def _compare_one_norm(scene: Scene[Run], pinned: Run, point: NormPoint) -> Iterator[Item]:
+    name = escape_markdown(scene.pinned_name)
+    if not scene.same_tokens:
+        yield Paragraph(
+            "The pinned settings read other tokens, so this token's numbers are shown for the present settings alone.",
+            "caption",
+        )
+    elif all(other.name != point.name for other in streams.norm_points(pinned)):
+        yield Paragraph(f"**{name}:** it has no `{point.name}`.", "caption")
+    else:
+        yield Paragraph(f"**Before and now.** {name}; the same norm and the same token.")
+        yield Table(key="norm_by_hand_pinned", frame=lambda run: _measure_norm(run, point.name, scene.focus.query))
+
+
+def _measure_norm(run: Run, name: str, token: int) -> pd.DataFrame:
+    """Mean, standard deviation and length of a token's vector before and after the norm of this name."""
+    point = next(each for each in streams.norm_points(run) if each.name == name)
+    rows = {}
+    for label, vectors in (("of x", point.before), ("after the norm", point.after)):
+        for measure, compute in MEASURES.items():
+            rows[f"{measure} {label}"] = compute(vectors[token].astype(np.float64))
+    return pd.DataFrame({"now": rows})
+
+
+MEASURES: Mapping[str, Callable[[Array], float]] = {
+    "mean": lambda x: float(np.mean(x)),
+    "std": lambda x: float(np.std(x)),
+    "L2 norm": lambda x: float(np.linalg.norm(x)),
+}
+
+VIEWS: Mapping[str, Callable[[Scene[Run], Options], Iterator[Item]]] = {
+    "tokens": show_tokens,
+    "statistics": show_statistics,
+    "cosines": show_cosines,
+    "by hand": show_norm_by_hand,
+}
+"""By the value of `norms_view`."""

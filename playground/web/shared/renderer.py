@@ -1,0 +1,164 @@
+"""The Streamlit renderer of views: charts with caption, alt, numbers, menu, focus frame and the pinned side."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import plotly.graph_objects as go
+import plotly.io
+import streamlit as st
+from plotly.basedatatypes import BaseFigure
+
+from playground.charts.chart import (
+    CellRanges,
+    Chart,
+    Columns,
+    Control,
+    Formula,
+    Group,
+    Item,
+    Options,
+    Paragraph,
+    Table,
+    Widget,
+)
+from playground.charts.draw import Drawn, draw_chart, draw_table
+from playground.charts.figure import Figure
+from playground.charts.label import chart_label
+from playground.charts.scene import Scene
+from playground.link.opening import Focus
+from playground.link.params import PARAMS
+from playground.runs.encoder_run import Run
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_value
+from playground.web.components.charts import CellFrame
+from playground.web.shared import panels, saving
+from playground.web.shared.focus_line import Cells, frame_cell, show_focus
+from playground.web.shared.pinning import beside
+from playground.web.shared.saving import Saved, draw_save_menu
+
+S = TypeVar("S")
+
+WIDGETS: dict[str, Callable[..., None]] = {}
+"""What draws a `Widget`, by its name; pages add theirs."""
+
+
+class PlainFigure(BaseFigure):  # type: ignore[misc]
+    """A figure that Plotly has not validated: that would take most of the time that a click has.
+
+    Tests validate what charts draw. `st.plotly_chart` takes any of Plotly's figures as it is.
+    """
+
+    def __init__(self, figure: Figure) -> None:
+        self._figure = figure
+
+    def to_dict(self) -> Figure:
+        """The figure, with the theme's template."""
+        template = plotly.io.templates[plotly.io.templates.default]
+        return {"data": self._figure["data"], "layout": {**self._figure["layout"], "template": template}}
+
+
+def read_options(page: str) -> Options:
+    """Values of a page's own parameters: those whose keys begin with this word."""
+    return {key: current_value(key) for key in PARAMS if key.startswith(f"{page}_")}
+
+
+def run_scene(*, changed: bool = True) -> Scene[Run]:
+    """The sentence's run, the pinned one beside it, and the focus, whose line is drawn; ends the page where it must."""
+    run = panels.shown_run(changed=changed)
+    focus, pinned = show_focus(run), beside(run)
+    if pinned is None:
+        return Scene(run, focus)
+    return Scene(run, focus, pinned.run, pinned.side.name, pinned.side.now, pinned.has_same_tokens)
+
+
+def render(items: Iterable[Item], scene: Scene[S]) -> None:
+    """Draw what a view yields."""
+    for item in items:
+        _render_item(item, scene)
+
+
+def _render_item(item: Item, scene: Scene[S]) -> None:
+    match item:
+        case Chart():
+            render_chart(item, scene)
+        case Table():
+            _render_table(item, scene)
+        case Paragraph(text, kind):
+            _PARAGRAPHS[kind](text)
+        case Formula(latex):
+            st.latex(latex)
+        case Control(key, label, help_text, high):
+            limits: dict[str, Any] = {} if high is None else {"high": high}
+            widgets.draw(key, label, help_text=help_text or None, **limits)
+        case Columns(columns):
+            for column, items in zip(st.columns(len(columns), gap="medium"), columns, strict=True):
+                with column:
+                    render(items, scene)
+        case Group(key, items):
+            with st.container(key=key):
+                render(items, scene)
+        case Widget(name, data):
+            WIDGETS[name](**data)
+
+
+_PARAGRAPHS: Mapping[str, Callable[[str], object]] = {
+    "text": st.markdown,
+    "caption": st.caption,
+    "info": st.info,
+    "error": st.error,
+    "header": st.header,
+}
+
+
+def render_chart(chart: Chart[S], scene: Scene[S]) -> None:
+    """Draw a chart in a container of its name; below it what it has of the pinned subject, side by side."""
+    drawing = draw_chart(chart, scene)
+    _draw(drawing.now, scene.focus)
+    if drawing.beside:
+        for column, drawn in zip(st.columns(2, gap="medium"), drawing.beside, strict=False):
+            with column:
+                _draw(drawn, scene.focus)
+    if drawing.note:
+        st.caption(drawing.note)
+
+
+def _draw(drawn: Drawn, focus: Focus) -> None:
+    if saving.is_left_out(drawn.key):
+        return
+    frame = None if drawn.cells is None else _frame(drawn, drawn.cells, focus)
+    with st.container(key=drawn.key):
+        label = chart_label(drawn.alt, drawn.figure)
+        config = {"displayModeBar": False}
+        st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=config)
+        st.caption(drawn.caption)
+        picture = partial(_validate, drawn.figure, frame)
+        draw_save_menu(drawn.key, picture, caption=drawn.caption, title=drawn.alt, saved=Saved(drawn.saved_as))
+        saving.draw_way_out(drawn.key)
+        if frame is not None:
+            frame.draw()
+    if drawn.table is not None:
+        panels.numbers(drawn.key, drawn.table)
+
+
+def _validate(figure: Figure, frame: CellFrame | None) -> go.Figure:
+    """The figure as Plotly's own object, with the frame drawn in it."""
+    made = go.Figure(figure)
+    return made if frame is None else frame.add_to(made)
+
+
+def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:
+    rows, columns = (None if side is None else Cells(*side) for side in (ranges.rows, ranges.columns))
+    return frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.click)
+
+
+def _render_table(table: Table[S], scene: Scene[S]) -> None:
+    if table.is_folded:
+        panels.numbers(table.key, lambda: draw_table(table, scene))
+        return
+    frame = draw_table(table, scene)
+    formats: dict[str, Any] = {
+        str(name): st.column_config.NumberColumn(format=table.formats.get(str(name).split(",")[0], "%.4g"))
+        for name in frame.select_dtypes("number")
+    }
+    panels.show_table(table.key, frame, height="content", hide_index=not table.shows_index, column_config=formats)

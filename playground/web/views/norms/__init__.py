@@ -1,1 +1,0 @@
-"""The page Norms: lengths by depth, and closer views."""

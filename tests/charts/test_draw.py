@@ -1,0 +1,185 @@
+"""Each kind of chart: what is drawn of one subject, beside a pinned one, and what is sent is valid for Plotly."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from playground.charts import figure as figures
+from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table
+from playground.charts.draw import compare_tables, draw_chart, draw_table, token_axis
+from playground.charts.figure import Array, Curve
+from playground.charts.scene import Scene
+from playground.figures.theme import ROUNDING, SAME_COLOUR, SAME_HEIGHT
+from playground.link.opening import Focus
+
+FOCUS = Focus(0, 0, 0, 0)
+NOW = np.array([[1.0, 4.0], [2.0, 3.0], [0.5, 0.25]], np.float32)
+PINNED = np.array([[8.0, 1.0, 1.0]], np.float32)
+NAMES = ["<b>", "it"]
+
+HEATMAP: Heatmap[Array] = Heatmap(
+    key="map",
+    alt="A map",
+    caption="How to read it.",
+    reading=lambda values: f"At most {values.max():.3g}.",
+    values=lambda values: values,
+    rows=Axis("depth", first=1, place="layer"),
+    columns=Axis("column"),
+    bar="length",
+    hover="%{x} %{y}",
+    more="longer",
+    click="The layer.",
+)
+CURVES: Curves[Array] = Curves(
+    key="lines",
+    alt="Lines",
+    caption="How to read it.",
+    curves=lambda values: [
+        Curve("<mean>", np.arange(values.shape[1]), values.mean(axis=0), "#112233", values.min(0), values.max(0))
+    ],
+    x=Axis("depth", place="layer"),
+    y=[figures.length_axis("length")],
+    table=lambda values: pd.DataFrame({"mean": values.mean(axis=0)}).rename_axis("depth"),
+)
+BARS: Bars[Array] = Bars(
+    key="bars",
+    alt="Bars",
+    caption="How to read it.",
+    bars=lambda values: {"weight": dict(zip(("<a>", "b", "c"), values[0].tolist(), strict=False))},
+    labels=Axis("key", place="key"),
+    value={"title": "weight"},
+    colours={"weight": "#112233"},
+    click="The key.",
+)
+PICTURE: Picture[Array] = Picture(
+    key="tree",
+    alt="A treemap",
+    caption="How to read it.",
+    reading=lambda values: f"{values.size} areas.",
+    figure=lambda values: figures.style([{"type": "treemap", "labels": ["a"], "parents": [""]}], {}, height=300),
+)
+
+
+def scene(now: Array = NOW, pinned: Array | None = None, **changes: Any) -> Scene[Array]:
+    return Scene(now, FOCUS, pinned, "pinned: <3> layers" if pinned is not None else "", **changes)
+
+
+@pytest.mark.parametrize("chart", [HEATMAP, CURVES, BARS, PICTURE], ids=lambda chart: chart.key)
+@pytest.mark.parametrize("pinned", [None, PINNED], ids=["alone", "beside"])
+def test_plotly_takes_what_is_drawn(chart: Chart[Array], pinned: Array | None) -> None:
+    drawing = draw_chart(chart, scene(pinned=pinned))
+    for drawn in (drawing.now, *drawing.beside):
+        go.Figure(drawn.figure)  # raises where a name or a value is none of Plotly's
+        assert drawn.key.startswith(chart.key)
+        assert drawn.caption
+    assert len(drawing.beside) == (0 if pinned is None else {"map": 2, "tree": 1}.get(chart.key, 0))
+
+
+def test_a_heatmap_stands_beside_the_pinned_one_in_its_colours_and_their_difference() -> None:
+    drawing = draw_chart(HEATMAP, scene(pinned=PINNED))
+    pinned, difference = drawing.beside
+    now_cells, pinned_cells, change = (each.figure["data"][0] for each in (drawing.now, pinned, difference))
+    assert (now_cells["zmax"], pinned_cells["zmax"]) == (8, 8)
+    np.testing.assert_array_equal(change["z"], NOW[:1, :2] - PINNED[:, :2])
+    assert (change["zmin"], change["zmax"]) == (-7, 7)
+    assert [each.key for each in drawing.beside] == ["map_pinned", "map_difference"]
+    assert pinned.caption == r"**pinned\: \<3\> layers.** In the same colours. At most 8."
+    assert difference.caption.startswith("**Now − pinned.** Violet: longer now.")
+    assert drawing.now.table is not None
+    pd.testing.assert_frame_equal(
+        drawing.now.table(), pd.DataFrame(NOW, pd.Index([1, 2, 3], name="depth"), pd.Index([0, 1], name="column"))
+    )
+
+
+def test_clicks_choose_the_number_that_a_cell_stands_for() -> None:
+    drawn = draw_chart(HEATMAP, scene()).now
+    assert drawn.cells is not None
+    assert drawn.cells.rows == ("layer", {1: 0, 2: 1, 3: 2})
+    assert drawn.cells.columns is None
+    named = replace(HEATMAP, rows=Axis("layer", lambda _: list("abc"), place="layer", numbers=lambda _: [None, 5, 7]))
+    cells = draw_chart(named, scene()).now.cells
+    assert cells is not None
+    assert cells.rows == ("layer", {1: 5, 2: 7})
+    bars = draw_chart(BARS, scene()).now.cells
+    assert bars is not None
+    assert bars.rows == ("key", {0: 0, 1: 1})
+
+
+def test_what_belongs_to_tokens_has_no_difference_beside_other_tokens() -> None:
+    by_token = replace(HEATMAP, columns=token_axis(lambda values: NAMES[: values.shape[1]]))
+    drawing = draw_chart(by_token, scene(pinned=PINNED[:, :2], same_tokens=False))
+    assert [each.key for each in drawing.beside] == ["map_pinned"]
+    assert "read different tokens" in drawing.note
+    alone = draw_chart(replace(by_token, needs_tokens="these lengths"), scene(pinned=PINNED, same_tokens=False))
+    assert not alone.beside
+    assert "these lengths are shown for the present settings alone" in alone.note
+    assert alone.now.figure["data"][0]["x"] == ["&lt;b&gt;₀", "it₁"], "letter by letter"
+
+
+def test_numbers_that_differ_by_rounding_have_one_colour_and_one_height() -> None:
+    near = np.float32(2) + np.array([[0, ROUNDING / 2]], np.float32)
+    drawn = draw_chart(replace(HEATMAP, colours=figures.between_ends), scene(near)).now
+    cells = drawn.figure["data"][0]
+    assert len(np.unique(cells["z"])) == 1
+    np.testing.assert_array_equal(cells["customdata"], near)
+    assert (cells["zmin"], drawn.caption.endswith(SAME_COLOUR)) == (0, True)
+    flat = replace(
+        CURVES, y=[lambda _: {"title": "length"}], curves=lambda v: [Curve("", np.arange(2), v[0], "#000000")]
+    )
+    drawn = draw_chart(flat, scene(near)).now
+    assert drawn.figure["layout"]["yaxis"]["rangemode"] == "tozero"
+    assert drawn.caption.endswith(SAME_HEIGHT)
+    apart = draw_chart(flat, scene(NOW)).now
+    assert "rangemode" not in apart.figure["layout"]["yaxis"]
+
+
+@pytest.mark.parametrize(
+    ("scale", "ends"),
+    [
+        (figures.from_zero, (0, 400)),
+        (figures.around_zero(2), (-2, 2)),
+        (figures.around_zero(), (-400, 400)),
+        (figures.by_length, (-1, None)),
+    ],
+)
+def test_colours_are_shared_by_both_subjects(scale: Callable[..., Any], ends: tuple[float, float | None]) -> None:
+    few, many = np.array([[0.1, 2]]), np.array([[400.0, 2]])
+    drawing = draw_chart(replace(HEATMAP, colours=scale), scene(few, many))
+    for drawn in (drawing.now, drawing.beside[0]):
+        cells = drawn.figure["data"][0]
+        assert cells["zmin"] == pytest.approx(ends[0])
+        assert cells["zmax"] == pytest.approx(ends[1] if ends[1] is not None else np.log10(400))
+
+
+def test_pinned_curves_are_dotted_and_pinned_bars_paler() -> None:
+    drawn = draw_chart(CURVES, scene(pinned=PINNED)).now
+    band, line, ghost, entry = drawn.figure["data"]
+    np.testing.assert_allclose(line["y"], NOW.mean(axis=0))
+    np.testing.assert_allclose(band["y"], [*NOW.max(0), *NOW.min(0)[::-1]])
+    np.testing.assert_allclose(ghost["y"], PINNED[0])
+    assert (ghost["line"]["dash"], ghost["line"]["color"]) == ("dot", line["line"]["color"])
+    assert entry["name"] == "dotted: pinned: &lt;3&gt; layers"
+    assert r"Dotted lines, on the same axes: pinned\: \<3\> layers." in drawn.caption
+    assert drawn.table is not None
+    assert list(drawn.table()) == ["mean", "mean, pinned", "mean, now − pinned"]
+    now, pinned = draw_chart(BARS, scene(pinned=PINNED)).now.figure["data"]
+    assert (list(now["x"]), list(pinned["x"])) == ([1, 4], [8, 1, 1])
+    assert now["y"] == ["&lt;a&gt;", "b"]
+    assert pinned["opacity"] < 1
+
+
+def test_tables_keep_rows_that_only_one_side_has() -> None:
+    now, pinned = pd.DataFrame({"x": [1.0, 2], "name": ["a", "b"]}), pd.DataFrame({"x": [5.0, 6, 7]})
+    both = compare_tables(now, pinned)
+    assert list(both) == ["x", "x, pinned", "x, now − pinned", "name"]
+    assert len(both) == 3
+    assert both["x, now − pinned"].isna().tolist() == [False, False, True]
+    assert compare_tables(now, None) is now
+    single = Table[Array](key="t", frame=lambda values: pd.DataFrame({"now": values[0]}))
+    assert list(draw_table(single, scene(pinned=NOW + 1))) == ["pinned", "now", "now − pinned"]
+    assert list(draw_table(replace(single, compares=False), scene(pinned=NOW))) == ["now"]

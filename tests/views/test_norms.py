@@ -1,0 +1,96 @@
+"""The view Norms as a function on values: the numbers of its charts against torch's own."""
+
+import numpy as np
+import pytest
+import torch
+
+from playground.charts.chart import Columns, Curves, Group, Heatmap, Item, Paragraph, Table
+from playground.charts.scene import Scene
+from playground.link.opening import Focus
+from playground.runs.encoder_run import Run
+from playground.views.norms import VIEWS, lengths_by_depth, show_norms
+from tests.views.scenes import small_run
+
+OPTIONS = {"norms_view": "tokens", "norms_part": "residual", "norms_layer": 2, "norms_norm": 1}
+FOCUS = Focus(1, 2, 3, 0)
+
+
+def show(view: str, scene: Scene[Run], **options: object) -> list[Item]:
+    items = list(show_norms(scene, OPTIONS | {"norms_view": view} | options))
+    return [each for item in items for each in _parts(item)]
+
+
+def _parts(item: Item) -> list[Item]:
+    match item:
+        case Columns(columns):
+            return [each for column in columns for each in column]
+        case Group(_, items):
+            return list(items)
+    return [item]
+
+
+def test_lengths_by_depth_are_means_with_the_middle_four_fifths() -> None:
+    run, trace = small_run("abcab")
+    chart = lengths_by_depth(Scene(run, FOCUS))
+    stream, attention, _ = chart.curves(run)
+    names = ["embed.out", "layers.0.out", "layers.1.out"]
+    lengths = torch.stack([torch.linalg.vector_norm(trace[name][0].double(), dim=-1) for name in names]).numpy()
+    np.testing.assert_allclose(stream.y, lengths.mean(axis=1), rtol=1e-5)
+    assert stream.low is not None
+    np.testing.assert_allclose(stream.low, np.percentile(lengths, 10, axis=1), rtol=1e-5)
+    assert stream.x.tolist() == [0, 1, 2]
+    assert attention.x.tolist() == [1, 2]
+    assert f"begins with embeddings of mean length {lengths[0].mean():.3g}" in chart.reading(run)
+
+
+@pytest.mark.parametrize(("part", "name", "n"), [("residual", "out", 3), ("attention", "attn.out", 2),
+                                                 ("feed-forward", "ffn.out", 2)])  # fmt: skip
+def test_a_cell_is_a_tokens_length_after_a_block(part: str, name: str, n: int) -> None:
+    run, trace = small_run("abcab")
+    heatmap = next(each for each in show("tokens", Scene(run, FOCUS), norms_part=part) if isinstance(each, Heatmap))
+    values = heatmap.values(run)
+    assert values.shape == (n, 5)
+    last = torch.linalg.vector_norm(trace[f"layers.1.{name}"][0].double(), dim=-1)
+    np.testing.assert_allclose(values[-1], last, rtol=1e-5)
+    assert heatmap.rows.numbers is not None
+    assert list(heatmap.rows.numbers(run))[-2:] == [0, 1], "a depth belongs to the layer that ends there"
+
+
+def test_statistics_have_a_row_a_norm() -> None:
+    run, trace = small_run("abcab", embedding_norm=True)
+    chart = next(each for each in show("statistics", Scene(run, FOCUS)) if isinstance(each, Curves) and each.order)
+    assert chart.table is not None
+    table = chart.table(run)
+    assert list(table.index) == ["embed.norm", *(f"layers.{i}.norm{j}" for i in range(2) for j in (1, 2))]
+    expected = trace["embed.sum"][0].double().std(dim=-1, correction=0).mean()
+    np.testing.assert_allclose(table["std before"].iloc[0], expected, rtol=1e-5)
+    assert chart.order is not None
+    assert sorted(["final_norm", "layers.10.norm1", "layers.2.norm2", "embed.norm"], key=chart.order) == [
+        "embed.norm", "layers.2.norm2", "layers.10.norm1", "final_norm",
+    ]  # fmt: skip
+
+
+def test_cosines_are_those_of_the_depth_or_of_the_nearest() -> None:
+    run, trace = small_run("abcab")
+    shallow, _ = small_run("abcab", n_layers=1)
+    between = [each for each in show("cosines", Scene(run, FOCUS)) if isinstance(each, Heatmap)][1]
+    unit = torch.nn.functional.normalize(trace["layers.1.out"][0].double(), dim=-1)
+    np.testing.assert_allclose(between.values(run), unit @ unit.T, atol=1e-6)
+    assert between.nearest(shallow) == "Depth 1. The nearest: it has no depth 2."
+
+
+def test_one_norm_by_hand_is_compared_by_its_name() -> None:
+    run, trace = small_run("abcab")
+    other, _ = small_run("abcab", seed=5)
+    shown = show("by hand", Scene(run, FOCUS, other, "pinned", "now"))
+    assert any(isinstance(each, Paragraph) and "`layers.0.norm1`" in each.text for each in shown)
+    table = shown[-1]
+    assert isinstance(table, Table)
+    length = torch.linalg.vector_norm(trace["layers.0.norm1.out"][0, 3].double())
+    assert table.frame(run).loc["L2 norm after the norm", "now"] == pytest.approx(float(length), rel=1e-5)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_has_something_to_show_of_one_token_and_no_norm(view: str) -> None:
+    for run, _ in (small_run("a"), small_run("ab", norm="none")):
+        assert show(view, Scene(run, Focus(0, 0, 0, 0)), norms_layer=0, norms_norm=0)
