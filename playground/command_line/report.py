@@ -11,7 +11,7 @@ from playground.accounting import LABELS, count_parameters, list_shapes, symboli
 from playground.command_line.attention_map import MOST_TOKENS, draw_map
 from playground.errors import TooLargeError
 from playground.figures.palette import COMPONENTS
-from playground.link.interventions import Change, write_changes
+from playground.link.changes import write_changes
 from playground.link.linked_view import LinkedView
 from playground.link.params import PAGES, SHARED
 from playground.link.run_choices import explain_cut
@@ -30,7 +30,7 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
     origin = "trained weights" if view.weights == "minilm" else f"random weights, seed {view.seed}"
     console.print(f"{sizes}, {origin}{', causal mask' if view.causal else ''}", soft_wrap=True)
     if view.changes.applied:
-        console.print(f"what if: {write_changes(Change(each) for each in view.changes.applied)}", soft_wrap=True)
+        console.print(f"what if: {write_changes(view.changes.applied)}", soft_wrap=True)
     _print_tokens(view, console)
     _print_shapes(view, console)
     _print_parameters(view, console)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError, TooLargeError
-from playground.link.interventions import FittedChanges, fit_changes
+from playground.link.changes import FittedChanges, fit_changes
 from playground.link.places import Focus, choose_pair, last_places, nearest_places
 from playground.link.run_choices import longest_sentence
 from playground.model import Encoder

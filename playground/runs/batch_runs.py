@@ -11,7 +11,7 @@ import torch
 from playground.accounting import count_flops
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_and_padding
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_kept
 from playground.runs.interruption import check_interrupted
@@ -63,7 +63,7 @@ def run_batch(
     seed: int = 0,
     causal: bool = False,
     sentences: Sequence[int] | None = None,
-    interventions: Sequence[Sequence[Intervention]] = (),
+    interventions: Sequence[Sequence[Change]] = (),
 ) -> Iterator[BatchStep]:
     """Run sentences of a batch, padded as the batch is, as many at a time as the memory budget allows.
 

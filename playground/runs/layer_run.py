@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from playground.model import Encoder, Trace
 from playground.model.blocks import EncoderBlock
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.model.masks import AttentionMask, over_heads
 from playground.runs.arrays import Array, first_sentence, to_array
 from playground.runs.encoder_run import Run, run
@@ -52,7 +52,7 @@ def trace_layer(
     *,
     seed: int = 0,
     causal: bool = False,
-    interventions: Sequence[Intervention] = (),
+    interventions: Sequence[Change] = (),
     sources: Sources | None = None,
     known: Run | None = None,
 ) -> LayerRun:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
-from playground.model.interventions import Intervention, first_layer
+from playground.model.changes import Change
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_kept
 from playground.runs.encoder_run import Run
@@ -24,7 +24,7 @@ from playground.text import Batch
 MAX_AT_ONCE = 8_000_000
 """Numbers that the rows of one pass may hold in a layer at a time: 32 MB in fp32."""
 
-Variant = Sequence[Intervention]
+Variant = Sequence[Change]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def run_variants(
     mask = sentence_mask(batch, sentence, causal=causal).to(next(encoder.parameters()).device)
     x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
     streams = _untouched_streams(encoder, x, mask) if untouched is None else read_streams(untouched, encoder)
-    starts = [min((first_layer(each) for each in variant), default=config.n_layers) for variant in variants]
+    starts = [min((each.first_layer for each in variant), default=config.n_layers) for variant in variants]
     at_once = rows_at_once(config, n_tokens)
     for start in sorted(set(starts)):
         numbers = [number for number, each in enumerate(starts) if each == start]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
 from playground.link.architecture_params import ARCHITECTURE, SIZES
-from playground.link.interventions import Changes, read_parameter
+from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
 from playground.link.link_values import model_config, read, settle
 from playground.link.params import LOCKED, PARAMS, SHARED
@@ -34,7 +34,7 @@ def inside(param: Param, value: Any) -> bool:
     if isinstance(param, Several):
         return isinstance(value, tuple) and set(value) <= set(param.options) and len(set(value)) == len(value)
     if isinstance(param, Notation):
-        return isinstance(value, Changes) and read_parameter(str(value)) == (value, None)
+        return isinstance(value, Changes) and read_changes(str(value)) == (value, None)
     return isinstance(value, str) and len(value) <= param.longest
 
 
@@ -188,7 +188,7 @@ def values_of_the_sidebar() -> st.SearchStrategy[dict[str, Any]]:
         Whole: lambda param: st.integers(param.low, param.high),
         Text: lambda _: st.text(max_size=20),
         Notation: lambda _: st.lists(st.sampled_from(CHANGES), unique=True).map(
-            lambda made: read_parameter(",".join(made))[0]
+            lambda made: read_changes(",".join(made))[0]
         ),
     }
     return st.fixed_dictionaries({key: kinds[type(param)](param) for key, param in SHARED.items()})

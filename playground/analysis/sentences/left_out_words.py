@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from playground.analysis.effects.change_places import names_no_token
 from playground.analysis.effects.sentence_vectors import Pooling, pool
 from playground.analysis.streams import cosine_between_tokens
 from playground.model import Encoder
-from playground.model.interventions import Intervention, ShufflePositions
+from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.batch_runs import can_afford, run_batch
 from playground.text import Batch, Tokenizer
@@ -51,9 +50,9 @@ def first_token(batch: Batch, sentence: int, word: Word) -> int | None:
     return next((position for position, (start, end) in spans if start < word.end and end > word.start), None)
 
 
-def is_for_any_text(intervention: Intervention) -> bool:
+def is_for_any_text(change: Change) -> bool:
     """Whether a change names no token, position or other sentence: it means the same in a text with a word less."""
-    return names_no_token(intervention) and not isinstance(intervention, ShufflePositions)
+    return change.names_no_token and change.kind != "shuffle"
 
 
 def leave_words_out(
@@ -66,7 +65,7 @@ def leave_words_out(
     *,
     seed: int = 0,
     causal: bool = False,
-    interventions: Sequence[Intervention] = (),
+    interventions: Sequence[Change] = (),
 ) -> LeftOutWords:
     """Similarities of a sentence without each of its words to another sentence, which stays as it is.
 

@@ -14,7 +14,7 @@ from playground.analysis.effects.sentence_vectors import POOLINGS, Pooling, pool
 from playground.analysis.streams import cosine_between_tokens
 from playground.config import ModelConfig
 from playground.model import Encoder
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.runs.arrays import Array, freeze
 from playground.runs.batch_runs import run_batch
 from playground.text import Batch
@@ -66,7 +66,7 @@ def read_depths(
     *,
     seed: int = 0,
     causal: bool = False,
-    interventions: Sequence[Sequence[Intervention]] = (),
+    interventions: Sequence[Sequence[Change]] = (),
 ) -> SentenceDepths:
     """Run every sentence of a batch; arguments and errors as of `run_batch`. Every sentence has to have a token."""
     points = list_depths(encoder.config)

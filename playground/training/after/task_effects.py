@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from playground.model import EncoderDecoder, Trace
-from playground.model.interventions import Intervention, InterventionTrace
+from playground.model.changes import Change
+from playground.model.interventions import InterventionTrace
 from playground.model.trace import UNTRACED
 from playground.training.evaluation import attention_mask, select_scored
 from playground.training.network import Network
@@ -38,7 +39,7 @@ def first_sequences(examples: Examples) -> Examples:
 
 @torch.inference_mode()
 def score_changed(
-    network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Intervention]
+    network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Change]
 ) -> TaskScore:
     """What is right with the same interventions on the encoder in every sequence; the network is in eval mode.
 

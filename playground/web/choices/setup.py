@@ -7,10 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from playground.analysis.effects.change_places import names_no_token
 from playground.config import ModelConfig
 from playground.link import link_values, old_links, params
-from playground.link.interventions import Change, FittedChanges, fit_changes
+from playground.link.changes import FittedChanges, MadeChange, fit_changes
 from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
@@ -111,9 +110,9 @@ class Setup:
         return drawn_rows(self.values, n_tokens, is_random=self.weights == "random")
 
     @cached_property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[MadeChange, ...]:
         """The changes of the computation that the visitor has made, switched on or off."""
-        made: tuple[Change, ...] = self["do"].made
+        made: tuple[MadeChange, ...] = self["do"].made
         return made
 
     @cached_property
@@ -123,7 +122,7 @@ class Setup:
 
     def fit_changes(self, sentence: int) -> FittedChanges:
         """The same for any sentence of the text, counted from 0; what names a token is made in the chosen one alone."""
-        changes = [each for each in self.changes if sentence == self.sentence or names_no_token(each.intervention)]
+        changes = [each for each in self.changes if sentence == self.sentence or each.change.names_no_token]
         if not any(change.is_on for change in changes):
             return FittedChanges()
         return fit_changes(changes, self.config, self.batch, sentence, causal=self["causal"])

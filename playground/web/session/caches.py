@@ -15,7 +15,7 @@ from playground.errors import InputError, PretrainedError
 from playground.figures import attention
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.runs.budget import check_budget, check_kept
 from playground.runs.device import choose_device
 from playground.runs.dropout_run import DroppedRun, run_with_dropout
@@ -73,7 +73,7 @@ class RunKey(NamedTuple):
     config: ModelConfig
     seed: int
     causal: bool
-    interventions: tuple[Intervention, ...] = ()
+    interventions: tuple[Change, ...] = ()
     """Changes of the computation, all of which this sentence's run can have."""
 
     def owner(self) -> Owner:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from playground.accounting.readable import in_units
 from playground.export import data
-from playground.link.interventions import Change, write_changes
+from playground.link.changes import write_changes
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words
 from playground.web.choices.focus import current_layer
@@ -113,7 +113,7 @@ def _draw_files(setup: Setup, run: Run, sizes: Sequence[data.PointSize]) -> None
         sentence=setup.text.sentences[setup.sentence],
         weights=setup.weights,
         link=current_link(),
-        do=write_changes(Change(each) for each in run.interventions),
+        do=write_changes(run.interventions),
     )
     with panels.explain_errors():
         compute = caches.prepare_run(setup.run_key, frozenset(names).__contains__)

@@ -7,7 +7,7 @@ from playground.config import ModelConfig
 from playground.export.citations import choose_references, cite_app, references
 from playground.export.data import versions
 from playground.export.fingerprint import weights_sha256
-from playground.link.interventions import Change, write_changes
+from playground.link.changes import write_changes
 from playground.link.link_values import VERSION
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
@@ -60,7 +60,7 @@ def _describe(setup: Setup, run: Run) -> dict[str, str]:
         "SHA-256 of the weights": _sha256(setup.weights, run.config, setup["seed"]),
         "tokenizer": caches.tokenizer(setup.text_key).name,
         "tokens": str(int((~run.padding).sum())),
-        "changes of the computation": write_changes(Change(each) for each in run.interventions) or "none",
+        "changes of the computation": write_changes(run.interventions) or "none",
     }
 
 

@@ -8,7 +8,7 @@ from playground.analysis.effects.sentence_vectors import POOLINGS, Pooling, sent
 from playground.analysis.sentences import left_out_words
 from playground.analysis.sentences.left_out_words import kept_text, leave_words_out
 from playground.analysis.sentences.sentence_depths import read_depths
-from playground.model.interventions import SkipSublayer
+from playground.model.changes import Change
 from playground.runs import run
 from playground.text import Batch, Tokenizer, characters, words
 from playground.weights.checkpoint import load
@@ -98,7 +98,7 @@ def test_interventions_change_every_shorter_run() -> None:
     encoder, tokenizer = load("minilm")
     batch = tokenizer.encode_batch(["one two", "three"])
     other = np.ones(384, np.float32)
-    change = SkipSublayer(3, "attn")
+    change = Change("off", 3, None, ("attn",))
     found = leave_words_out(encoder, tokenizer, batch, 0, other, "mean", interventions=[change])
     beside = tokenizer.encode_batch(["two", "one two"])
     vector = sentence_vector(run(encoder, beside, 0, interventions=[change]))

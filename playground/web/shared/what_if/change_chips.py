@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from playground.errors import PlaygroundError
-from playground.link.interventions import FittedChanges, write_intervention
-from playground.model.interventions import Intervention
+from playground.link.changes import FittedChanges
+from playground.model.change_texts import write_change
+from playground.model.changes import Change
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.components.change_chips import KEY, Chip, draw_chips
@@ -27,7 +28,7 @@ def draw_change_chips() -> None:
         draw_chips(
             [
                 Chip(
-                    write_intervention(each),
+                    write_change(each),
                     name_change(each, tokens),
                     explain_change(each, tokens),
                     is_on,
@@ -73,5 +74,5 @@ def _take_back() -> None:
     changes.take_back([each for each, _ in current_setup().changes if _is(each, text)])
 
 
-def _is(intervention: Intervention, text: object) -> bool:
-    return write_intervention(intervention) == text
+def _is(change: Change, text: object) -> bool:
+    return write_change(change) == text

@@ -1,6 +1,5 @@
 """What captions of attention add where the visitor has changed the computation."""
 
-from playground.model.interventions import HideToken, SetRow, SetWeight
 from playground.runs.encoder_run import Run
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.what_if.change_names import name_change
@@ -16,8 +15,7 @@ def note_set_weights(run: Run, layer: int, head: int | None) -> str:
     names = [
         escape_markdown(name_change(each, run.tokens))
         for each in run.interventions
-        if isinstance(each, SetRow | SetWeight | HideToken)
-        and each.layer == layer
+        if each.point in (f"layers.{layer}.attn.scores", f"layers.{layer}.attn.pattern")
         and (head is None or each.head in (None, head))
     ]
     return f" Set by you: {'; '.join(names)}." if names else ""
@@ -25,7 +23,4 @@ def note_set_weights(run: Run, layer: int, head: int | None) -> str:
 
 def has_odd_rows(run: Run, layer: int | None = None) -> bool:
     """Whether weights were set after the softmax, so that a row need not add up to 1; in a layer, or in any."""
-    return any(
-        isinstance(each, SetWeight) and not each.renormalise and layer in (None, each.layer)
-        for each in run.interventions
-    )
+    return any(each.kind == "after" and layer in (None, each.layer) for each in run.interventions)

@@ -5,12 +5,12 @@ from playground.analysis.sentences import left_out_words, sentence_depths
 from playground.analysis.sentences.depth_map import DepthMap, map_depths
 from playground.analysis.sentences.left_out_words import LeftOutWords
 from playground.analysis.sentences.sentence_depths import SentenceDepths
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
 from playground.web.session.weights_cache import cache_by_weights
 
-Changes = tuple[tuple[Intervention, ...], ...]
+Changes = tuple[tuple[Change, ...], ...]
 """What changes in each sentence's run, all of which it can have; empty where nothing changes."""
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.effects.change_places import list_places
+from playground.analysis.effects.changed_stages import list_places
 from playground.analysis.effects.vector_changes import stream_change
 from playground.figures.effects.change_maps import vector_changes, vector_cosines
 from playground.figures.theme import token_names

@@ -5,8 +5,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from playground.analysis.effects.part_importance import HeadsTogether
 from playground.analysis.effects.pattern_spread import pattern_spread, rank_correlation
+from playground.analysis.effects.sweeps import HeadsTogether
 from playground.figures.effects import part_maps
 from playground.link.places import Focus
 from playground.runs.arrays import Array
