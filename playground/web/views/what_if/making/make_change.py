@@ -6,7 +6,8 @@ import streamlit as st
 
 from playground.charts.markdown import escape_markdown
 from playground.link.opening import Focus
-from playground.model.interventions import Intervention, SetWeight, ShufflePositions, SkipSublayer, Subject, ZeroHead
+from playground.model.changes import Change, Subject
+from playground.model.interventions import divide_changes
 from playground.runs.encoder_run import Run
 from playground.runs.inputs import intervention_subject
 from playground.web.choices import changes
@@ -28,12 +29,15 @@ def draw_change_maker(run: Run, focus: Focus) -> None:
         _offer(setup, wanted)
 
 
-def list_examples(focus: Focus, subject: Subject) -> list[Intervention]:
+def list_examples(focus: Focus, subject: Subject) -> list[Change]:
     """Up to three changes that this sentence's run can have, at the focus: a head, a sublayer, then order or a pair."""
-    layer, head, query, key = focus.layer, focus.head, focus.query, focus.key
-    possible: list[Intervention] = [ZeroHead(layer, head), SkipSublayer(layer, "attn"), ShufflePositions(1)]
-    pair = SetWeight(layer, head, query, key, 0.0)
-    return [each for each in (*possible, pair) if subject.split([each])[0]][:3]
+    possible = (
+        Change("zero", focus.layer, focus.head),
+        Change("off", focus.layer, None, ("attn",)),
+        Change("shuffle", args=(1,)),
+        Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0)),
+    )
+    return [each for each in possible if divide_changes(subject, (each,))[0]][:3]
 
 
 def _draw_examples(run: Run, focus: Focus, subject: Subject) -> None:
@@ -53,20 +57,16 @@ def _draw_examples(run: Run, focus: Focus, subject: Subject) -> None:
                 st.rerun()
 
 
-def _invite_to(example: Intervention) -> str:
+def _invite_to(example: Change) -> str:
     """An example as a newcomer would say it."""
-    match example:
-        case ZeroHead(layer=layer, head=head):
-            return f"Switch head {head} of layer {layer} off"
-        case SkipSublayer(layer=layer):
-            return f"Switch all attention of layer {layer} off"
-        case ShufflePositions():
-            return "Shuffle the positions"
-        case _:
-            return "Forbid the chosen pair"
+    return {
+        "zero": f"Switch head {example.head} of layer {example.layer} off",
+        "off": f"Switch all attention of layer {example.layer} off",
+        "shuffle": "Shuffle the positions",
+    }.get(example.kind, "Forbid the chosen pair")
 
 
-def _offer(setup: Setup, wanted: Sequence[Intervention]) -> None:
+def _offer(setup: Setup, wanted: Sequence[Change]) -> None:
     """The button that makes the changes or takes them back, or one sentence on why they cannot be made."""
     on = {made for made, is_on in setup.changes if is_on}
     is_made = set(wanted) <= on
