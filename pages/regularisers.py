@@ -4,8 +4,7 @@ import streamlit as st
 
 from playground.training.augment import augment
 from playground.training.evaluation import evaluate_unbatched
-from playground.training.losses import cross_entropy, distillation
-from playground.training.optimiser import clip_gradient
+from playground.training.optimiser import clip_gradient, cross_entropy, distillation
 from playground.training.regularisers.ablation import Ablation, ablation_runs
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.web.shared import panels

@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from playground.training.losses import cross_entropy
 from playground.training.network import Tagger
-from playground.training.optimiser import clip_gradient, learning_rate
+from playground.training.optimiser import clip_gradient, cross_entropy, learning_rate
 from playground.training.trainer import Trainer
 from playground.web.shared import experiment_buttons, panels
 from playground.web.views.training import settings_panel, training_run

@@ -1,8 +1,17 @@
 """Long work in the background."""
 
-from playground.jobs.backend import Computation, JobBackend, JobHandle, JobStatus, Request
-from playground.jobs.local import JobQueue
-from playground.jobs.member import Member
-from playground.jobs.shared import SharedRuns
+from playground.jobs.job import Computation, JobBackend, JobHandle, JobStatus, PortableRequest, Request
+from playground.jobs.queue import JobQueue
+from playground.jobs.shared import Member, SharedRuns
 
-__all__ = ["Computation", "JobBackend", "JobHandle", "JobQueue", "JobStatus", "Member", "Request", "SharedRuns"]
+__all__ = [
+    "Computation",
+    "JobBackend",
+    "JobHandle",
+    "JobQueue",
+    "JobStatus",
+    "Member",
+    "PortableRequest",
+    "Request",
+    "SharedRuns",
+]

@@ -13,8 +13,8 @@ from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.training.evaluation import N_EVALUATIONS
-from playground.training.losses import cross_entropy
 from playground.training.network import Tagger
+from playground.training.optimiser import cross_entropy
 from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS
 

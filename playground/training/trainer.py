@@ -1,19 +1,18 @@
-"""One training run, step by step: whoever iterates decides when the next step is taken."""
+"""One training run, step by step: whoever iterates decides when, and on which machine, the next step is taken."""
 
 import math
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.model.dropout import DROPOUT_POINTS, set_dropout
 from playground.training.augment import add_noise, augment
-from playground.training.best_weights import BestWeights
 from playground.training.evaluation import (
     evaluate,
     evaluation_steps,
@@ -23,13 +22,69 @@ from playground.training.evaluation import (
     take_snapshot,
 )
 from playground.training.history import Evaluation, History
-from playground.training.learning_state import copy_learning, copy_to_cpu, restore_learning
-from playground.training.losses import cross_entropy, distillation
 from playground.training.network import build_network
-from playground.training.optimiser import build_optimizer, clip_gradient, learning_rate
+from playground.training.optimiser import (
+    BestWeights,
+    build_optimizer,
+    clip_gradient,
+    cross_entropy,
+    distillation,
+    learning_rate,
+)
 from playground.training.recipe import Recipe, architecture, teacher_config
-from playground.training.seeding import generator
 from playground.training.tasks import Data, Examples, make_data
+from playground.training.tasks.task import generator
+
+
+@dataclass(frozen=True, eq=False)
+class LearningState:
+    """Weights, the optimiser's averages, and the random generators' states; all of it on the CPU."""
+
+    weights: dict[str, Tensor]
+    optimizer: dict[str, Any]
+    random: list[Tensor]
+
+
+def copy_learning(
+    network: nn.Module, optimizer: torch.optim.Optimizer, generators: Sequence[torch.Generator]
+) -> LearningState:
+    """A copy of what a network learns with; `generators` are those beside the network's own."""
+    return LearningState(
+        copy_to_cpu(dict(network.state_dict())),
+        copy_to_cpu(optimizer.state_dict()),
+        [each.get_state() for each in (*generators, *_own_generators(network))],
+    )
+
+
+def restore_learning(
+    learning: LearningState,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generators: Sequence[torch.Generator],
+) -> None:
+    """Put a copy into an equal network, with an equal optimiser and equal generators."""
+    network.load_state_dict(learning.weights)
+    optimizer.load_state_dict(learning.optimizer)
+    for each, state in zip((*generators, *_own_generators(network)), learning.random, strict=True):
+        each.set_state(state)
+
+
+def copy_to_cpu(nested: Any) -> Any:
+    """A copy of tensors inside dictionaries, lists and tuples, on the CPU; all else in there as it is."""
+    if isinstance(nested, Tensor):
+        return nested.detach().to("cpu", copy=True)
+    if isinstance(nested, dict):
+        return {key: copy_to_cpu(value) for key, value in nested.items()}
+    if isinstance(nested, list | tuple):
+        return type(nested)(map(copy_to_cpu, nested))
+    return nested
+
+
+def _own_generators(network: nn.Module) -> list[torch.Generator]:
+    """What a network's modules draw from while it trains, each once."""
+    found = (value for module in network.modules() for value in vars(module).values())
+    return list(dict.fromkeys(value for value in found if isinstance(value, torch.Generator)))
+
 
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 

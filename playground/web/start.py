@@ -13,7 +13,6 @@ from pathlib import Path
 
 import playground
 from playground.errors import ClusterError
-from playground.jobs.cluster import ClusterQueue
 from playground.web.session.caches import checkpoint_available
 from playground.web.session.experiment_inputs import machine_speed
 from playground.web.session.experiments import BACKEND
@@ -79,6 +78,5 @@ def need_no_temporary_folder() -> None:
 
 def connect_cluster() -> None:
     """Connect to the cluster that trains, if there is one; a run tries again where that fails."""
-    if isinstance(BACKEND, ClusterQueue):
-        with contextlib.suppress(ClusterError):  # it is in the log
-            BACKEND.connect()
+    with contextlib.suppress(ClusterError):  # it is in the log
+        BACKEND.connect()

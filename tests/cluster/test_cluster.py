@@ -14,11 +14,10 @@ import pytest
 from playground.analysis.gradient_flow.depth_sweep import DepthSweep
 from playground.analysis.gradient_flow.gradient_variants import VARIANTS, common_config
 from playground.jobs import JobStatus, Member, SharedRuns
-from playground.jobs.cluster import ENVIRONMENT, UNREACHABLE
+from playground.jobs.cluster.queue import ENVIRONMENT, UNREACHABLE
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.after.trained_network import from_trainer
-from playground.training.regularisers.ablation import Ablation, ablation_runs
-from playground.training.regularisers.ablation_request import AblationRequest
+from playground.training.regularisers.ablation import Ablation, AblationRequest, ablation_runs
 from playground.web.server.settings import settings
 from playground.web.session import experiments
 from playground.web.session.caches import TextKey

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from playground.training.best_weights import BestWeights
+from playground.training.optimiser import BestWeights
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 It takes a minute. The same machine writes the same bytes again; another one may round otherwise. The SHA-256 that it
 logs belongs into `shipped_network.SHA256`. A new field of `Recipe` or `ModelConfig`
-asks for a new file, unless it is among `file_metadata.ADDED_LATER`.
+asks for a new file, unless it is among `trained_network.ADDED_LATER`.
 
 The file that is shipped began with other weights, as its format says. A new one translates as well, and its heads have
 other jobs: the Decoder page names two of them, in the defaults of `encdec_example_layer` and `encdec_example_head`,

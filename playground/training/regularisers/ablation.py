@@ -4,21 +4,75 @@ A network gets so little to learn from that it learns by heart, or plenty. All o
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import takewhile
 from typing import Any, Literal
 
 import torch
 
 from playground.config import ModelConfig
-from playground.jobs import JobStatus
+from playground.jobs import JobStatus, PortableRequest
+from playground.jobs.job import ResumableComputation
 from playground.text.wording import lower_first
 from playground.training.evaluation import evaluate_unbatched
+from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation_state import AblationResult, AblationRun, AblationState
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, without_regularisers
 from playground.training.tasks import TASKS, Data, make_data
-from playground.training.trainer import Trainer
+from playground.training.trainer import Outcome, Trainer
+
+
+@dataclass(frozen=True)
+class AblationRun:
+    """One run of an ablation."""
+
+    name: str
+    """The regulariser's field, or `none` for the baseline, or `all` for the run with all of them."""
+    title: str
+    """What it has that the baseline has not, or lacks."""
+    recipe: Recipe
+    """All of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class AblationResult:
+    """How a run went: its history so far, how it ended, and what it measures at the end."""
+
+    run: AblationRun
+    history: History
+    """As of now or of its end, without attention."""
+    outcome: Outcome
+    """Empty while it trains."""
+    evaluation: Evaluation | None
+    """Of the weights that it ended with; while it trains, the last one."""
+    unbatched: Measure | None = None
+    """The validation set by `evaluate_unbatched`; None while it trains."""
+
+
+@dataclass(frozen=True, eq=False)
+class AblationState:
+    """What is to be seen of an ablation."""
+
+    runs: tuple[AblationRun, ...]
+    """All that were asked for."""
+    results: tuple[AblationResult, ...]
+    """Of every run that has begun, in the order of `runs`."""
+    n_answers: int
+    """How many answers the validation set asks for, of the first seed."""
+    progress: float
+    """The share of all runs that is done; 1 at the end."""
+
+    @property
+    def n_ended(self) -> int:
+        """How many runs are done."""
+        return sum(result.unbatched is not None for result in self.results)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the curves take, in bytes: three floats of Python's a step, and the lists' pointers to them."""
+        return 3 * 32 * sum(len(result.history.loss) for result in self.results)
+
 
 Amount = Literal["small", "plenty"]
 
@@ -92,7 +146,7 @@ def seeds_of(runs: Sequence[AblationRun]) -> list[int]:
     return list(dict.fromkeys(run.recipe.seed for run in runs))
 
 
-class Ablation:
+class Ablation(ResumableComputation[AblationState]):
     """The runs, one after the other; a seed's have the same data, initial weights and order of batches.
 
     Args:
@@ -139,19 +193,6 @@ class Ablation:
         """What is to be seen of it as of now."""
         return AblationState(self.runs, tuple(self.results()), self.n_answers, self.progress)
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory that the state takes, in bytes."""
-        return self.state.n_bytes
-
-    def freeze(self, _status: JobStatus) -> AblationState:
-        """What it has reached; nobody keeps a network of it."""
-        return self.state
-
-    def update(self, _last: AblationState | None) -> AblationState:
-        """What is to be seen by somebody elsewhere."""
-        return self.state
-
     def checkpoint(self) -> dict[str, Any]:
         """All that an ablation needs to go on elsewhere, between two steps."""
         return {"done": list(self._done), "running": None if self._running is None else self._running[1].checkpoint()}
@@ -160,10 +201,7 @@ class Ablation:
         """Go on from a checkpoint instead of from the start."""
         self._done, self._resumed = list(checkpoint["done"]), checkpoint["running"]
 
-    def suspend(self) -> None:
-        """Nothing: a paused ablation keeps its memory here."""
-
-    def close(self, _status: JobStatus) -> None:
+    def close(self, status: JobStatus) -> None:
         """Free the data."""
         self._data = {}
 
@@ -197,3 +235,43 @@ def _result(run: AblationRun, trainer: Trainer) -> AblationResult:
     outcome, history = trainer.outcome, replace(trainer.history.copy(), snapshots=[])
     last = history.evaluations[-1] if history.evaluations else None
     return AblationResult(run, history, outcome, (history.at(trainer.kept_step) or last) if outcome else last)
+
+
+@dataclass(frozen=True)
+class AblationRequest(PortableRequest[AblationState]):
+    """An ablation in words; its `data` are the runs', by seed."""
+
+    config: ModelConfig
+    runs: tuple[AblationRun, ...]
+
+    def build(self) -> Ablation:
+        """The ablation before its first step; raises as `Trainer`."""
+        return Ablation(self.config, self.runs, torch.device(self.device), data=self.data)
+
+    def prepare_process(self) -> None:
+        """Set up a process that computes this and nothing else."""
+        torch.set_num_threads(self.threads)
+
+    @property
+    def parts(self) -> tuple["AblationRequest", ...]:
+        """One for each run: none of them needs another's numbers."""
+        return tuple(replace(self, runs=(run,)) for run in self.runs)
+
+    def join(self, states: Sequence[AblationState | None]) -> AblationState | None:
+        """The state of the whole from that of its parts, which may end in any order.
+
+        It is a state that one run after the other could have shown as well: a run is listed once all before it are, and
+        counts as ended once those of the same kind with the seeds before it have.
+        """
+        known = list(takewhile(lambda state: state is not None, states))
+        begun = [state for state in known if state is not None and state.results]
+        if not begun:
+            return None
+        results, going_on = list[AblationResult](), set[str]()
+        for (result,) in (state.results for state in begun):
+            name = result.run.name
+            results.append(replace(result, unbatched=None) if name in going_on else result)
+            if result.unbatched is None:
+                going_on.add(name)
+        progress = sum(state.progress for state in states if state is not None) / len(self.runs)
+        return AblationState(self.runs, tuple(results), begun[0].n_answers, progress)

@@ -1,8 +1,9 @@
-"""Made-up sequences of letters, whose right answers are known exactly; no sequence occurs twice.
+"""Made-up sequences, whose right answers are known exactly: copy, reverse, sort, count, match brackets.
 
-Legend: N sequences, T tokens in the longest of them. Ids are 0 where a sequence has ended.
+No sequence occurs twice. Legend: N sequences, T tokens in the longest of them. Ids are 0 where a sequence has ended.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Collection
 from itertools import islice
@@ -11,13 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.errors import RecipeError
-from playground.training.seeding import generator
-from playground.training.tasks.examples import IGNORE, PAD_ID, SPECIALS, Examples
-from playground.training.tasks.task import Data, DataRecipe, Task
+from playground.training.tasks.examples import BOS, EOS, EOS_ID, IGNORE, PAD_ID, SPECIALS, Examples
+from playground.training.tasks.task import Data, DataRecipe, Task, generator
 
 _ROUND = 1_024
 """Fewest sequences that are drawn at once; where so many bring nothing new, hardly anything new is left."""
@@ -133,3 +134,175 @@ def cut_off(ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.ui
 def _as_ids(rows: list[bytes]) -> Tensor:
     ids = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1)
     return torch.from_numpy(ids[:, : (ids > 0).sum(1).max()].astype(np.int64))
+
+
+class Copy(MadeUpTask):
+    """Each token's class is the token itself."""
+
+    name, title = "copy", "Copy"
+    question = "Say at every position which symbol stands there."
+    defaults: ClassVar = {"steps": 200}
+    # Each symbol is asked for itself alone: it takes very few sequences, of many symbols, for one to be missing.
+    ablation_sizes: ClassVar = {"length": 8, "n_symbols": 26}
+    ablation_small = 8
+
+    def answers(self, ids: Tensor, length: int) -> Tensor:
+        """The sequences themselves: (N, T) → (N, T)."""
+        return ids
+
+
+class Reverse(MadeUpTask):
+    """Each token's class is the token at the mirrored position."""
+
+    name, title = "reverse", "Reverse"
+    question = "Say at every position which symbol stands there when the sequence is read backwards."
+
+    def answers(self, ids: Tensor, length: int) -> Tensor:
+        """Every sequence reversed within its own length: (N, T) → (N, T)."""
+        places = (ids > 0).sum(1, keepdim=True) - 1 - torch.arange(ids.shape[1])
+        return ids.gather(1, places.clamp(min=0)).masked_fill(places < 0, 0)
+
+
+class Sort(MadeUpTask):
+    """Each token's class is the token that stands there in ascending order."""
+
+    name, title = "sort", "Sort"
+    question = "Say at every position which number stands there once the sequence is in ascending order."
+
+    def symbols(self, n_symbols: int) -> tuple[str, ...]:
+        """Numbers from 0."""
+        return tuple(map(str, range(n_symbols)))
+
+    def answers(self, ids: Tensor, length: int) -> Tensor:
+        """Every sequence sorted by id: (N, T) → (N, T)."""
+        last = torch.iinfo(ids.dtype).max
+        ordered = ids.masked_fill(ids == 0, last).sort(1).values
+        return ordered.masked_fill(ordered == last, 0)
+
+
+class Count(MadeUpTask):
+    """Each token's class says how often its symbol occurs: class 0 is once."""
+
+    name, title = "count", "Count"
+    question = "Say at every position how often its symbol occurs in the whole sequence."
+    rule = "always answer with the commonest count of the training set"
+
+    def labels(self, length: int) -> tuple[str, ...]:
+        """Counts from 1."""
+        return tuple(str(n) for n in range(1, length + 1))
+
+    def answers(self, ids: Tensor, length: int) -> Tensor:
+        """How often each token's symbol occurs in its sequence, less one: (N, T) → (N, T)."""
+        counts = torch.zeros(len(ids), int(ids.max()) + 1, dtype=torch.int64)  # (N, symbols)
+        return counts.scatter_add(1, ids, torch.ones_like(ids)).gather(1, ids) - 1
+
+
+class DecoderCopy(MadeUpTask):
+    """The target is the source, then [EOS]."""
+
+    name, title = "seq2seq-copy", "Copy, with a decoder"
+    question = "Read a sequence with the encoder, and say it again with the decoder, symbol by symbol."
+    rule = (
+        "always answer with the token that is the commonest answer in the training set, a symbol or the [EOS] that "
+        "ends every answer"
+    )
+    defaults: ClassVar = {"steps": 400}
+    has_decoder = True
+    specials = (*SPECIALS, BOS, EOS)
+
+    def answers(self, ids: Tensor, length: int) -> Tensor:
+        """The sequences themselves: (N, T) → (N, T)."""
+        return ids
+
+    def examples(self, ids: Tensor, length: int) -> Examples:
+        """The targets are the answer and [EOS]: (N, T) → (N, T + 1)."""
+        answers = self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE)
+        lengths = (ids != PAD_ID).sum(1, keepdim=True)
+        return Examples(ids, F.pad(answers, (0, 1), value=IGNORE).scatter(1, lengths, EOS_ID))
+
+
+class DecoderReverse(Reverse, DecoderCopy):
+    """The target is the source backwards, then [EOS]."""
+
+    name, title = "seq2seq-reverse", "Reverse, with a decoder"
+    question = "Read a sequence with the encoder, and say it backwards with the decoder, symbol by symbol."
+
+
+BRACKETS = ("(", ")", "[", "]")
+"""Two kinds: symbol 2k opens the kind k, symbol 2k + 1 closes it."""
+
+BROKEN = 0.2
+"""The share of bracket sequences in which one bracket is replaced by another."""
+
+
+class Brackets(MadeUpTask):
+    """Each bracket's class is the position of its partner; the last class is for a bracket without one."""
+
+    name, title = "brackets", "Match brackets"
+    question = "Say for every bracket at which position its partner stands, or that it has none."
+    rule = "always answer with the commonest position of the training set"
+    defaults: ClassVar = {"length": 16, "n_train": 8_192, "steps": 800}
+    ablation_sizes: ClassVar = {"length": 12}
+    counts_symbols = False
+    sequences_of = "balanced sequences", "brackets"
+
+    def symbols(self, n_symbols: int) -> tuple[str, ...]:
+        """Both kinds, whatever the recipe says."""
+        return BRACKETS
+
+    def labels(self, length: int) -> tuple[str, ...]:
+        """Positions from 0, and `none`."""
+        return (*map(str, range(length)), "none")
+
+    def answers(self, ids: Tensor, length: int) -> Tensor:
+        """The position of each bracket's partner, or `length` for none.
+
+        A closing bracket belongs to the innermost open one if that is of its kind. If not, it has no partner, and the
+        other one stays open.
+        """
+        symbol = ids.numpy() - self.first_id
+        n, n_tokens = symbol.shape
+        kind, closes, token = symbol // 2, symbol % 2 == 1, symbol >= 0
+        rows, height = np.arange(n), np.zeros(n, np.int64)
+        stack = np.zeros((n, n_tokens + 1), np.int64)  # the open brackets' positions, the innermost at `height`
+        partners = np.full_like(symbol, length)
+        for t in range(n_tokens):
+            top = stack[rows, height]
+            pair = rows[token[:, t] & closes[:, t] & (height > 0) & (kind[rows, top] == kind[:, t])]
+            partners[pair, t], partners[pair, top[pair]] = top[pair], t
+            height[pair] -= 1
+            opening = rows[token[:, t] & ~closes[:, t]]
+            height[opening] += 1
+            stack[opening, height[opening]] = t
+        return torch.from_numpy(partners)
+
+    def count_sequences(self, length: int, n_symbols: int) -> int:
+        """How many balanced sequences there are: Catalan's number of shapes, and two kinds for each pair."""
+        pairs = range((shortest_length(length) + 1) // 2, length // 2 + 1)
+        return sum(math.comb(2 * n, n) // (n + 1) * 2**n for n in pairs)
+
+    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
+        """Balanced sequences of even length, all of one length equally likely; then some are broken.
+
+        Source: Arnold & Sleep 1980, "Uniform random generation of balanced parenthesis strings".
+        """
+        length = recipe.length
+        pairs = torch.randint((shortest_length(length) + 1) // 2, length // 2 + 1, (n,), generator=random).numpy()
+        coins = torch.rand(n, length, generator=random).numpy()
+        kinds = torch.randint(2, (n, length), generator=random).numpy()
+        rows, height = np.arange(n), np.zeros(n, np.int64)
+        open_kinds = np.zeros((n, length + 1), np.int64)  # the kind of the bracket that is open at each height
+        drawn = np.zeros((n, length), np.int64)
+        for t in range(length):
+            left = np.maximum(2 * pairs - t, 1)  # brackets to come; past the end it does not matter
+            opens = coins[:, t] < (height + 2) * (left - height) / (2 * left * (height + 1))
+            height += opens
+            open_kinds[rows, height] = np.where(opens, kinds[:, t], open_kinds[rows, height])
+            drawn[:, t] = 2 * open_kinds[rows, height] + ~opens
+            height -= ~opens
+
+        place = (torch.rand(n, generator=random, dtype=torch.float64).numpy() * 2 * pairs).astype(np.int64)
+        other = torch.randint(1, len(BRACKETS), (n,), generator=random).numpy()
+        broken = torch.rand(n, generator=random).numpy() < BROKEN
+        drawn[rows, place] = (drawn[rows, place] + broken * other) % len(BRACKETS)
+        return cut_off(self.first_id + drawn, 2 * pairs[:, None])

@@ -19,9 +19,8 @@ from torch import Tensor
 from playground.errors import RecipeError
 from playground.text.corpus import english_texts
 from playground.text.sentences import CONTROL, replace_surrogates
-from playground.training.seeding import generator
 from playground.training.tasks.examples import IGNORE, MASK, MASK_ID, SPECIALS, UNKNOWN_ID, Examples, share_right
-from playground.training.tasks.task import Data, DataRecipe, Task
+from playground.training.tasks.task import Data, DataRecipe, Task, generator
 
 HIDDEN = 0.15
 """The share of a window's characters that has to be guessed (Devlin et al. 2018, section 3.1)."""

@@ -11,8 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from playground.training.tasks.made_up import cut_off
-from playground.training.tasks.symbol_tasks import DecoderCopy
+from playground.training.tasks.made_up import DecoderCopy, cut_off
 from playground.training.tasks.task import DataRecipe
 
 WORDS: dict[str, tuple[tuple[str, str, str], ...]] = {

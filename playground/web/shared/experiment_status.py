@@ -5,7 +5,7 @@ from typing import Any
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.training.recipe import Recipe
-from playground.training.tasks.task_list import TASKS
+from playground.training.tasks import TASKS
 from playground.web.session.experiments import Experiment
 
 

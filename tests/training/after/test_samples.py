@@ -7,7 +7,7 @@ import torch
 
 from playground.config import ModelConfig
 from playground.model import EncoderDecoder
-from playground.training.after.samples import Sample, answer_samples
+from playground.training.after.answers import Sample, answer_samples
 from playground.training.evaluation import scores
 from playground.training.network import Network
 from playground.training.recipe import Recipe
@@ -57,7 +57,7 @@ def test_a_decoder_speaks_for_itself_symbol_by_symbol() -> None:
 def test_padding_that_a_decoder_says_is_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     network, data, recipe = untrained("seq2seq-copy")
     monkeypatch.setattr(
-        "playground.training.after.samples.decode_greedily",
+        "playground.training.after.answers.decode_greedily",
         lambda *_, **__: torch.tensor([[5, PAD_ID, 6, EOS_ID, PAD_ID]]),
     )
     (sample,) = answer_samples(network, data, recipe, n=1)

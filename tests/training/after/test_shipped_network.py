@@ -9,8 +9,8 @@ import torch
 from playground.errors import WeightsError
 from playground.link.params import OWN
 from playground.model import Trace
+from playground.training.after.answers import answer_samples
 from playground.training.after.make_translator import CONFIG, RECIPE
-from playground.training.after.samples import answer_samples
 from playground.training.after.shipped_network import PATH, load_translator
 from playground.training.evaluation import evaluate, scores
 from playground.training.tasks import make_data

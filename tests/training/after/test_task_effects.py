@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from playground.model.interventions import AverageHead, SkipSublayer, ZeroHead
-from playground.training.after.task_effects import MAX_TOKENS, first_sequences, score_changed
+from playground.training.after.answers import MAX_TOKENS, first_sequences, score_changed
 from playground.training.evaluation import evaluate, scores, select_scored
 from playground.training.tasks import make_data
 from tests.training.after.trained import trained

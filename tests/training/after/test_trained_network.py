@@ -11,7 +11,7 @@ from torch import Tensor
 
 from playground.model import EncoderDecoder
 from playground.training.after import trained_network
-from playground.training.after.file_metadata import Results
+from playground.training.after.trained_network import Results
 from playground.training.evaluation import evaluate
 from playground.training.network import Tagger, build_network
 from playground.training.tasks import TASKS

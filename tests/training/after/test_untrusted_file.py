@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
-from playground.training.after import file_metadata, trained_network
+from playground.training.after import trained_network
 from playground.weights import read_metadata
 from tests.training.after.trained import load, trained, weights
 
@@ -29,13 +29,13 @@ def forged(part: str = "recipe", tensors: dict[str, Tensor] | None = None, **cha
         for name in ("recipe", "config", "results")
     }
     parts = {name: {key: value for key, value in values.items() if value is not ...} for name, values in parts.items()}
-    metadata = {"format": file_metadata.FORMAT, **{name: json.dumps(values) for name, values in parts.items()}}
+    metadata = {"format": trained_network.FORMAT, **{name: json.dumps(values) for name, values in parts.items()}}
     return safetensors.torch.save(weights(trained().network) if tensors is None else tensors, metadata)
 
 
 def described(**changes: str) -> bytes:
     """A file whose metadata was changed by hand."""
-    metadata = file_metadata.write(trained().recipe, trained().config, trained().results) | changes
+    metadata = trained_network.write_description(trained().recipe, trained().config, trained().results) | changes
     return safetensors.torch.save(weights(trained().network), metadata)
 
 
@@ -53,7 +53,7 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("the file is damaged", lambda: trained_network.save(trained())[:-7]),
     ("was not saved by the Training page", lambda: safetensors.torch.save(weights(trained().network))),
     ("“b2”", lambda: described(format="<b>2")),
-    ("has no recipe", lambda: safetensors.torch.save({"a": torch.ones(1)}, {"format": file_metadata.FORMAT})),
+    ("has no recipe", lambda: safetensors.torch.save({"a": torch.ones(1)}, {"format": trained_network.FORMAT})),
     ("config is not valid JSON", lambda: described(config="{")),
     ("recipe is not valid JSON", lambda: described(recipe="[" * 200_000)),
     ("recipe is not valid JSON", lambda: described(recipe=f'{{"lr": {"9" * 10_000}}}')),
@@ -140,7 +140,7 @@ def test_results_that_make_no_sense_are_refused(field: str, values: tuple[Any, .
 
 
 @pytest.mark.parametrize(
-    ("part", "field"), [(part, field) for part, them in file_metadata.ADDED_LATER.items() for field in them]
+    ("part", "field"), [(part, field) for part, them in trained_network.ADDED_LATER.items() for field in them]
 )
 def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field: str) -> None:
     without: dict[str, Any] = {field: ...}
@@ -150,7 +150,7 @@ def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field
 
 
 def test_a_file_of_the_first_format_has_no_initial_weights_to_draw() -> None:
-    old = load(described(format=file_metadata.OTHER_WEIGHTS))
+    old = load(described(format=trained_network.OTHER_WEIGHTS))
     assert not old.has_initial
     assert old.key == trained().key
     assert load(trained_network.save(old)).has_initial is old.has_initial

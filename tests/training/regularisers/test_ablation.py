@@ -12,8 +12,7 @@ import pytest
 from playground import ModelConfig
 from playground.training.evaluation import evaluate_unbatched
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import Ablation, ablation_runs, runs_of_one_seed, seeds_of
-from playground.training.regularisers.ablation_state import AblationRun
+from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs, runs_of_one_seed, seeds_of
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import make_data
 from playground.training.trainer import Trainer

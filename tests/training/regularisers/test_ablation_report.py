@@ -10,15 +10,16 @@ import torch
 
 from playground.training.history import Evaluation, History, Measure
 from playground.training.recipe import Recipe
+from playground.training.regularisers.ablation import AblationResult, AblationRun
 from playground.training.regularisers.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
     ablation_table,
     compare_to_baseline,
+    difference_noise,
     measure_effects,
+    summarise_ablation,
 )
-from playground.training.regularisers.ablation_state import AblationResult, AblationRun
-from playground.training.regularisers.ablation_summary import difference_noise, summarise_ablation
 from playground.training.regularisers.catalogue import REGULARISERS
 
 N = 2_500

@@ -6,10 +6,8 @@ from dataclasses import replace
 import pytest
 
 from playground.training.history import History
-from playground.training.regularisers.ablation import Ablation, ablation_runs
+from playground.training.regularisers.ablation import Ablation, AblationRequest, AblationState, ablation_runs
 from playground.training.regularisers.ablation_report import measure_effects
-from playground.training.regularisers.ablation_request import AblationRequest
-from playground.training.regularisers.ablation_state import AblationState
 from tests.training.tiny import CONFIG, SMALL
 
 RECIPE = replace(SMALL, steps=4)
@@ -61,7 +59,7 @@ def test_a_seed_counts_as_ended_once_those_before_it_have(states: list[AblationS
 
 
 def test_a_request_travels_without_its_data() -> None:
-    part = replace(REQUEST.parts[1], data={}, threads=3).on_device("cuda")
+    part = replace(REQUEST.parts[1], data={}, threads=3, device="cuda")
     arrived = pickle.loads(pickle.dumps(part))
     assert arrived == replace(part, data=None)
 

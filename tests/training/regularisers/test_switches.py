@@ -17,9 +17,9 @@ from playground.training.evaluation import evaluate, evaluate_unbatched, scores
 from playground.training.network import Tagger, build_network
 from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.regularisers.catalogue import REGULARISERS
-from playground.training.seeding import generator
 from playground.training.tasks import make_data
 from playground.training.tasks.examples import IGNORE
+from playground.training.tasks.task import generator
 from playground.training.trainer import Trainer
 from tests.training.tiny import CPU, flat_weights, train
 

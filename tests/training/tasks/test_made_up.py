@@ -16,8 +16,7 @@ from torch import Tensor
 from playground.errors import RecipeError
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
-from playground.training.tasks.brackets import BRACKETS
-from playground.training.tasks.made_up import MadeUpTask
+from playground.training.tasks.made_up import BRACKETS, MadeUpTask
 from tests.training.tasks.test_translation import plain_answers
 
 MADE_UP = {name: task for name, task in TASKS.items() if isinstance(task, MadeUpTask)}

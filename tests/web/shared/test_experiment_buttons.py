@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.training.after import run_state
 from playground.training.cost import Speed
-from playground.training.regularisers import ablation_request
+from playground.training.regularisers import ablation
 from playground.training.regularisers.ablation import SIZES
 from playground.training.trainer import Trainer
 from playground.web.session import experiment_inputs, experiments, memory_budget
@@ -157,7 +157,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    module, name = (run_state, "Trainer") if page == "training" else (ablation_request, "Ablation")
+    module, name = (run_state, "Trainer") if page == "training" else (ablation, "Ablation")
     monkeypatch.setattr(module, name, fail)
     app = measured(opened(page), page)
     told = f"{status_text(app)}\n{sentences(app)}"

@@ -16,7 +16,7 @@ from playground.link.params import DEFAULT_TEXT
 from playground.model import causal_mask
 from playground.runs.encoder_run import Run
 from playground.training.after import trained_network
-from playground.training.after.samples import answer_samples
+from playground.training.after.answers import answer_samples
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks import TASKS, make_data
 from playground.web.server.settings import Settings

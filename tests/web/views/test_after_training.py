@@ -9,13 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.errors import InputError
+from playground.training.after.answers import answer_samples
 from playground.training.after.generate import generate
-from playground.training.after.samples import answer_samples
 from playground.training.after.trained_network import TrainedNetwork, from_trainer, save
 from playground.training.network import Tagger
 from playground.training.recipe import Recipe
-from playground.training.seeding import generator
 from playground.training.tasks import make_data
+from playground.training.tasks.task import generator
 from playground.training.trainer import Trainer
 from playground.web.views.training import text_generation
 from tests.training.after.trained import CONFIG, trainer

@@ -10,10 +10,14 @@ import pytest
 from playground.link.experiment_params import COMPARED
 from playground.presets import PRESETS
 from playground.training.cost import Speed
-from playground.training.regularisers.ablation import SIZES, Ablation, ablation_runs
-from playground.training.regularisers.ablation_report import COLUMNS, SPREAD_COLUMNS, ablation_table, measure_effects
-from playground.training.regularisers.ablation_state import AblationResult
-from playground.training.regularisers.ablation_summary import summarise_ablation
+from playground.training.regularisers.ablation import SIZES, Ablation, AblationResult, ablation_runs
+from playground.training.regularisers.ablation_report import (
+    COLUMNS,
+    SPREAD_COLUMNS,
+    ablation_table,
+    measure_effects,
+    summarise_ablation,
+)
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, explain_regulariser
 from playground.training.tasks import TASKS, make_data
 from playground.web.server.settings import settings

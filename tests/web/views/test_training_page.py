@@ -7,7 +7,7 @@ import pytest
 
 from playground.link.experiment_params import RECIPE, STRENGTHS, TITLES, TRAINED_SIZES
 from playground.link.params import OWN
-from playground.training.after.samples import answer_samples
+from playground.training.after.answers import answer_samples
 from playground.training.network import build_network
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe, architecture

@@ -8,9 +8,16 @@ from playground.errors import TooLargeError
 from playground.link import link_values
 from playground.link.experiment_params import COMPARED, FIELDS, TITLES
 from playground.training.recipe import architecture
-from playground.training.regularisers.ablation import SIZES, ablation_recipe, ablation_runs, runs_of_one_seed, seeds_of
-from playground.training.regularisers.ablation_request import AblationRequest
-from playground.training.regularisers.ablation_state import AblationRun, AblationState
+from playground.training.regularisers.ablation import (
+    SIZES,
+    AblationRequest,
+    AblationRun,
+    AblationState,
+    ablation_recipe,
+    ablation_runs,
+    runs_of_one_seed,
+    seeds_of,
+)
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
@@ -90,7 +97,7 @@ def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
     n_bytes = max(training_bytes(plan.config, run.recipe, *data.values()) for run in plan.runs)
     return Experiment(
         plan.inputs,
-        AblationRequest(plan.config, plan.runs, str(caches.device()), settings().threads, data),
+        AblationRequest(plan.config, plan.runs, device=str(caches.device()), threads=settings().threads, data=data),
         reservation=MemoryReservation(n_bytes),
         key=(PAGE, plan.config, plan.runs),
         seconds=plan.seconds,

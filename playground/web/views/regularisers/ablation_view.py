@@ -11,10 +11,20 @@ from playground.accounting.readable import duration
 from playground.figures import ablation as figures
 from playground.figures.ablation import LINES, Curve, Measured
 from playground.text.wording import join_words
-from playground.training.regularisers.ablation import runs_of_one_seed, seeds_of
-from playground.training.regularisers.ablation_report import COLUMNS, SPREAD_COLUMNS, ablation_table, group_by_name
-from playground.training.regularisers.ablation_state import AblationResult, AblationRun, AblationState
-from playground.training.regularisers.ablation_summary import summarise_ablation
+from playground.training.regularisers.ablation import (
+    AblationResult,
+    AblationRun,
+    AblationState,
+    runs_of_one_seed,
+    seeds_of,
+)
+from playground.training.regularisers.ablation_report import (
+    COLUMNS,
+    SPREAD_COLUMNS,
+    ablation_table,
+    group_by_name,
+    summarise_ablation,
+)
 from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value

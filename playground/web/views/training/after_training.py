@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from playground.training.after.samples import Sample, answer_samples
+from playground.training.after.answers import Sample, answer_samples
 from playground.training.after.trained_network import TrainedNetwork, load, save
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_value

@@ -8,7 +8,7 @@ from playground.link.architecture_params import ARCHITECTURE
 from playground.link.experiment_params import STRENGTHS, TITLES, TRAINED_SIZES
 from playground.link.kinds import Size
 from playground.link.params import OWN
-from playground.training.after.samples import right_answer
+from playground.training.after.answers import right_answer
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import (
     REGULARISERS,

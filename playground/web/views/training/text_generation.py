@@ -14,8 +14,8 @@ from playground.model import causal_mask
 from playground.training.after.generate import generate, next_token_probabilities
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.network import Tagger
-from playground.training.seeding import generator
 from playground.training.tasks import Data
+from playground.training.tasks.task import generator
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.session import caches, trained_slot

@@ -7,7 +7,7 @@ import streamlit as st
 
 from playground.figures.theme import token_names
 from playground.runs.encoder_run import Run
-from playground.training.after.sentence_answers import answer_probabilities, right_answers
+from playground.training.after.answers import answer_probabilities, right_answers
 from playground.training.network import Tagger
 from playground.training.tasks.examples import IGNORE
 from playground.web.choices.setup import Setup, current_setup

@@ -6,7 +6,7 @@ import numpy as np
 
 from playground.model.interventions import Intervention
 from playground.runs.arrays import Array
-from playground.training.after.task_effects import first_sequences, score_changed
+from playground.training.after.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiment_inputs import validation_data
