@@ -10,7 +10,7 @@ from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.training.recipe import Recipe
-from playground.training.tasks.task_list import TASKS
+from playground.training.tasks import TASKS
 from playground.web.components.without_picture import ask_before_reload, say_if_lost
 from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared.markdown import escape_markdown
