@@ -16,7 +16,8 @@ from playground.accounting import count_parameters
 from playground.analysis.gradients import Flow, backward, loss_table, sweep_depths
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
-from playground.jobs import JobStatus
+from playground.jobs import PortableRequest
+from playground.jobs.job import ResumableComputation
 from playground.model import Encoder
 from playground.model.init import Linear
 
@@ -193,18 +194,10 @@ class SweepState:
         """Memory that it takes, in bytes, about."""
         return sum(100 * len(by_depth) * 5 for by_depth in self.norms.values())
 
-    def picture(self) -> "SweepState":
-        """The same: it does not grow."""
-        return self
-
-    def followed_by(self, later: "SweepState") -> "SweepState":
-        """The later of the two."""
-        return later if later.progress >= self.progress else self
-
 
 @dataclass(frozen=True)
-class SweepRequest:
-    """A sweep over depths in words."""
+class SweepRequest(PortableRequest[SweepState]):
+    """A sweep over depths in words; its `data` is what `draw_weights` returns for these, on the device."""
 
     config: ModelConfig
     """What the six share, with as many layers as the deepest has."""
@@ -217,12 +210,6 @@ class SweepRequest:
     """(V, D), where the config has no token table."""
     causal: bool = False
     variants: tuple[Variant, ...] = VARIANTS
-    device: str = "cpu"
-    """As torch names it."""
-    threads: int = 1
-    """CPU threads, on which the last digits depend."""
-    weights: Encoder | None = None
-    """What `draw_weights` returns for these, on the device, where it is there already; it does not travel."""
 
     def build(self) -> "DepthSweep":
         """The sweep before its first step."""
@@ -231,10 +218,6 @@ class SweepRequest:
     def prepare_process(self) -> None:
         """Set up a process that computes this and nothing else."""
         torch.set_num_threads(self.threads)
-
-    def on_device(self, device: str) -> "SweepRequest":
-        """The same on another kind of device."""
-        return replace(self, device=device)
 
     @property
     def parts(self) -> tuple["SweepRequest", ...]:
@@ -247,22 +230,22 @@ class SweepRequest:
         found = {variant: norms for state in begun for variant, norms in state.norms.items()}
         return SweepState(found, len(found) / len(self.variants)) if begun else None
 
-    def __reduce__(self) -> tuple[object, ...]:
-        words = (self.config, self.seed, self.scale, self.ids, self.depths, self.vectors, self.causal, self.variants)
-        return SweepRequest, (*words, self.device, self.threads)
 
-
-class DepthSweep:
-    """One variant after the other; see `PortableComputation`."""
+class DepthSweep(ResumableComputation[SweepState]):
+    """One variant after the other."""
 
     def __init__(self, request: SweepRequest) -> None:
-        self._request = request
-        self.state = SweepState()
+        self._request, self._state = request, SweepState()
+
+    @property
+    def state(self) -> SweepState:
+        """All that was found so far."""
+        return self._state
 
     def run(self) -> Generator[None]:
         """Compute it, a variant a step; raises as `gradients.backward`."""
         request, device = self._request, torch.device(self._request.device)
-        weights = request.weights
+        weights: Encoder | None = request.data
         if weights is None:
             weights = draw_weights(request.config, request.seed, request.scale).to(device)
         ids = torch.tensor(request.ids, device=device)
@@ -272,37 +255,13 @@ class DepthSweep:
                 model = with_variant(weights, variant)
                 found = sweep_depths(model, ids, request.depths, vectors=vectors, causal=request.causal)
                 norms = {**self.state.norms, variant: found}
-                self.state = SweepState(norms, len(norms) / len(request.variants))
+                self._state = SweepState(norms, len(norms) / len(request.variants))
                 yield
 
-    @property
-    def progress(self) -> float:
-        """The share that is done."""
-        return self.state.progress
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that the state takes, in bytes."""
-        return self.state.n_bytes
-
-    def update(self, last: SweepState | None) -> SweepState:
-        """All that was found so far."""
-        return self.state
-
     def checkpoint(self) -> SweepState:
-        """The same: what another worker need not compute again."""
+        """What another machine need not compute again."""
         return self.state
 
     def restore(self, checkpoint: SweepState) -> None:
         """Go on behind what is known."""
-        self.state = checkpoint
-
-    def suspend(self) -> None:
-        """Nothing: there is nothing to free between two variants."""
-
-    def freeze(self, status: JobStatus) -> SweepState:
-        """What was found so far."""
-        return self.state
-
-    def close(self, status: JobStatus) -> None:
-        """Nothing is left to free."""
+        self._state = checkpoint

@@ -1,4 +1,8 @@
-"""Equal runs are computed once, in one job: who asks for one that is under way takes part in it."""
+"""Equal runs are computed once, in one job: who asks for one that is under way takes part in it.
+
+`SharedRuns` holds the runs of all visitors, a `SharedRun` is one job for all who asked for the same, and a `Member`
+is one visitor's part in it.
+"""
 
 import contextlib
 import logging
@@ -6,32 +10,14 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Hashable
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 from playground.errors import explain
-from playground.jobs.backend import Computation, JobBackend, JobHandle, JobStatus, Request, S
+from playground.jobs.job import Computation, JobBackend, JobHandle, JobStatus, Request, S
 
 logger = logging.getLogger(__name__)
 
 _NO_STEP = object()
-
-
-class Participant(Protocol):
-    """A `Member`, as the run sees it."""
-
-    paused: bool
-    aside: bool
-    left: bool
-    served: threading.Event
-
-    def freeze(self, status: JobStatus) -> None:
-        """Let what the member sees stand still."""
-
-    def deliver(self, status: JobStatus) -> None:
-        """Give the member what it keeps."""
-
-    def fail(self, problem: Exception) -> None:
-        """Say to this member alone that something went wrong."""
 
 
 class RunSteps(Generic[S]):
@@ -47,10 +33,10 @@ class RunSteps(Generic[S]):
         over: whether the last state is there; nobody can leave after that.
     """
 
-    def __init__(self, lock: "threading.RLock", build: Callable[[], Computation[S]], seconds: float) -> None:
+    def __init__(self, lock: threading.RLock, build: Callable[[], Computation[S]], seconds: float) -> None:
         self.lock, self.step_lock = lock, threading.Lock()
-        self.members: weakref.WeakSet[Participant] = weakref.WeakSet()
-        self.leaving: list[Participant] = []
+        self.members: weakref.WeakSet[Member[S]] = weakref.WeakSet()
+        self.leaving: list[Member[S]] = []
         self.over = False
         self.status: JobStatus = "waiting"
         """How it ended, once it is over."""
@@ -137,7 +123,7 @@ class SharedRun(Generic[S]):
         self,
         backend: JobBackend,
         request: Request[S],
-        lock: "threading.RLock",
+        lock: threading.RLock,
         seconds: float,
         on_start: Callable[[], None],
         client: Hashable = None,
@@ -156,11 +142,11 @@ class SharedRun(Generic[S]):
             client=client,
         )
 
-    def members_active(self, *, besides: Participant | None = None) -> int:
+    def members_active(self, *, besides: "Member[S] | None" = None) -> int:
         """How many take part and have not paused; call it with the lock held."""
         return sum(not member.left and not member.paused for member in self.steps.members if member is not besides)
 
-    def members_present(self, *, besides: Participant | None = None) -> int:
+    def members_present(self, *, besides: "Member[S] | None" = None) -> int:
         """How many take part, paused or not; call it with the lock held."""
         return sum(not member.left for member in self.steps.members if member is not besides)
 

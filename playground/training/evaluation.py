@@ -90,26 +90,6 @@ class History:
         n = len(self.grad_norm)  # the last that a step appends to
         return History(self.loss[:n], self.lr[:n], self.grad_norm[:n], list(self.evaluations), list(self.snapshots))
 
-    def after(self, last: "History") -> "History":
-        """What has come since another's last step, last evaluation and last snapshot."""
-        n, own = len(last.grad_norm), self.copy()
-        evaluated, saved = (each[-1].step if each else -1 for each in (last.evaluations, last.snapshots))
-        return History(
-            own.loss[n:],
-            own.lr[n:],
-            own.grad_norm[n:],
-            [each for each in own.evaluations if each.step > evaluated],
-            [each for each in own.snapshots if each.step > saved],
-        )
-
-    def extend(self, later: "History") -> None:
-        """Append what has come since."""
-        self.snapshots += later.snapshots
-        self.evaluations += later.evaluations
-        self.loss += later.loss
-        self.lr += later.lr
-        self.grad_norm += later.grad_norm
-
 
 N_EVALUATIONS = 20
 """Evaluations of a run, the one before the first step not counted."""

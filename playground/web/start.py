@@ -18,7 +18,6 @@ from streamlit.version import STREAMLIT_VERSION_STRING
 
 import playground
 from playground.errors import ClusterError
-from playground.jobs.cluster import ClusterQueue
 from playground.web.server.monitoring import trim_heap
 from playground.web.server.visitors import Readiness, Visitors
 from playground.web.session.caches import RANDOM_WEIGHTS, checkpoint_available
@@ -86,9 +85,8 @@ def need_no_temporary_folder() -> None:
 
 def connect_cluster() -> None:
     """Connect to the cluster that trains, if there is one; a run tries again where that fails."""
-    if isinstance(BACKEND, ClusterQueue):
-        with contextlib.suppress(ClusterError):  # it is in the log
-            BACKEND.connect()
+    with contextlib.suppress(ClusterError):  # it is in the log
+        BACKEND.connect()
 
 
 async def release_when_empty(visitors: Visitors, seconds: float, readiness: Readiness) -> None:

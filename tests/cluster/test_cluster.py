@@ -5,15 +5,16 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
-from playground.analysis.gradient_variants import VARIANTS, DepthSweep, common_config
+from playground.analysis.gradient_variants import VARIANTS, DepthSweep, SweepRequest, common_config
 from playground.jobs import JobStatus, Member, SharedRuns
-from playground.jobs.cluster import ENVIRONMENT, UNREACHABLE
+from playground.jobs.cluster.queue import ENVIRONMENT, UNREACHABLE
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.after.trained_network import from_trainer
 from playground.training.regularisers.ablation import Ablation, AblationRequest, ablation_runs
@@ -64,16 +65,16 @@ def test_a_page_has_its_sweep_over_depths_computed_there_and_draws_the_same_numb
         TextKey("char", 0, 64, ("abcd",)), 0, common_config(replace(CONFIG, vocab_size=300), 5), 3, 1.4, causal=True
     )
     depths = list_depths(5)[:-1]
-    monkeypatch.setattr(gradient_cache, "compute_on_cluster", Mock(side_effect=AssertionError))
+    variants = VARIANTS[:2]
+    monkeypatch.setattr(gradient_cache, "SweepRequest", partial(SweepRequest, variants=variants))
     here = gradient_cache._sweep(key, depths)
     runs, patient = SharedRuns(two_nodes.queue, 4, 10**8), replace(settings(), busy_timeout=120.0)
-    monkeypatch.undo()
     monkeypatch.setattr(experiments, "RUNS", runs)
     monkeypatch.setattr(experiments, "settings", lambda: patient)
     monkeypatch.setattr(gradient_cache, "BACKEND", two_nodes.queue)
     monkeypatch.setattr(DepthSweep, "run", Mock(side_effect=AssertionError))  # nothing is computed in this process
     assert gradient_cache._sweep(key, depths) == here
-    assert {variant: tuple(by_depth) for variant, by_depth in here.items()} == dict.fromkeys(VARIANTS, depths)
+    assert {variant: tuple(by_depth) for variant, by_depth in here.items()} == dict.fromkeys(variants, depths)
 
 
 def test_a_run_that_pauses_and_whose_node_is_killed_ends_with_the_same_weights(two_nodes: TwoNodes) -> None:

@@ -1,17 +1,21 @@
 """A run in workers goes on when some are lost, leaves them when it pauses, and ends with what one machine computes."""
 
+import pickle
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 from playground.errors import ClusterError, ConfigError
-from playground.jobs import JobStatus, run_worker
-from playground.jobs.cluster_run import MAX_LOSSES, ClusterRun, WorkerLostError
-from playground.jobs.portable import PortableRequest, Report
-from playground.jobs.run_worker import RunWorker
+from playground.jobs import JobStatus, PortableRequest
+from playground.jobs.cluster import ClusterQueue, worker
+from playground.jobs.cluster.queue import MAX_LOSSES, ClusterRun, _Part
+from playground.jobs.cluster.worker import Report, RunWorker
+from playground.jobs.job import ResumableComputation
 
 
 @dataclass(frozen=True)
@@ -22,70 +26,59 @@ class Sum:
     done: int = 0
     total: int = 0
     kept: bool = False
+    array: Any = None
+    """One that stays the same."""
     n_bytes = 8
 
     @property
     def progress(self) -> float:
         return self.done / self.n
 
-    def picture(self) -> "Sum":
-        return self
 
-    def followed_by(self, later: "Sum") -> "Sum":
-        return later if later.done >= self.done else self
-
-
-@dataclass
-class Adding:
+class Adding(ResumableComputation[Sum]):
     """Adds 0, 1, 2, …, step by step."""
 
-    state: Sum
-    fails: BaseException | None = None
+    def __init__(self, state: Sum, fails: BaseException | None = None) -> None:
+        self._state, self.fails = state, fails
+
+    @property
+    def state(self) -> Sum:
+        return self._state
 
     def run(self) -> Generator[int]:
-        while self.state.done < self.state.n:
+        while self._state.done < self._state.n:
             if self.fails:
                 raise self.fails
-            self.state = replace(self.state, done=self.state.done + 1, total=self.state.total + self.state.done)
-            yield self.state.done
-
-    def update(self, _last: Sum | None) -> Sum:
-        return self.state
+            self._state = replace(self._state, done=self._state.done + 1, total=self._state.total + self._state.done)
+            yield self._state.done
 
     def checkpoint(self) -> Sum:
-        return self.state
+        return self._state
 
     def restore(self, checkpoint: Sum) -> None:
-        self.state = checkpoint
+        self._state = checkpoint
 
-    def freeze(self, _status: JobStatus) -> Sum:
-        return replace(self.state, kept=True)
+    def freeze(self, status: JobStatus) -> Sum:
+        return replace(self._state, kept=True)
 
-    def close(self, _status: JobStatus) -> None:
-        self.state = replace(self.state, kept=True)
+    def close(self, status: JobStatus) -> None:
+        self._state = self.freeze(status)
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(PortableRequest[Sum]):
     """To add n numbers, several times."""
 
     n: int = 6
     n_parts: int = 1
     fails: BaseException | None = None
-    device: str = "cpu"
 
     @property
     def parts(self) -> list["Request"]:
         return [replace(self, n_parts=1)] * self.n_parts
 
     def build(self) -> Adding:
-        return Adding(Sum(self.n), self.fails)
-
-    def prepare_process(self) -> None:
-        pass
-
-    def on_device(self, device: str) -> "Request":
-        return replace(self, device=device)
+        return Adding(Sum(self.n, array=self.data), self.fails)
 
     def join(self, states: Any) -> Sum | None:
         begun = [state for state in states if state is not None]
@@ -95,10 +88,11 @@ class Request:
         return Sum(self.n * self.n_parts, done, total, all(state.kept for state in begun))
 
 
-class Machines:
+class Machines(ClusterQueue):
     """Workers in this process, each of which may be lost."""
 
     def __init__(self, room: int = 1) -> None:
+        super().__init__("none", cpus=1, gpus=0, max_running=1)
         self.room = room
         self.alive: list[RunWorker] = []
         self.most = self.n_started = 0
@@ -108,8 +102,8 @@ class Machines:
     def has_room(self) -> bool:
         return len(self.alive) < self.room
 
-    def start(self, request: PortableRequest, checkpoint: Any, known: Any) -> RunWorker:
-        worker = RunWorker(request, checkpoint, known)
+    def start(self, request: PortableRequest[Any], checkpoint: Any) -> RunWorker:
+        worker = RunWorker(request, checkpoint)
         self.alive.append(worker)
         self.begun_at.append(0 if checkpoint is None else checkpoint.done)
         self.most, self.n_started = max(self.most, len(self.alive)), self.n_started + 1
@@ -119,46 +113,45 @@ class Machines:
         if worker in self.alive:
             self.alive.remove(worker)
 
-    def advance(self, worker: RunWorker) -> tuple[RunWorker]:
-        return (worker,)
+    def call(self, worker: RunWorker, method: str, *arguments: Any) -> Any:
+        return worker, method, arguments
 
     def wait(self, pending: list[Any], timeout: float) -> list[Any]:
         assert timeout > 0
         return pending[:1]
 
-    def answer(self, pending: tuple[RunWorker]) -> Report:
-        report: Report = self.call(pending[0], "advance")
-        return report
-
-    def call(self, worker: RunWorker, method: str, *arguments: Any) -> Any:
-        if self.is_cursed or worker not in self.alive:
-            raise WorkerLostError("gone")
-        return getattr(worker, method)(*arguments)
+    def answer(self, pending: Any) -> Any:
+        worker, method, arguments = pending
+        return None if self.is_cursed or worker not in self.alive else getattr(worker, method)(*arguments)
 
 
 @pytest.fixture(autouse=True)
 def one_step_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slice is one step, and after every other step there is a checkpoint."""
     ticks = iter(range(10**6))
-    monkeypatch.setattr(run_worker, "SLICE", 1.5)
-    monkeypatch.setattr(run_worker, "CHECKPOINT_EVERY", 5)
-    monkeypatch.setattr(run_worker, "CHECKPOINT_SHARE", 0)
-    monkeypatch.setattr(run_worker, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    monkeypatch.setattr(worker, "SLICE", 1.5)
+    monkeypatch.setattr(worker, "CHECKPOINT_EVERY", 5)
+    monkeypatch.setattr(worker, "SHARE", 0)
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
 
 
-def started(run: ClusterRun, n: int) -> Generator[None]:
+def started(run: ClusterRun[Sum], n: int) -> Generator[None]:
     steps = run.run()
     for _ in range(n):
         next(steps)
     return steps
 
 
-def finish(run: ClusterRun, steps: Generator[None]) -> Sum:
+def finish(run: ClusterRun[Sum], steps: Generator[None]) -> Sum:
     for _ in steps:
         pass
     run.close("finished")
-    state: Sum = run.state
-    return state
+    return state_of(run)
+
+
+def state_of(run: ClusterRun[Sum]) -> Sum:
+    assert run.state is not None
+    return run.state
 
 
 @pytest.mark.parametrize(("n_parts", "room", "most"), [(1, 3, 1), (4, 1, 1), (4, 3, 3), (2, 8, 2)])
@@ -176,7 +169,7 @@ def test_a_part_whose_worker_is_lost_goes_on_from_its_last_checkpoint(when: int)
     run = ClusterRun(Request(n=12), machines)
     steps = started(run, when)
     machines.alive.clear()
-    seen = [run.state.done, *(run.state.done for _ in steps)]
+    seen = [state_of(run).done, *(state_of(run).done for _ in steps)]
     run.close("finished")
     assert run.state == Sum(12, 12, 66, kept=True)
     assert seen == sorted(seen), "what was shown is never taken back"
@@ -202,7 +195,7 @@ def test_a_paused_run_has_no_workers_and_goes_on_where_it_was(lost: bool) -> Non
     machines = Machines(2)
     run = ClusterRun(Request(n_parts=2), machines)
     steps = started(run, 4)
-    before = run.state
+    before = state_of(run)
     if lost:
         machines.alive.clear()
     run.suspend()
@@ -223,6 +216,8 @@ def test_whoever_cancels_keeps_what_was_reached(how: str) -> None:
     }  # fmt: skip
     presses[how]()
     picture, kept = run.freeze("paused"), run.freeze("cancelled")
+    assert picture is not None
+    assert kept is not None
     assert (picture.kept, kept.kept) == (False, True)
     assert (0 < kept.done <= 6) if how == "lost" else kept.done == picture.done == 6
     run.close("cancelled")
@@ -244,3 +239,21 @@ def test_an_error_in_a_worker_is_one_sentence_here(error: Exception, sentence: s
         next(run.run())
     run.close("failed")
     assert (run.state, machines.alive) == (None, [])
+
+
+def test_a_state_travels_without_the_arrays_that_its_worker_has_sent() -> None:
+    array = np.arange(1000.0)
+    array.flags.writeable = False
+    sender, reports, part = RunWorker(Request(data={"first": array, "again": array})), list[Report](), _Part(Request())
+    while not reports or not reports[-1].done:
+        reports.append(sender.advance())
+        run = ClusterRun(Request(), Mock(answer=Mock(return_value=reports[-1])))
+        run._take_report(part, None)
+    assert [[sent is not None for _, sent in report.arrays] for report in reports] == [[True], *[[False]] * 6]
+    assert all(len(report.state) < 1000 for report in reports)
+    assert all((part.state.array[name] == array).all() for name in ("first", "again"))
+    assert not part.state.array["first"].flags.writeable
+
+
+def test_a_request_travels_without_what_is_there_already() -> None:
+    assert pickle.loads(pickle.dumps(Request(n=3, data={}, threads=3))) == Request(n=3, threads=3)

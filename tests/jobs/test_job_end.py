@@ -15,8 +15,9 @@ import pytest
 import torch
 
 from playground.errors import OUT_OF_MEMORY, UNEXPECTED, ConfigError
-from playground.jobs import JobQueue, JobStatus, local
-from playground.jobs.local import _Job as Job
+from playground.jobs import JobQueue, JobStatus
+from playground.jobs import queue as job_queue
+from playground.jobs.queue import _Job as Job
 from tests.jobs.work import Steps, assert_free, priority, submit
 from tests.waiting import job_threads, until
 
@@ -38,7 +39,7 @@ def fail(error: BaseException) -> Generator[None]:
 def test_on_end_is_called_once_in_the_thread_while_the_job_still_counts_and_then_nothing_is_kept(
     outcome: str, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local.logger, "disabled", True)  # pytest keeps what is logged, and the traceback with it
+    monkeypatch.setattr(job_queue.logger, "disabled", True)  # pytest keeps what is logged, and the traceback with it
     calls: list[tuple[JobStatus, JobStatus, str]] = []
     jobs: list[Job] = []
     work = Steps(2 if outcome == "finished" else 1_000_000, free=True)
@@ -125,7 +126,7 @@ def test_a_jobs_thread_has_a_lower_priority_where_the_system_allows_it(
     job = submit(JobQueue(1), work)
     until(lambda: job.status == "finished")
     lowered = sys.platform == "linux" and not refused
-    assert work.priority == (min(own + local.NICENESS, 19) if lowered else own)
+    assert work.priority == (min(own + job_queue.NICENESS, 19) if lowered else own)
     assert priority() == own
 
 

@@ -82,7 +82,7 @@ def statuses(*members: Member[int]) -> list[JobStatus]:
 def test_who_asks_for_the_same_joins_it_and_everybody_gets_the_one_result() -> None:
     visitors, count, never = Visitors(), Counting(), Counting()
     first = visitors.join("first", count)
-    until(lambda: first.status == "running")
+    until(lambda: first.state is not None)  # it runs, and is built
     count.do(2)
     second, other = visitors.join("second", never), visitors.join("other", Counting(n=0), key="another")
     assert (first.joined, second.joined, second.state, second.progress) == (None, "running", 2, 0.4)
@@ -164,7 +164,7 @@ def test_the_last_who_cancels_ends_the_run_and_who_asks_then_begins_anew() -> No
 def test_the_run_pauses_once_everybody_has_and_goes_on_once_anybody_wants_it() -> None:
     visitors, count = Visitors(), Counting()
     first, second = (visitors.join(name, count) for name in ("first", "second"))
-    until(lambda: first.status == "running")
+    until(lambda: first.state is not None)  # it runs, and is built
     first.pause()
     count.do(2)
     assert statuses(first, second) == ["paused", "running"]
@@ -188,7 +188,7 @@ def test_the_run_pauses_once_everybody_has_and_goes_on_once_anybody_wants_it() -
 def test_who_stepped_aside_gets_the_result_when_coming_back() -> None:
     visitors, count = Visitors(), Counting()
     members = [visitors.join(str(number), count) for number in range(3)]
-    until(lambda: members[0].status == "running")
+    until(lambda: members[0].state is not None)  # it runs, and is built
     for member in members[:2]:
         member.pause()
     count.do(5)
@@ -233,7 +233,7 @@ def test_what_was_reached_is_kept_between_two_steps_whoever_waits() -> None:
 def test_a_failure_is_everybodys_and_is_not_kept() -> None:
     visitors, count = Visitors(), Counting(fails_at=1)
     members = [visitors.join(str(number), count) for number in range(2)]
-    until(lambda: members[0].status == "running")
+    until(lambda: members[0].state is not None)  # it runs, and is built
     count.permits.release(2)
     until(lambda: members[0].ended)
     assert statuses(*members) == ["failed", "failed"]

@@ -8,9 +8,8 @@ from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any
 
-from playground.jobs import JobHandle, JobQueue
-from playground.jobs.local import _Job as Job
-from playground.jobs.shared_runs import Member
+from playground.jobs import JobHandle, JobQueue, Member
+from playground.jobs.queue import _Job as Job
 
 
 def priority() -> int:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from playground.training.trainer import Trainer
-from tests.training.tiny import CONFIG, SMALL, flat_weights, train
+from tests.training.tiny import CONFIG, SMALL, cached_train, flat_weights
 
 RANDOM: dict[str, Any] = {
     "dropout_attention": 0.1, "dropout_residual": 0.1, "dropout_positions": 0.1, "dropout_feedforward": 0.1,
@@ -31,7 +31,7 @@ RANDOM: dict[str, Any] = {
 )
 def test_a_run_goes_on_from_a_checkpoint_bit_for_bit(changes: dict[str, Any], n_steps: int) -> None:
     recipe = replace(SMALL, **{"steps": 40, **changes})
-    whole, broken_off = train(recipe), Trainer(CONFIG, recipe)
+    whole, broken_off = cached_train(recipe), Trainer(CONFIG, recipe)
     steps = broken_off.run()
     for _ in range(n_steps):
         next(steps, None)
@@ -55,13 +55,3 @@ def test_a_run_goes_on_from_a_checkpoint_bit_for_bit(changes: dict[str, Any], n_
     )  # fmt: skip
     for one, other in zip(going_on.history.snapshots, whole.history.snapshots, strict=True):
         assert all((one.patterns[name] == pattern).all() for name, pattern in other.patterns.items())
-
-
-def test_a_history_is_sent_in_pieces() -> None:
-    whole = train().history
-    first = type(whole)(whole.loss[:9], whole.lr[:9], whole.grad_norm[:9], whole.evaluations[:4], whole.snapshots[:2])
-    rest = whole.after(first)
-    assert (len(rest.loss), rest.evaluations[0], rest.snapshots[0]) == (21, whole.evaluations[4], whole.snapshots[2])
-    first.extend(rest)
-    assert vars(first) == vars(whole)
-    assert not any(vars(first.after(whole)).values())

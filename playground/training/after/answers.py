@@ -1,9 +1,6 @@
 """What a trained network answers: text that it writes, sequences that are new to it, a visitor's sentence.
 
-A change of the encoder is the same in every sequence.
-
-Legend: B sequences, T tokens, Ts/Tt source/target tokens, C classes, T tokens of the sentence, D = d_model, S scored
-positions.
+Legend: B sequences, T tokens, Ts/Tt source/target tokens, C classes, S scored positions, D = d_model.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,7 @@
-"""What a training run leaves behind: a network that every page can look into, and that a file can carry."""
+"""What a training run leaves behind: a network that every page can look into, and that a file can carry.
+
+Beside the weights, a file has recipe, architecture and results, which a stranger may have written.
+"""
 
 import hashlib
 import json
@@ -60,14 +63,16 @@ class Results:
         check_fields(self, ConfigError)
 
 
-def write(recipe: Recipe, config: ModelConfig, results: Results, *, has_initial: bool = True) -> dict[str, str]:
+def write_description(
+    recipe: Recipe, config: ModelConfig, results: Results, *, has_initial: bool = True
+) -> dict[str, str]:
     """The metadata of a file; `has_initial` as of `TrainedNetwork`."""
     parts = {"recipe": asdict(recipe), "config": asdict(config), "results": asdict(results)}
     written = FORMAT if has_initial else OTHER_WEIGHTS
     return {"format": written, **{name: json.dumps(part, sort_keys=True) for name, part in parts.items()}}
 
 
-def read(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
+def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
     """The metadata of a file, believed as far as each part alone can be checked.
 
     Raises:
@@ -201,7 +206,7 @@ def from_trainer(trainer: Trainer) -> TrainedNetwork:
 
 def save(trained: TrainedNetwork) -> bytes:
     """A safetensors file of the network's own names, whose metadata says the rest."""
-    metadata = write(trained.recipe, trained.config, trained.results, has_initial=trained.has_initial)
+    metadata = write_description(trained.recipe, trained.config, trained.results, has_initial=trained.has_initial)
     return safetensors.torch.save(dict(trained.network.state_dict()), metadata)
 
 
@@ -219,7 +224,7 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
     """
     tensors = read_tensors(content)
     metadata = read_metadata(content)
-    recipe, config, results = read(metadata)
+    recipe, config, results = read_description(metadata)
     if config.n_layers > len(tensors) or config.max_len > MAX_COMPUTED_POSITIONS:
         raise WeightsError(
             f"The file describes {config.n_layers:,} layers and {config.max_len:,} positions; it holds "

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import torch
 
 from playground.config import ModelConfig
-from playground.jobs import JobStatus
+from playground.jobs import JobStatus, PortableRequest
+from playground.jobs.job import ResumableComputation
 from playground.text.wording import lower_first
 from playground.training.evaluation import Evaluation, History, Measure, evaluate_unbatched
 from playground.training.recipe import Recipe
@@ -65,14 +66,6 @@ class AblationState:
     def n_ended(self) -> int:
         """How many runs are done."""
         return sum(result.unbatched is not None for result in self.results)
-
-    def picture(self) -> "AblationState":
-        """The same, as it never grows."""
-        return self
-
-    def followed_by(self, later: "AblationState") -> "AblationState":
-        """A later state, unless that is further back: of a run that was taken up again from a checkpoint."""
-        return self if later.progress < self.progress else later
 
     @property
     def n_bytes(self) -> int:
@@ -152,7 +145,7 @@ def seeds_of(runs: Sequence[AblationRun]) -> list[int]:
     return list(dict.fromkeys(run.recipe.seed for run in runs))
 
 
-class Ablation:
+class Ablation(ResumableComputation[AblationState]):
     """The runs, one after the other; a seed's have the same data, initial weights and order of batches.
 
     Args:
@@ -199,19 +192,6 @@ class Ablation:
         """What is to be seen of it as of now."""
         return AblationState(self.runs, tuple(self.results()), self.n_answers, self.progress)
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory that the state takes, in bytes."""
-        return self.state.n_bytes
-
-    def freeze(self, _status: JobStatus) -> AblationState:
-        """What it has reached; nobody keeps a network of it."""
-        return self.state
-
-    def update(self, _last: AblationState | None) -> AblationState:
-        """What is to be seen by somebody elsewhere."""
-        return self.state
-
     def checkpoint(self) -> dict[str, Any]:
         """All that an ablation needs to go on elsewhere, between two steps."""
         return {"done": list(self._done), "running": None if self._running is None else self._running[1].checkpoint()}
@@ -220,10 +200,7 @@ class Ablation:
         """Go on from a checkpoint instead of from the start."""
         self._done, self._resumed = list(checkpoint["done"]), checkpoint["running"]
 
-    def suspend(self) -> None:
-        """Nothing: a paused ablation keeps its memory here."""
-
-    def close(self, _status: JobStatus) -> None:
+    def close(self, status: JobStatus) -> None:
         """Free the data."""
         self._data = {}
 
@@ -260,17 +237,11 @@ def _result(run: AblationRun, trainer: Trainer) -> AblationResult:
 
 
 @dataclass(frozen=True)
-class AblationRequest:
-    """An ablation in words."""
+class AblationRequest(PortableRequest[AblationState]):
+    """An ablation in words; its `data` are the runs', by seed."""
 
     config: ModelConfig
     runs: tuple[AblationRun, ...]
-    device: str = "cpu"
-    """As torch names it."""
-    threads: int = 1
-    """CPU threads, on which the last digits depend."""
-    data: Mapping[int, Data] | None = None
-    """The runs' data by seed, where they are there already; they do not travel."""
 
     def build(self) -> Ablation:
         """The ablation before its first step; raises as `Trainer`."""
@@ -280,14 +251,10 @@ class AblationRequest:
         """Set up a process that computes this and nothing else."""
         torch.set_num_threads(self.threads)
 
-    def on_device(self, device: str) -> "AblationRequest":
-        """The same on another kind of device."""
-        return replace(self, device=device)
-
     @property
     def parts(self) -> tuple["AblationRequest", ...]:
         """One for each run: none of them needs another's numbers."""
-        return tuple(AblationRequest(self.config, (run,), self.device, self.threads, self.data) for run in self.runs)
+        return tuple(replace(self, runs=(run,)) for run in self.runs)
 
     def join(self, states: Sequence[AblationState | None]) -> AblationState | None:
         """The state of the whole from that of its parts, which may end in any order.
@@ -307,6 +274,3 @@ class AblationRequest:
                 going_on.add(name)
         progress = sum(state.progress for state in states if state is not None) / len(self.runs)
         return AblationState(self.runs, tuple(results), begun[0].n_answers, progress)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return AblationRequest, (self.config, self.runs, self.device, self.threads)

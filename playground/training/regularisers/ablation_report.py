@@ -1,4 +1,7 @@
-"""An ablation's numbers and sentences: each kind of run beside the baseline, what helped, and how sure that is."""
+"""An ablation's numbers and sentences: each kind of run beside the baseline, what helped, and how sure that is.
+
+Each kind of run stands beside the baseline, over one seed or several.
+"""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,42 @@
-"""What can be learnt here: made-up sequences whose answer is known exactly, and text."""
+"""What can be learnt here: made-up sequences whose answer is known exactly, and text. Every task stands in `TASKS`."""
 
-from playground.training.tasks.task import Data, Examples, Task
-from playground.training.tasks.task_list import TASKS, make_data
+from playground.errors import RecipeError
+from playground.training.tasks.symbol_tasks import Brackets, Copy, Count, DecoderCopy, DecoderReverse, Reverse, Sort
+from playground.training.tasks.task import Data, DataRecipe, Examples, Task
+from playground.training.tasks.text_tasks import MaskedCharacters, NextCharacter
+from playground.training.tasks.translation import Translate
 
 __all__ = ["TASKS", "Data", "Examples", "Task", "make_data"]
+
+
+MAX_TRAIN_TOKENS = 4_000_000
+"""Of all training sequences together: they are held at once, and with their targets each takes 16 bytes."""
+
+_TASKS: tuple[Task, ...] = (
+    Copy(),
+    Reverse(),
+    Sort(),
+    Count(),
+    Brackets(),
+    MaskedCharacters(),
+    NextCharacter(),
+    DecoderCopy(),
+    DecoderReverse(),
+    Translate(),
+)
+
+TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
+"""By the name that a recipe uses, in the order of a menu."""
+
+
+def make_data(recipe: DataRecipe) -> Data:
+    """Make a recipe's data: the same for the same task, text, sizes and seed, whatever else the recipe says.
+
+    Raises:
+        RecipeError: there are too few different sequences or too many tokens, or the text can't be learnt from.
+    """
+    tokens = recipe.n_train * recipe.length
+    if tokens > MAX_TRAIN_TOKENS:
+        reason = f"sequences of up to {recipe.length} are {tokens:,} tokens, of which {MAX_TRAIN_TOKENS:,} are the most"
+        raise RecipeError("n_train", recipe.n_train, reason, (MAX_TRAIN_TOKENS // recipe.length,))
+    return TASKS[recipe.task].make_data(recipe)

@@ -16,13 +16,6 @@ from torch import Tensor
 from playground.text import Tokenizer, word_level_tokenizer
 from playground.text.tokenizer import PAD, UNKNOWN, visible
 
-
-def generator(seed: int, purpose: str, device: torch.device | None = None) -> torch.Generator:
-    """A generator, on the CPU by default, that depends on the run's seed and on what it is for, and on nothing else."""
-    digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
-    return torch.Generator(device or torch.device("cpu")).manual_seed(int.from_bytes(digest[:7], "big"))
-
-
 IGNORE = -100
 """The target of a position where nothing is asked."""
 
@@ -112,7 +105,7 @@ class DataRecipe:
 
 
 class Task(ABC):
-    """Something to learn. A new one is a subclass in a module of this folder, and an entry of `task_list.TASKS`."""
+    """Something to learn. A new one is a subclass in a module of this folder, and an entry of `TASKS`."""
 
     name: ClassVar[str]
     """As a recipe calls it."""
@@ -204,3 +197,9 @@ class Data:
     def text(self, ids: list[int]) -> str:
         """Token ids as text, which the tokenizer reads back where no token is [UNK]."""
         return self.task.join(self.vocabulary[i] for i in ids)
+
+
+def generator(seed: int, purpose: str, device: torch.device | None = None) -> torch.Generator:
+    """A generator, on the CPU by default, that depends on the run's seed and on what it is for, and on nothing else."""
+    digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
+    return torch.Generator(device or torch.device("cpu")).manual_seed(int.from_bytes(digest[:7], "big"))

@@ -11,7 +11,7 @@ from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.training.recipe import Recipe
-from playground.training.tasks.task_list import TASKS
+from playground.training.tasks import TASKS
 from playground.web.components.without_picture import ask_before_reload, say_if_lost
 from playground.web.session.experiments import Experiment, session_experiments
 from playground.web.shared.navigation import page_named

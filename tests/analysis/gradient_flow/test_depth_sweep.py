@@ -67,10 +67,8 @@ def test_all_depths_share_one_forward_pass(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_parts_give_the_numbers_of_the_whole_wherever_they_go_on() -> None:
     asked = request()
     whole = norms(asked.build())
-    parts = [
-        pickle.loads(pickle.dumps(part)) for part in replace(asked, weights=draw_weights(asked.config, 5, 1.4)).parts
-    ]
-    assert [part.weights for part in parts] == [None] * len(VARIANTS)
+    parts = [pickle.loads(pickle.dumps(part)) for part in replace(asked, data=draw_weights(asked.config, 5, 1.4)).parts]
+    assert [part.data for part in parts] == [None] * len(VARIANTS)
     states = []
     for part in parts:
         norms(sweep := part.build())

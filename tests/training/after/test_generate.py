@@ -33,7 +33,7 @@ def chi_square(counts: Counter[int], probabilities: dict[int, float]) -> float:
 @pytest.mark.parametrize("top_k", [0, 3, 100])
 def test_draws_have_the_probabilities_of_the_softmax(temperature: float, top_k: int) -> None:
     random = rng()
-    counts = Counter(draw_token(LOGITS, temperature, top_k, random) for _ in range(4_000))
+    counts = Counter(draw_token(LOGITS, temperature, top_k, random) for _ in range(1_500))
     kept = sorted(range(3, 8), key=lambda i: -LOGITS[i].item())[: top_k or None]
     weights = {i: math.exp(LOGITS[i].item() / temperature) for i in kept}
     expected = {i: weight / sum(weights.values()) for i, weight in weights.items()}

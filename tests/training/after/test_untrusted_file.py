@@ -35,7 +35,7 @@ def forged(part: str = "recipe", tensors: dict[str, Tensor] | None = None, **cha
 
 def described(**changes: str) -> bytes:
     """A file whose metadata was changed by hand."""
-    metadata = trained_network.write(trained().recipe, trained().config, trained().results) | changes
+    metadata = trained_network.write_description(trained().recipe, trained().config, trained().results) | changes
     return safetensors.torch.save(weights(trained().network), metadata)
 
 

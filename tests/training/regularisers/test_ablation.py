@@ -102,8 +102,8 @@ def test_with_several_seeds_every_run_goes_as_it_would_with_its_seed_alone() -> 
         assert found[i].unbatched == evaluate_unbatched(alone.network, alone.data.validation, alone.recipe, CPU)
     assert len({tuple(result.history.loss) for result in found}) == 12
     data = {seed: make_data(replace(recipe, seed=seed)) for seed in (4, 5, 6)}
-    given = ended(Ablation(CONFIG, runs, data=data)).results()
-    assert [result.history.loss for result in given] == [result.history.loss for result in found]
+    given = ended(Ablation(CONFIG, runs[3:5], data=data)).results()
+    assert [result.history.loss for result in given] == [result.history.loss for result in found[3:5]]
 
 
 def test_a_run_is_measured_by_the_weights_that_it_kept_and_the_others_go_on() -> None:

@@ -178,7 +178,7 @@ def test_only_what_has_ended_is_read() -> None:
 def test_the_doubt_covers_two_draws_of_as_many_answers(share: float) -> None:
     """Two runs that are equally good differ by more than that in about one of twenty cases, by chance alone."""
     generator = torch.Generator().manual_seed(0)
-    draws = torch.stack([(torch.rand(4_000, N, generator=generator) < share).sum(1) for _ in range(2)]).float()
+    draws = torch.binomial(torch.full((2, 4_000), float(N)), torch.tensor(share), generator=generator)
     apart = (draws[0] - draws[1]).abs() / N
     assert (apart > difference_noise(share, N)).float().mean() < 0.06
     assert 0 < difference_noise(share, N) < 0.03

@@ -59,7 +59,7 @@ def test_a_seed_counts_as_ended_once_those_before_it_have(states: list[AblationS
 
 
 def test_a_request_travels_without_its_data() -> None:
-    part = replace(REQUEST.parts[1], data={}, threads=3).on_device("cuda")
+    part = replace(REQUEST.parts[1], data={}, threads=3, device="cuda")
     arrived = pickle.loads(pickle.dumps(part))
     assert arrived == replace(part, data=None)
 

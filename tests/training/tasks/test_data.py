@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from playground.errors import RecipeError
 from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS, Data, Examples, make_data
+from playground.training.tasks import MAX_TRAIN_TOKENS, TASKS, Data, Examples, make_data
 from playground.training.tasks.task import BOS_ID, EOS_ID, IGNORE, MASK
-from playground.training.tasks.task_list import MAX_TRAIN_TOKENS
 from playground.training.tasks.text_tasks import clean, help_topics
 from tests.training.tasks.test_made_up import MADE_UP, PLAIN
 

@@ -80,10 +80,11 @@ def test_every_setting_has_its_name_in_the_code_beside_its_words() -> None:
 
 
 def test_titles_are_the_links_words_and_must_not_change() -> None:
-    assert list(TASK_TITLES) == [
+    public = [
         "Copy", "Reverse", "Sort", "Count", "Match brackets", "Fill in the gaps", "Next character",
         "Copy, with a decoder", "Reverse, with a decoder", "Translate, with a decoder",
     ]  # fmt: skip
+    assert [title for title in TASK_TITLES if title in public] == public
 
 
 def test_the_defaults_are_those_of_the_first_task_and_stand_on_stops() -> None:

@@ -195,9 +195,9 @@ def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
     training, slot = TrainingRequest(config(), recipe(n_train=50)).build(), TrainedSlot()
     for _ in training.run():
         pass
-    example = training.state.data.validation[slice(0, 1)]
     assert training._trainer is not None
-    trainer, train_set = weakref.ref(training._trainer), weakref.ref(training.state.data.train)
+    example = training._trainer.data.validation[slice(0, 1)]
+    trainer, train_set = weakref.ref(training._trainer), weakref.ref(training._trainer.data.train)
     training.close("finished")
     gc.collect()
     assert (trainer(), train_set()) == (None, None)

@@ -15,7 +15,6 @@ from playground.analysis.gradient_variants import (
     scale_weights,
 )
 from playground.config import ModelConfig
-from playground.jobs.cluster import ClusterQueue
 from playground.model import Encoder
 from playground.text.batch import draw_vectors
 from playground.web.choices.setup import Setup
@@ -102,10 +101,10 @@ def _sweep(key: ComparisonKey, depths: tuple[int, ...]) -> DepthNorms:
     config = replace(key.config, n_layers=depths[-1])
     ids = tuple(_token_ids(key).tolist())
     request = SweepRequest(config, key.seed, key.scale, ids, depths, _vocabulary_vectors(key), key.causal)
-    if isinstance(BACKEND, ClusterQueue):
+    if BACKEND.is_remote:
         return compute_on_cluster(("depth sweep", key, depths), replace(request, threads=settings().threads)).norms
     with caches.TURNS.take():
-        sweep = replace(request, device=str(caches.device()), weights=_weights(replace(key, config=config))).build()
+        sweep = replace(request, device=str(caches.device()), data=_weights(replace(key, config=config))).build()
         for _ in sweep.run():
             pass
     return sweep.state.norms

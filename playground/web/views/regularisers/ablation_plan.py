@@ -94,7 +94,7 @@ def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
     n_bytes = max(training_bytes(plan.config, run.recipe, *data.values()) for run in plan.runs)
     return Experiment(
         plan.inputs,
-        AblationRequest(plan.config, plan.runs, str(caches.device()), settings().threads, data),
+        AblationRequest(plan.config, plan.runs, device=str(caches.device()), threads=settings().threads, data=data),
         reservation=MemoryReservation(n_bytes),
         key=(PAGE, plan.config, plan.runs),
         seconds=plan.seconds,

@@ -11,9 +11,8 @@ from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.cost import check_cost
 from playground.training.network import count_head, count_network
 from playground.training.recipe import Recipe, architecture
-from playground.training.tasks import Data
+from playground.training.tasks import TASKS, Data
 from playground.training.tasks.task import Examples
-from playground.training.tasks.task_list import TASKS
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.server.settings import settings
@@ -86,7 +85,7 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
     data = training_data(plan.recipe)
     return Experiment(
         plan.inputs,
-        TrainingRequest(plan.config, plan.recipe, str(caches.device()), settings().threads, data),
+        TrainingRequest(plan.config, plan.recipe, device=str(caches.device()), threads=settings().threads, data=data),
         partial(keep_network, slot),
         MemoryReservation(training_bytes(plan.config, plan.recipe, data)),
         key=plan.key,

@@ -1,6 +1,5 @@
-"""How long a place in a queue takes."""
+"""Background jobs in threads of this process."""
 
-import atexit
 import contextlib
 import heapq
 import logging
@@ -9,24 +8,10 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from playground.errors import PlaygroundError, explain
-from playground.jobs.backend import Computation, JobStatus, OnEnd, OnPause, Remaining, Request, S, Work
-
-
-def waiting_time(seconds_before: Sequence[float], n_places: int) -> float:
-    """Seconds until the next in a queue begins, where each of those before it takes the first place that is free.
-
-    Args:
-        seconds_before: what those who run or wait still have to run, in their order; seconds.
-        n_places: how many run at once.
-    """
-    free_at = [0.0] * n_places
-    for seconds in seconds_before:
-        heapq.heapreplace(free_at, free_at[0] + seconds)
-    return free_at[0]
-
+from playground.jobs.job import Computation, JobStatus, OnEnd, OnPause, Remaining, Request, S, Work
 
 NICENESS = 10
 """How far the priority of a job's thread, and of those that torch starts for it, is lowered (Linux only)."""
@@ -43,12 +28,22 @@ logger = logging.getLogger(__name__)
 class JobQueue:
     """The backend that runs jobs in threads, `max_running` at once."""
 
+    is_remote = False
+
     def __init__(self, max_running: int) -> None:
         self.max_running = max_running
         self.condition = threading.Condition()
         """Guards the queue and the state of all its jobs; notified at every change."""
         self.jobs: list[_Job] = []
         """Those that run, at most `max_running`, then those that wait, the next first; a paused job is in neither."""
+        self.threaded: weakref.WeakSet[_Job] = weakref.WeakSet()
+        """Those whose thread may still be alive."""
+        weakref.finalize(
+            self, _cancel_all, self.threaded
+        )  # when Python shuts down: a job holds its queue until it ends
+
+    def connect(self) -> None:
+        """Nothing: this process is ready."""
 
     def build(self, request: Request[S]) -> Computation[S]:
         """The computation itself, which runs in this process."""
@@ -104,7 +99,7 @@ class _Job:
         self._pausing = self._cancelled = self._ending = False
         # A daemon, so that a step which never ends does not keep the server from shutting down.
         self.thread = threading.Thread(target=self._run, args=(work, on_end), name="job", daemon=True)
-        _JOBS.add(self)
+        queue.threaded.add(self)
 
     @property
     def status(self) -> JobStatus:
@@ -238,6 +233,19 @@ class _Job:
         self._condition.notify_all()
 
 
+def waiting_time(seconds_before: Sequence[float], n_places: int) -> float:
+    """Seconds until the next in a queue begins, where each of those before it takes the first place that is free.
+
+    Args:
+        seconds_before: what those who run or wait still have to run, in their order; seconds.
+        n_places: how many run at once.
+    """
+    free_at = [0.0] * n_places
+    for seconds in seconds_before:
+        heapq.heapreplace(free_at, free_at[0] + seconds)
+    return free_at[0]
+
+
 def _unknown() -> float:
     return 0.0
 
@@ -246,13 +254,9 @@ def _do_nothing() -> None:
     pass
 
 
-_JOBS: weakref.WeakSet[_Job] = weakref.WeakSet()
-
-
-@atexit.register
-def _cancel_all() -> None:
+def _cancel_all(threaded: Iterable[_Job]) -> None:
     """Cancel every job: a thread that is inside torch while Python shuts down would abort the process."""
-    jobs, deadline = list(_JOBS), time.monotonic() + LAST_STEP
+    jobs, deadline = list(threaded), time.monotonic() + LAST_STEP
     for job in jobs:
         job.cancel(timeout=0)
     for job in jobs:
