@@ -21,7 +21,7 @@ from rich.text import Text
 from playground.accounting import LABELS, count_parameters, list_shapes, symbolic_shapes
 from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.figures.palette import ATTENTION, COMPONENTS
-from playground.link.interventions import Change, write_changes
+from playground.link.changes import write_changes
 from playground.link.kinds import Choice, Notation, Param, Size, Switch
 from playground.link.opening import LinkedView, explain_cut, open_texts, split_link
 from playground.link.params import PAGES, SHARED, values_of_preset, write, write_all
@@ -193,7 +193,7 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
     origin = "trained weights" if view.weights == "minilm" else f"random weights, seed {view.seed}"
     console.print(f"{sizes}, {origin}{', causal mask' if view.causal else ''}", soft_wrap=True)
     if view.changes.applied:
-        console.print(f"what if: {write_changes(Change(each) for each in view.changes.applied)}", soft_wrap=True)
+        console.print(f"what if: {write_changes(view.changes.applied)}", soft_wrap=True)
     _print_tokens(view, console)
     _print_shapes(view, console)
     _print_parameters(view, console)

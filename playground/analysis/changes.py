@@ -9,49 +9,9 @@ from dataclasses import dataclass
 
 from playground.analysis.tex import Floats, number
 from playground.analysis.walkthrough import Walk, order
-from playground.model.interventions import (
-    AverageHead,
-    HideToken,
-    Intervention,
-    PatchVector,
-    SetRow,
-    SetWeight,
-    ShufflePositions,
-    first_layer,
-)
+from playground.model.change_texts import write_formula
+from playground.model.changes import Change
 from playground.runs.encoder_run import Run
-
-
-def list_places(interventions: Iterable[Intervention]) -> list[tuple[int, int | None]]:
-    """The first depth that each change reaches, and the token that it changes there, None for all; each place once.
-
-    A depth counts the blocks passed: 0 is the embeddings.
-    """
-    return list(dict.fromkeys((first_layer(each) + 1, _changed_token(each)) for each in interventions))
-
-
-def names_no_token(intervention: Intervention) -> bool:
-    """Whether a change means the same in every sentence: it names no token, and takes nothing from another sentence."""
-    match intervention:
-        case PatchVector() | SetWeight() | HideToken():
-            return False
-        case SetRow(query=query):
-            return query is None
-        case _:
-            return True
-
-
-def _changed_token(intervention: Intervention) -> int | None:
-    match intervention:
-        case PatchVector(point="k" | "v"):
-            return None  # every query reads it
-        case PatchVector(token=token):
-            return token
-        case SetRow(query=query) | SetWeight(query=query):
-            return query
-        case _:
-            return None
-
 
 _POINTS = {
     "embedding": (("embed.sum", "x_t"), ("embed.out", "x_t")),
@@ -76,7 +36,7 @@ class ChangedPoint:
     point: str
     """Its name in the trace, without its layer's."""
     symbol: str
-    changes: tuple[Intervention, ...]
+    changes: tuple[Change, ...]
     """Those that act on these numbers, in the order in which they do."""
     formulas: tuple[str, ...]
     """LaTeX, one a change; then the first number, or the chosen key's, before and after them."""
@@ -93,13 +53,13 @@ def list_changed_points(walk: Walk, stage: str) -> list[ChangedPoint]:
     return [each for each in found if each is not None]
 
 
-def list_row_changes(walk: Walk) -> tuple[Intervention, ...]:
+def list_row_changes(walk: Walk) -> tuple[Change, ...]:
     """The changes that set weights of the walk's query in its head, before the softmax or after it."""
     points = [*list_changed_points(walk, "mask"), *list_changed_points(walk, "softmax")]
     return tuple(change for point in points for change in point.changes)
 
 
-def list_output_changes(walk: Walk) -> tuple[Intervention, ...]:
+def list_output_changes(walk: Walk) -> tuple[Change, ...]:
     """The changes that set what the head has gathered for the walk's query, or what attention adds for it."""
     points = [*list_changed_points(walk, "weighted sum"), *list_changed_points(walk, "output projection")]
     return tuple(change for point in points for change in point.changes)
@@ -116,61 +76,25 @@ def _change_point(walk: Walk, point: str, symbol: str) -> ChangedPoint | None:
     place = walk.key if point in ("attn.scores", "attn.pattern") else 0
     first = symbol if place or point in ("attn.scores", "attn.pattern") else symbol.replace("_", "_{", 1) + ",0}"
     numbers = rf"{first}: \quad {number(before[row][place])} \;\to\; {number(after[row][place])}"
-    formulas = (*(_write(each, symbol) for each in changes), numbers)
+    formulas = (*(write_formula(each, symbol, number) for each in changes), numbers)
     return ChangedPoint(point, symbol, changes, formulas, before[row], after[row])
 
 
-def _acts_on(change: Intervention, run: Run, head: int, token: int) -> bool:
+def _acts_on(change: Change, run: Run, head: int, token: int) -> bool:
     """Whether a change sets numbers of this head and this token."""
-    heads = getattr(change, "head", None)
-    if isinstance(change, HideToken):
-        return heads in (None, head) and token != change.key and not run.padding[token]
-    tokens = change.token if isinstance(change, PatchVector) else getattr(change, "query", None)
-    return heads in (None, head) and tokens in (None, token)
+    is_reader = token != change["key"] and not run.padding[token]  # of a token that is hidden from every other
+    is_of_token = is_reader if change.kind == "hide" else change["query"] in (None, token)
+    return is_of_token and change.head in (None, head)
 
 
-def _write(change: Intervention, symbol: str) -> str:
-    r"""A change as a formula: `z_t \leftarrow 0`."""
-    if isinstance(change, SetWeight | HideToken):
-        symbol = symbol.replace("j", str(change.key))
-        if change.renormalise:
-            return _write_score(change, symbol)
-    new = _new_value(change, symbol)
-    if change.strength != 1:
-        share = number(change.strength)
-        new = rf"(1 - {share})\, {symbol} + {share} \cdot \left({new}\right)"
-    return rf"{symbol} \leftarrow {new}"
+def list_places(changes: Iterable[Change]) -> list[tuple[int, int | None]]:
+    """The first depth that each change reaches, and the token that it changes there, None for all; each place once.
 
-
-def _new_value(change: Intervention, symbol: str) -> str:
-    match change:
-        case AverageHead():
-            return r"\frac{1}{T} \sum_{i} z_i"
-        case ShufflePositions():
-            return r"x_t - P_t + P_{\pi(t)}"
-        case PatchVector(sentence=sentence):
-            return rf"{symbol}^{{\,(\text{{sentence {sentence + 1}}})}}"
-        case SetRow(row="uniform"):
-            return r"\frac{1}{n} \text{ for the } n \text{ keys that } t \text{ may see}"
-        case SetRow(row="diagonal"):
-            return r"1 \text{ where } j = t, \text{ else } 0"
-        case SetRow(source=source):
-            return rf"a^{{({source})}}_{{t,j}}"
-        case SetWeight(weight=weight):
-            return number(weight)
-        case _:
-            return "0"
-
-
-def _write_score(change: SetWeight | HideToken, symbol: str) -> str:
-    """The score that gives a key its weight, by the other keys' scores."""
-    if change.strength == 1 and change.weight == 0:
-        return rf"{symbol} \leftarrow -\infty"
-    if change.strength == 1 and change.weight == 1:
-        return rf"s_{{t,i}} \leftarrow -\infty \quad \text{{for all }} i \ne {change.key}"
-    weight = number(change.weight)
-    if change.strength != 1:
-        share, own = number(change.strength), symbol.replace("s", "a", 1)
-        weight = rf"(1 - {share})\, {own} + {share} \cdot {weight}"
-    score = rf"\log \sum_{{i \ne {change.key}}} e^{{s_{{t,i}}}} + \log \frac{{w}}{{1 - w}}"
-    return rf"{symbol} \leftarrow {score}, \quad w = {weight}"
+    A depth counts the blocks passed: 0 is the embeddings. Every query reads a key and a value, so a patch of these
+    reaches all tokens.
+    """
+    return list(
+        dict.fromkeys(
+            (each.first_layer + 1, None if each["point"] in ("k", "v") else each["query"]) for each in changes
+        )
+    )

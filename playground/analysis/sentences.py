@@ -12,12 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from playground.analysis.changes import names_no_token
 from playground.analysis.streams import cosine_between_tokens
 from playground.analysis.vector_changes import POOLINGS, Pooling, pool
 from playground.config import ModelConfig
 from playground.model import Encoder
-from playground.model.interventions import Intervention, ShufflePositions
+from playground.model.changes import Change
 from playground.runs.arrays import Array, freeze
 from playground.runs.variant_runs import can_afford, run_batch
 from playground.text import Batch, Tokenizer
@@ -70,7 +69,7 @@ def read_depths(
     *,
     seed: int = 0,
     causal: bool = False,
-    interventions: Sequence[Sequence[Intervention]] = (),
+    interventions: Sequence[Sequence[Change]] = (),
 ) -> SentenceDepths:
     """Run every sentence of a batch; arguments and errors as of `run_batch`. Every sentence has to have a token."""
     points = list_depths(encoder.config)
@@ -266,9 +265,9 @@ def first_token(batch: Batch, sentence: int, word: Word) -> int | None:
     return next((position for position, (start, end) in spans if start < word.end and end > word.start), None)
 
 
-def is_for_any_text(intervention: Intervention) -> bool:
+def is_for_any_text(change: Change) -> bool:
     """Whether a change names no token, position or other sentence: it means the same in a text with a word less."""
-    return names_no_token(intervention) and not isinstance(intervention, ShufflePositions)
+    return change.names_no_token and change.kind != "shuffle"
 
 
 def leave_words_out(
@@ -281,7 +280,7 @@ def leave_words_out(
     *,
     seed: int = 0,
     causal: bool = False,
-    interventions: Sequence[Intervention] = (),
+    interventions: Sequence[Change] = (),
 ) -> LeftOutWords:
     """Similarities of a sentence without each of its words to another sentence, which stays as it is.
 

@@ -15,7 +15,7 @@ from playground.config import ModelConfig
 from playground.errors import InputError, PlaygroundError, PretrainedError, TooLargeError, UnavailableError
 from playground.limits import LINK_FIELDS, MAX_TOKENS
 from playground.link import params, query
-from playground.link.interventions import FittedChanges, fit_changes
+from playground.link.changes import FittedChanges, fit_changes
 from playground.link.query import is_known_version, read_link, version_of
 from playground.model import Encoder
 from playground.runs.budget import MAX_PARAMETERS

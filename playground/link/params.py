@@ -6,7 +6,7 @@ from typing import Any
 from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
-from playground.link.interventions import Changes, read_parameter
+from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
@@ -313,7 +313,7 @@ SHARED: dict[str, Param] = {
     ),
     "do": Notation(
         Changes(),
-        read_parameter,
+        read_changes,
         label="what if",
         help_text="Changes of the computation, such as 3.1:zero for head 1 of layer 3 at zero, or 2.ffn:off for no "
         "feed-forward in layer 2; with commas between them.",

@@ -19,7 +19,8 @@ from playground.config import ModelConfig
 from playground.model import Encoder, Trace, dropout
 from playground.model.attention import AttentionMask, over_heads
 from playground.model.blocks import EncoderBlock
-from playground.model.interventions import Intervention, InterventionTrace, point_of, rank
+from playground.model.changes import Change
+from playground.model.interventions import InterventionTrace
 from playground.runs.arrays import Array, first_sentence, freeze, to_array
 from playground.runs.budget import check_kept, time_pass
 from playground.runs.inputs import Sources, embed_input, encode_input, intervention_trace, sentence_input, sentence_mask
@@ -47,7 +48,7 @@ class Run:
     device: str
     seconds: float
     """Of the forward pass alone."""
-    interventions: tuple[Intervention, ...] = ()
+    interventions: tuple[Change, ...] = ()
     """What was changed on the way."""
     computed: Mapping[str, Array] = field(default_factory=dict)
     """What the model itself computed where that was changed, by the names of `arrays`, which hold what came of it."""
@@ -56,9 +57,9 @@ class Run:
         """One layer's attention: (H, T, T); padding's own rows are zero, nobody reads what padding attends to."""
         return self.arrays[f"layers.{layer}.attn.pattern"] * ~self.padding[:, None]
 
-    def changes_at(self, name: str) -> tuple[Intervention, ...]:
+    def changes_at(self, name: str) -> tuple[Change, ...]:
         """What was changed at a point of the trace, in the order in which it was."""
-        return tuple(sorted((each for each in self.interventions if point_of(each) == name), key=rank))
+        return tuple(sorted((each for each in self.interventions if each.point == name), key=lambda each: each.rank))
 
     def change(self, name: str) -> Array | None:
         """What changes added at a point that is kept, of its shape; None where nothing was changed."""
@@ -82,7 +83,7 @@ def run(
     seed: int = 0,
     causal: bool = False,
     keep: Callable[[str], bool] = on_every_page,
-    interventions: Sequence[Intervention] = (),
+    interventions: Sequence[Change] = (),
     sources: Sources | None = None,
 ) -> Run:
     """Run one sentence of a batch through an encoder, padded as the batch is, in the encoder's mode, eval or train.
@@ -158,7 +159,7 @@ def trace_layer(
     *,
     seed: int = 0,
     causal: bool = False,
-    interventions: Sequence[Intervention] = (),
+    interventions: Sequence[Change] = (),
     sources: Sources | None = None,
     known: Run | None = None,
 ) -> LayerRun:

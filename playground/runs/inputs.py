@@ -12,7 +12,8 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.errors import InterventionError
 from playground.model import Encoder, Trace, causal_and_padding
-from playground.model.interventions import Intervention, InterventionTrace, PatchVector, ShufflePositions, Subject
+from playground.model.changes import Change, Subject
+from playground.model.interventions import InterventionTrace, divide_changes
 from playground.model.trace import UNTRACED, or_untraced
 from playground.runs.arrays import Array
 from playground.text import Batch
@@ -53,7 +54,7 @@ def sentence_mask(batch: Batch, sentence: int, *, causal: bool) -> Tensor:
 
 
 def intervention_subject(config: ModelConfig, batch: Batch, sentence: int = 0, *, causal: bool = False) -> Subject:
-    """What interventions on one sentence's run are checked against; `Subject.split` says which apply."""
+    """What interventions on one sentence's run are checked against; `divide_changes` says which apply."""
     n_tokens = batch.mask.shape[1]
     allowed = sentence_mask(batch, sentence, causal=causal)[0].expand(n_tokens, n_tokens)
     return Subject(config, allowed, tuple(batch.mask.sum(dim=1).tolist()), sentence)
@@ -63,7 +64,7 @@ def intervention_trace(
     encoder: Encoder,
     batch: Batch,
     sentence: int,
-    rows: Sequence[Sequence[Intervention]],
+    rows: Sequence[Sequence[Change]],
     *,
     seed: int,
     causal: bool,
@@ -79,18 +80,18 @@ def intervention_trace(
         return Trace(keep)
     subject = intervention_subject(encoder.config, batch, sentence, causal=causal)
     for interventions in rows:
-        _, wrong = subject.split(interventions)
-        if wrong:
-            raise InterventionError(wrong[0])
+        _, refused = divide_changes(subject, tuple(interventions))
+        for _, reason in refused:
+            raise InterventionError(reason)
     every = [each for interventions in rows for each in interventions if each.strength != 0]
     if not every and keep is not None:
         return Trace(keep)
     device = next(encoder.parameters()).device
-    moves = any(isinstance(each, ShufflePositions) for each in every)
+    moves = any(each.kind == "shuffle" for each in every)
     names: dict[int, set[str]] = {}
     for each in every:
-        if isinstance(each, PatchVector):
-            names.setdefault(each.sentence, set()).add(each.trace_name)
+        if each["sentence"] is not None:
+            names.setdefault(each["sentence"], set()).add(each.point)
     return InterventionTrace(
         rows,
         batch.mask[sentence].expand(len(rows), -1).to(device),

@@ -3,7 +3,7 @@
 Nothing changes before a variant's first intervention, so its row starts at that layer, from what one untouched pass
 had there.
 
-Legend: N variants of a batch; T tokens, padding included; H heads; D = d_model; N variants; B sentences of one pass.
+Legend: N variants of a batch; T tokens, padding included; H heads; D = d_model; B sentences of one pass.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +15,7 @@ from torch import Tensor
 from playground.accounting import count_flops
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_and_padding
-from playground.model.attention import AttentionMask, over_heads
-from playground.model.interventions import Intervention, first_layer
-from playground.model.trace import UNTRACED
+from playground.model.changes import Change
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_interrupted, check_kept
 from playground.runs.encoder_run import Run
@@ -27,7 +25,7 @@ from playground.text import Batch
 MAX_AT_ONCE = 8_000_000
 """Numbers that the rows of one pass may hold in a layer at a time: 32 MB in fp32."""
 
-Variant = Sequence[Intervention]
+Variant = Sequence[Change]
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def run_variants(
     mask = sentence_mask(batch, sentence, causal=causal).to(next(encoder.parameters()).device)
     x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
     streams = _untouched_streams(encoder, x, mask) if untouched is None else read_streams(untouched, encoder)
-    starts = [min((first_layer(each) for each in variant), default=config.n_layers) for variant in variants]
+    starts = [min((each.first_layer for each in variant), default=config.n_layers) for variant in variants]
     at_once = rows_at_once(config, n_tokens)
     for start in sorted(set(starts)):
         numbers = [number for number, each in enumerate(starts) if each == start]
@@ -113,33 +111,6 @@ def _run_rows(encoder: Encoder, begin: Tensor, mask: Tensor, trace: Trace, n_row
     if start < 0:
         return encode_input(encoder, rows, masks, trace)
     return encoder.encode(rows, masks, trace, first_layer=start)
-
-
-@torch.inference_mode()
-def run_hidden_positions(encoder: Encoder, untouched: Run, layer: int, positions: Sequence[int]) -> Array:
-    """What leaves the encoder where a layer's other tokens may not attend to a position, in any head: (N, T, D).
-
-    The token itself still may. That is one mask a variant: the same as cutting each of these pairs before the softmax,
-    as `HideToken` does, and padding's rows stay as they are.
-
-    Args:
-        encoder: the model of the run.
-        untouched: the sentence's run that nothing changes.
-        layer: in which the tokens are hidden, from 0.
-        positions: the token that is hidden in each variant.
-    """
-    stream = read_streams(untouched, encoder)[layer]  # (1, T, D)
-    allowed, padding = torch.tensor(untouched.allowed), torch.tensor(untouched.padding)
-    masks = allowed.expand(len(positions), -1, -1).clone()  # (N, T, T)
-    for mask, position in zip(masks, positions, strict=True):
-        readers = ~padding
-        readers[position] = False
-        mask[readers, position] = False
-    masks, n_tokens = masks.to(stream.device), len(allowed)
-    rows = stream.expand(len(positions), -1, -1)
-    prepared = AttentionMask(over_heads(masks, len(positions), n_tokens, n_tokens))
-    after = encoder.layers[layer](rows, prepared, UNTRACED)
-    return to_array(encoder.encode(after, allowed[None].to(stream.device), first_layer=layer + 1))
 
 
 MAX_WORK = 60_000_000_000
@@ -185,7 +156,7 @@ def run_batch(
     seed: int = 0,
     causal: bool = False,
     sentences: Sequence[int] | None = None,
-    interventions: Sequence[Sequence[Intervention]] = (),
+    interventions: Sequence[Sequence[Change]] = (),
 ) -> Iterator[BatchStep]:
     """Run sentences of a batch, padded as the batch is, as many at a time as the memory budget allows.
 

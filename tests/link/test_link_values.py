@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
-from playground.link.interventions import Changes, read_parameter
+from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
 from playground.link.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES
 from playground.link.query import model_config, read, settle
@@ -33,7 +33,7 @@ def inside(param: Param, value: Any) -> bool:
     if isinstance(param, Several):
         return isinstance(value, tuple) and set(value) <= set(param.options) and len(set(value)) == len(value)
     if isinstance(param, Notation):
-        return isinstance(value, Changes) and read_parameter(str(value)) == (value, None)
+        return isinstance(value, Changes) and read_changes(str(value)) == (value, None)
     return isinstance(value, str) and len(value) <= param.longest
 
 
@@ -187,7 +187,7 @@ def values_of_the_sidebar() -> st.SearchStrategy[dict[str, Any]]:
         Whole: lambda param: st.integers(param.low, param.high),
         Text: lambda _: st.text(max_size=20),
         Notation: lambda _: st.lists(st.sampled_from(CHANGES), unique=True).map(
-            lambda made: read_parameter(",".join(made))[0]
+            lambda made: read_changes(",".join(made))[0]
         ),
     }
     return st.fixed_dictionaries({key: kinds[type(param)](param) for key, param in SHARED.items()})

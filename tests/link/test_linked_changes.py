@@ -7,10 +7,11 @@ import pytest
 
 from playground import open_link
 from playground.command_line import main
-from playground.link.interventions import read_interventions
-from playground.link.interventions.read_interventions import read_intervention
+from playground.link import changes as link_changes
 from playground.link.query import write_query
-from playground.model.interventions import Intervention, Subject, ZeroHead
+from playground.model import interventions
+from playground.model.change_texts import read_change
+from playground.model.changes import Change, Subject
 from playground.runs.encoder_run import run
 
 SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&text=abcdef%0Aabc"
@@ -18,8 +19,8 @@ SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&t
 
 def test_a_links_changes_are_made_in_its_run_and_what_cannot_be_is_told() -> None:
     view, plain = open_link(f"{SMALL}&do=1.2:zero,-0.0:zero,9.0:zero,0.out:patch_1_2,<b>"), open_link(SMALL)
-    assert view.changes.applied == (ZeroHead(1, 2),)
-    expected = run(view.encoder, view.batch, 0, interventions=[ZeroHead(1, 2)])
+    assert view.changes.applied == (Change("zero", 1, 2),)
+    expected = run(view.encoder, view.batch, 0, interventions=[Change("zero", 1, 2)])
     np.testing.assert_array_equal(view.run.arrays["final"], expected.arrays["final"])
     assert not np.array_equal(view.run.arrays["final"], plain.run.arrays["final"])
     assert len(view.notices) == 3
@@ -32,22 +33,22 @@ def test_a_links_changes_are_made_in_its_run_and_what_cannot_be_is_told() -> Non
 def test_the_text_is_read_once_and_each_change_checked_once_on_the_way_to_the_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    read, checked, check = [], [], Subject.check
+    read, checked, check = [], [], interventions.check_change
 
-    def note_check(subject: Subject, wanted: Intervention, applied: Sequence[Intervention] = ()) -> None:
+    def note_check(subject: Subject, wanted: Change, applied: Sequence[Change] = ()) -> None:
         checked.append(wanted)
         check(subject, wanted, applied)
 
-    def note_read(text: str) -> Intervention:
+    def note_read(text: str) -> Change | None:
         read.append(text)
-        return read_intervention(text)
+        return read_change(text)
 
-    monkeypatch.setattr(Subject, "check", note_check)
-    monkeypatch.setattr(read_interventions, "read_intervention", note_read)
+    monkeypatch.setattr(interventions, "check_change", note_check)
+    monkeypatch.setattr(link_changes, "read_change", note_read)
     view = open_link(f"{SMALL}&seed=7&do=1.2:zero,0.0:zero,-0.1:zero")
-    assert view.run.interventions == (ZeroHead(1, 2), ZeroHead(0, 0))
+    assert view.run.interventions == (Change("zero", 1, 2), Change("zero", 0, 0))
     assert read == ["1.2:zero", "0.0:zero", "0.1:zero"]
-    assert checked == [ZeroHead(1, 2), ZeroHead(0, 0)]
+    assert checked == [Change("zero", 1, 2), Change("zero", 0, 0)]
 
 
 def test_the_command_makes_changes_and_names_them(capsys: pytest.CaptureFixture[str]) -> None:

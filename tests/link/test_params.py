@@ -2,7 +2,7 @@
 
 from playground.config import ModelConfig
 from playground.link import query
-from playground.link.interventions import Changes, read_parameter
+from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Several, Size, Switch, Whole
 from playground.link.params import ARCHITECTURE, LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
 from playground.presets import PRESETS
@@ -222,7 +222,7 @@ def domain(key: str) -> list[object]:
     if isinstance(param, Several):
         return [(), param.default, tuple(param.options), tuple(reversed(param.options))]
     if isinstance(param, Notation):
-        return [read_parameter(text)[0] for text in ("", "3.1:zero", "-2.ffn:off~0.5,embed:patch_4_2")]
+        return [read_changes(text)[0] for text in ("", "3.1:zero", "-2.ffn:off~0.5,embed:patch_4_2")]
     return ["", " two\nlines ", "א🙂"]
 
 

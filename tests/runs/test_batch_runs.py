@@ -5,7 +5,7 @@ import pytest
 
 from playground import Encoder, ModelConfig
 from playground.errors import TooLargeError
-from playground.model.interventions import Intervention, SkipSublayer, ZeroHead
+from playground.model.changes import Change
 from playground.presets import PRESETS
 from playground.runs import run, variant_runs
 from playground.runs.variant_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch
@@ -23,7 +23,7 @@ POINTS = frozenset({"embed.out", "layers.0.out", "final"})
 def test_every_row_is_the_run_of_its_sentence(causal: bool, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variant_runs, "rows_at_once", lambda *_: at_once)
     encoder = scramble(Encoder(ModelConfig(**FIELDS), seed=2))  # type: ignore[arg-type]
-    changes: list[list[Intervention]] = [[], [ZeroHead(1, 2)], [], [SkipSublayer(0, "ffn")]]
+    changes: list[list[Change]] = [[], [Change("zero", 1, 2)], [], [Change("off", 0, None, ("ffn",))]]
     steps = list(run_batch(encoder, BATCH, keep=POINTS.__contains__, causal=causal, interventions=changes))
     assert sorted(sentence for step in steps for sentence in step.sentences) == [0, 1, 2, 3]
     assert max(len(step.sentences) for step in steps) == min(at_once, 2)

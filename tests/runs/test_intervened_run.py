@@ -5,24 +5,22 @@ import pytest
 
 from playground import Encoder, ModelConfig, Trace
 from playground.errors import InterventionError
-from playground.model.interventions import (
-    Intervention,
-    PatchVector,
-    SetRow,
-    SetWeight,
-    ShufflePositions,
-    SkipSublayer,
-    ZeroHead,
-)
+from playground.model.changes import Change
+from playground.model.interventions import divide_changes
 from playground.runs import intervention_subject, run, trace_layer
 from playground.runs.inputs import intervention_trace
 from playground.text import characters
+from tests.changes import made
 from tests.model.reference import scramble
 
 BATCH = characters().encode_batch(["a cat", "a dog", "a longer cat"])
 CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=16)
 ENCODER = scramble(Encoder(CONFIG, seed=5))
-SEVERAL: list[Intervention] = [ZeroHead(1, 2), SetRow(0, 1, 2, "uniform"), SkipSublayer(2, "ffn", 0.5)]
+SEVERAL: list[Change] = [
+    made("1.2:zero"),
+    made("0.1:uniform_2"),
+    made("2.ffn:off~0.5"),
+]
 
 
 def test_the_arrays_are_those_of_the_changed_pass() -> None:
@@ -47,7 +45,7 @@ def test_one_layer_of_a_changed_pass_has_the_same_numbers() -> None:
 
 
 def test_without_interventions_or_at_strength_0_the_trace_is_a_plain_one() -> None:
-    zeros: list[Intervention] = [ZeroHead(1, 2, 0.0), ShufflePositions(1, 0.0)]
+    zeros: list[Change] = [made("1.2:zero~0"), made("positions:shuffle_1~0")]
     for interventions in ([], zeros):
         trace = intervention_trace(
             ENCODER, BATCH, 0, [interventions], seed=0, causal=False, sources=None, keep=lambda name: True
@@ -60,36 +58,42 @@ def test_without_interventions_or_at_strength_0_the_trace_is_a_plain_one() -> No
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_patch_from_another_sentence_makes_its_run(causal: bool) -> None:
     other = run(ENCODER, BATCH, 1, causal=causal)
-    changed = run(ENCODER, BATCH, 0, causal=causal, interventions=[PatchVector(None, "embed", None, 1)])
+    changed = run(ENCODER, BATCH, 0, causal=causal, interventions=[made("embed:patch_*_2")])
     assert np.array_equal(changed.arrays["final"], other.arrays["final"])
     assert changed.tokens != other.tokens
 
 
 def test_a_patch_from_the_own_sentence_restores_what_was_there() -> None:
-    cut: list[Intervention] = [ZeroHead(0, None)]
+    cut: list[Change] = [made("0.*:zero")]
     plain = run(ENCODER, BATCH)
-    restored = run(ENCODER, BATCH, interventions=[*cut, PatchVector(0, "out", None, 0)])
+    restored = run(ENCODER, BATCH, interventions=[*cut, made("0.out:patch_*_1")])
     assert np.array_equal(restored.arrays["final"], plain.arrays["final"])
     assert not np.array_equal(restored.arrays["layers.0.attn.out"], plain.arrays["layers.0.attn.out"])
 
 
 def test_a_patch_takes_from_the_run_that_it_is_given() -> None:
     elsewhere = run(scramble(Encoder(CONFIG, seed=8)), BATCH)
-    patch = PatchVector(1, "out", 2, 0)
+    patch = made("1.out:patch_2_1")
     changed = run(ENCODER, BATCH, interventions=[patch], sources={0: elsewhere.arrays})
     assert np.array_equal(changed.arrays["layers.1.out"][2], elsewhere.arrays["layers.1.out"][2])
     with pytest.raises(InterventionError, match=r"layers\.1\.attn\.z"):
-        run(ENCODER, BATCH, interventions=[PatchVector(1, "z", 2, 0)], sources={0: elsewhere.arrays})
+        run(ENCODER, BATCH, interventions=[made("1.z:patch_2_1")], sources={0: elsewhere.arrays})
 
 
 @pytest.mark.parametrize(
-    "wrong", [ZeroHead(3, 0), PatchVector(0, "out", 1, 2), SetWeight(0, 0, 1, 5, 1.0), PatchVector(0, "out", 1, 3)]
+    "wrong",
+    [
+        made("3.0:zero"),
+        made("0.out:patch_1_3"),
+        made("0.0:force_1_5"),
+        made("0.out:patch_1_4"),
+    ],
 )
-def test_what_cannot_apply_is_refused_before_anything_runs(wrong: Intervention) -> None:
+def test_what_cannot_apply_is_refused_before_anything_runs(wrong: Change) -> None:
     subject = intervention_subject(ENCODER.config, BATCH)
-    applied, sentences = subject.split([*SEVERAL, wrong])
+    applied, refused = divide_changes(subject, (*SEVERAL, wrong))
     assert list(applied) == SEVERAL
-    assert len(sentences) == 1
+    assert len(refused) == 1
     with pytest.raises(InterventionError, match="cannot apply"):
         run(ENCODER, BATCH, interventions=[*SEVERAL, wrong])
 
@@ -103,6 +107,6 @@ def test_the_subject_is_the_sentence_of_the_run() -> None:
 
 def test_vectors_without_a_token_table_are_changed_too() -> None:
     encoder = Encoder(ModelConfig(vocab_size=0, d_model=16, n_heads=4, n_layers=2, d_ff=32, max_len=16), seed=1)
-    changed = run(encoder, BATCH, seed=4, interventions=[PatchVector(None, "embed", None, 1), ZeroHead(1, 0)])
-    other = run(encoder, BATCH, 1, seed=4, interventions=[ZeroHead(1, 0)])
+    changed = run(encoder, BATCH, seed=4, interventions=[made("embed:patch_*_2"), made("1.0:zero")])
+    other = run(encoder, BATCH, 1, seed=4, interventions=[made("1.0:zero")])
     assert np.array_equal(changed.arrays["final"], other.arrays["final"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
-from playground.model.interventions import Intervention, ZeroHead
+from playground.model.changes import Change
 from playground.runs.encoder_run import LayerRun, run, trace_layer
 from playground.text import build_tokenizer
 from tests.model.strategies import configs, modest
@@ -51,7 +51,7 @@ def test_no_other_layer_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_with_interventions_the_whole_sentence_runs() -> None:
     model = Encoder(ModelConfig(vocab_size=400, d_model=16, n_heads=2, n_layers=2, d_ff=8, max_len=64), seed=0)
-    changes: list[Intervention] = [ZeroHead(0, 1)]
+    changes: list[Change] = [Change("zero", 0, 1)]
     changed = trace_layer(model, BATCH, 0, 1, interventions=changes)
     assert_equal(trace_layer(model, BATCH, 0, 1, interventions=changes, known=run(model, BATCH)), changed)
     assert not np.array_equal(changed["out"], trace_layer(model, BATCH, 0, 1)["out"])

@@ -5,30 +5,23 @@ import pytest
 
 from playground import Encoder, ModelConfig
 from playground.errors import InterventionError, TooLargeError
-from playground.model.interventions import (
-    Intervention,
-    PatchVector,
-    SetRow,
-    SetWeight,
-    ShufflePositions,
-    SkipSublayer,
-    ZeroHead,
-)
+from playground.model.changes import Change
 from playground.runs import run, run_variants, variant_runs
 from playground.text import characters
+from tests.changes import made
 from tests.model.reference import scramble
 
 BATCH = characters().encode_batch(["a cat", "a dog", "a longer cat"])
 FIELDS = {"vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 32, "max_len": 16}
-VARIANTS: list[list[Intervention]] = [
+VARIANTS: list[list[Change]] = [
     [],
-    [ZeroHead(2, 1)],
-    [ZeroHead(0, 1)],
-    [SkipSublayer(1, "ffn"), SetWeight(2, 0, 1, 0, 0.0)],
-    [ShufflePositions(3)],
-    [PatchVector(None, "embed", 2, 1), SetRow(1, 2, None, "uniform")],
-    [PatchVector(1, "z", 2, 1, head=3)],
-    [ZeroHead(2, 0, 0.5)],
+    [made("2.1:zero")],
+    [made("0.1:zero")],
+    [made("1.ffn:off"), made("2.0:cut_1_0")],
+    [made("positions:shuffle_3")],
+    [made("embed:patch_2_2"), made("1.2:uniform_*")],
+    [made("1.3.z:patch_2_2")],
+    [made("2.0:zero~0.5")],
 ]
 
 
@@ -47,7 +40,7 @@ def test_every_variant_is_the_run_with_its_interventions(causal: bool, pre: bool
 
 def test_a_smaller_budget_takes_more_steps_to_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = Encoder(ModelConfig(**FIELDS), seed=2)  # type: ignore[arg-type]
-    heads = [[ZeroHead(layer, head)] for layer in range(3) for head in range(4)]
+    heads = [[Change("zero", layer, head)] for layer in range(3) for head in range(4)]
     whole = list(run_variants(encoder, BATCH, 2, heads))
     assert [len(step.numbers) for step in whole] == [4, 4, 4]
     one_row = variant_runs.MAX_AT_ONCE // variant_runs.rows_at_once(encoder.config, 12)
@@ -71,10 +64,24 @@ def test_what_a_pass_holds_stays_within_the_budget() -> None:
 def test_what_cannot_be_is_refused() -> None:
     encoder = Encoder(ModelConfig(**FIELDS), seed=2)  # type: ignore[arg-type]
     with pytest.raises(InterventionError, match="layers are 0 to 2"):
-        list(run_variants(encoder, BATCH, 0, [[ZeroHead(5, 0)]]))
+        list(run_variants(encoder, BATCH, 0, [[made("5.0:zero")]]))
     with pytest.raises(InterventionError, match="5 and 12 tokens"):
-        list(run_variants(encoder, BATCH, 0, [[PatchVector(0, "out", 0, 2)]]))
+        list(run_variants(encoder, BATCH, 0, [[made("0.out:patch_0_3")]]))
     wide = ModelConfig(vocab_size=characters().vocab_size, d_model=96, n_heads=96, n_layers=6, d_ff=8)
     with pytest.raises(TooLargeError, match="would fit"):
         list(run_variants(Encoder(wide), characters().encode_batch(["x" * 256]), 0, [[]]))
     assert list(run_variants(encoder, BATCH, 0, [])) == []
+
+
+def test_variants_go_on_from_a_run_that_is_at_hand() -> None:
+    encoder = Encoder(
+        ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32), seed=5
+    )
+    variants = [[made(f"{layer}.1:cut_3_2")] for layer in (2, 0, 1)]
+    for one, two in zip(
+        run_variants(encoder, BATCH, 1, variants),
+        run_variants(encoder, BATCH, 1, variants, untouched=run(encoder, BATCH, 1)),
+        strict=True,
+    ):
+        assert one.numbers == two.numbers
+        np.testing.assert_allclose(one.final, two.final, atol=1e-5)

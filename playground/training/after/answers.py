@@ -16,7 +16,8 @@ from torch import Tensor
 
 from playground.errors import InputError
 from playground.model import EncoderDecoder, Trace, causal_mask
-from playground.model.interventions import Intervention, InterventionTrace
+from playground.model.changes import Change
+from playground.model.interventions import InterventionTrace
 from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array
 from playground.training.after.trained_network import TrainedNetwork
@@ -217,7 +218,7 @@ def first_sequences(examples: Examples) -> Examples:
 
 @torch.inference_mode()
 def score_changed(
-    network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Intervention]
+    network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Change]
 ) -> TaskScore:
     """What is right with the same interventions on the encoder in every sequence; the network is in eval mode.
 

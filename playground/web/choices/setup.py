@@ -12,10 +12,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from playground.analysis.changes import names_no_token
 from playground.config import ModelConfig
 from playground.link import params, query
-from playground.link.interventions import Change, FittedChanges, fit_changes
+from playground.link.changes import FittedChanges, MadeChange, fit_changes
 from playground.link.opening import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
 from playground.link.params import SHARED
 from playground.link.query import MARKER, PINNED_KEYS, of_pinned, pinned_texts, read_pinned
@@ -197,9 +196,9 @@ class Setup:
         return drawn_rows(self.values, n_tokens, is_random=self.weights == "random")
 
     @cached_property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[MadeChange, ...]:
         """The changes of the computation that the visitor has made, switched on or off."""
-        made: tuple[Change, ...] = self["do"].made
+        made: tuple[MadeChange, ...] = self["do"].made
         return made
 
     @cached_property
@@ -209,7 +208,7 @@ class Setup:
 
     def fit_changes(self, sentence: int) -> FittedChanges:
         """The same for any sentence of the text, counted from 0; what names a token is made in the chosen one alone."""
-        changes = [each for each in self.changes if sentence == self.sentence or names_no_token(each.intervention)]
+        changes = [each for each in self.changes if sentence == self.sentence or each.change.names_no_token]
         if not any(change.is_on for change in changes):
             return FittedChanges()
         return fit_changes(changes, self.config, self.batch, sentence, causal=self["causal"])

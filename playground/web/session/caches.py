@@ -18,7 +18,7 @@ from playground.errors import InputError, PretrainedError
 from playground.figures import attention
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder, EncoderDecoder
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns, choose_device
 from playground.runs.encoder_run import DroppedRun, LayerRun, Run, run, run_with_dropout
 from playground.runs.encoder_run import trace_layer as trace
@@ -107,7 +107,7 @@ class RunKey(NamedTuple):
     config: ModelConfig
     seed: int
     causal: bool
-    interventions: tuple[Intervention, ...] = ()
+    interventions: tuple[Change, ...] = ()
     """Changes of the computation, all of which this sentence's run can have."""
 
     def owner(self) -> Owner:

@@ -6,8 +6,10 @@ from dataclasses import replace
 import streamlit as st
 
 from playground.errors import InterventionError, PlaygroundError
-from playground.link.interventions import MAX_INTERVENTIONS, FittedChanges, write_intervention
-from playground.model.interventions import Intervention
+from playground.link.changes import MAX_CHANGES, FittedChanges
+from playground.model.change_texts import write_change
+from playground.model.changes import Change
+from playground.model.interventions import check_change
 from playground.runs.inputs import intervention_subject
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
@@ -71,7 +73,7 @@ def _show_what_followed() -> None:
     st.session_state[_ARRIVING] = True
 
 
-def explain_refusal(setup: Setup, wanted: Sequence[Intervention]) -> str:
+def explain_refusal(setup: Setup, wanted: Sequence[Change]) -> str:
     """One sentence on why changes cannot be made, and what to take back for them; empty where they can.
 
     A change at the same place with another strength makes room for the wanted one.
@@ -81,21 +83,21 @@ def explain_refusal(setup: Setup, wanted: Sequence[Intervention]) -> str:
     if n_new > room:
         if n_new == 1:
             return "A link holds no more changes: take one back above first."
-        if n_new > MAX_INTERVENTIONS:
-            return f"These are {n_new} changes, and a link holds {MAX_INTERVENTIONS} at most."
+        if n_new > MAX_CHANGES:
+            return f"These are {n_new} changes, and a link holds {MAX_CHANGES} at most."
         return f"These are {n_new} further changes, and a link has room for {room}: take others back above first."
     subject = intervention_subject(setup.config, setup.batch, setup.sentence, causal=setup["causal"])
     beside = [made for made in setup.fitted_changes.applied if not any(is_same_place(made, each) for each in wanted)]
     for each in wanted:
         try:
-            subject.check(each, beside)
+            check_change(subject, each, beside)
         except InterventionError as error:
             return name_tokens(str(error), setup.batch.tokens[setup.sentence])
         beside.append(each)
     return ""
 
 
-def make_in_place(wanted: Sequence[Intervention]) -> None:
+def make_in_place(wanted: Sequence[Change]) -> None:
     """Make changes, switched on; one at the same place with another strength is replaced."""
     for made, _ in current_setup().changes:
         for each in wanted:
@@ -104,7 +106,7 @@ def make_in_place(wanted: Sequence[Intervention]) -> None:
     changes.make_changes(wanted)
 
 
-def is_same_place(one: Intervention, two: Intervention) -> bool:
+def is_same_place(one: Change, two: Change) -> bool:
     """Whether two changes differ in their strength alone."""
     return replace(one, strength=1.0) == replace(two, strength=1.0)
 
@@ -120,7 +122,7 @@ def draw_change_chips() -> None:
         draw_chips(
             [
                 Chip(
-                    write_intervention(each),
+                    write_change(each),
                     name_change(each, tokens),
                     explain_change(each, tokens),
                     is_on,
@@ -166,5 +168,5 @@ def _take_back() -> None:
     changes.take_back([each for each, _ in current_setup().changes if _is(each, text)])
 
 
-def _is(intervention: Intervention, text: object) -> bool:
-    return write_intervention(intervention) == text
+def _is(change: Change, text: object) -> bool:
+    return write_change(change) == text

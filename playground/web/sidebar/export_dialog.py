@@ -13,7 +13,7 @@ from playground.config import ModelConfig
 from playground.export import data
 from playground.export.code.export import FILE_NAME, Export
 from playground.export.data import choose_references, cite_app, references, versions, weights_sha256
-from playground.link.interventions import Change, write_changes
+from playground.link.changes import write_changes
 from playground.link.query import VERSION
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words
@@ -119,7 +119,7 @@ def _draw_files(setup: Setup, run: Run, sizes: Sequence[data.PointSize]) -> None
         sentence=setup.text.sentences[setup.sentence],
         weights=setup.weights,
         link=current_link(),
-        do=write_changes(Change(each) for each in run.interventions),
+        do=write_changes(run.interventions),
     )
     with panels.explain_errors():
         compute = caches.prepare_run(setup.run_key, frozenset(names).__contains__)
@@ -199,7 +199,7 @@ def _describe(setup: Setup, run: Run) -> dict[str, str]:
         "SHA-256 of the weights": _sha256(setup.weights, run.config, setup["seed"]),
         "tokenizer": caches.tokenizer(setup.text_key).name,
         "tokens": str(int((~run.padding).sum())),
-        "changes of the computation": write_changes(Change(each) for each in run.interventions) or "none",
+        "changes of the computation": write_changes(run.interventions) or "none",
     }
 
 

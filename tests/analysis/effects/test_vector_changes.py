@@ -14,7 +14,7 @@ from playground.analysis.vector_changes import (
     stream_change,
 )
 from playground.errors import InputError
-from playground.model.interventions import SetWeight, SkipSublayer, ZeroHead
+from playground.model.changes import Change
 from playground.runs import run
 from playground.text import characters
 from tests.model.reference import scramble
@@ -23,7 +23,7 @@ CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, 
 ENCODER = scramble(Encoder(CONFIG, seed=5))
 BATCH = characters().encode_batch(["a cat", "a much longer cat"])
 BEFORE = run(ENCODER, BATCH)
-AFTER = run(ENCODER, BATCH, interventions=[ZeroHead(1, 2), SetWeight(2, 0, 3, 1, 0.0)])
+AFTER = run(ENCODER, BATCH, interventions=[Change("zero", 1, 2), Change("weight", 2, 0, (3, 1, 0.0))])
 
 
 def test_a_change_is_torchs_cosine_and_distance() -> None:
@@ -81,5 +81,5 @@ def test_runs_of_other_tokens_are_not_compared() -> None:
     for unlike in (other, narrow):
         with pytest.raises(InputError, match="same tokens"):
             stream_change(BEFORE, unlike)
-    quiet = run(ENCODER, BATCH, interventions=[SkipSublayer(0, "attn", 0.0)])
+    quiet = run(ENCODER, BATCH, interventions=[Change("off", 0, None, ("attn",), strength=0.0)])
     assert float(sentence_change(BEFORE, quiet).relative) == 0

@@ -7,7 +7,7 @@ from playground import Encoder, ModelConfig
 from playground.analysis import sentences
 from playground.analysis.sentences import kept_text, leave_words_out, read_depths
 from playground.analysis.vector_changes import POOLINGS, Pooling, sentence_vector
-from playground.model.interventions import SkipSublayer
+from playground.model.changes import Change
 from playground.runs import run
 from playground.text import Batch, Tokenizer, characters, words
 from playground.weights.checkpoint import load
@@ -97,7 +97,7 @@ def test_interventions_change_every_shorter_run() -> None:
     encoder, tokenizer = load("minilm")
     batch = tokenizer.encode_batch(["one two", "three"])
     other = np.ones(384, np.float32)
-    change = SkipSublayer(3, "attn")
+    change = Change("off", 3, None, ("attn",))
     found = leave_words_out(encoder, tokenizer, batch, 0, other, "mean", interventions=[change])
     beside = tokenizer.encode_batch(["two", "one two"])
     vector = sentence_vector(run(encoder, beside, 0, interventions=[change]))

@@ -8,7 +8,7 @@ import pytest
 from playground import Encoder, ModelConfig
 from playground.analysis.sentences import list_depths, name_depths, read_depths
 from playground.analysis.vector_changes import POOLINGS, sentence_similarity, sentence_vector
-from playground.model.interventions import SkipSublayer
+from playground.model.changes import Change
 from playground.runs import run
 from playground.text import characters
 from playground.weights.checkpoint import load
@@ -56,7 +56,7 @@ def test_the_trained_model_puts_paraphrases_closer_than_other_topics_and_hardly_
 def test_every_depth_is_pooled_from_the_runs_of_each_sentence(final_norm: bool, norm: str, causal: bool) -> None:
     config = ModelConfig(**FIELDS, norm=norm, final_norm=final_norm, norm_placement="pre")  # type: ignore[arg-type]
     encoder = scramble(Encoder(config, seed=5))
-    changes = [[], [SkipSublayer(1, "attn")], []]
+    changes = [[], [Change("off", 1, None, ("attn",))], []]
     depths = read_depths(encoder, BATCH, causal=causal, interventions=changes)
     points = list_depths(config)
     assert len(points) == len(name_depths(config)) == 3 + (final_norm and norm != "none")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from playground.model.interventions import AverageHead, SkipSublayer, ZeroHead
+from playground.model.changes import Change
 from playground.training.after.answers import MAX_TOKENS, first_sequences, score_changed
 from playground.training.evaluation import evaluate, scores, select_scored
 from playground.training.tasks import make_data
@@ -32,10 +32,10 @@ def test_without_a_part_it_is_that_of_weights_that_lack_it(task: Any) -> None:
     examples = make_data(made.recipe).validation
     untouched = score_changed(made.network, examples, made.recipe, CPU, [])
     for part, names, columns in (
-        (ZeroHead(1, 1), ["attn.o.weight"], slice(8, 16)),
-        (ZeroHead(1, None), ["attn.o.weight"], slice(None)),
-        (SkipSublayer(1, "attn"), ["attn.o.weight", "attn.o.bias"], slice(None)),
-        (SkipSublayer(1, "ffn"), ["ffn.down.weight", "ffn.down.bias"], slice(None)),
+        (Change("zero", 1, 1), ["attn.o.weight"], slice(8, 16)),
+        (Change("zero", 1), ["attn.o.weight"], slice(None)),
+        (Change("off", 1, None, ("attn",)), ["attn.o.weight", "attn.o.bias"], slice(None)),
+        (Change("off", 1, None, ("ffn",)), ["ffn.down.weight", "ffn.down.bias"], slice(None)),
     ):
         lame = trained.__wrapped__(task)  # a copy of its own
         for name in names:
@@ -51,9 +51,9 @@ def test_without_a_part_it_is_that_of_weights_that_lack_it(task: Any) -> None:
 def test_a_mean_over_tokens_leaves_padding_out() -> None:
     made = trained("reverse")
     examples = make_data(made.recipe).validation
-    together = score_changed(made.network, examples, made.recipe, CPU, [AverageHead(0, None)])
+    together = score_changed(made.network, examples, made.recipe, CPU, [Change("mean", 0)])
     right = [
-        score_changed(made.network, examples[slice(i, i + 1)], made.recipe, CPU, [AverageHead(0, None)])
+        score_changed(made.network, examples[slice(i, i + 1)], made.recipe, CPU, [Change("mean", 0)])
         for i in range(len(examples))
     ]
     counts = [examples[slice(i, i + 1)].n_answers for i in range(len(examples))]

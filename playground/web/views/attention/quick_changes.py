@@ -6,7 +6,7 @@ import streamlit as st
 from playground.analysis.comparison import moved_weight
 from playground.analysis.vector_changes import sentence_change, stream_change
 from playground.link.opening import Focus
-from playground.model.interventions import Intervention, SetWeight, SkipSublayer, ZeroHead
+from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.web.choices import changes
 from playground.web.choices.setup import current_setup
@@ -27,12 +27,12 @@ def draw_quick_changes(run: Run, focus: Focus) -> None:
     """
     setup = current_setup()
     applied = setup.fitted_changes.applied
-    asked: dict[str, tuple[str, str, Intervention]] = {
-        "off": ("What if this head were off?", "Made: this head is off. Undo", ZeroHead(focus.layer, focus.head)),
+    asked: dict[str, tuple[str, str, Change]] = {
+        "off": ("What if this head were off?", "Made: this head is off. Undo", Change("zero", focus.layer, focus.head)),
         "cut": (
             "What if it could not look there?",
             "Made: it cannot look there. Undo",
-            SetWeight(focus.layer, focus.head, focus.query, focus.key, 0.0),
+            Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0)),
         ),
     }
     refused = []
@@ -63,15 +63,10 @@ def draw_quick_changes(run: Run, focus: Focus) -> None:
         draw_followed_button("quick_followed")
 
 
-def _is_off(change: Intervention, focus: Focus) -> bool:
+def _is_off(change: Change, focus: Focus) -> bool:
     """Whether a change drops what the head in focus gathers, in part or in whole."""
-    match change:
-        case ZeroHead(layer=layer, head=head):
-            return layer == focus.layer and head in (None, focus.head) and change.strength > 0
-        case SkipSublayer(layer=layer, sublayer=sublayer):
-            return layer == focus.layer and sublayer == "attn" and change.strength > 0
-        case _:
-            return False
+    drops = change.kind == "zero" or change["sublayer"] == "attn"
+    return drops and change.layer == focus.layer and change.head in (None, focus.head) and change.strength > 0
 
 
 def _describe_off(run: Run, focus: Focus) -> str:

@@ -26,7 +26,7 @@ from playground.analysis.walkthrough import Walk
 from playground.errors import PlaygroundError
 from playground.figures import attribution as figures
 from playground.link.opening import Focus
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, write_amount
 from playground.web.choices import widgets
@@ -169,7 +169,7 @@ def _explain_output(walk: Walk) -> None:
         )
 
 
-def _name_changes(walk: Walk, changes: Sequence[Intervention]) -> str:
+def _name_changes(walk: Walk, changes: Sequence[Change]) -> str:
     tokens = walk.layer.run.tokens
     what = "your change" if len(changes) == 1 else "your changes"
     return f"{what} {join_words([f'“{escape_markdown(name_change(change, tokens))}”' for change in changes])}"

@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from playground.analysis.changes import names_no_token
 from playground.errors import PlaygroundError
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
-from playground.link.interventions import FittedChanges, fit_changes
-from playground.model.interventions import Intervention
+from playground.link.changes import FittedChanges, fit_changes
+from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
 from playground.text import Batch, split_sentences
 from playground.text.sentences import is_english
@@ -60,7 +59,7 @@ class SentenceList:
     """What of the visitor's changes each sentence's run can have; empty where there is no change."""
 
     @property
-    def changes(self) -> tuple[tuple[Intervention, ...], ...]:
+    def changes(self) -> tuple[tuple[Change, ...], ...]:
         """The changes of each sentence's run; empty where there are none."""
         return tuple(each.applied for each in self.fitted)
 
@@ -177,7 +176,7 @@ def _fit_changes(listed: SentenceList, setup: Setup) -> tuple[FittedChanges, ...
     key, batch, chosen = listed.key, listed.batch, setup.text.sentences[setup.sentence : setup.sentence + 1]
     return tuple(
         fit_changes(
-            [each for each in setup.changes if chosen == (sentence,) or names_no_token(each.intervention)],
+            [each for each in setup.changes if chosen == (sentence,) or each.change.names_no_token],
             key.config,
             batch,
             i,

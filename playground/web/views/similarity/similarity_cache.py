@@ -3,12 +3,12 @@
 from playground.analysis import sentences
 from playground.analysis.sentences import DepthMap, LeftOutWords, SentenceDepths, map_depths
 from playground.analysis.vector_changes import Pooling
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
 from playground.web.session.weights_cache import cache_by_weights
 
-Changes = tuple[tuple[Intervention, ...], ...]
+Changes = tuple[tuple[Change, ...], ...]
 """What changes in each sentence's run, all of which it can have; empty where nothing changes."""
 
 

@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.web.choices.setup import current_setup
 from playground.web.shared.change_chips import draw_followed_button, explain_refusal, make_in_place
 from playground.web.shared.markdown import escape_markdown
 
 
-def offer_changes(key: str, offers: Mapping[str, Sequence[Intervention]]) -> None:
+def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> None:
     """Draw a button for each offer, by its label; grey where it is made already, or cannot be made, which is said.
 
     The whole page follows a press, as its heading names the changes.
     """
     setup, refused = current_setup(), []
-    on = {change.intervention for change in setup.changes if change.is_on}
+    on = {made.change for made in setup.changes if made.is_on}
     with st.container(key=key, horizontal=True):
         for number, (label, wanted) in enumerate(offers.items()):
             is_made = set(wanted) <= on

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from playground.analysis.attention import pattern_spread, rank_correlation
-from playground.analysis.part_importance import HeadsTogether
+from playground.analysis.effects.sweeps import HeadsTogether
 from playground.figures import what_if
 from playground.link.opening import Focus
 from playground.runs.arrays import Array

@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.part_importance import compare_together
+from playground.analysis.effects.sweeps import compare_together, list_pairs
 from playground.figures import what_if
 from playground.figures.attention import head_heatmap
 from playground.figures.theme import token_names, token_table
 from playground.link.opening import Focus
-from playground.model.interventions import HideToken, SetWeight, SkipSublayer, ZeroHead
-from playground.model.interventions.intervention_kinds import SUBLAYERS
+from playground.model.changes import SUBLAYERS, Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.shared import panels
@@ -21,10 +20,7 @@ from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.markdown import quote_place
 from playground.web.views.what_if import head_points
 from playground.web.views.what_if.change_buttons import offer_changes
-from playground.web.views.what_if.measurements import effect_caches
 from playground.web.views.what_if.measurements.part_numbers import PartNumbers
-
-SUBLAYER_NAMES = ("attention", "feed-forward")
 
 
 def draw_heads(numbers: PartNumbers, run: Run, focus: Focus, sublayers: PartNumbers) -> None:
@@ -52,18 +48,18 @@ def draw_heads(numbers: PartNumbers, run: Run, focus: Focus, sublayers: PartNumb
             overlay=frame("head_effects"),
             table=lambda: table,
         )
-    attention = sublayers.effects().reshape(config.n_layers, len(SUBLAYERS))[:, SUBLAYERS.index("attn")]
+    attention = sublayers.effects().reshape(config.n_layers, len(SUBLAYERS))[:, list(SUBLAYERS).index("attn")]
     together = head_points.describe_together(compare_together(effects, attention), config.n_heads, numbers)
     head_points.draw_spread(run, effects, focus, together, beside=right, overlay=frame("head_spread"))
     label = f"Switch off layer {focus.layer}, head {focus.head}"
-    offer_changes("whatif_switch", {label: [ZeroHead(focus.layer, focus.head)]})
+    offer_changes("whatif_switch", {label: [Change("zero", focus.layer, focus.head)]})
 
 
 def draw_sublayers(numbers: PartNumbers, run: Run, focus: Focus) -> None:
     """The sublayers' effects, and buttons that switch those of the focused layer off."""
     n_layers = run.config.n_layers
     effects = numbers.effects().reshape(n_layers, len(SUBLAYERS))
-    names = [f"layer {layer}, {name}" for layer in range(n_layers) for name in SUBLAYER_NAMES]
+    names = [f"layer {layer}, {name}" for layer in range(n_layers) for name in SUBLAYERS.values()]
     st.markdown(_describe_largest(numbers, names.__getitem__))
     panels.chart(
         "sublayer_effects",
@@ -77,18 +73,18 @@ def draw_sublayers(numbers: PartNumbers, run: Run, focus: Focus) -> None:
             rows=Cells.of("layer", range(n_layers)),
             label="The chosen layer. Arrow keys move it.",
         ),
-        table=lambda: _by_layer(effects, SUBLAYER_NAMES),
+        table=lambda: _by_layer(effects, list(SUBLAYERS.values())),
     )
     offers = {
-        f"Switch off {name} in layer {focus.layer}": [SkipSublayer(focus.layer, sublayer)]
-        for sublayer, name in zip(SUBLAYERS, SUBLAYER_NAMES, strict=True)
+        f"Switch off {name} in layer {focus.layer}": [Change("off", focus.layer, None, (sublayer,))]
+        for sublayer, name in SUBLAYERS.items()
     }
     offer_changes("whatif_switch", offers)
 
 
 def draw_pairs(numbers: PartNumbers, run: Run, focus: Focus) -> None:
     """The effects of the focused head's pairs of tokens, cut one at a time."""
-    pairs, n_tokens = effect_caches.list_pairs(run), len(run.tokens)
+    pairs, n_tokens = list_pairs(run), len(run.tokens)
     effects = np.full((n_tokens, n_tokens), np.nan, np.float32)
     effects[tuple(np.transpose(pairs))] = numbers.effects()
     st.markdown(_describe_largest(numbers, lambda i: " → ".join(quote_place(run.tokens, at) for at in pairs[i])))
@@ -121,7 +117,7 @@ def draw_pairs(numbers: PartNumbers, run: Run, focus: Focus) -> None:
     )
     if (focus.query, focus.key) in pairs:
         pair = " → ".join(quote_place(run.tokens, at) for at in (focus.query, focus.key))
-        cut = SetWeight(focus.layer, focus.head, focus.query, focus.key, 0.0)
+        cut = Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0))
         offer_changes("whatif_switch", {f"Cut {pair} in this head": [cut]})
 
 
@@ -153,7 +149,7 @@ def draw_hidden(numbers: PartNumbers, run: Run, focus: Focus) -> None:
         offer_changes(
             "whatif_switch",
             {
-                f"Hide {word} {where}": [HideToken(layer, None, focus.key) for layer in chosen]
+                f"Hide {word} {where}": [Change("hide", layer, None, (focus.key,)) for layer in chosen]
                 for where, chosen in layers.items()
             },
         )

@@ -5,6 +5,7 @@ from typing import cast
 
 import streamlit as st
 
+from playground.analysis.effects.sweeps import list_pairs
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
@@ -14,10 +15,10 @@ from playground.web.components.without_picture import ask_again
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.views.what_if import part_charts
-from playground.web.views.what_if.measurements import effect_caches, part_numbers
-from playground.web.views.what_if.measurements.effect_caches import PartKind, PartsKey
+from playground.web.views.what_if.measurements import part_numbers
 from playground.web.views.what_if.measurements.measuring import keep_measuring
 from playground.web.views.what_if.measurements.part_numbers import PartNumbers
+from playground.web.views.what_if.measurements.sweep_caches import PartKind, SweepKey
 from playground.web.views.what_if.other_sentence import choose_other
 
 MAP_HELP = (
@@ -41,14 +42,14 @@ def draw_parts() -> None:
         kind = cast(PartKind, widgets.choice("whatif_parts", "Switch off, one at a time", help_text=MAP_HELP))
     with right:
         target = widgets.choice("whatif_on", "Measured on", help_text=ON_HELP)
-    key = PartsKey(setup.untouched_key, kind)
+    parts = SweepKey(kind)
     if kind == "pairs of one head":
-        key = key._replace(layer=focus.layer, head=focus.head)
-        if not effect_caches.list_pairs(run):
+        parts = SweepKey(kind, focus.layer, focus.head)
+        if not list_pairs(run):
             st.info("No token has a second key here, so that no pair can be cut.")
             return
     with panels.explain_errors():
-        numbers = _find_numbers(setup, key, target, run)
+        numbers = _find_numbers(setup, parts, target, run)
     tried = f"{len(numbers.effects()):,} {'pairs' if kind == 'pairs of one head' else kind}"
     if kind == "heads":
         with panels.explain_errors():
@@ -68,12 +69,12 @@ def _keep_measuring_in_turn(measured: Sequence[PartNumbers], tried: str) -> None
         ask_again("whatif_effects_next")
 
 
-def _find_numbers(setup: Setup, key: PartsKey, target: str, run: Run) -> PartNumbers:
+def _find_numbers(setup: Setup, parts: SweepKey, target: str, run: Run) -> PartNumbers:
     """What is to be measured; where that cannot be, the sentence's vector, and a sentence that says why."""
     if target == "similarity":
         others = [each for each in range(len(setup.text.sentences)) if each != setup.sentence]
         if others:
-            return part_numbers.numbers_on_similarity(key, choose_other(setup, others), run)
+            return part_numbers.numbers_on_similarity(setup.untouched_key, parts, choose_other(setup, others), run)
         st.info("Your text has one sentence. With a second one, on a line of its own, this shows their similarity.")
     if target == "right answers":
         if setup.trained_network is None:
@@ -81,7 +82,7 @@ def _find_numbers(setup: Setup, key: PartsKey, target: str, run: Run) -> PartNum
                 "Right answers are measured on a network that was trained on the Training page, once its weights are "
                 "chosen in the sidebar. This is the effect on the sentence's vector."
             )
-        elif key.kind not in ("heads", "sublayers"):
+        elif parts.kind not in ("heads", "sublayers"):
             st.info(
                 "Validation sequences have tokens of their own, so that right answers are measured for heads and "
                 "sublayers alone. This is the effect on the sentence's vector."
@@ -89,8 +90,10 @@ def _find_numbers(setup: Setup, key: PartsKey, target: str, run: Run) -> PartNum
         else:
             if setup.trained_network.task.has_decoder:
                 st.caption("Parts of the encoder; the decoder is given the right beginning of each answer.")
-            return part_numbers.numbers_on_answers(key.run, key.kind)
-    return part_numbers.numbers_on_vector(key, instead_of="" if target == "sentence vector" else target)
+            return part_numbers.numbers_on_answers(setup.untouched_key, parts.kind)
+    return part_numbers.numbers_on_vector(
+        setup.untouched_key, parts, instead_of="" if target == "sentence vector" else target
+    )
 
 
 _DRAWN: dict[PartKind, Callable[[PartNumbers, Run, Focus], None]] = {

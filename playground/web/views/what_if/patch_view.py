@@ -11,7 +11,7 @@ from playground.analysis import sentence_pairs
 from playground.figures.theme import shortened, token_names
 from playground.figures.what_if import shares_by_place
 from playground.link.opening import Focus
-from playground.model.interventions import PatchVector
+from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text import Batch
@@ -22,13 +22,13 @@ from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.markdown import quote_place, quote_token
 from playground.web.views.what_if.change_buttons import offer_changes
-from playground.web.views.what_if.measurements import patch_caches
 from playground.web.views.what_if.measurements.measuring import keep_measuring
+from playground.web.views.what_if.measurements.sweep_caches import SweepKey, measure_rows, sweep_numbers
 from playground.web.views.what_if.other_sentence import choose_other
 from playground.web.views.what_if.pair_buttons import offer_pairs
 
 _FORMULA = r"$1 - \lVert u' - v \rVert / \lVert u - v \rVert$"
-"""What a number of the map is, as `measure_patches` computes it."""
+"""What a number of the map is, as `sweeps.score_nearness` computes it."""
 
 LEAST_NEARER = 0.005
 """The smallest share that a whole percentage does not round to 0."""
@@ -54,10 +54,10 @@ def draw_patches() -> None:
 
 
 def _draw_map(setup: Setup, run: Run, batch: Batch, focus: Focus, source: int) -> None:
-    key = patch_caches.PatchKey(setup.untouched_key, source)
+    key = (setup.untouched_key, SweepKey("patches", source=source))
     with panels.explain_errors():
-        growing = patch_caches.patched_shares(*key)
-    measure = partial(patch_caches.measure_rows, key)
+        growing = sweep_numbers(*key)
+    measure = partial(measure_rows, *key)
     keep_measuring("whatif_patches", key, growing, measure, tried=f"{len(growing.numbers):,} places")
     n_layers, n_tokens = run.config.n_layers, int((~run.padding).sum())
     shares = growing.numbers.reshape(n_layers + 1, n_tokens)
@@ -89,8 +89,8 @@ def _draw_map(setup: Setup, run: Run, batch: Batch, focus: Focus, source: int) -
         ),
     )
     focused = quote_place(run.tokens, focus.query)
-    patch = PatchVector(focus.layer, "out", focus.query, source)
-    embedding = PatchVector(None, "embed", focus.query, source)
+    patch = Change("patch", focus.layer, None, ("out", focus.query, source))
+    embedding = Change("patch", None, None, ("embed", focus.query, source))
     offer_changes(
         "whatif_patch",
         {

@@ -10,10 +10,10 @@ import streamlit as st
 
 from playground.accounting import count_attention_head, count_flops, count_head_flops, count_parameters
 from playground.accounting.readable import in_millions
-from playground.analysis.part_importance import Order, order_by_effect, pruned_sizes, remove_heads
+from playground.analysis.effects.sweeps import Order, order_by_effect, pruned_sizes, remove_heads
 from playground.config import ModelConfig
 from playground.figures.what_if import pruning_curves
-from playground.model.interventions import Intervention, ZeroHead
+from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus
@@ -23,9 +23,9 @@ from playground.web.components.without_picture import ask_again
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.views.what_if.change_buttons import offer_changes
-from playground.web.views.what_if.measurements import part_numbers, prune_caches, task_caches
-from playground.web.views.what_if.measurements.effect_caches import PartsKey
+from playground.web.views.what_if.measurements import part_numbers, sweep_caches, task_caches
 from playground.web.views.what_if.measurements.measuring import keep_measuring
+from playground.web.views.what_if.measurements.sweep_caches import SweepKey
 
 LEFT_HELP = (
     "similarity: of the sentence's vector to the untouched one. right answers: of a network that was trained here, on "
@@ -64,7 +64,7 @@ def draw_pruning() -> None:
         numbers = (
             part_numbers.numbers_on_answers(key, "heads")
             if on_answers
-            else part_numbers.numbers_on_vector(PartsKey(key, "heads"))
+            else part_numbers.numbers_on_vector(key, SweepKey("heads"))
         )
     sizes = pruned_sizes(run.config)
     asked = widgets.whole("whatif_pruned", "Heads taken out", high=sizes[-1], step=sizes.step)
@@ -82,16 +82,15 @@ def draw_pruning() -> None:
 
 
 def _measure_sentences(setup: Setup, order: Order) -> Curves:
-    key = prune_caches.PruneKey(setup.untouched_key, order)
+    key = (setup.untouched_key, SweepKey("pruning", order=order))
     with panels.explain_errors():
-        growing = prune_caches.left_of_sentences(*key)
-    removals = prune_caches.list_removals(order, setup.config)
-    measure = partial(prune_caches.measure_rows, key, removals)
-    keep_measuring("whatif_pruning", key, growing, measure, tried=f"{len(removals):,} sets of heads")
+        growing = sweep_caches.sweep_numbers(*key)
+    measure = partial(sweep_caches.measure_rows, *key)
+    keep_measuring("whatif_pruning", key, growing, measure, tried=f"{len(growing.numbers):,} sets of heads")
     n = growing.numbers.shape[1]
     whose = "this sentence's vector" if n == 1 else f"the vectors of the text's {n} sentences, a mean"
     return Curves(
-        prune_caches.by_order(growing.numbers.mean(axis=1), setup.config),
+        sweep_caches.by_order(growing.numbers.mean(axis=1), setup.config),
         "similarity to the untouched vector",
         ".3f",
         f"The similarity is the cosine between the vector without these heads and the untouched one, of {whose}. Heads "
@@ -100,14 +99,14 @@ def _measure_sentences(setup: Setup, order: Order) -> Curves:
 
 
 def _measure_answers(setup: Setup, order: Order) -> Curves:
-    weights, removals = setup.weights, prune_caches.list_removals(order, setup.config)
+    weights, removals = setup.weights, sweep_caches.list_removals(order, setup.config)
     growing = task_caches.task_scores(weights, f"pruning {order}", len(removals))
     measure = partial(task_caches.measure_variants, weights, removals)
     tried = f"{len(removals):,} sets of heads"
     keep_measuring("whatif_pruning", (weights, order), growing, measure, tried=tried)
     n = len(task_caches.validation_sequences(weights))
     return Curves(
-        prune_caches.by_order(growing.numbers[:, task_caches.ACCURACY], setup.config),
+        sweep_caches.by_order(growing.numbers[:, task_caches.ACCURACY], setup.config),
         "right answers",
         ".1%",
         f"Right answers: the share of asked positions in {n:,} validation sequences. Heads are sorted by what the "
@@ -124,7 +123,7 @@ def _draw_curves(run: Run, order: Order, curves: Curves, place: int) -> None:
         "pruning_curves",
         pruning_curves(sizes, curves.left[0], curves.left[1:], n, title=curves.title, number=curves.number),
         caption=f"**What is left without ever more heads.** {curves.measured_on}, each head measured alone, the least "
-        f"effect first. The grey band spans {len(prune_caches.RANDOM_SEEDS)} random orders, the grey line is their "
+        f"effect first. The grey band spans {len(sweep_caches.RANDOM_SEEDS)} random orders, the grey line is their "
         "mean: the higher the other line runs above it, the more the sorting is worth. A head that is taken out "
         "gathers nothing, its z is 0; nothing is trained anew.",
         alt="What is left without ever more heads, the least important first, beside random orders",
@@ -137,12 +136,12 @@ def _draw_curves(run: Run, order: Order, curves: Curves, place: int) -> None:
     )
 
 
-def merge_layers(heads: Sequence[ZeroHead], config: ModelConfig) -> list[Intervention]:
+def merge_layers(heads: Sequence[Change], config: ModelConfig) -> list[Change]:
     """The same heads in fewer changes: one for a layer of which every head is out."""
-    merged: list[Intervention] = []
+    merged: list[Change] = []
     for layer in range(config.n_layers):
         out = [each for each in heads if each.layer == layer]
-        merged += [ZeroHead(layer, None)] if len(out) == config.n_heads > 1 else out
+        merged += [Change("zero", layer)] if len(out) == config.n_heads > 1 else out
     return merged
 
 
@@ -173,5 +172,5 @@ def _describe_saved(config: ModelConfig, n: int, n_tokens: int) -> str:
 
 
 def _list_curves(sizes: Sequence[int], curves: Curves) -> pd.DataFrame:
-    names = ["least effect first", *(f"random order {seed}" for seed in prune_caches.RANDOM_SEEDS)]
+    names = ["least effect first", *(f"random order {seed}" for seed in sweep_caches.RANDOM_SEEDS)]
     return pd.DataFrame(curves.left.T, index=pd.Index(sizes, name="heads taken out"), columns=names)

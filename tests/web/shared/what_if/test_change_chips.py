@@ -1,11 +1,13 @@
 """Changes stand on every page; what cannot apply says why, and no link breaks a page."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from playground.link.interventions import read_interventions
-from playground.link.interventions.read_interventions import read_intervention
-from playground.model.interventions import Intervention
-from playground.model.interventions.intervention_checks import Subject
+from playground.link import changes as link_changes
+from playground.model import interventions
+from playground.model.change_texts import read_change, write_change
+from playground.model.changes import Change, Subject
 from playground.web.shared.change_chips import CHANGED_PAGES, what_page_shows
 from tests.web.app_test import (
     PAGES,
@@ -92,21 +94,21 @@ def test_positions_shows_the_model_without_changes() -> None:
 
 
 def test_a_page_reads_and_checks_the_changes_of_its_link_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    Subject.fit.cache_clear()
-    read, checked, look = [], [], Subject._what_is_missing
+    interventions.divide_changes.cache_clear()
+    read, checked, check = [], [], interventions.check_change
 
-    def note_read(text: str) -> Intervention:
+    def note_read(text: str) -> Change | None:
         read.append(text)
-        return read_intervention(text)
+        return read_change(text)
 
-    def note_check(subject: Subject, wanted: Intervention) -> str | None:
-        checked.append(wanted)
-        return look(subject, wanted)
+    def note_check(subject: Subject, wanted: Change, applied: Sequence[Change] = ()) -> None:
+        checked.append(write_change(wanted))
+        check(subject, wanted, applied)
 
-    monkeypatch.setattr(read_interventions, "read_intervention", note_read)
-    monkeypatch.setattr(Subject, "_what_is_missing", note_check)
+    monkeypatch.setattr(link_changes, "read_change", note_read)
+    monkeypatch.setattr(interventions, "check_change", note_check)
     app = without_error(open_page("norms", **SMALL, do="1.1:zero,-0.0:zero,0.2:mean", seed=911))
     assert read == ["1.1:zero", "0.0:zero", "0.2:mean"]
-    assert [str(each.label) for each in checked] == [str(read_intervention(text).label) for text in (read[0], read[2])]
+    assert checked == [read[0], read[2]]
     without_error(app.run())
     assert (len(read), len(checked)) == (3, 2)

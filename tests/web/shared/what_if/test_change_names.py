@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.link.interventions.read_interventions import read_intervention
 from playground.web.shared.change_names import explain_change, name_change
+from tests.changes import made
 
 TOKENS = ["[CLS]", "the", "animal", "it", "a" * 300]
 
@@ -36,12 +36,12 @@ NAMES = {
 
 @pytest.mark.parametrize(("text", "name"), NAMES.items())
 def test_names_are_short_and_have_the_tokens_words(text: str, name: str) -> None:
-    assert name_change(read_intervention(text), TOKENS) == name
+    assert name_change(made(text), TOKENS) == name
 
 
 @pytest.mark.parametrize("text", NAMES)
 def test_a_sentence_says_what_becomes_of_which_token(text: str) -> None:
-    sentence = explain_change(read_intervention(text), TOKENS)
+    sentence = explain_change(made(text), TOKENS)
     assert sentence.endswith(".")
     assert "\n" not in sentence
     names_animal = "patch_2_" in text if "patch" in text else "_2" in text
@@ -50,6 +50,6 @@ def test_a_sentence_says_what_becomes_of_which_token(text: str) -> None:
 
 @given(st.lists(st.text(max_size=400), min_size=4, max_size=4))
 def test_no_token_makes_a_name_long_or_breaks_its_line(tokens: list[str]) -> None:
-    name = name_change(read_intervention("3.1:weight_3_2_0.25_after"), tokens)
+    name = name_change(made("3.1:weight_3_2_0.25_after"), tokens)
     assert len(name) < 80
     assert len(name.splitlines()) == 1

@@ -8,8 +8,8 @@ import torch
 
 from playground import Encoder
 from playground.analysis.attention import mean_entropy
-from playground.link.interventions import Change
-from playground.model.interventions import HideToken, SetWeight, SkipSublayer, ZeroHead
+from playground.link.changes import MadeChange
+from playground.model.changes import Change
 from tests.web.app_test import SMALL, array, captions, charts, choose, open_page, press, prose, sentences, small_trace
 from tests.web.views.what_if.what_if_page import CONFIG, PAIR, PARTS, cosine, open_view, progress, vector, without_heads
 
@@ -120,7 +120,7 @@ def test_a_pair_is_cut_before_the_softmax_and_a_press_makes_it_a_change() -> Non
     expected = np.linalg.norm(after - BEFORE) / np.linalg.norm(BEFORE)
     assert drawn[3, 5] == pytest.approx(expected, rel=1e-2)
     press(app, "whatif_switch_0")
-    assert app.session_state["do"].made[0].intervention == SetWeight(1, 2, 3, 5, 0.0)
+    assert app.session_state["do"].made[0].change == Change("weight", 1, 2, (3, 5, 0.0))
     assert "without your changes" in captions(app)
     assert app.button(key="whatif_switch_0").disabled
     np.testing.assert_array_equal(array(charts(app)["pair_effects"]), drawn)
@@ -150,10 +150,10 @@ def test_a_hidden_token_is_a_mask_in_one_layer() -> None:
 
 def test_the_chosen_key_is_hidden_by_a_press_in_its_layer_or_in_every_layer() -> None:
     app = press(open_view(PARTS, whatif_parts="hidden tokens", layer=1, key=4), "whatif_switch_1")
-    assert app.session_state["do"].made == (Change(HideToken(1, None, 4)),)
+    assert app.session_state["do"].made == (MadeChange(Change("hide", 1, None, (4,))),)
     press(app, "whatif_switch_0")
-    made = [change.intervention for change in app.session_state["do"].made]
-    assert set(made) == {HideToken(0, None, 4), HideToken(1, None, 4)}
+    made = [made.change for made in app.session_state["do"].made]
+    assert set(made) == {Change("hide", 0, None, (4,)), Change("hide", 1, None, (4,))}
     assert app.button(key="whatif_switch_0").disabled
 
 
@@ -170,11 +170,11 @@ def test_a_token_that_no_other_may_see_is_not_offered() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "expected"),
-    [("heads", [ZeroHead(1, 3)]), ("sublayers", [SkipSublayer(1, "attn")])],
+    [("heads", [Change("zero", 1, 3)]), ("sublayers", [Change("off", 1, None, ("attn",))])],
 )
 def test_the_focused_part_becomes_a_change_by_a_press(kind: str, expected: list[object]) -> None:
     app = press(open_view(PARTS, whatif_parts=kind, layer=1, head=3), "whatif_switch_0")
-    assert [change.intervention for change in app.session_state["do"].made] == expected
+    assert [made.change for made in app.session_state["do"].made] == expected
 
 
 @pytest.mark.parametrize(

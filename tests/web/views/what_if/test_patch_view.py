@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from playground import Encoder, Trace
-from playground.model.interventions import PatchVector
+from playground.model.changes import Change
 from playground.weights.checkpoint import load
 from tests.web.app_test import SMALL, array, captions, charts, choose, open_page, press, prose, sentences, small_trace
 from tests.web.views.what_if.what_if_page import CONFIG, PAIR, PLACES, measured, open_view, vector
@@ -80,8 +80,8 @@ def test_a_patch_becomes_a_change_that_other_pages_show() -> None:
     app = open_view(PLACES, sentence=2, whatif_other=1, layer=1, query=3)
     press(app, "whatif_patch_0")
     press(app, "whatif_patch_1")
-    made = [change.intervention for change in app.session_state["do"].made]
-    assert made == [PatchVector(1, "out", 3, 0), PatchVector(None, "embed", 3, 0)]
+    made = [made.change for made in app.session_state["do"].made]
+    assert made == [Change("patch", 1, None, ("out", 3, 0)), Change("patch", None, None, ("embed", 3, 0))]
     assert app.button(key="whatif_patch_0").disabled
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from playground import Encoder, count_parameters
-from playground.analysis.part_importance import order_at_random
-from playground.model.interventions import ZeroHead
+from playground.analysis.effects.sweeps import order_at_random
+from playground.model.changes import Change
 from tests.web.app_test import (
     SMALL,
     array,
@@ -85,8 +85,8 @@ def test_the_slider_takes_heads_out_and_a_press_makes_them_changes() -> None:
     assert "whatif_take_out_followed" not in {button.key for button in app.button}
     choose(app, whatif_pruned=5)
     press(app, "whatif_take_out_0")
-    made = [change.intervention for change in app.session_state["do"].made]
-    heads = {(each.layer, head) for each in made if isinstance(each, ZeroHead)
+    made = [made.change for made in app.session_state["do"].made]
+    heads = {(each.layer, head) for each in made if each.kind == "zero"
              for head in (range(4) if each.head is None else [each.head])}  # fmt: skip
     assert heads == {divmod(number, 4) for number in order_of_effects()[:5]}
     assert len(made) <= 5
@@ -97,9 +97,9 @@ def test_the_slider_takes_heads_out_and_a_press_makes_them_changes() -> None:
 
 def test_all_heads_of_a_layer_are_one_change() -> None:
     app = press(open_view(PRUNE, whatif_pruned=8), "whatif_take_out_0")
-    assert [each.intervention for each in app.session_state["do"].made] == [
-        ZeroHead(0, None),
-        ZeroHead(1, None),
+    assert [made.change for made in app.session_state["do"].made] == [
+        Change("zero", 0),
+        Change("zero", 1),
     ]
 
 

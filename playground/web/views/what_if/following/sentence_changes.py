@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.changes import names_no_token
 from playground.analysis.streams import cosine_between_tokens
 from playground.analysis.vector_changes import Pooling, sentence_change, sentence_vector
 from playground.runs.arrays import Array
@@ -64,7 +63,7 @@ def _draw_pairs(setup: Setup, pooling: Pooling) -> None:
     columns = {"before": number, "after": number, "after − before": signed}
     with st.container(key="whatif_pairs_of_sentences"):
         panels.show_table("whatif_similarities", table, hide_index=True, column_config=columns, height="content")
-        own = [each for each in setup.fitted_changes.applied if not names_no_token(each)]
+        own = [each for each in setup.fitted_changes.applied if not each.names_no_token]
         alone = f" Changes that name a token are made in sentence {setup.sentence + 1} alone." if own else ""
         st.caption(
             "**How similar are the sentences?** The cosine of their vectors, before and after, the largest change "

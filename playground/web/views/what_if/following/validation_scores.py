@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from playground.model.interventions import AverageHead, SkipSublayer, ZeroHead
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
 from playground.web.shared import panels
 from playground.web.views.what_if.measurements import task_caches
 
-IN_EVERY_SEQUENCE = (ZeroHead, AverageHead, SkipSublayer)
-"""Changes that name no token, and so mean the same in every sequence."""
+IN_EVERY_SEQUENCE = ("zero", "mean", "off")
+"""Kinds of changes that name no token, and so mean the same in every sequence."""
 
 
 def draw_validation_scores(run: Run) -> None:
@@ -17,7 +16,7 @@ def draw_validation_scores(run: Run) -> None:
     weights, trained = current_setup().weights, current_setup().trained_network
     if trained is None:
         return
-    if not all(isinstance(each, IN_EVERY_SEQUENCE) for each in run.interventions):
+    if not all(each.kind in IN_EVERY_SEQUENCE for each in run.interventions):
         st.caption("Validation sequences have tokens of their own: only changes of heads and sublayers apply to them.")
         return
     with panels.explain_errors():

@@ -1,21 +1,21 @@
 """The effects of parts as the numbers of a map: of what, between which bounds, and in which words."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from playground.analysis.part_importance import cosines, list_heads, list_sublayers
+from playground.analysis.effects.sweeps import cosines, list_heads, list_sublayers
 from playground.analysis.vector_changes import sentence_vector
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus
 from playground.web.session.caches import RunKey
-from playground.web.views.what_if.measurements import effect_caches, task_caches
-from playground.web.views.what_if.measurements.effect_caches import PartKind, PartsKey
+from playground.web.views.what_if.measurements import sweep_caches, task_caches
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows
+from playground.web.views.what_if.measurements.sweep_caches import PartKind, SweepKey
 
 Target = Literal["sentence vector", "similarity", "right answers"]
 
@@ -64,48 +64,48 @@ class PartNumbers:
         return np.abs(self.effects())
 
 
-def numbers_on_vector(key: PartsKey, instead_of: str = "") -> PartNumbers:
-    """The change of the sentence's vector, `instead_of` another measure; raises as `effect_caches.part_effects`."""
-    growing = effect_caches.part_effects(key)
+def numbers_on_vector(key: RunKey, parts: SweepKey, instead_of: str = "") -> PartNumbers:
+    """The change of the sentence's vector, `instead_of` another measure; raises as `sweep_caches.sweep_numbers`."""
+    growing = sweep_caches.sweep_numbers(key, parts)
     return PartNumbers(
-        key,
+        (key, parts),
         growing,
-        lambda rows: effect_caches.measure_rows(key, rows),
+        lambda rows: sweep_caches.measure_rows(key, parts, rows),
         lambda: growing.numbers[:, 0].copy(),
         signed=False,
         bar="change",
         meaning="how far the sentence's vector moves, as a share of its length. The vector is the mean over the "
         "sentence's tokens",
         number=".1%",
-        of_sublayers=lambda: numbers_on_vector(key._replace(kind="sublayers"), instead_of),
+        of_sublayers=lambda: numbers_on_vector(key, SweepKey("sublayers"), instead_of),
         instead_of=instead_of,
     )
 
 
-def numbers_on_similarity(key: PartsKey, other: int, run: Run) -> PartNumbers:
-    """The change of the cosine with another sentence's vector; raises as `effect_caches.part_effects`."""
-    growing = effect_caches.part_effects(key)
-    vectors = effect_caches.text_vectors(key.run._replace(sentence=0))
+def numbers_on_similarity(key: RunKey, parts: SweepKey, other: int, run: Run) -> PartNumbers:
+    """The change of the cosine with another sentence's vector; raises as `sweep_caches.sweep_numbers`."""
+    growing = sweep_caches.sweep_numbers(key, parts)
+    vectors = sweep_caches.text_vectors(key._replace(sentence=0))
     before = float(cosines(sentence_vector(run)[None], vectors[other : other + 1])[0, 0])
     return PartNumbers(
-        key,
+        (key, parts),
         growing,
-        lambda rows: effect_caches.measure_rows(key, rows),
+        lambda rows: sweep_caches.measure_rows(key, parts, rows),
         lambda: growing.numbers[:, 1 + other] - np.float32(before),
         signed=True,
         bar="change",
         meaning=f"what is added to the similarity of this sentence and sentence {other + 1}, the cosine of their "
         f"vectors, which is {before:.3f} with every part. Sentence {other + 1} itself keeps every part",
         number="+.4f",
-        of_sublayers=lambda: numbers_on_similarity(key._replace(kind="sublayers"), other, run),
+        of_sublayers=lambda: numbers_on_similarity(key, SweepKey("sublayers"), other, run),
     )
 
 
 def numbers_on_answers(run_key: RunKey, kind: PartKind) -> PartNumbers:
     """The change of the probability of the right answer, for heads or sublayers of a network trained here."""
     config, weights = run_key.config, run_key.weights
-    parts: Sequence[Intervention] = list_heads(config) if kind == "heads" else list_sublayers(config)
-    variants: list[list[Intervention]] = [[], *([part] for part in parts)]
+    parts = list_heads(config) if kind == "heads" else list_sublayers(config)
+    variants: list[list[Change]] = [[], *([part] for part in parts)]
     growing = task_caches.task_scores(weights, kind, len(variants))
     scores = growing.numbers[:, task_caches.PROBABILITY]
     return PartNumbers(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from playground.model.interventions import Intervention
+from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.training.after.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
@@ -27,12 +27,12 @@ def task_scores(weights: str, name: str, n_variants: int) -> GrowingNumbers:
 
 
 @cache_in_session(max_entries=4)
-def changed_scores(weights: str, changes: tuple[Intervention, ...]) -> Array:
+def changed_scores(weights: str, changes: tuple[Change, ...]) -> Array:
     """The network's scores without and with changes, (2, 2); raises as `measure_variants`."""
     return measure_variants(weights, [(), changes], (0, 1))
 
 
-def measure_variants(weights: str, variants: Sequence[Sequence[Intervention]], rows: Rows) -> Array:
+def measure_variants(weights: str, variants: Sequence[Sequence[Change]], rows: Rows) -> Array:
     """Some rows of `task_scores`, by what is changed in each.
 
     Raises:

@@ -10,7 +10,7 @@ import torch
 from playground import Encoder, ModelConfig
 from playground.analysis.vector_changes import POOLINGS
 from playground.link.params import PARAMS
-from playground.model.interventions import ZeroHead
+from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from playground.training.network import Tagger
@@ -53,7 +53,7 @@ def test_similarities_before_and_after_are_those_of_the_runs(pooling: str) -> No
     app = without_error(open_page("what_if", **SMALL, text=TEXT, do="0.1:zero", whatif_pooling=pooling))
     shown = table(app, "before").set_index("sentences")
     for one, two in combinations(range(3), 2):
-        for column, changes in (("before", []), ("after", [ZeroHead(0, 1)])):
+        for column, changes in (("before", []), ("after", [Change("zero", 0, 1)])):
             expected = cosine(*(pooled(small_run(sentence, *changes), pooling) for sentence in (one, two)))
             assert shown[column][f"{one + 1} and {two + 1}"] == pytest.approx(expected, abs=1e-5)
     assert ("padding" in captions(app)) or pooling == "first token"
@@ -66,7 +66,7 @@ def test_the_words_of_pooling_are_the_analysis_own() -> None:
 def test_maps_are_the_difference_of_the_runs_with_the_changes_framed() -> None:
     query = {"text": TEXT, "do": "0.1:zero", "layer": "1", "head": "2"}
     app = without_error(open_page("what_if", **SMALL, **query))
-    before, after = small_run(0), small_run(0, ZeroHead(0, 1))
+    before, after = small_run(0), small_run(0, Change("zero", 0, 1))
     last = [each.arrays["layers.1.out"] for each in (before, after)]
     moved = np.linalg.norm(last[1] - last[0], axis=-1) / np.linalg.norm(last[0], axis=-1)
     drawn = charts(app)

@@ -7,11 +7,9 @@ import torch
 from torch import Tensor
 
 from playground import Encoder, Trace
-from playground.model.interventions import (
-    Intervention,
-    InterventionTrace,
-)
-from tests.model.interventions.plain_forward import Change
+from playground.model.changes import Change
+from playground.model.interventions import InterventionTrace
+from tests.model.changes.plain_forward import ByHand
 from tests.model.reference import scramble, small_config
 
 IDS = torch.tensor([[1, 5, 2, 7, 0, 0]])
@@ -30,7 +28,7 @@ def build(variant: str) -> Encoder:
 
 
 def changed_trace(
-    model: Encoder, rows: Sequence[Sequence[Intervention]], ids: Tensor = IDS, mask: Tensor = REAL
+    model: Encoder, rows: Sequence[Sequence[Change]], ids: Tensor = IDS, mask: Tensor = REAL
 ) -> InterventionTrace:
     """The trace of a batch whose rows are one sentence each with its own interventions; patches are from OTHER_IDS."""
     source = Trace()
@@ -45,7 +43,7 @@ def changed_trace(
     return trace
 
 
-def set_to(where: tuple[object, ...], new: Tensor | float, strength: float = 1.0) -> Change:
+def set_to(where: tuple[object, ...], new: Tensor | float, strength: float = 1.0) -> ByHand:
     """A change by hand of a part of a tensor."""
 
     def change(tensor: Tensor) -> Tensor:

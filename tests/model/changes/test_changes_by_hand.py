@@ -7,16 +7,9 @@ import torch
 from torch import Tensor
 
 from playground import Trace
-from playground.model.interventions import (
-    AverageHead,
-    HideToken,
-    Intervention,
-    SetRow,
-    SetWeight,
-    SkipSublayer,
-    ZeroHead,
-)
-from tests.model.interventions.changed_pass import (
+from playground.model.changes import Change
+from tests.changes import made
+from tests.model.changes.changed_pass import (
     EVERY,
     IDS,
     PATTERN,
@@ -26,10 +19,10 @@ from tests.model.interventions.changed_pass import (
     changed_trace,
     set_to,
 )
-from tests.model.interventions.plain_forward import Change, plain_forward
+from tests.model.changes.plain_forward import ByHand, plain_forward
 
 
-def row_weight(head: int, query: int, key: int, weight: float) -> Change:
+def row_weight(head: int, query: int, key: int, weight: float) -> ByHand:
     """One weight of a pattern, the rest of the row scaled to what is left of 1."""
 
     def change(pattern: Tensor) -> Tensor:
@@ -56,26 +49,30 @@ def halve_column(pattern: Tensor) -> Tensor:
 
 SCORES = "layers.1.attn.scores"
 ONE_OF_FOUR = torch.tensor([0.25] * 4 + [0.0] * 2).double()
-BY_HAND: dict[str, tuple[Intervention, str, Change]] = {
-    "zero": (ZeroHead(0, 1), "layers.0.attn.z", set_to((1,), 0)),
-    "half a head": (ZeroHead(0, 1, 0.5), "layers.0.attn.z", set_to((1,), 0, 0.5)),
-    "zero every head": (ZeroHead(1, None), "layers.1.attn.z", torch.zeros_like),
-    "mean": (AverageHead(0, 2), "layers.0.attn.z", mean_of_head),
-    "attention off": (SkipSublayer(0, "attn"), "layers.0.attn.out", torch.zeros_like),
-    "most of the feed-forward off": (SkipSublayer(1, "ffn", 0.75), "layers.1.ffn.out", lambda out: out / 4),
-    "cut": (SetWeight(1, 2, 3, 0, 0.0), SCORES, set_to((2, 3, 0), -math.inf)),
-    "hide": (HideToken(1, 2, 1), SCORES, set_to((2, [0, 2, 3], 1), -math.inf)),
-    "hide from every head": (HideToken(1, None, 1), SCORES, set_to((EVERY, [0, 2, 3], 1), -math.inf)),
-    "half hidden": (HideToken(1, 2, 1, 0.5), PATTERN, halve_column),
-    "cut, the rest rescaled": (SetWeight(1, 2, 3, 0, 0.0), PATTERN, row_weight(2, 3, 0, 0.0)),
-    "weigh": (SetWeight(1, 2, 3, 0, 0.6), PATTERN, row_weight(2, 3, 0, 0.6)),
-    "force": (SetWeight(1, 2, 3, 0, 1.0), PATTERN, row_weight(2, 3, 0, 1.0)),
-    "cut after": (SetWeight(1, 2, 3, 0, 0.0, renormalise=False), PATTERN, set_to((2, 3, 0), 0)),
-    "force after": (SetWeight(1, 0, 3, 1, 1.0, renormalise=False, strength=0.5), PATTERN, set_to((0, 3, 1), 1, 0.5)),
-    "uniform": (SetRow(1, 0, 2, "uniform"), PATTERN, set_to((0, 2), ONE_OF_FOUR)),
-    "uniform map": (SetRow(1, None, None, "uniform", strength=0.5), PATTERN, set_to((EVERY,), ONE_OF_FOUR, 0.5)),
-    "diagonal": (SetRow(1, 1, None, "diagonal"), PATTERN, set_to((1,), torch.eye(6).double())),
-    "copy": (SetRow(1, 1, 3, "copy", 2), PATTERN, lambda p: set_to((1, 3), p[2, 3])(p)),
+BY_HAND: dict[str, tuple[Change, str, ByHand]] = {
+    "zero": (made("0.1:zero"), "layers.0.attn.z", set_to((1,), 0)),
+    "half a head": (made("0.1:zero~0.5"), "layers.0.attn.z", set_to((1,), 0, 0.5)),
+    "zero every head": (made("1.*:zero"), "layers.1.attn.z", torch.zeros_like),
+    "mean": (made("0.2:mean"), "layers.0.attn.z", mean_of_head),
+    "attention off": (made("0.attn:off"), "layers.0.attn.out", torch.zeros_like),
+    "most of the feed-forward off": (
+        made("1.ffn:off~0.75"),
+        "layers.1.ffn.out",
+        lambda out: out / 4,
+    ),
+    "cut": (made("1.2:cut_3_0"), SCORES, set_to((2, 3, 0), -math.inf)),
+    "hide": (made("1.2:hide_1"), SCORES, set_to((2, [0, 2, 3], 1), -math.inf)),
+    "hide from every head": (made("1.*:hide_1"), SCORES, set_to((EVERY, [0, 2, 3], 1), -math.inf)),
+    "half hidden": (made("1.2:hide_1~0.5"), PATTERN, halve_column),
+    "cut, the rest rescaled": (made("1.2:cut_3_0"), PATTERN, row_weight(2, 3, 0, 0.0)),
+    "weigh": (made("1.2:weight_3_0_0.6"), PATTERN, row_weight(2, 3, 0, 0.6)),
+    "force": (made("1.2:force_3_0"), PATTERN, row_weight(2, 3, 0, 1.0)),
+    "cut after": (made("1.2:cut_3_0_after"), PATTERN, set_to((2, 3, 0), 0)),
+    "force after": (made("1.0:force_3_1_after~0.5"), PATTERN, set_to((0, 3, 1), 1, 0.5)),
+    "uniform": (made("1.0:uniform_2"), PATTERN, set_to((0, 2), ONE_OF_FOUR)),
+    "uniform map": (made("1.*:uniform_*~0.5"), PATTERN, set_to((EVERY,), ONE_OF_FOUR, 0.5)),
+    "diagonal": (made("1.1:diagonal_*"), PATTERN, set_to((1,), torch.eye(6).double())),
+    "copy": (made("1.1:copy_3_2"), PATTERN, lambda p: set_to((1, 3), p[2, 3])(p)),
 }
 
 
@@ -96,7 +93,7 @@ def test_a_weight_with_a_strength_is_a_blend_and_the_row_still_adds_up_to_1() ->
     model(IDS, REAL, before)
     old = before[PATTERN][0, 2, 3]
     for weight, strength in ((0.0, 0.25), (1.0, 0.5), (0.6, 0.1)):
-        row = changed_trace(model, [[SetWeight(1, 2, 3, 0, weight, strength=strength)]])[PATTERN][0, 2, 3]
+        row = changed_trace(model, [[Change("weight", 1, 2, (3, 0, weight), strength=strength)]])[PATTERN][0, 2, 3]
         assert row[0].item() == pytest.approx((1 - strength) * old[0].item() + strength * weight, abs=1e-9)
         assert row.sum().item() == pytest.approx(1, abs=1e-9)
         torch.testing.assert_close(row[1:4] / row[1], old[1:4] / old[1], atol=1e-9, rtol=0)

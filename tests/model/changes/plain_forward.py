@@ -9,10 +9,10 @@ from torch import Tensor
 
 from playground import Encoder
 
-Change = Callable[[Tensor], Tensor]
+ByHand = Callable[[Tensor], Tensor]
 
 
-def plain_forward(model: Encoder, ids: Tensor, allowed: Tensor, changes: dict[str, Change]) -> Tensor:
+def plain_forward(model: Encoder, ids: Tensor, allowed: Tensor, changes: dict[str, ByHand]) -> Tensor:
     """One sentence, ids (T,), allowed (T, T) → (T, D); `changes` maps names of a trace to what is done there.
 
     For models with layer norms, ReLU and sinusoids.

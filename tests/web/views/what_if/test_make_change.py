@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.link.interventions import MAX_INTERVENTIONS
-from playground.web.views.what_if.making.compose_change import _KINDS
+from playground.link.changes import MAX_CHANGES
+from playground.web.views.what_if.make_change import TITLES
 from tests.web.app_test import SMALL, captions, component_data, open_page, press, prose, working
 
-KINDS = list(_KINDS)
 PAIR = {**SMALL, "text": "abcdefgh\nhgfedcba\nabc", "layer": "1", "head": "2", "query": "5", "key": "3"}
 
 
@@ -18,7 +17,7 @@ def chips(app: AppTest) -> list[str]:
 
 
 def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
-    working(app.selectbox(key="compose_kind").set_value(next(each for each in KINDS if each.startswith(kind))).run())
+    working(app.selectbox(key="compose_kind").set_value(next(each for each in TITLES if each.startswith(kind))).run())
     for key, value in choices.items():
         found = [
             each
@@ -66,13 +65,13 @@ def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text
         ("shuffle", {}, {"positions": "none"}, "adds no positions"),
         ("forbid a pair", {}, {"causal": "true", "query": "2"}, "the mask hides d₃ from c₂"),
         ("switch a head off", {}, {"do": "1.2:mean"}, "already sets the same numbers; take that back first"),
-        ("force a pair", {}, {"do": "1.2:force_5_1"}, "f₅ gives b₁ the weight 1, before the softmax” already sets"),
+        ("force a pair", {}, {"do": "1.2:force_5_1"}, "layer 1, head 2: f₅ → b₁ alone” already sets"),
         ("force a pair", {}, {"do": "1.2:force_5_1"}, "another weight of this row; take that back first"),
         ("hide a token", {}, {"text": "ab", "key": "1", "query": "0", "do": "1.2:cut_0_0"},
-         "a₀ would have no other key left to share the rest of its attention; take “layer 1, head 2: a₀ gives a₀ the"),
+         "no other key left to share the rest of its attention; take “layer 1, head 2: a₀ ↛ a₀” back first"),
         ("hide a token", {}, {"n_layers": "96"}, "96 changes, and a link holds"),
         ("set what", {"row": "as another head"}, {"n_heads": "1", "head": "0"}, "already as it is itself"),
-        ("switch a head off", {}, {"do": ",".join(f"9.{i}:mean" for i in range(MAX_INTERVENTIONS))},
+        ("switch a head off", {}, {"do": ",".join(f"9.{i}:mean" for i in range(MAX_CHANGES))},
          "holds no more changes"),
     ],
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What followed from a change: of vectors, of attention, of sentences, and which parts of a model matter to them."""

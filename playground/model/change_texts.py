@@ -1,0 +1,130 @@
+"""Changes in words, as `KINDS` has them: the text in a link, read and written; the name, the sentence, the formula."""
+
+import re
+from functools import cache
+
+from playground.model.changes import KINDS, Arg, Change, Words, WriteNumber
+
+_NUMBER, _SHARE = r"[0-9]{1,9}", r"[0-9.]{1,24}(?:e-[0-9]{1,3})?"
+_FIELD = re.compile(r"\{(\w+)(\*?)(?::([^}]*))?\}")
+
+
+def read_change(text: str) -> Change | None:
+    """The change that a text is, as `write_change` writes it, whether or not any model can have it; None for none."""
+    halves = re.fullmatch(rf"([^~]*)(?:~({_SHARE}))?", text)
+    for kind, spec in KINDS.items():
+        for template, implied in spec.texts:
+            if halves and (found := _pattern(template).fullmatch(halves[1])):
+                try:
+                    values = {**implied, **{name: _read_value(name, part) for name, part in found.groupdict().items()}}
+                    strength = _read_share(halves[2] or "1")
+                except ValueError:  # a weight or a strength that is no number between 0 and 1
+                    return None
+                args = tuple(values.get(name) for name in spec.args)
+                layer, head = values.get("layer"), values.get("head")
+                return Change(kind, layer, head, args, strength)  # type: ignore[arg-type]  # they match as whole numbers
+    return None
+
+
+def write_change(change: Change) -> str:
+    """Its text, such as `3.1:zero~0.5`.
+
+    Raises:
+        ValueError: no text of its kind fits, such as for a patch of one head where heads have no vectors of their own.
+    """
+    template = find_text(change)
+    if template is None:
+        raise ValueError(f"{change} has no text.")
+    text = _FIELD.sub(lambda found: _write_value(found[1], _value(change, found[1])), template)
+    return text if change.strength == 1 else f"{text}~{_write_share(change.strength)}"
+
+
+def find_text(change: Change) -> str | None:
+    """The first text of a change's kind that has a place for all that it is; None for a change that cannot be."""
+    for template, implied in change.spec.texts:
+        fields = {found[1]: found for found in _FIELD.finditer(template)}
+        names = ("layer", "head", *change.spec.args)
+        if all(_fits(_value(change, name), fields.get(name), implied.get(name)) for name in names):
+            return template
+    return None
+
+
+def name_change(change: Change, word: Words | None = None) -> str:
+    """What it changes in a few words, such as `layer 3, head 1: token 10 ↛ token 2`, with a strength below 1."""
+    strength = "" if change.strength == 1 else f" · {change.strength:.3g} of the way"
+    return f"{change.spec.name(change, word or count_token)}{strength}"
+
+
+def explain_change(change: Change, word: Words | None = None) -> str:
+    """One sentence in plain text on which numbers become what."""
+    what = change.spec.sentence(change, word or count_token)
+    if change.strength == 1:
+        return f"{what}."
+    return f"{what}; it goes {change.strength:.3g} of the way there, where 0 is no change and 1 all of it."
+
+
+def write_formula(change: Change, symbol: str, write: WriteNumber) -> str:
+    r"""A change of the numbers that a symbol stands for as LaTeX: `z_t \leftarrow 0`."""
+    if change["key"] is not None:
+        symbol = symbol.replace("j", str(change["key"]))
+    new = change.spec.formula(change, symbol, write)
+    if change.spec.blends:
+        return new
+    if change.strength != 1:
+        share = write(change.strength)
+        new = rf"(1 - {share})\, {symbol} + {share} \cdot \left({new}\right)"
+    return rf"{symbol} \leftarrow {new}"
+
+
+def count_token(token: int | None) -> str:
+    """A token by its position alone."""
+    return "every token" if token is None else f"token {token}"
+
+
+def _fits(value: Arg, place: re.Match[str] | None, implied: Arg) -> bool:
+    if place is None:
+        return value == implied
+    return bool(place[2]) if value is None else not place[3] or re.fullmatch(place[3], str(value)) is not None
+
+
+def _value(change: Change, name: str) -> Arg:
+    own: dict[str, Arg] = {"layer": change.layer, "head": change.head}
+    value: Arg = own[name] if name in own else change[name]
+    return value
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    pieces, at = [], 0
+    for found in _FIELD.finditer(template):
+        number = _SHARE if found[1] == "weight" else rf"\*|{_NUMBER}" if found[2] else _NUMBER
+        pieces += [re.escape(template[at : found.start()]), f"(?P<{found[1]}>{found[3] or number})"]
+        at = found.end()
+    return re.compile("".join([*pieces, re.escape(template[at:])]))
+
+
+def _read_value(name: str, part: str) -> Arg:
+    if name == "weight":
+        return _read_share(part)
+    if not part.isdigit():
+        return None if part == "*" else part
+    return int(part) - 1 if name == "sentence" else int(part)
+
+
+def _write_value(name: str, value: Arg) -> str:
+    if isinstance(value, float | int) and name in ("weight", "sentence"):
+        return _write_share(value) if name == "weight" else str(int(value) + 1)
+    return "*" if value is None else str(value)
+
+
+def _read_share(text: str) -> float:
+    """A number between 0 and 1; ValueError where it is none."""
+    share = float(text)
+    if not 0 <= share <= 1:
+        raise ValueError(f"{share} is not between 0 and 1")
+    return share
+
+
+def _write_share(share: float) -> str:
+    """The shortest text of a number that is read back as the same one."""
+    return f"{share:g}" if float(f"{share:g}") == share else repr(float(share))

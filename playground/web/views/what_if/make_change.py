@@ -1,0 +1,244 @@
+"""Where a change is made: what, where it is by the focus, how far it goes; one sentence on that, and the button."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from playground.config import ModelConfig
+from playground.link.opening import Focus
+from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS, Change, Subject
+from playground.model.interventions import divide_changes
+from playground.runs.encoder_run import Run
+from playground.runs.inputs import intervention_subject
+from playground.web.choices import changes
+from playground.web.choices.setup import Setup, current_setup
+from playground.web.shared.change_chips import explain_refusal, is_same_place, make_in_place
+from playground.web.shared.change_names import explain_change, explain_changes
+from playground.web.shared.markdown import escape_markdown
+
+CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
+CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
+
+MAX_SEED = 9_999
+
+TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.menu.titles))
+"""What can be changed, by what the menu calls it."""
+
+
+def draw_change_maker(run: Run, focus: Focus) -> None:
+    """The choices and their button in a panel; without any change yet, examples to begin with above it."""
+    setup = current_setup()
+    subject = intervention_subject(run.config, setup.batch, setup.sentence, causal=setup["causal"])
+    if not setup.changes:
+        _draw_examples(run, focus, subject)
+    with st.expander("Make a change", icon=":material/tune:", expanded=True, key="compose"):
+        wanted = compose_changes(focus, run.config, len(setup.text.sentences), setup.sentence)
+        st.markdown(escape_markdown(explain_changes(wanted, run.tokens)), width="content")
+        _offer(setup, wanted)
+
+
+def list_examples(focus: Focus, subject: Subject) -> list[Change]:
+    """Up to three changes that this sentence's run can have, at the focus: a head, a sublayer, then order or a pair."""
+    possible = (
+        Change("zero", focus.layer, focus.head),
+        Change("off", focus.layer, None, ("attn",)),
+        Change("shuffle", args=(1,)),
+        Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0)),
+    )
+    return [each for each in possible if divide_changes(subject, (each,))[0]][:3]
+
+
+def _draw_examples(run: Run, focus: Focus, subject: Subject) -> None:
+    st.markdown(
+        "Nothing is changed yet. Switch a part off, and see what the model does without it. Begin with one of these, "
+        "or choose a layer, a head and two tokens above, and put a change together below."
+    )
+    with st.container(key="examples", horizontal=True):
+        for place, example in enumerate(list_examples(focus, subject)):
+            if st.button(
+                _invite_to(example),
+                key=f"example_{place}",
+                icon=":material/play_arrow:",
+                help=explain_change(example, run.tokens),
+            ):
+                changes.make_changes([example])
+                st.rerun()
+
+
+def _invite_to(example: Change) -> str:
+    """An example as a newcomer would say it."""
+    return {
+        "zero": f"Switch head {example.head} of layer {example.layer} off",
+        "off": f"Switch all attention of layer {example.layer} off",
+        "shuffle": "Shuffle the positions",
+    }.get(example.kind, "Forbid the chosen pair")
+
+
+def _offer(setup: Setup, wanted: Sequence[Change]) -> None:
+    """The button that makes the changes or takes them back, or one sentence on why they cannot be made."""
+    on = {made for made, is_on in setup.changes if is_on}
+    is_made = set(wanted) <= on
+    replaces = any(made != each and is_same_place(made, each) for made, _ in setup.changes for each in wanted)
+    reason = "" if is_made else explain_refusal(setup, wanted)
+    made = f"Set its strength to {wanted[0].strength:g}" if replaces else "Make this change"
+    label = "Take this change back" if is_made else made
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(label, key="compose_make", disabled=bool(reason))
+        if reason or is_made:
+            waits = any(each in setup.fitted_changes.reasons for each in wanted)
+            where = "its chip above says why it cannot apply" if waits else "what followed from it stands below"
+            st.caption(escape_markdown(reason or f"This change is made already: {where}."), width="content")
+    if not pressed or reason:
+        return
+    if is_made:
+        changes.take_back(wanted)
+    else:
+        make_in_place(wanted)
+    st.rerun()  # the chips above are outside of this fragment
+
+
+@dataclass
+class _Composed:
+    """What is chosen by now, and what it is chosen of."""
+
+    focus: Focus
+    config: ModelConfig
+    n_sentences: int
+    sentence: int
+    values: dict[str, Any] = field(default_factory=dict)
+    """By the names of a change's arguments; also `layers` and `head`."""
+
+
+def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentence: int) -> list[Change]:
+    """Draw the choices; returns the change that they describe, at the focus; a token is hidden by one in each layer.
+
+    Args:
+        focus: the layer, the head, and the two tokens that it is about.
+        config: of the model.
+        n_sentences: of the text.
+        sentence: the one that is changed, from 0.
+    """
+    title = st.selectbox("What to change", TITLES, key="compose_kind")
+    composed = _Composed(focus, config, n_sentences, sentence)
+    composed.values = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key}
+    with st.container(key="compose_choices", horizontal=True, vertical_alignment="bottom"):
+        kind = _choose_kind(title, composed)
+        strength = st.slider(
+            "Strength",
+            0.0,
+            1.0,
+            1.0,
+            0.05,
+            key="compose_strength",
+            help="0 changes nothing, 1 replaces the numbers. Between the two they are blended: (1 − strength) · old + "
+            "strength · new.",
+            width=220,
+        )
+    values = composed.values
+    args = tuple(values[name] for name in KINDS[kind].args)
+    return [Change(kind, layer, values["head"], args, strength) for layer in values["layers"]]
+
+
+def _choose_kind(title: str, composed: _Composed) -> str:
+    """The kind that a title of the menu means, asked where there are several; draws what else is asked for."""
+    kinds = {kind.menu.answer: name for name, kind in KINDS.items() if title in kind.menu.titles}
+    chosen = next(iter(kinds.values()))
+    menu = KINDS[chosen].menu
+    composed.values |= menu.titles[title]
+    for choice in menu.choices:
+        CHOICES[choice](composed)
+    if menu.question is not None:
+        chosen = kinds[_pick(menu.question.label, tuple(kinds), menu.question.key, menu.question.help)]
+    for choice in KINDS[chosen].menu.further_choices:
+        CHOICES[choice](composed)
+    return chosen
+
+
+def _choose_head(composed: _Composed) -> None:
+    """The focus's head, or every head of its layer."""
+    chosen = _pick("Where", (CHOSEN_HEAD, EVERY_HEAD), "head")
+    composed.values["head"] = None if chosen == EVERY_HEAD else composed.focus.head
+
+
+def _choose_own_head(composed: _Composed) -> None:
+    """The head where heads have vectors of their own."""
+    if composed.values["point"] in HEAD_POINTS:
+        _choose_head(composed)
+
+
+def _choose_layers(composed: _Composed) -> None:
+    """Every layer and head, unless the visitor asks for the chosen ones alone."""
+    if _pick("In which layers", (EVERY_LAYER, CHOSEN_LAYER), "layers") == EVERY_LAYER:
+        composed.values["layers"] = range(composed.config.n_layers)
+    elif _pick("Where", (EVERY_HEAD, CHOSEN_HEAD), "hidden") == CHOSEN_HEAD:
+        composed.values["head"] = composed.focus.head
+
+
+def _choose_sublayer(composed: _Composed) -> None:
+    names = {name: sublayer for sublayer, name in SUBLAYERS.items()}
+    composed.values["sublayer"] = names[_pick("Which sublayer", tuple(names), "sublayer")]
+
+
+def _choose_weight(composed: _Composed) -> None:
+    if "weight" not in composed.values:
+        composed.values["weight"] = st.slider("Weight", 0.0, 1.0, 0.5, 0.05, key="compose_weight", width=220)
+
+
+def _choose_token(composed: _Composed) -> None:
+    """The focus's query, or every token."""
+    if _pick("Which token", ("the chosen query", "every token"), "token") == "every token":
+        composed.values["query"] = None
+
+
+def _choose_source(composed: _Composed) -> None:
+    """Another head of the layer."""
+    n_heads, head = composed.config.n_heads, composed.focus.head
+    others = [other for other in range(n_heads) if other != head] or [head]
+    key = f"compose_source_{n_heads}_{head}"
+    composed.values["source"] = st.selectbox("The head to copy", others, key=key, width=140)
+
+
+def _choose_seed(composed: _Composed) -> None:
+    composed.values["seed"] = int(st.number_input("Seed of the order", 0, MAX_SEED, 1, key="compose_seed", width=160))
+    composed.values["layers"] = [None]
+
+
+def _choose_sentence(composed: _Composed) -> None:
+    """Another sentence of the text; one that is not there, where there is no other."""
+    n_sentences, sentence = composed.n_sentences, composed.sentence
+    others = [number for number in range(1, n_sentences + 1) if number != sentence + 1] or [sentence + 2]
+    key = f"compose_sentence_{n_sentences}_{sentence}"
+    composed.values["sentence"] = st.selectbox("From sentence", others, key=key, width=140) - 1
+
+
+def _choose_point(composed: _Composed) -> None:
+    points = {words: point for point, (_, words) in PATCH_POINTS.items()}
+    chosen = st.selectbox("At which point", list(points), index=len(points) - 1, key="compose_point", width=240)
+    composed.values["point"] = points[chosen]
+    if points[chosen] == "embed":
+        composed.values["layers"] = [None]
+
+
+CHOICES: dict[str, Callable[[_Composed], None]] = {
+    "head": _choose_head,
+    "own head": _choose_own_head,
+    "layers": _choose_layers,
+    "sublayer": _choose_sublayer,
+    "weight": _choose_weight,
+    "token": _choose_token,
+    "source": _choose_source,
+    "seed": _choose_seed,
+    "sentence": _choose_sentence,
+    "point": _choose_point,
+}
+"""What a kind's menu can ask for."""
+
+
+def _pick(label: str, options: Sequence[str], key: str, help_text: str | None = None) -> str:
+    """A choice of one word, the first unless another is chosen."""
+    chosen = st.segmented_control(
+        label, options, default=options[0], required=True, key=f"compose_{key}", help=help_text
+    )
+    return chosen or options[0]

@@ -1,0 +1,160 @@
+"""Each number of a sweep is that of a run with the variant, or of weights without what it switches off."""
+
+import numpy as np
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig
+from playground.analysis.effects import sweeps
+from playground.analysis.effects.sweeps import HeadsTogether, Sweep
+from playground.analysis.vector_changes import POOLINGS, Pooling, sentence_vector
+from playground.errors import InterventionError
+from playground.model.changes import Change
+from playground.runs import run
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import Run
+from playground.runs.variant_runs import Variant
+from playground.text import characters
+from tests.model.reference import scramble
+
+CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=32)
+ENCODER = scramble(Encoder(CONFIG, seed=5))
+BATCH = characters().encode_batch(["a cat", "a bat", "a cat", "a longer cat"])
+
+
+def cosine(one: Array, two: Array) -> float:
+    return float(one @ two / np.linalg.norm(one) / np.linalg.norm(two))
+
+
+def measure_heads(encoder: Encoder, untouched: Run) -> Array:
+    heads = [[part] for part in sweeps.list_heads(CONFIG)]
+    return Sweep(heads, sweeps.score_change(untouched)).measure(encoder, BATCH, 0, untouched)[:, 0].reshape(3, 4)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_every_effect_is_that_of_a_run_without_the_part(pooling: Pooling, causal: bool) -> None:
+    untouched = run(ENCODER, BATCH, causal=causal)
+    before, others = sentence_vector(untouched, pooling), np.eye(3, 16, dtype=np.float32)
+    parts = [*sweeps.list_heads(CONFIG), *sweeps.list_sublayers(CONFIG), *sweeps.list_cuts(untouched, 1, 2)]
+    sweep = Sweep([[part] for part in parts], sweeps.score_change(untouched, others, pooling))
+    found = sweep.measure(ENCODER, BATCH, 0, untouched, causal=causal)
+    assert found.shape == (len(parts), 1 + 3)
+    for part, (relative, *similarities) in zip(parts, found, strict=True):
+        after = sentence_vector(run(ENCODER, BATCH, causal=causal, interventions=[part]), pooling)
+        assert relative == pytest.approx(np.linalg.norm(after - before) / np.linalg.norm(before), abs=1e-5)
+        assert similarities == pytest.approx([cosine(after, other) for other in others], abs=1e-5)
+    assert found[: 12 + 6, 0].min() > 1e-4
+
+
+def test_chosen_rows_come_in_their_order() -> None:
+    untouched = run(ENCODER, BATCH)
+    variants: list[Variant] = [[Change("zero", 2, 1)], [], [Change("zero", 0, 3), Change("zero", 1, 0)]]
+    sweep = Sweep(variants, sweeps.score_change(untouched))
+    whole = sweep.measure(ENCODER, BATCH, 0, untouched)
+    assert whole[1] == 0
+    assert whole[0] > 1e-4
+    np.testing.assert_allclose(sweep.measure(ENCODER, BATCH, 0, untouched, rows=[2, 0]), whole[[2, 0]], rtol=1e-4)
+    wrong = Sweep([[Change("weight", 1, 2, (9, 0, 0.0))]], sweep.score)
+    with pytest.raises(InterventionError):
+        wrong.measure(ENCODER, BATCH, 0, untouched)
+
+
+def test_a_head_without_a_way_out_has_no_effect() -> None:
+    deaf = scramble(Encoder(CONFIG, seed=5))
+    with torch.no_grad():
+        deaf.get_parameter("layers.1.attn.o.weight")[:, 4:8] = 0
+    heads = measure_heads(deaf, run(deaf, BATCH))
+    assert heads[1, 1] < 1e-6
+    assert (np.delete(heads.ravel(), 5) > 1e-4).all()
+
+
+def test_pairs_are_all_that_a_head_may_link_but_last_keys() -> None:
+    assert sweeps.list_pairs(run(ENCODER, BATCH)) == [(query, key) for query in range(5) for key in range(5)]
+    causal = sweeps.list_pairs(run(ENCODER, BATCH, causal=True))
+    assert causal == [(query, key) for query in range(1, 5) for key in range(query + 1)]
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm_placement": "pre", "final_norm": True}, {"head_merge": "reshape"}])
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_hidden_token_is_one_whose_every_pair_with_others_is_masked(changes: dict[str, str], causal: bool) -> None:
+    encoder = scramble(Encoder(ModelConfig(**vars(CONFIG) | changes), seed=5))
+    untouched = run(encoder, BATCH, causal=causal)
+    sweep = Sweep(sweeps.list_hidden(untouched), lambda final: final[:, :5].reshape(len(final), -1))
+    found = sweep.measure(encoder, BATCH, 0, untouched, causal=causal).reshape(3, 5, 5, 16)
+    for layer in range(3):
+        for token in range(5):
+            readers = [query for query in range(token if causal else 0, 5) if query != token]
+            cuts = [Change("weight", layer, None, (query, token, 0.0)) for query in readers]
+            alone = run(encoder, BATCH, causal=causal, interventions=cuts).arrays["final"][:5]
+            np.testing.assert_allclose(found[layer, token], alone, rtol=1e-4, atol=1e-4)
+            # Nobody reads the last token where later ones are hidden.
+            assert np.allclose(alone, untouched.arrays["final"][:5], atol=1e-3) == (causal and token == 4)
+
+
+def test_each_share_of_a_patch_is_that_of_a_run_with_it() -> None:
+    runs = [run(ENCODER, BATCH, sentence) for sentence in range(4)]
+    start, goal = (sentence_vector(each) for each in runs[:2])
+    patches = sweeps.list_patches(3, 5, 1)
+    sweep = Sweep([[patch] for patch in patches], sweeps.score_nearness(runs[0], runs[1]), {1: runs[1].arrays})
+    shares = sweep.measure(ENCODER, BATCH, 0, runs[0])[:, 0]
+    for patch, share in zip(patches, shares, strict=True):
+        patched = sentence_vector(run(ENCODER, BATCH, 0, interventions=[patch]))
+        expected = 1 - np.linalg.norm(patched - goal) / np.linalg.norm(start - goal)
+        assert share == pytest.approx(expected, abs=1e-4)
+    np.testing.assert_allclose(shares[:5], [0, 0, 1, 0, 0], atol=1e-4, err_msg="all lies at the word that differs")
+    assert np.abs(shares.reshape(4, 5)[1:, [0, 1, 3, 4]]).max() > 1e-3
+    same = Sweep([[sweeps.list_patches(3, 5, 2)[0]]], sweeps.score_nearness(runs[0], runs[2]))
+    assert np.isnan(same.measure(ENCODER, BATCH, 0, runs[0])).all()
+    other = Sweep([[sweeps.list_patches(3, 5, 3)[0]]], sweep.score)
+    with pytest.raises(InterventionError, match="5 and 12 tokens"):
+        other.measure(ENCODER, BATCH, 0, runs[0])
+
+
+def without_columns(numbers: list[int]) -> Encoder:
+    """The encoder whose W_O reads nothing of these heads."""
+    encoder = scramble(Encoder(CONFIG, seed=5))
+    with torch.no_grad():
+        for number in numbers:
+            layer, head = divmod(number, 4)
+            encoder.get_parameter(f"layers.{layer}.attn.o.weight")[:, 4 * head : 4 * head + 4] = 0
+    return encoder
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_what_is_left_is_that_of_weights_without_these_heads(causal: bool) -> None:
+    order, untouched = sweeps.order_at_random(CONFIG, 1), run(ENCODER, BATCH, causal=causal)
+    removals = [sweeps.remove_heads(order, n, CONFIG) for n in sweeps.pruned_sizes(CONFIG)]
+    left = Sweep(removals, sweeps.score_similarity(untouched)).measure(ENCODER, BATCH, 0, untouched, causal=causal)
+    before = untouched.arrays["final"][:5].mean(0)
+    for n in range(13):
+        pruned = run(without_columns(list(order[:n])), BATCH, causal=causal)
+        assert left[n, 0] == pytest.approx(cosine(before, pruned.arrays["final"][:5].mean(0)), abs=1e-5)
+    assert left[0] == 1
+
+
+def test_orders_hold_every_head_once() -> None:
+    effects = np.array([[0.2, 0.1, np.nan, 0.1]] * 3, np.float32)
+    assert sweeps.order_by_effect(effects) == (1, 3, 5, 7, 9, 11, 0, 4, 8, 2, 6, 10)
+    drawn = sweeps.order_at_random(CONFIG, 0)
+    assert sorted(drawn) == list(range(12))
+    assert drawn != sweeps.order_at_random(CONFIG, 1)
+    assert drawn == sweeps.order_at_random(CONFIG, 0)
+    assert sweeps.remove_heads((7, 0, 11), 2, CONFIG) == [Change("zero", 0, 0), Change("zero", 1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("n_layers", "n_heads", "n_sizes", "last"), [(1, 1, 2, 1), (6, 12, 37, 72), (12, 12, 37, 144), (5, 15, 26, 75)]
+)
+def test_a_curve_has_few_points(n_layers: int, n_heads: int, n_sizes: int, last: int) -> None:
+    sizes = sweeps.pruned_sizes(ModelConfig(vocab_size=0, d_model=720, n_heads=n_heads, n_layers=n_layers))
+    assert (len(sizes), sizes[0], sizes[-1]) == (n_sizes, 0, last)
+
+
+def test_heads_replace_each_other_where_together_they_bring_more_than_one_by_one() -> None:
+    heads = np.array([[0.01, -0.02, 0.0], [-0.3, 0.1, 0.05]])
+    found = sweeps.compare_together(heads, np.array([-0.88, 0.4]))
+    assert found == HeadsTogether(0, -0.02, -0.88, replaced=True)
+    assert sweeps.compare_together(heads, np.array([0.05, 0.5])) == HeadsTogether(1, -0.3, 0.5, replaced=False)
+    assert sweeps.compare_together(heads[:, :1], np.array([0.05, 0.5])) is None, "one head is all of its layer"
+    assert sweeps.compare_together(heads, np.array([np.nan, 0.5])) is None, "not measured yet"

@@ -1,0 +1,128 @@
+"""Changes survive a link, and whatever else stands there is told of in a sentence."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground.link.changes import MAX_CHANGES, Changes, MadeChange, read_changes
+from playground.model.change_texts import find_text, read_change, write_change
+from playground.model.changes import KINDS, PATCH_POINTS, SUBLAYERS, Change
+from tests.changes import made
+
+NUMBER = st.integers(0, 999_999_999)
+ANY = st.none() | NUMBER
+ARGS: dict[str, st.SearchStrategy[Any]] = {
+    "query": ANY,
+    "key": NUMBER,
+    "weight": st.floats(0, 1),
+    "source": NUMBER,
+    "sublayer": st.sampled_from(list(SUBLAYERS)),
+    "seed": NUMBER,
+    "point": st.sampled_from(list(PATCH_POINTS)),
+    "sentence": st.integers(0, 999_999_998),
+}
+
+
+@st.composite
+def any_change(draw: st.DrawFn) -> Change:
+    kind = draw(st.sampled_from(list(KINDS)))
+    args = tuple(draw(ARGS[name]) for name in KINDS[kind].args)
+    strength = draw(st.floats(0, 1))
+    places = [(layer, head) for layer in (None, draw(NUMBER)) for head in (None, draw(NUMBER))]
+    possible = [change for place in places if find_text(change := Change(kind, *place, args, strength))]
+    return draw(st.sampled_from(possible)) if possible else made("0.0:zero")
+
+
+EXAMPLES: dict[str, Change] = {
+    "3.1:zero": Change("zero", 3, 1),
+    "3.*:zero~0.5": Change("zero", 3, strength=0.5),
+    "0.11:mean": Change("mean", 0, 11),
+    "2.attn:off": Change("off", 2, None, ("attn",)),
+    "2.ffn:off~0.25": Change("off", 2, None, ("ffn",), strength=0.25),
+    "3.1:cut_4_7": Change("weight", 3, 1, (4, 7, 0.0)),
+    "3.1:force_4_7_after": Change("weight_after", 3, 1, (4, 7, 1.0)),
+    "3.*:weight_4_7_0.25": Change("weight", 3, None, (4, 7, 0.25)),
+    "3.1:hide_7": Change("hide", 3, 1, (7,)),
+    "3.*:hide_7~0.5": Change("hide", 3, None, (7,), strength=0.5),
+    "3.1:uniform_4": Change("uniform", 3, 1, (4,)),
+    "3.*:diagonal_*": Change("diagonal", 3, None, (None,)),
+    "3.1:copy_4_0": Change("copy", 3, 1, (4, 0)),
+    "positions:shuffle_7": Change("shuffle", args=(7,)),
+    "embed:patch_4_2": Change("patch", None, None, ("embed", 4, 1)),
+    "3.mid:patch_*_1": Change("patch", 3, None, ("mid", None, 0)),
+    "3.1.z:patch_4_2": Change("patch", 3, 1, ("z", 4, 1)),
+    "3.z:patch_4_2": Change("patch", 3, None, ("z", 4, 1)),
+}
+
+
+@pytest.mark.parametrize(("text", "change"), EXAMPLES.items())
+def test_the_text_of_each_kind_is_frozen(text: str, change: Change) -> None:
+    assert write_change(change) == text
+    assert read_changes(text) == (Changes((MadeChange(change),)), None)
+    assert read_changes(f"-{text}") == (Changes((MadeChange(change, is_on=False),)), None)
+
+
+def test_other_spellings_are_read_as_the_same_change() -> None:
+    assert made("2.*:off") == made("2.attn:off")
+    assert made("3.1:weight_4_7_0") == made("3.1:cut_4_7")
+    assert made("3.1:weight_4_7_1.0_after~1.0") == made("3.1:force_4_7_after")
+
+
+CHANGES = st.builds(MadeChange, any_change(), st.booleans())
+
+
+@given(st.lists(CHANGES, max_size=MAX_CHANGES, unique_by=lambda made: made.change))
+def test_what_is_written_is_read_back(changes: list[MadeChange]) -> None:
+    expected = Changes(tuple(changes))
+    assert read_changes(str(expected)) == (expected, None)
+
+
+def test_a_change_stands_there_once() -> None:
+    assert str(read_changes("3.1:zero,-3.1:zero,3.1:zero")[0]) == "3.1:zero"
+
+
+@given(st.text(max_size=60) | st.text(alphabet="0123456789.*:~_,-e attnzerofpch", max_size=60))
+def test_junk_is_read_or_told_of(text: str) -> None:
+    found, sentences = read_changes(text)
+    items = [item for item in text.split(",") if item]
+    assert bool(items) == bool(found.made or sentences)
+    assert "\n" not in (sentences or "")
+    assert read_changes(str(found)) == (found, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "zero", "3:zero", "3.1:", "3.1:zero~", "3.1:zero~2", "3.1:zero~nan", "3.1:zero~1.2.3", "3.1:zero~-1",
+     "-1.0:zero", "3.1:off", "٣.1:zero", "3.1:cut_4", "3.1:cut_4_7_0.5", "3.1:weight_4_7", "3.1:weight_4_7_7",
+     "3.1:copy_4", "3.1:uniform_4_0", "positions:shuffle", "embed:patch_4", "3.embed:patch_4_2", "3.1.mid:patch_4_2",
+     "3.1:zero\n", "9999999999.1:zero", "3.1:force_*_7", "3.1:hide_*", "3.1:hide_7_after", "3.1:zero~0.5~0.5"],
+)  # fmt: skip
+def test_what_is_no_change_is_refused(text: str) -> None:
+    assert read_change(text) is None
+
+
+def test_the_readable_rest_applies_and_a_link_holds_only_so_many() -> None:
+    found, sentences = read_changes("3.1:zero,<b>,2.ffn:off")
+    assert str(found) == "3.1:zero,2.ffn:off"
+    assert str(sentences).count("is not a change") == 1
+    assert "<" not in str(sentences)
+    found, sentences = read_changes(",".join(f"{i}.1:zero" for i in range(10 * MAX_CHANGES)))
+    assert len(found.made) == MAX_CHANGES
+    assert "more than 64 changes" in str(sentences)
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("3.1:zero@0.5", "“3.1:zero@0.5”"),
+        ("3.1:zro", "“3.1:zro”"),
+        ("https://evil.com", "“https//evil.com”"),
+        ("a:b@evil.com", "“abevil.com”"),
+        (":red[x]", "“redx”"),
+        (":a:", "“a”"),
+    ],
+)
+def test_what_is_no_change_is_quoted_as_it_was_written_where_that_can_be_no_markdown(text: str, quoted: str) -> None:
+    assert quoted in str(read_changes(text)[1])
