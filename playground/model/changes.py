@@ -182,7 +182,7 @@ class Menu:
     titles: Mapping[str, Mapping[str, Arg]]
     """What the menu calls it, and the arguments that are chosen with that."""
     choices: tuple[str, ...] = ("head",)
-    """What is asked for, in this order: names in `compose_change.CHOICES`."""
+    """What is asked for, in this order: names in `make_change.CHOICES`."""
     question: Question | None = None
     """What is asked then where several kinds have one title."""
     answer: str = ""
@@ -421,7 +421,7 @@ _WEIGHTS = {
         missing=_miss_pair,
         readers=lambda c, subject: torch.arange(subject.n_tokens) == c["query"],
     ),
-    "after": Kind(
+    "weight_after": Kind(
         args=("query", "key", "weight"),
         texts=_spell_weight("_after"),
         point=lambda c: f"layers.{c.layer}.attn.pattern",

@@ -42,7 +42,7 @@ EXAMPLES: dict[str, Change] = {
     "2.attn:off": Change("off", 2, None, ("attn",)),
     "2.ffn:off~0.25": Change("off", 2, None, ("ffn",), strength=0.25),
     "3.1:cut_4_7": Change("weight", 3, 1, (4, 7, 0.0)),
-    "3.1:force_4_7_after": Change("after", 3, 1, (4, 7, 1.0)),
+    "3.1:force_4_7_after": Change("weight_after", 3, 1, (4, 7, 1.0)),
     "3.*:weight_4_7_0.25": Change("weight", 3, None, (4, 7, 0.25)),
     "3.1:hide_7": Change("hide", 3, 1, (7,)),
     "3.*:hide_7~0.5": Change("hide", 3, None, (7,), strength=0.5),

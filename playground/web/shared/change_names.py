@@ -60,4 +60,4 @@ def note_set_weights(run: Run, layer: int, head: int | None) -> str:
 
 def has_odd_rows(run: Run, layer: int | None = None) -> bool:
     """Whether weights were set after the softmax, so that a row need not add up to 1; in a layer, or in any."""
-    return any(each.kind == "after" and layer in (None, each.layer) for each in run.interventions)
+    return any(each.kind == "weight_after" and layer in (None, each.layer) for each in run.interventions)

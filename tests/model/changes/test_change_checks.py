@@ -92,7 +92,7 @@ def test_the_last_key_of_a_query_is_not_cut() -> None:
     assert len(sentences) == 1
     everywhere = [Change("weight", 1, None, (2, key, 0.0)) for key in range(3)]
     assert len(divide([*everywhere, made("1.1:cut_2_3")])[0]) == 3
-    after = [Change("after", 1, 0, (2, key, 0.0)) for key in range(4)]
+    after = [Change("weight_after", 1, 0, (2, key, 0.0)) for key in range(4)]
     assert divide(after)[0] == tuple(after)
     with pytest.raises(InterventionError, match="no other key"):
         check_change(subject(causal=True), made("0.0:weight_0_0_0.5"))
@@ -188,7 +188,7 @@ def test_whatever_is_left_applies_and_gives_numbers(wanted: list[Change], causal
         sources={i: {name: tensor[0] for name, tensor in source.items()} for i, source in sources.items()},
     )
     assert model(ids, here.allowed[None], trace)[:, :4].isfinite().all()
-    for layer in {0, 1} - {each.layer for each in applied if each.kind == "after"}:
+    for layer in {0, 1} - {each.layer for each in applied if each.kind == "weight_after"}:
         pattern = trace[f"layers.{layer}.attn.pattern"][0, :, :4]
         torch.testing.assert_close(pattern.sum(-1), torch.ones(3, 4))
         assert not pattern[:, ~here.allowed[:4]].any()

@@ -8,7 +8,7 @@ from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.views.what_if.followed_view import draw_followed
-from playground.web.views.what_if.making.make_change import draw_change_maker
+from playground.web.views.what_if.make_change import draw_change_maker
 from playground.web.views.what_if.parts_view import draw_parts
 from playground.web.views.what_if.patch_view import draw_patches
 from playground.web.views.what_if.prune_view import draw_pruning

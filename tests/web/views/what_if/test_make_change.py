@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.link.changes import MAX_CHANGES
-from playground.web.views.what_if.making.compose_change import TITLES
+from playground.web.views.what_if.make_change import TITLES
 from tests.web.app_test import SMALL, captions, component_data, open_page, press, prose, working
 
 PAIR = {**SMALL, "text": "abcdefgh\nhgfedcba\nabc", "layer": "1", "head": "2", "query": "5", "key": "3"}

@@ -1,1 +1,0 @@
-"""Making a change: the choices, the sentence and the button."""
