@@ -1,5 +1,8 @@
 """The encoder block: attention, then feed-forward, each with its norm and residual."""
 
+from collections.abc import Callable
+from functools import partial
+
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
@@ -9,32 +12,30 @@ from playground.model.masks import UNMASKED, AttentionMask
 from playground.model.norms import build_norm
 from playground.model.trace import UNTRACED, Trace
 
+Transform = Callable[[Tensor], Tensor]
+"""(B, T, d_model) → (B, T, d_model)"""
+
 
 class ResidualBlock(nn.Module):
-    """What every block has around a sublayer f: norm(x + f(x)) or x + f(norm(x)), as the config places its norms.
-
-    The first is post-norm (Vaswani et al. 2017, section 3.1), the second pre-norm (Xiong et al. 2020).
-    """
+    """What every block has around its sublayers: their residual connections and norms, as the config places them."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.residual = config.residual
-        self.pre_norm = config.norm_placement == "pre"
+        self.residual, self.post_norm = config.residual, config.norm_placement == "post"
 
-    def before(self, norm: str, x: Tensor, trace: Trace) -> Tensor:
-        """A sublayer's input: x after the named norm in a pre-norm block, else x."""
-        return self._normalise(norm, x, trace) if self.pre_norm else x
+    def connect(self, x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
+        """norm(x + f(x)), which is post-norm, or x + f(norm(x)), pre-norm: (B, T, d_model) → (B, T, d_model).
 
-    def after(self, norm: str, x: Tensor, trace: Trace) -> Tensor:
-        """The stream behind a sublayer: x after the named norm in a post-norm block, else x."""
-        return x if self.pre_norm else self._normalise(norm, x, trace)
+        Post-norm is Vaswani et al. 2017, section 3.1, pre-norm Xiong et al. 2020. Without residual connections (He et
+        al. 2015), nothing is added to f. `note` records the sum.
+        """
+        if self.post_norm:
+            return norm(note(self.add(x, f(x))))
+        return note(self.add(x, f(norm(x))))
 
     def add(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        """The residual connection (He et al. 2015), where there is one."""
+        """x + a sublayer's output, or that alone where the config has no residual connections."""
         return x + sublayer if self.residual else sublayer
-
-    def _normalise(self, norm: str, x: Tensor, trace: Trace) -> Tensor:
-        return getattr(self, norm)(x, trace.scope(norm))  # type: ignore[no-any-return]
 
 
 class EncoderBlock(ResidualBlock):
@@ -49,9 +50,11 @@ class EncoderBlock(ResidualBlock):
 
     def forward(self, x: Tensor, mask: AttentionMask = UNMASKED, trace: Trace = UNTRACED) -> Tensor:
         """x (B, T, d_model) → (B, T, d_model); mask as in `attend`."""
-        x = self.add(x, self.attn(self.before("norm1", x, trace), mask, trace.scope("attn")))
-        x = self.after("norm1", trace.record("resid_mid", x), trace)
+        attn = partial(self.attn, mask=mask, trace=trace.scope("attn"))
+        norm1 = partial(self.norm1, trace=trace.scope("norm1"))
+        x = self.connect(x, attn, norm1, partial(trace.record, "resid_mid"))
 
-        x = self.add(x, self.ffn(self.before("norm2", x, trace), trace.scope("ffn")))
-        x = self.after("norm2", trace.record("resid_post", x), trace)
+        ffn = partial(self.ffn, trace=trace.scope("ffn"))
+        norm2 = partial(self.norm2, trace=trace.scope("norm2"))
+        x = self.connect(x, ffn, norm2, partial(trace.record, "resid_post"))
         return trace.record("out", x)

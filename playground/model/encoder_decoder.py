@@ -14,7 +14,7 @@ class EncoderDecoder(nn.Module):
     """A transformer (Vaswani et al. 2017, figure 1), both halves in the same config's variant.
 
     It starts in eval mode; call `train()` for dropout. Parameters are named `encoder.…`, as an `Encoder`'s;
-    `decoder.…`, likewise, with `self_attn`, `cross_attn` and three norms a block; `fc.weight` and `fc.bias`.
+    `decoder.…`, whose blocks have `self_attn`, `cross_attn` and three norms; `fc.weight` and `fc.bias`.
 
     Args:
         config: the architecture of both halves; `vocab_size` is the source's.

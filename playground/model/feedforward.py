@@ -15,11 +15,11 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.
 """max(0, x); x Φ(x), exact (Hendrycks & Gimpel 2016); x σ(x) (Elfwing et al. 2017)."""
 
 _UNWATCHED = {**ACTIVATIONS, "relu": torch.relu_}
-"""The same, for a pass that nobody traces: ReLU may overwrite its input, as its gradient needs its output alone."""
+"""By name, for a pass that nobody traces: ReLU may overwrite its input, as its gradient needs its output alone."""
 
 
 class FeedForward(nn.Module):
-    """W₂ activation(W₁ x + b₁) + b₂, the same at every position."""
+    """W₂ activation(W₁ x + b₁) + b₂ at every position."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
