@@ -6,17 +6,15 @@ Legend: B sentences of one pass, T tokens, padding included, D = d_model.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from playground.accounting import count_flops
 from playground.config import ModelConfig
-from playground.model import Encoder, Trace, causal_and_padding
+from playground.model import Encoder, Trace
 from playground.model.interventions import Intervention
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_kept
+from playground.runs.forward_pass import read_rows, run_rows
 from playground.runs.interruption import check_interrupted
 from playground.runs.intervention_input import intervention_trace
-from playground.runs.sentence_input import encode_input, sentence_input
 from playground.runs.variant_runs import rows_at_once
 from playground.text import Batch
 
@@ -86,22 +84,17 @@ def run_batch(
     at_once = rows_at_once(encoder.config, n_tokens)
     for first in range(0, len(plain), at_once):
         check_interrupted()
-        rows = plain[first : first + at_once]
-        yield _run_rows(encoder, batch, rows, Trace(keep), seed=seed, causal=causal)
+        yield _keep_step(encoder, batch, plain[first : first + at_once], Trace(keep), seed=seed, causal=causal)
     for i in changed:
         check_interrupted()
         trace = intervention_trace(
             encoder, batch, i, [interventions[i]], seed=seed, causal=causal, sources=None, keep=keep
         )
-        yield _run_rows(encoder, batch, [i], trace, seed=seed, causal=causal)
+        yield _keep_step(encoder, batch, [i], trace, seed=seed, causal=causal)
 
 
-@torch.inference_mode()
-def _run_rows(
-    encoder: Encoder, batch: Batch, rows: Sequence[int], trace: Trace, *, seed: int, causal: bool
+def _keep_step(
+    encoder: Encoder, batch: Batch, sentences: Sequence[int], trace: Trace, *, seed: int, causal: bool
 ) -> BatchStep:
-    x = torch.stack([sentence_input(encoder, batch, i, seed) for i in rows])  # (B, T) or (B, T, D)
-    keys = batch.mask[list(rows)]  # (B, T)
-    mask = causal_and_padding(keys) if causal else keys[:, None]
-    encode_input(encoder, x, mask.to(x.device), trace)
-    return BatchStep(tuple(rows), {name: to_array(tensor) for name, tensor in trace.items()})
+    run_rows(encoder, read_rows(encoder, batch, sentences, seed=seed, causal=causal), trace)
+    return BatchStep(tuple(sentences), {name: to_array(tensor) for name, tensor in trace.items()})

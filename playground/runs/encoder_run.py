@@ -12,8 +12,8 @@ from playground.model.interventions import Intervention, InterventionTrace, poin
 from playground.runs.arrays import Array, first_sentence, freeze
 from playground.runs.budget import check_kept
 from playground.runs.device import time_pass
-from playground.runs.intervention_input import Sources, intervention_trace, sentence_mask
-from playground.runs.sentence_input import encode_input, sentence_input
+from playground.runs.forward_pass import read_rows, run_rows
+from playground.runs.intervention_input import Sources, intervention_trace
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
@@ -87,21 +87,18 @@ def run(
         TooLargeError: the attention patterns would be too many to keep.
         InputError: the sentence is longer than the config's max_len.
     """
-    device = next(encoder.parameters()).device
     n_tokens = batch.mask.shape[1]
     check_kept(encoder.config, n_tokens)
-    x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
-    mask = sentence_mask(batch, sentence, causal=causal).to(device)  # (1, T, T) or (1, T)
-
+    rows = read_rows(encoder, batch, [sentence], seed=seed, causal=causal)
     trace = intervention_trace(
         encoder, batch, sentence, [interventions], seed=seed, causal=causal, sources=sources, keep=keep
     )
-    _, seconds = time_pass(lambda: encode_input(encoder, x, mask, trace), device)
+    _, seconds = time_pass(lambda: run_rows(encoder, rows, trace), rows.x.device)
 
     padding = ~batch.mask[sentence].numpy()
     n_padding = int(padding.sum())
     special = np.array([*batch.special[sentence], *[True] * n_padding])
-    allowed = np.broadcast_to(mask[0].cpu().numpy(), (n_tokens, n_tokens))
+    allowed = np.broadcast_to(rows.mask[0].cpu().numpy(), (n_tokens, n_tokens))
     freeze(padding, special)
     return Run(
         config=encoder.config,
@@ -110,7 +107,7 @@ def run(
         padding=padding,
         allowed=allowed,
         arrays=first_sentence(trace),
-        device=device.type,
+        device=rows.x.device.type,
         seconds=seconds,
         interventions=tuple(each for each in interventions if each.strength != 0),
         computed=first_sentence(trace.computed) if isinstance(trace, InterventionTrace) else {},

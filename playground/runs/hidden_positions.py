@@ -8,14 +8,12 @@ from collections.abc import Sequence
 import torch
 
 from playground.model import Encoder
-from playground.model.masks import AttentionMask, over_heads
-from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array, to_array
 from playground.runs.encoder_run import Run
+from playground.runs.forward_pass import Rows, run_rows
 from playground.runs.variant_runs import read_streams
 
 
-@torch.inference_mode()
 def run_hidden_positions(encoder: Encoder, untouched: Run, layer: int, positions: Sequence[int]) -> Array:
     """What leaves the encoder where a layer's other tokens may not attend to a position, in any head: (N, T, D).
 
@@ -35,8 +33,6 @@ def run_hidden_positions(encoder: Encoder, untouched: Run, layer: int, positions
         readers = ~padding
         readers[position] = False
         mask[readers, position] = False
-    masks, n_tokens = masks.to(stream.device), len(allowed)
-    rows = stream.expand(len(positions), -1, -1)
-    prepared = AttentionMask(over_heads(masks, len(positions), n_tokens, n_tokens))
-    after = encoder.layers[layer](rows, prepared, UNTRACED)
-    return to_array(encoder.encode(after, allowed[None].to(stream.device), first_layer=layer + 1))
+    rows = Rows(stream, masks.to(stream.device), layer).repeat(len(positions))
+    after = Rows(run_rows(encoder, rows, end=layer + 1), allowed[None].to(stream.device), layer + 1)
+    return to_array(run_rows(encoder, after))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.errors import InterventionError
-from playground.model import Encoder, Trace, causal_and_padding
+from playground.model import Encoder, Trace
 from playground.model.interventions import (
     Intervention,
     InterventionTrace,
@@ -19,23 +19,17 @@ from playground.model.interventions import (
     Subject,
 )
 from playground.runs.arrays import Array
-from playground.runs.sentence_input import encode_input, sentence_input
+from playground.runs.forward_pass import read_mask, read_rows, run_rows
 from playground.text import Batch
 
 Sources = Mapping[int, Mapping[str, Array]]
 """By sentence, from 0, the arrays of the run that patches take its vectors from; see `Run.arrays`."""
 
 
-def sentence_mask(batch: Batch, sentence: int, *, causal: bool) -> Tensor:
-    """A sentence's mask, True = may attend: (1, T) over keys, (1, T, T) where later tokens are hidden."""
-    keys = batch.mask[sentence : sentence + 1]
-    return causal_and_padding(keys) if causal else keys
-
-
 def intervention_subject(config: ModelConfig, batch: Batch, sentence: int = 0, *, causal: bool = False) -> Subject:
     """What interventions on one sentence's run are checked against; `Subject.split` says which apply."""
     n_tokens = batch.mask.shape[1]
-    allowed = sentence_mask(batch, sentence, causal=causal)[0].expand(n_tokens, n_tokens)
+    allowed = read_mask(batch, [sentence], causal=causal)[0].expand(n_tokens, n_tokens)
     return Subject(config, allowed, tuple(batch.mask.sum(dim=1).tolist()), sentence)
 
 
@@ -89,10 +83,8 @@ def _run_source(
     encoder: Encoder, batch: Batch, sentence: int, names: set[str], *, seed: int, causal: bool
 ) -> dict[str, Tensor]:
     """The points of a sentence's untouched pass, without their sentence axis."""
-    trace, device = Trace(names.__contains__), next(encoder.parameters()).device
-    x = sentence_input(encoder, batch, sentence, seed)[None]
-    with torch.inference_mode():
-        encode_input(encoder, x, sentence_mask(batch, sentence, causal=causal).to(device), trace)
+    trace = Trace(names.__contains__)
+    run_rows(encoder, read_rows(encoder, batch, [sentence], seed=seed, causal=causal), trace)
     return {name: tensor[0] for name, tensor in trace.items()}
 
 

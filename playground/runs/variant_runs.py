@@ -16,9 +16,9 @@ from playground.model.interventions import Intervention, first_layer
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_kept
 from playground.runs.encoder_run import Run
+from playground.runs.forward_pass import EMBEDDINGS, Rows, read_rows, run_rows
 from playground.runs.interruption import check_interrupted
-from playground.runs.intervention_input import Sources, intervention_trace, sentence_mask
-from playground.runs.sentence_input import encode_input, sentence_input
+from playground.runs.intervention_input import Sources, intervention_trace
 from playground.text import Batch
 
 MAX_AT_ONCE = 8_000_000
@@ -66,9 +66,8 @@ def run_variants(
     """
     config, n_tokens = encoder.config, batch.ids.shape[1]
     check_kept(config, n_tokens)
-    mask = sentence_mask(batch, sentence, causal=causal).to(next(encoder.parameters()).device)
-    x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
-    streams = _untouched_streams(encoder, x, mask) if untouched is None else read_streams(untouched, encoder)
+    row = read_rows(encoder, batch, [sentence], seed=seed, causal=causal)
+    streams = _untouched_streams(encoder, row) if untouched is None else read_streams(untouched, encoder)
     starts = [min((first_layer(each) for each in variant), default=config.n_layers) for variant in variants]
     at_once = rows_at_once(config, n_tokens)
     for start in sorted(set(starts)):
@@ -76,12 +75,12 @@ def run_variants(
         for first in range(0, len(numbers), at_once):
             check_interrupted()
             chosen = tuple(numbers[first : first + at_once])
-            rows = [variants[number] for number in chosen]
+            changes = [variants[number] for number in chosen]
             trace = intervention_trace(
-                encoder, batch, sentence, rows, seed=seed, causal=causal, sources=sources, keep=None
+                encoder, batch, sentence, changes, seed=seed, causal=causal, sources=sources, keep=None
             )
-            begin = x if start < 0 else streams[start]
-            yield VariantBatch(chosen, to_array(_run_rows(encoder, begin, mask, trace, len(rows), start)))
+            begin = row if start == EMBEDDINGS else row.at(start, streams[start])
+            yield VariantBatch(chosen, to_array(run_rows(encoder, begin.repeat(len(chosen)), trace)))
 
 
 def read_streams(untouched: Run, encoder: Encoder) -> list[Tensor]:
@@ -94,19 +93,9 @@ def _stream_points(encoder: Encoder) -> list[str]:
     return ["embed.out", *(f"layers.{i}.out" for i in range(encoder.config.n_layers))]
 
 
-@torch.inference_mode()
-def _untouched_streams(encoder: Encoder, x: Tensor, mask: Tensor) -> list[Tensor]:
+def _untouched_streams(encoder: Encoder, row: Rows) -> list[Tensor]:
     """What every block reads in a pass that nothing changes, (1, T, D) each, and after them what leaves the last."""
     points = _stream_points(encoder)
     trace = Trace(frozenset(points).__contains__)
-    encode_input(encoder, x, mask, trace)
+    run_rows(encoder, row, trace)
     return [trace[point] for point in points]
-
-
-@torch.inference_mode()
-def _run_rows(encoder: Encoder, begin: Tensor, mask: Tensor, trace: Trace, n_rows: int, start: int) -> Tensor:
-    """Run copies of a sentence from one layer on, from its ids or vectors where that is -1 → (N, T, D)."""
-    rows, masks = begin.expand(n_rows, *begin.shape[1:]), mask.expand(n_rows, *mask.shape[1:])
-    if start < 0:
-        return encode_input(encoder, rows, masks, trace)
-    return encoder.encode(rows, masks, trace, first_layer=start)

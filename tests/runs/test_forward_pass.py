@@ -14,8 +14,8 @@ from playground.model import causal_and_padding
 from playground.presets import PRESETS
 from playground.runs.dropout_run import run_with_dropout
 from playground.runs.encoder_run import run
+from playground.runs.forward_pass import read_rows, run_rows
 from playground.runs.layer_run import trace_layer
-from playground.runs.sentence_input import encode_input, sentence_input
 from playground.text import words
 from playground.text.word_vectors import draw_vectors
 from tests.model.reference import scramble
@@ -86,7 +86,7 @@ def test_words_that_change_places_take_their_vectors_along(sentence: int) -> Non
 
 def test_with_a_token_table_ids_go_in_and_the_seed_counts_for_nothing() -> None:
     model = Encoder(replace(B, vocab_size=3), seed=1)
-    x = sentence_input(model, BATCH, 1, seed=5)
-    assert x.tolist() == [1, 0, 0, 0]
-    assert torch.equal(x, sentence_input(model, BATCH, 1, seed=6))
-    assert torch.equal(encode_input(model, x[None], BATCH.mask[1:]), model(BATCH.ids[1:], BATCH.mask[1:]))
+    rows = read_rows(model, BATCH, [1], seed=5)
+    assert rows.x.tolist() == [[1, 0, 0, 0]]
+    assert torch.equal(rows.x, read_rows(model, BATCH, [1], seed=6).x)
+    assert torch.equal(run_rows(model, rows), model(BATCH.ids[1:], BATCH.mask[1:]))
