@@ -8,7 +8,7 @@ from playground.web.components.scroll_to import scroll_to
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 from playground.web.shared.tour import tour_progress
-from playground.web.shared.tour.tour_steps import STEPS, Step
+from playground.web.shared.tour.tour_steps import STEPS, TourStep
 
 KEY = "tour_line"
 
@@ -50,7 +50,7 @@ def draw_tour_line() -> None:
                 )
 
 
-def _draw_step(step: Step) -> None:
+def _draw_step(step: TourStep) -> None:
     number, (sentence, hint, has_target) = tour_progress.step_number(), tour_progress.current_words(step)
     _say(f"**Step {number} of {len(STEPS)}.** {sentence}", hint)
     if step.in_sidebar:

@@ -24,7 +24,7 @@ _NOTE = "single_chart"
 """Key of what the frame says beside the chart."""
 
 _DRAWN = "_charts_of_page"
-"""Session key of the charts that the last run of the page has."""
+"""Session key of the charts that the last rerun of the page has."""
 
 
 def asked_chart() -> str | None:

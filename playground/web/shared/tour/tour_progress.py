@@ -21,7 +21,7 @@ from playground.web.choices.setup import (
     is_focus_of_text,
     recognised_weights,
 )
-from playground.web.shared.tour.tour_steps import STEPS, Step, TourState
+from playground.web.shared.tour.tour_steps import STEPS, TourState, TourStep
 
 KEY = "tour"
 
@@ -40,7 +40,7 @@ def step_number() -> int:
     return int(st.session_state.get(KEY, 0))
 
 
-def current_step() -> Step | None:
+def current_step() -> TourStep | None:
     """The step that the visitor is at; None where on no tour."""
     number = step_number()
     return STEPS[number - 1] if number else None
@@ -83,7 +83,7 @@ def update() -> bool:
     return step is not None and step.words(current_state()) != st.session_state.get(_DRAWN)
 
 
-def current_words(step: Step) -> tuple[str, str | None, bool]:
+def current_words(step: TourStep) -> tuple[str, str | None, bool]:
     """The step's words as the line is to have them now."""
     words = step.words(current_state())
     st.session_state[_DRAWN] = words
@@ -123,6 +123,6 @@ def _word_to_ask() -> str | None:
     return None
 
 
-def _is_done(step: Step) -> bool:
+def _is_done(step: TourStep) -> bool:
     state, held = current_state(), st.session_state.get(_HELD)
     return step.is_done(state) and (held is None or replace(state, page=held.page) != held)

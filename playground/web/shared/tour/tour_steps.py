@@ -32,7 +32,7 @@ class TourState:
 
 
 @dataclass(frozen=True)
-class Step:
+class TourStep:
     """One thing to do."""
 
     name: str
@@ -43,7 +43,7 @@ class Step:
     target: str | None = None
     """The container there that the visitor needs, by its key; None: what is needed is in the sidebar."""
     target_on_phone: str | None = None
-    """Likewise where columns are stacked, if it is another."""
+    """The container that the visitor needs where columns are stacked, if it is another."""
     has_target: Callable[[TourState], bool] = lambda _: True
     """Whether the page has that container."""
     in_sidebar: bool = False
@@ -120,20 +120,20 @@ def _ask_for_link(state: TourState) -> str:
 
 
 STEPS = (
-    Step(
+    TourStep(
         "text",
         _always("Type a sentence of your own, with a word such as *it* that stands for another word."),
         has_own_text,
         skip_label="Keep this sentence",
     ),
-    Step(
+    TourStep(
         "cell",
         _ask_for_row,
         has_chosen_cell,
         page="attention",
         target="attention_pattern",
     ),
-    Step(
+    TourStep(
         "why",
         _ask_for_computation,
         has_opened_computation,
@@ -143,14 +143,14 @@ STEPS = (
         has_target=lambda state: state.shows_one_head,
         hint=_ask_for_one_head,
     ),
-    Step(
+    TourStep(
         "pin",
         _always("Press **Pin this, to compare**, below the page's title: it keeps all settings as they are now."),
         has_pinned,
         page="attention",
         target="pin_line",
     ),
-    Step(
+    TourStep(
         "change",
         _ask_for_setting,
         has_changed_setting,
@@ -158,7 +158,7 @@ STEPS = (
         in_sidebar=True,
         hint=_ask_to_pin,
     ),
-    Step(
+    TourStep(
         "link",
         _ask_for_link,
         has_copied_link,
