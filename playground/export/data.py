@@ -152,7 +152,7 @@ def write_npz(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 
 
 def write_json(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """The same as JSON: `{"about": …, "arrays": {name: lists of lists}}`.
+    """Arrays and what they are as JSON: `{"about": …, "arrays": {name: lists of lists}}`.
 
     JSON has no infinity: where a number is none, it is the word `"inf"`, `"-inf"` or `"nan"`.
 

@@ -38,7 +38,8 @@ def heatmap(
         bar: the `colour_bar`, or None.
         height: of the figure in pixels; its `margin` as of `style`.
         magnitude: of the numbers that these were computed from, where those were larger, as a difference's are.
-        x_axis: its title, and what else it has; `y_axis` likewise.
+        x_axis: its title, and what else it has.
+        y_axis: its title, and what else it has.
         options: as of `go.Heatmap`.
     """
     plain = {"showgrid": False, "zeroline": False}

@@ -54,7 +54,7 @@ def token_names(tokens: Sequence[str]) -> list[str]:
 
 
 def token_labels(tokens: Sequence[str]) -> list[str]:
-    """The same names as Plotly shows them, for the axes of figures."""
+    """Each token's name as Plotly shows it, for the axes of figures."""
     return [html.escape(name, quote=False) for name in token_names(tokens)]
 
 

@@ -119,7 +119,7 @@ def architecture_values(
         "has_two_tables": False,
         "has_halves": False,
         "recipe": recipe,
-        "dropped": lambda place: recipe is not None and getattr(recipe, f"dropout_{place}") > 0,
+        "dropped": lambda place: recipe is not None and vars(recipe)[f"dropout_{place}"] > 0,
         "before": before,
         "after": after,
     }
@@ -185,7 +185,6 @@ def _environment() -> Environment:
     environment = Environment(  # noqa: S701 - it writes Python, and every text of a visitor goes through `literals`
         loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {
-        name: getattr(literals, name) for name in ("string_literal", "string_list", "number_list", "id_tensor")
-    }
+    filters = (literals.string_literal, literals.string_list, literals.number_list, literals.id_tensor)
+    environment.filters |= {function.__name__: function for function in filters}
     return environment

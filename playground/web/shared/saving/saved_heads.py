@@ -25,7 +25,8 @@ def saved_heads(
     Args:
         file: what the files are called, without their ending.
         patterns: makes the weights (L, H, Tq, Tk), when a file is asked for.
-        queries: the queries' tokens; `keys` likewise.
+        queries: the queries' tokens.
+        keys: the keys' tokens.
         n_heads: how many there are in all layers.
         scale: how weights become colours.
     """
