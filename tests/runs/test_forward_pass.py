@@ -1,4 +1,4 @@
-"""An encoder without a token table runs on its words' vectors, in every kind of run."""
+"""The pass under every run: in parts it is the whole; without a token table it starts from the words' vectors."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from playground import Encoder, ModelConfig
 from playground.analysis import positions
 from playground.analysis.steps import work_out
 from playground.analysis.walkthrough import Walk, order
-from playground.model import causal_and_padding
+from playground.model import Trace, causal_and_padding
 from playground.presets import PRESETS
 from playground.runs.dropout_run import run_with_dropout
 from playground.runs.encoder_run import run
@@ -90,3 +90,33 @@ def test_with_a_token_table_ids_go_in_and_the_seed_counts_for_nothing() -> None:
     assert rows.x.tolist() == [[1, 0, 0, 0]]
     assert torch.equal(rows.x, read_rows(model, BATCH, [1], seed=6).x)
     assert torch.equal(run_rows(model, rows), model(BATCH.ids[1:], BATCH.mask[1:]))
+
+
+@pytest.mark.parametrize("config", [C, replace(B, vocab_size=3, n_layers=2, final_norm=True)], ids=["vectors", "ids"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_pass_in_parts_is_the_whole_pass_bit_by_bit(config: ModelConfig, causal: bool) -> None:
+    model = scramble(Encoder(config, seed=1))
+    rows = read_rows(model, BATCH, [0, 1], seed=5, causal=causal)
+    trace = Trace()
+    whole = run_rows(model, rows, trace)
+    assert torch.equal(whole, trace["final"])
+    assert not whole.requires_grad
+    stream = run_rows(model, rows, end=0)
+    assert torch.equal(stream, trace["embed.out"])
+    for layer in range(config.n_layers):
+        assert torch.equal(run_rows(model, rows.at(layer, stream), Trace()), whole)
+        part = Trace()
+        stream = run_rows(model, rows.at(layer, stream), part, end=layer + 1)
+        assert torch.equal(stream, trace[f"layers.{layer}.out"])
+        assert all(name.startswith(f"layers.{layer}.") for name in part), "neither other layers nor the final norm"
+    assert torch.equal(run_rows(model, rows.at(config.n_layers, stream)), whole)
+
+
+def test_a_row_that_is_repeated_takes_no_more_memory_and_keeps_its_mask() -> None:
+    model = Encoder(replace(B, vocab_size=3), seed=1)
+    row = read_rows(model, BATCH, [1])
+    rows = row.repeat(3)
+    assert rows.x.untyped_storage().data_ptr() == row.x.untyped_storage().data_ptr()
+    out = run_rows(model, rows)
+    assert out.shape == (3, 4, B.d_model)
+    torch.testing.assert_close(out, run_rows(model, row).expand(3, -1, -1))
