@@ -15,7 +15,7 @@ _FROM_LINK = "_linked_run"
 
 def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
     """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
-    values = {name: vars(recipe)[name] for name in RECIPE} | {name: vars(config)[name] for name in TRAINED_SIZES}
+    values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in TRAINED_SIZES}
     values["task"] = TASKS[recipe.task].title
     return write_changed({f"training_{name}": value for name, value in values.items()})
 

@@ -159,7 +159,7 @@ def run_sentence(key: RunKey) -> Run:
 
 
 def compute_run(key: RunKey) -> Run:
-    """A run of one sentence, of which nothing is kept: for many sentences, of each of which little is needed."""
+    """The same, of which nothing is kept: for many sentences, of each of which little is needed."""
     with turn_on_text(key) as (model, batch):
         return run(model, batch, key.sentence, **_options(key))
 

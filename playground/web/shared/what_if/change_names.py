@@ -78,7 +78,7 @@ def explain_change(intervention: Intervention, tokens: Sequence[str]) -> str:
 
 
 def explain_changes(interventions: Sequence[Intervention], tokens: Sequence[str]) -> str:
-    """One sentence, as `explain_change` makes it, on changes made together: one, or one and the same in every layer."""
+    """The same for changes that are made together: one, or one and the same in every layer."""
     first = interventions[0]
     told = explain_change(first, tokens)
     if len(interventions) == 1 or isinstance(first, ShufflePositions):

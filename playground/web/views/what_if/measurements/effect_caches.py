@@ -32,7 +32,7 @@ class PartsKey(NamedTuple):
     layer: int = 0
     """Of the head whose pairs are cut; 0 for the other kinds, which have every layer."""
     head: int = 0
-    """The head whose pairs are cut, in its layer; 0 for the other kinds."""
+    """Likewise."""
 
 
 def part_effects(key: PartsKey) -> GrowingNumbers:
