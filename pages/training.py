@@ -14,7 +14,7 @@ from playground.web.views.training.training_run import PAGE
 panels.heading("How does a transformer learn?")
 run, settings = st.columns([5, 3], gap="medium")
 with run:
-    training_run.show_run_again()
+    training_run.show_training_again()
     settings_panel.pick_task()
     plan = settings_panel.plan_or_error()
     settings_panel.start_row(plan)

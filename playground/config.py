@@ -117,7 +117,7 @@ def check_fields(config: Any, error: type[ConfigError], **works: object) -> None
     `works` has values that would, by field, where not every value between the bounds does.
     """
     for name, kind in ((field.name, field.type) for field in fields(config)):
-        value = getattr(config, name)
+        value = vars(config)[name]
         if get_origin(kind) is Literal and value not in get_args(kind):
             raise error(name, value, "is not a choice", get_args(kind))
         if kind is bool and not isinstance(value, bool):

@@ -94,7 +94,7 @@ async def act(student: Student, chance: random.Random) -> tuple[str, float]:
 
 
 async def move_slider(port: int, record: Record, end: float, pause: float, seed: int) -> None:
-    """The same student at an app that has nothing but a slider."""
+    """A student at an app that has nothing but a slider."""
     chance = random.Random(seed)
     try:
         async with visit(port, "") as student:

@@ -20,6 +20,7 @@ from playground.analysis.stream_sources import BIASES, CHANGES, Source, StreamSp
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 from playground.model import Encoder
+from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
 from playground.runs.arrays import Array
 from playground.text.wording import join_words, write_amount
@@ -45,13 +46,7 @@ def head_maps(encoder: Encoder, layer: int, head: int, piece: int | None = None)
     """The maps of one head; its output is that piece of the merged heads, from 0, the head's own by default."""
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     attn = block.attn
-    if attn.fused:  # rows are laid out (head, [q k v], d_head)
-        weights = attn.qkv.weight.view(attn.n_heads, 3, attn.d_head, -1)[head]
-        biases = attn.qkv.bias.view(attn.n_heads, 3, attn.d_head)[head]
-        (q, k), (q_bias, k_bias) = weights[:2], biases[:2]
-    else:
-        rows = slice(head * attn.d_head, (head + 1) * attn.d_head)
-        q, k, q_bias, k_bias = (part[rows] for part in (attn.q.weight, attn.k.weight, attn.q.bias, attn.k.bias))
+    (q, q_bias), (k, k_bias), _ = ((weight[head], bias[head]) for weight, bias in maps_by_head(attn).values())
     o = attn.o.weight.view(-1, attn.n_heads, attn.d_head)[:, head if piece is None else piece]
     return HeadMaps(*map(_to_fp64, (q, q_bias, k, k_bias, o)))
 

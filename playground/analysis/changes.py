@@ -26,7 +26,7 @@ _POINTS = {
 """By stage, the points of the trace that a change may set after it, and their symbols."""
 
 _LAST = (("out", "y_t"),)
-"""The same after the last stage of a block."""
+"""The points that a change may set after the last stage of a block, and their symbols."""
 
 
 @dataclass(frozen=True)

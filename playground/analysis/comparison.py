@@ -83,9 +83,9 @@ def describe_parting(pinned: Run, now: Run, differences: list[PointDifference]) 
             "The two read different tokens, so their numbers part at the input: there is nothing to set side by side."
         )
     first = next((each for each in differences if each.is_apart), None)
-    (d_model, d_model_now), (heads, heads_now), depths = (
-        (getattr(pinned.config, field), getattr(now.config, field)) for field in ("d_model", "n_heads", "n_layers")
-    )
+    one, other = pinned.config, now.config
+    (d_model, heads), (d_model_now, heads_now) = (one.d_model, one.n_heads), (other.d_model, other.n_heads)
+    depths = one.n_layers, other.n_layers
     deeper = f" One has {max(depths)} layers, the other {min(depths)}." if depths[0] != depths[1] else ""
     n_heads = f"{heads} heads in the pinned run and {heads_now} in this one"
     if d_model != d_model_now:

@@ -149,7 +149,7 @@ def draw_weights(config: ModelConfig, seed: int, scale: float) -> Encoder:
 
 
 def scale_weights(encoder: Encoder, scale: float) -> Encoder:
-    """The same tensors in an encoder of its own, but for its linear maps' weights: copies times `scale`, unless 1."""
+    """Another encoder of an encoder's tensors, but for its linear maps' weights: copies times `scale`, unless 1."""
     other, tensors = Encoder(encoder.config, seed=None), encoder.state_dict()
     if scale != 1:
         maps = [f"{name}.weight" for name, module in encoder.named_modules() if isinstance(module, Linear)]
@@ -161,7 +161,7 @@ def scale_weights(encoder: Encoder, scale: float) -> Encoder:
 
 
 def with_variant(encoder: Encoder, variant: Variant) -> Encoder:
-    """The same embeddings and weights, the tensors shared, in another variant; an encoder without norms has fewer.
+    """An encoder in another variant that shares an encoder's tensors; without norms it has fewer.
 
     The encoder is one of `common_config`: embeddings with a norm would stay as they are.
     """

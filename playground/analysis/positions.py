@@ -16,12 +16,11 @@ from playground.analysis.streams import l2
 from playground.analysis.tex import factor, number
 from playground.config import ModelConfig, Positions
 from playground.errors import InputError
-from playground.model import Encoder, causal_and_padding
+from playground.model import Encoder
 from playground.model.attention import AttentionMask
 from playground.model.encoder import frequencies, sinusoids
-from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array
-from playground.runs.inputs import embed_input, sentence_input
+from playground.runs.forward_pass import read_rows, run_rows
 from playground.text import Batch
 
 ROUNDING = 1e-6
@@ -134,16 +133,16 @@ def swap_words(
     places = torch.arange(batch.ids.shape[1])
     swapped = places.clone()
     swapped[[first, second]] = swapped[[second, first]]
-    x = sentence_input(encoder, batch, sentence, seed)[torch.stack([places, swapped])]  # (2, T) or (2, T, D)
+    rows = read_rows(encoder, batch, [sentence], seed=seed, causal=causal)
+    x = rows.x[0][torch.stack([places, swapped])]  # (2, T) or (2, T, D)
     unchanged = bool(torch.equal(x[0], x[1]))
-    keys = batch.mask[sentence : sentence + 1].to(x.device)
-    mask = causal_and_padding(keys) if causal else keys[:, None]  # (1, T or 1, T)
 
     none = encoder.config.positions == "none"
     models = with_positions(encoder, "sinusoidal") if none else encoder, with_positions(encoder, "none")
     with torch.inference_mode():
-        embedded = [embed_input(model, x, UNTRACED) for model in models]
-        outputs = [output.cpu() for output in _encode_in_float64(encoder, embedded, AttentionMask(mask[:, None]))]
+        embedded = [run_rows(model, replace(rows, x=x), end=0) for model in models]
+        mask = AttentionMask(rows.mask[:, None])
+        outputs = [output.cpu() for output in _encode_in_float64(encoder, embedded, mask)]
     order = places if unchanged else swapped
     moved = [(before - after[order]).abs()[:n_tokens] for before, after in outputs]
     placed, bare = (differences.amax(dim=-1).numpy() for differences in moved)
@@ -165,7 +164,7 @@ def _encode_in_float64(encoder: Encoder, embedded: Sequence[Tensor], mask: Atten
 
 
 def with_positions(encoder: Encoder, positions: Positions) -> Encoder:
-    """The same weights, the tensors shared, with a fixed position table instead of their own, or with none."""
+    """An encoder that shares an encoder's weights, with a fixed position table instead of its own, or with none."""
     other = Encoder(replace(encoder.config, positions=positions), seed=None)
     weights = {name: tensor for name, tensor in encoder.state_dict().items() if name != "embed.positions.weight"}
     other.load_state_dict(weights, assign=True)

@@ -58,7 +58,7 @@ def list_depths(config: ModelConfig) -> list[str]:
 
 
 def name_depths(config: ModelConfig) -> list[str]:
-    """The same points in words."""
+    """The points of `list_depths` in words."""
     names = ["embeddings", *(f"after block {i + 1} of {config.n_layers}" for i in range(config.n_layers))]
     return [*names, "after the final norm"][: len(list_depths(config))]
 

@@ -27,7 +27,7 @@ class Step:
     by_hand: Floats
     """What the formulas give; (1,) to (T,) or (D,)."""
     traced: Floats
-    """The same, as the model computed it, before a change that sets it (see `effects.changed_stages`)."""
+    """What the model computed, before a change that sets it (see `effects.changed_stages`), shaped as `by_hand`."""
 
     @property
     def off(self) -> float:

@@ -19,6 +19,7 @@ from torch import nn
 from playground.analysis.tex import Floats
 from playground.config import ModelConfig
 from playground.model import Encoder
+from playground.model.blocks import EncoderBlock
 from playground.runs.arrays import Array, freeze
 from playground.runs.encoder_run import Run
 
@@ -81,17 +82,20 @@ def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
         parts = _carry_through(run, "embed.norm", encoder.embed.norm, parts)
     _add_changes(run, "embed.out", parts, written)
     for i in range(layer):
-        block, name = blocks[i], f"layers.{i}"
-        for kind, sublayer, norm in (("attention", "attn", "norm1"), ("feed-forward", "ffn", "norm2")):
+        block: EncoderBlock = blocks[i]  # type: ignore[assignment]
+        name = f"layers.{i}"
+        for source, sublayer, norm_name, norm in (
+            (Source("attention", i), "attn", "norm1", block.norm1),
+            (Source("feed-forward", i), "ffn", "norm2", block.norm2),
+        ):
             if not config.residual:  # what came before goes no further, but through the sublayer
                 parts = {BIASES: np.zeros((len(run.tokens), config.d_model))}
-            source = Source(kind, i)  # type: ignore[arg-type]
             parts[source] = _wide(run.arrays[f"{name}.{sublayer}.out"])
             written[source] = np.linalg.norm(parts[source], axis=-1)
-            if kind == "attention":
+            if source.kind == "attention":
                 _add_changes(run, f"{name}.resid_mid", parts, written)
             if config.norm_placement == "post":
-                parts = _carry_through(run, f"{name}.{norm}", getattr(block, norm), parts)
+                parts = _carry_through(run, f"{name}.{norm_name}", norm, parts)
         _add_changes(run, f"{name}.out", parts, written)
     is_last = layer == config.n_layers
     if is_last and encoder.final_norm is not None:

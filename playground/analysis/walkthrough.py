@@ -65,7 +65,7 @@ class Walk:
         return row
 
     def computed(self, name: str) -> Floats:
-        """The same as the model itself computed it, where a change then set other numbers."""
+        """The row of `of_query` as the model itself computed it, where a change then set other numbers."""
         array = self.layer.computed(name)
         row: Floats = array[self.head, self.query] if array.ndim == 3 else array[self.query]
         return row
@@ -154,7 +154,7 @@ class Chapter:
 
 
 def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
-    """The same stages in the order in which tutorial B introduces them: from attention outwards."""
+    """The stages in the order in which tutorial B introduces them: from attention outwards."""
     attention = ("dot products", "scale", "mask", "softmax", "weighted sum")
     inner = {"projections", *attention, "merge", "output projection", "embedding"}
     return (

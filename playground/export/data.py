@@ -28,7 +28,7 @@ from playground.model import Encoder, Trace
 from playground.pages import PAGES
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
-from playground.runs.inputs import encode_input
+from playground.runs.forward_pass import Rows, run_rows
 
 MOST_NUMBERS = 8_000_000
 """In an `.npz` file: 32 MB in fp32."""
@@ -78,8 +78,7 @@ def _list_points(config: ModelConfig) -> dict[str, tuple[str, ...]]:
     encoder, trace = Encoder(config, seed=0).eval(), Trace()
     shape = (1, _TINY["T"])
     x = torch.zeros(shape, dtype=torch.int64) if config.vocab_size else torch.zeros(*shape, config.d_model)
-    with torch.inference_mode():
-        encode_input(encoder, x, None, trace)
+    run_rows(encoder, Rows(x, torch.ones(1, *shape, dtype=torch.bool)), trace)
     symbols = {size: symbol for symbol, size in _TINY.items()}
     return {
         name.replace("layers.0.", LAYER): tuple(symbols[size] for size in tensor.shape[1:])
@@ -159,7 +158,7 @@ def write_npz(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 
 
 def write_json(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """The same as JSON: `{"about": …, "arrays": {name: lists of lists}}`.
+    """Arrays and what they are as JSON: `{"about": …, "arrays": {name: lists of lists}}`.
 
     JSON has no infinity: where a number is none, it is the word `"inf"`, `"-inf"` or `"nan"`.
 

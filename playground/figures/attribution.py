@@ -68,7 +68,7 @@ def head_shares(labels: Sequence[str], shares: Array, chosen: int) -> Bars:
 
 
 def bars_figure(bars: Bars) -> go.Figure:
-    """The same bars as a figure, for pictures and numbers: the page draws them without Plotly."""
+    """Bars as a figure, for pictures and numbers: the page draws them without Plotly."""
     values = np.array(bars.values, np.float64)
     finite = np.append(values[np.isfinite(values)], 0)
     low, high = float(finite.min()), float(finite.max())

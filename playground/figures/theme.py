@@ -54,7 +54,7 @@ def token_names(tokens: Sequence[str]) -> list[str]:
 
 
 def token_labels(tokens: Sequence[str]) -> list[str]:
-    """The same names as Plotly shows them, for the axes of figures."""
+    """Each token's name as Plotly shows it, for the axes of figures."""
     return [html.escape(name, quote=False) for name in token_names(tokens)]
 
 
@@ -223,7 +223,8 @@ def heatmap(
         bar: the `colour_bar`, or None.
         height: of the figure in pixels; its `margin` as of `style`.
         magnitude: of the numbers that these were computed from, where those were larger, as a difference's are.
-        x_axis: its title, and what else it has; `y_axis` likewise.
+        x_axis: its title, and what else it has.
+        y_axis: its title, and what else it has.
         options: as of `go.Heatmap`.
     """
     plain = {"showgrid": False, "zeroline": False}

@@ -176,7 +176,7 @@ Measured = Literal["accuracy", "loss"]
 
 
 @dataclass(frozen=True)
-class Line:
+class LineStyle:
     """How a run is drawn, on every chart and in every session: its colour, one of Plotly's dashes, pixels of width."""
 
     colour: str
@@ -184,26 +184,26 @@ class Line:
     width: int = 2
 
 
-LINES: Mapping[str, Line] = {
-    "none": Line(palette.NO_REGULARISER, width=3),
-    "all": Line(palette.ALL_REGULARISERS, width=3),
-    "dropout_attention": Line(palette.REGULARISERS[1]),
-    "dropout_feedforward": Line(palette.REGULARISERS[1], "dash"),
-    "dropout_positions": Line(palette.REGULARISERS[1], "dot"),
-    "mask_padding": Line(palette.REGULARISERS[2]),
-    "causal": Line(palette.REGULARISERS[2], "dash"),
-    "weight_decay": Line(palette.REGULARISERS[3]),
-    "layer_norm": Line(palette.REGULARISERS[4]),
-    "label_smoothing": Line(palette.REGULARISERS[5]),
-    "patience": Line(palette.REGULARISERS[6]),
-    "token_masking": Line(palette.REGULARISERS[7]),
-    "token_swapping": Line(palette.REGULARISERS[7], "dash"),
-    "span_masking": Line(palette.REGULARISERS[7], "dot"),
-    "noise": Line(palette.REGULARISERS[7], "dashdot"),
-    "shuffling": Line(palette.REGULARISERS[7], "longdash"),
-    "clip": Line(palette.REGULARISERS[8]),
-    "distill": Line(palette.REGULARISERS[9]),
-    "dropout_residual": Line(palette.REGULARISERS[10], "dashdot"),
+LINES: Mapping[str, LineStyle] = {
+    "none": LineStyle(palette.NO_REGULARISER, width=3),
+    "all": LineStyle(palette.ALL_REGULARISERS, width=3),
+    "dropout_attention": LineStyle(palette.REGULARISERS[1]),
+    "dropout_feedforward": LineStyle(palette.REGULARISERS[1], "dash"),
+    "dropout_positions": LineStyle(palette.REGULARISERS[1], "dot"),
+    "mask_padding": LineStyle(palette.REGULARISERS[2]),
+    "causal": LineStyle(palette.REGULARISERS[2], "dash"),
+    "weight_decay": LineStyle(palette.REGULARISERS[3]),
+    "layer_norm": LineStyle(palette.REGULARISERS[4]),
+    "label_smoothing": LineStyle(palette.REGULARISERS[5]),
+    "patience": LineStyle(palette.REGULARISERS[6]),
+    "token_masking": LineStyle(palette.REGULARISERS[7]),
+    "token_swapping": LineStyle(palette.REGULARISERS[7], "dash"),
+    "span_masking": LineStyle(palette.REGULARISERS[7], "dot"),
+    "noise": LineStyle(palette.REGULARISERS[7], "dashdot"),
+    "shuffling": LineStyle(palette.REGULARISERS[7], "longdash"),
+    "clip": LineStyle(palette.REGULARISERS[8]),
+    "distill": LineStyle(palette.REGULARISERS[9]),
+    "dropout_residual": LineStyle(palette.REGULARISERS[10], "dashdot"),
 }
 """By the regulariser's field, or `none` and `all`: a colour for each of the ten, dashes for those that share it."""
 
@@ -213,7 +213,7 @@ class Curve:
     """One run on one set: shares of right answers, or nats, after so many optimisation steps."""
 
     title: str
-    line: Line
+    line: LineStyle
     steps: Sequence[int]
     values: Sequence[float]
 

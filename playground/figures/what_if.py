@@ -184,8 +184,8 @@ def pruning_curves(
 
     Args:
         sizes: heads that are removed at each point.
-        by_effect: NaN where it is not measured yet; likewise the random ones.
-        at_random: measured by as many orders at every point.
+        by_effect: NaN where it is not measured yet.
+        at_random: measured by as many orders at every point; NaN where it is not measured yet.
         chosen: a number of heads.
         title: of the vertical axis.
         number: the format of a value where the pointer is.

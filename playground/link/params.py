@@ -437,7 +437,7 @@ def write(value: object) -> str:
 
 
 def write_all(value: object) -> list[str]:
-    """The same for every kind of parameter: several words are a text each, none of them is an empty text."""
+    """The texts of a value of any kind of parameter: several words are a text each, no word is an empty text."""
     return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]
 
 

@@ -33,7 +33,7 @@ def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
 
 
 def read_param(param: Param, name: str, texts: Sequence[str]) -> tuple[Any, str | None]:
-    """The same for a parameter that the link calls `name`."""
+    """Read a parameter that the link calls `name`; returns its value and a sentence on what was wrong, if anything."""
     value, complaint = param.read_all(texts)
     if complaint is None:
         return value, None

@@ -123,7 +123,7 @@ def attend(
         mask: who may attend to whom. A query that may attend to nothing gets zeros.
         dropout: what zeroes weights of the pattern.
         trace: notes `scores` and `pattern`; where neither it nor dropout does anything, torch's fused kernel computes
-            the same.
+            this.
 
     Returns:
         (B, H, Tq, d_head)
@@ -188,3 +188,14 @@ class Attention(nn.Module):
         if self.head_merge == "transpose":
             z = z.transpose(1, 2)  # (B, T, H, d_head)
         return z.reshape(B, T, H * d_head)
+
+
+def maps_by_head(attention: Attention) -> dict[str, tuple[Tensor, Tensor]]:
+    """Weights (H, d_head, d_model) and biases (H, d_head) of `q`, `k` and `v`: views, fused or not."""
+    if attention.fused:
+        qkv = attention.qkv
+        weights, biases = qkv.part_rows(qkv.weight), qkv.part_rows(qkv.bias)
+        return {name: (weights[name], biases[name]) for name in "qkv"}
+    heads = (attention.n_heads, attention.d_head)
+    maps = {"q": attention.q, "k": attention.k, "v": attention.v}
+    return {name: (each.weight.view(*heads, -1), each.bias.view(heads)) for name, each in maps.items()}

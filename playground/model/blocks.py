@@ -1,6 +1,7 @@
 """The encoder block: attention, then feed-forward (section 3.3), each with its norm and residual; the four norms."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -81,11 +82,11 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.
 """max(0, x); x Φ(x), exact (Hendrycks & Gimpel 2016); x σ(x) (Elfwing et al. 2017)."""
 
 _UNWATCHED = {**ACTIVATIONS, "relu": torch.relu_}
-"""The same, for a pass that nobody traces: ReLU may overwrite its input, as its gradient needs its output alone."""
+"""By name, for a pass that nobody traces: ReLU may overwrite its input, as its gradient needs its output alone."""
 
 
 class FeedForward(nn.Module):
-    """W₂ activation(W₁ x + b₁) + b₂, the same at every position."""
+    """W₂ activation(W₁ x + b₁) + b₂ at every position."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -103,31 +104,30 @@ class FeedForward(nn.Module):
         return trace.record("out", self.dropout(self.down(hidden), trace))
 
 
-class ResidualBlock(nn.Module):
-    """What every block has around a sublayer f: norm(x + f(x)) or x + f(norm(x)), as the config places its norms.
+Transform = Callable[[Tensor], Tensor]
+"""(B, T, d_model) → (B, T, d_model)"""
 
-    The first is post-norm (Vaswani et al. 2017, section 3.1), the second pre-norm (Xiong et al. 2020).
-    """
+
+class ResidualBlock(nn.Module):
+    """What every block has around its sublayers: their residual connections and norms, as the config places them."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.residual = config.residual
-        self.pre_norm = config.norm_placement == "pre"
+        self.residual, self.post_norm = config.residual, config.norm_placement == "post"
 
-    def before(self, norm: str, x: Tensor, trace: Trace) -> Tensor:
-        """A sublayer's input: x after the named norm in a pre-norm block, else x."""
-        return self._normalise(norm, x, trace) if self.pre_norm else x
+    def connect(self, x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
+        """norm(x + f(x)), which is post-norm, or x + f(norm(x)), pre-norm: (B, T, d_model) → (B, T, d_model).
 
-    def after(self, norm: str, x: Tensor, trace: Trace) -> Tensor:
-        """The stream behind a sublayer: x after the named norm in a post-norm block, else x."""
-        return x if self.pre_norm else self._normalise(norm, x, trace)
+        Post-norm is Vaswani et al. 2017, section 3.1, pre-norm Xiong et al. 2020. Without residual connections (He et
+        al. 2015), nothing is added to f. `note` records the sum.
+        """
+        if self.post_norm:
+            return norm(note(self.add(x, f(x))))
+        return note(self.add(x, f(norm(x))))
 
     def add(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        """The residual connection (He et al. 2015), where there is one."""
+        """x + a sublayer's output, or that alone where the config has no residual connections."""
         return x + sublayer if self.residual else sublayer
-
-    def _normalise(self, norm: str, x: Tensor, trace: Trace) -> Tensor:
-        return getattr(self, norm)(x, trace.scope(norm))  # type: ignore[no-any-return]
 
 
 class EncoderBlock(ResidualBlock):
@@ -142,9 +142,11 @@ class EncoderBlock(ResidualBlock):
 
     def forward(self, x: Tensor, mask: AttentionMask = UNMASKED, trace: Trace = UNTRACED) -> Tensor:
         """x (B, T, d_model) → (B, T, d_model); mask as in `attend`."""
-        x = self.add(x, self.attn(self.before("norm1", x, trace), mask, trace.scope("attn")))
-        x = self.after("norm1", trace.record("resid_mid", x), trace)
+        attn = partial(self.attn, mask=mask, trace=trace.scope("attn"))
+        norm1 = partial(self.norm1, trace=trace.scope("norm1"))
+        x = self.connect(x, attn, norm1, partial(trace.record, "resid_mid"))
 
-        x = self.add(x, self.ffn(self.before("norm2", x, trace), trace.scope("ffn")))
-        x = self.after("norm2", trace.record("resid_post", x), trace)
+        ffn = partial(self.ffn, trace=trace.scope("ffn"))
+        norm2 = partial(self.norm2, trace=trace.scope("norm2"))
+        x = self.connect(x, ffn, norm2, partial(trace.record, "resid_post"))
         return trace.record("out", x)

@@ -152,17 +152,26 @@ class Encoder(nn.Module):
         return self.embed.place(x, or_untraced(trace).scope("embed"))
 
     def encode(
-        self, x: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED, *, first_layer: int = 0
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        trace: Trace | None = UNTRACED,
+        *,
+        first_layer: int = 0,
+        end_layer: int | None = None,
     ) -> Tensor:
-        """Run embedded vectors (B, T, d_model) through the blocks; mask and trace as in `forward`.
+        """Run embedded vectors (B, T, d_model) through the blocks and the final norm; mask and trace as in `forward`.
 
-        With a `first_layer`, the blocks before it are left out, and x is what would leave them.
+        With a `first_layer`, the blocks before it are left out, and x is what would leave them. With an `end_layer`,
+        the pass ends before that block, without the final norm.
         """
         check_vectors(x, self.config.d_model)
         trace = or_untraced(trace)
         prepared = AttentionMask(over_heads(mask, x.shape[0], x.shape[1], x.shape[1]))
-        for i, layer in islice(enumerate(self.layers), first_layer, None):
+        for i, layer in islice(enumerate(self.layers), first_layer, end_layer):
             x = layer(x, prepared, trace.scope(f"layers.{i}"))
+        if end_layer is not None:
+            return x
         if self.final_norm is not None:
             x = self.final_norm(x, trace.scope("final_norm"))
         return trace.record("final", x)

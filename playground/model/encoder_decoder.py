@@ -4,6 +4,7 @@ Legend: B sentences, Ts/Tt source/target tokens.
 """
 
 from dataclasses import replace
+from functools import partial
 
 from torch import Tensor, nn
 
@@ -45,15 +46,17 @@ class DecoderBlock(ResidualBlock):
         `mask` is over the target, (Tt, Tt), and `memory_mask` over the source, (Tt, Ts), both as in `attend`. No norm
         of the decoder reads the memory.
         """
-        x = self.add(x, self.self_attn(self.before("norm1", x, trace), mask, trace.scope("self_attn")))
-        x = self.after("norm1", trace.record("resid_mid", x), trace)
+        self_attn = partial(self.self_attn, mask=mask, trace=trace.scope("self_attn"))
+        norm1 = partial(self.norm1, trace=trace.scope("norm1"))
+        x = self.connect(x, self_attn, norm1, partial(trace.record, "resid_mid"))
 
-        query = self.before("norm2", x, trace)
-        x = self.add(x, self.cross_attn(query, memory_mask, trace.scope("cross_attn"), memory))
-        x = self.after("norm2", trace.record("resid_cross", x), trace)
+        cross_attn = partial(self.cross_attn, mask=memory_mask, trace=trace.scope("cross_attn"), memory=memory)
+        norm2 = partial(self.norm2, trace=trace.scope("norm2"))
+        x = self.connect(x, cross_attn, norm2, partial(trace.record, "resid_cross"))
 
-        x = self.add(x, self.ffn(self.before("norm3", x, trace), trace.scope("ffn")))
-        x = self.after("norm3", trace.record("resid_post", x), trace)
+        ffn = partial(self.ffn, trace=trace.scope("ffn"))
+        norm3 = partial(self.norm3, trace=trace.scope("norm3"))
+        x = self.connect(x, ffn, norm3, partial(trace.record, "resid_post"))
         return trace.record("out", x)
 
 
@@ -105,7 +108,7 @@ class EncoderDecoder(nn.Module):
     """A transformer (Vaswani et al. 2017, figure 1), both halves in the same config's variant.
 
     It starts in eval mode; call `train()` for dropout. Parameters are named `encoder.…`, as an `Encoder`'s;
-    `decoder.…`, likewise, with `self_attn`, `cross_attn` and three norms a block; `fc.weight` and `fc.bias`.
+    `decoder.…`, whose blocks have `self_attn`, `cross_attn` and three norms; `fc.weight` and `fc.bias`.
 
     Args:
         config: the architecture of both halves; `vocab_size` is the source's.

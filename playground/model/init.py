@@ -107,6 +107,11 @@ class Linear(nn.Linear):
     def reset_parameters(self) -> None:
         """Draw nothing."""
 
+    def part_rows(self, parameter: Tensor) -> dict[str, Tensor]:
+        """The rows of each part in the weight or the bias of a fused projection, (H, d_head, …): views of it."""
+        by_head = parameter.view(self.n_heads, len(self.parts), -1, *parameter.shape[1:])  # (H, parts, d_head, …)
+        return {part: by_head[:, i] for i, part in enumerate(self.parts)}
+
 
 class Embedding(nn.Embedding):
     """A table whose rows `initialise` draws, instead of torch's constructor drawing them a first time."""
@@ -149,15 +154,7 @@ def initial_weights(
 
 
 def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier", prefix: str = "") -> None:
-    """Draw every parameter of a model anew, each from the seed and its own name; norms get gain 1 and bias 0.
-
-    `xavier`: linear maps Xavier-uniform (Glorot & Bengio 2010, equation 16), each part of a fused projection as if it
-    stood alone; biases 0. Tables: uniform with standard deviation 1/√width, so that scaling by √d_model gives unit
-    variance.
-
-    `torch`: what the constructors of torch.nn draw. Weights and biases of linear maps: uniform within 1/√in_features
-    (`reset_parameters` of torch.nn.Linear). Tables: standard normal, so that scaling by √d_model gives vectors √d_model
-    times as long as positions of the same size would be.
+    """Draw every parameter of a model anew, each from the seed and its own name; `distribution_of` says how.
 
     A tensor's numbers depend on the seed, its name and their places in it, and on nothing else. So a deeper model has a
     shallower one's layers, and a larger tensor a smaller one's numbers in its upper left corner, times the bounds'
@@ -166,7 +163,7 @@ def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier", p
     Args:
         model: what to draw; its parameters are on the CPU.
         seed: equal seeds give equal weights, bit by bit, on every machine.
-        scheme: as above.
+        scheme: as of `distribution_of`.
         prefix: what the parameters' names start with, where the model is a part of another.
     """
     for tensor, place in initial_tensors(model, scheme, prefix):
@@ -176,65 +173,19 @@ def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier", p
             place.copy_(draw(tensor, seed).view(place.shape))
 
 
-def draw(tensor: InitialTensor, seed: int) -> Tensor:
-    """A tensor's first numbers, as `initialise` gives them, in memory of its own: float32, of the tensor's shape."""
-    drawn = torch.empty(tensor.shape)
-    _fill(drawn, tensor, seed)
-    return drawn
+def distribution_of(module: nn.Module, kind: str, scheme: Initialisation) -> tuple[Distribution, float]:
+    """How a module's `weight`, `bias` or `gain` is drawn: the distribution and its size, as in `InitialTensor`.
 
+    `xavier`: linear maps Xavier-uniform (Glorot & Bengio 2010, equation 16), each part of a fused projection as if it
+    stood alone; biases 0. Tables: uniform with standard deviation 1/√width, so that scaling by √d_model gives unit
+    variance.
 
-def shared_parameters(
-    model: nn.Module, scheme: Initialisation, find: Callable[[InitialTensor], Tensor]
-) -> dict[str, Tensor]:
-    """A model's parameters by name, made of what `find` has of them; for `load_state_dict` with `assign=True`.
+    `torch`: what the constructors of torch.nn draw. Weights and biases of linear maps: uniform within 1/√in_features
+    (`reset_parameters` of torch.nn.Linear). Tables: standard normal, so that scaling by √d_model gives vectors √d_model
+    times as long as positions of the same size would be.
 
-    Two models then share the memory of every tensor that both have: nobody may write to it. The parts of a fused
-    projection are copied together, into memory of its own on the CPU.
+    Norms get gain 1 and bias 0 in both.
     """
-    found = {}
-    for name, parameter in model.named_parameters():
-        path, _, kind = name.rpartition(".")
-        module = model.get_submodule(path)
-        tensors = [tensor for tensor, _ in _tensors_of(module, path, kind, parameter.detach(), scheme)]
-        if [tensor.name for tensor in tensors] == [name]:
-            found[name] = find(tensors[0])
-            continue
-        found[name] = torch.empty(parameter.shape)
-        for tensor, place in _tensors_of(module, path, kind, found[name], scheme):
-            place.copy_(find(tensor).view(place.shape))
-    return found
-
-
-def _fill(place: Tensor, tensor: InitialTensor, seed: int) -> None:
-    """Fill contiguous memory of a tensor's shape with its first numbers."""
-    if tensor.distribution == "constant":
-        place.fill_(tensor.size)
-        return
-    fill = fill_uniform if tensor.distribution == "uniform" else fill_normal
-    fill(np.atleast_2d(place.numpy()), seed, tensor.name, tensor.size)
-
-
-def initial_tensors(
-    model: nn.Module, scheme: Initialisation, prefix: str = ""
-) -> Iterator[tuple[InitialTensor, Tensor]]:
-    """What `initialise` fills, and the view of the model's memory that holds it; nothing is drawn here."""
-    for path, module in model.named_modules():
-        for kind, parameter in module.named_parameters(recurse=False):
-            yield from _tensors_of(module, path, kind, parameter.detach(), scheme, prefix)
-
-
-def _tensors_of(
-    module: nn.Module, path: str, kind: str, parameter: Tensor, scheme: Initialisation, prefix: str = ""
-) -> Iterator[tuple[InitialTensor, Tensor]]:
-    """What `initialise` fills of one parameter, and the views of it: one for each part of a fused projection's."""
-    distribution, size = _numbers_of(module, kind, scheme)
-    for name, place in _parts_of(module, path, kind, parameter):
-        shape = (place.numel() // math.prod(parameter.shape[1:]), *parameter.shape[1:])
-        yield InitialTensor(prefix + name, shape, distribution, size), place
-
-
-def _numbers_of(module: nn.Module, kind: str, scheme: Initialisation) -> tuple[Distribution, float]:
-    """The distribution of a module's weight, bias or gain, and its size."""
     if isinstance(module, Embedding):
         return ("uniform", math.sqrt(3 / module.embedding_dim)) if scheme == "xavier" else ("normal", 1.0)
     if not isinstance(module, Linear):
@@ -247,11 +198,58 @@ def _numbers_of(module: nn.Module, kind: str, scheme: Initialisation) -> tuple[D
     return "uniform", math.sqrt(6 / (module.in_features + fan_out))
 
 
-def _parts_of(module: nn.Module, path: str, kind: str, parameter: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """The name of a parameter and all of it; of a fused projection's, the name of each part and a view of its rows."""
-    if not (isinstance(module, Linear) and module.parts):
-        yield ".".join(filter(None, (path, kind))), parameter
+def initial_tensors(
+    model: nn.Module, scheme: Initialisation, prefix: str = ""
+) -> Iterator[tuple[InitialTensor, Tensor]]:
+    """What `initialise` fills, and the view of the model's memory that holds it; nothing is drawn here.
+
+    A parameter of a fused projection is its parts, each with the name and the shape that it has where it stands alone.
+    """
+    for path, module in model.named_modules():
+        for kind, parameter in module.named_parameters(recurse=False):
+            distribution, size = distribution_of(module, kind, scheme)
+            places, width = {_join(path, kind): parameter.detach()}, parameter.shape[1:]
+            if isinstance(module, Linear) and module.parts:
+                around, parts = path.rpartition(".")[0], module.part_rows(parameter.detach())
+                places = {_join(around, part, kind): rows for part, rows in parts.items()}
+            for name, place in places.items():
+                shape = (place.numel() // math.prod(width), *width)
+                yield InitialTensor(prefix + name, shape, distribution, size), place
+
+
+def _join(*names: str) -> str:
+    return ".".join(filter(None, names))
+
+
+def draw(tensor: InitialTensor, seed: int) -> Tensor:
+    """A tensor's first numbers, as `initialise` gives them, in memory of its own: float32, of the tensor's shape."""
+    drawn = torch.empty(tensor.shape)
+    _fill(drawn, tensor, seed)
+    return drawn
+
+
+def share_weights(model: nn.Module, scheme: Initialisation, find: Callable[[InitialTensor], Tensor]) -> None:
+    """Give a model without memory, on the meta device, the tensors that `find` has of it.
+
+    Two models then share the memory of every tensor that both have: nobody may write to it. The parts of a fused
+    projection are copied together, into memory of its own on the CPU.
+    """
+    for module in model.modules():
+        if isinstance(module, Linear) and module.parts:
+            module.to_empty(device="cpu")
+    weights: dict[str, Tensor] = dict(model.named_parameters())
+    for tensor, place in initial_tensors(model, scheme):
+        if place.is_meta:
+            weights[tensor.name] = find(tensor)
+        else:
+            place.copy_(find(tensor).view(place.shape))
+    model.load_state_dict(weights, assign=True)
+
+
+def _fill(place: Tensor, tensor: InitialTensor, seed: int) -> None:
+    """Fill contiguous memory of a tensor's shape with its first numbers."""
+    if tensor.distribution == "constant":
+        place.fill_(tensor.size)
         return
-    by_head = parameter.view(module.n_heads, len(module.parts), -1, *parameter.shape[1:])  # (H, parts, d_head, …)
-    for i, part in enumerate(module.parts):
-        yield ".".join(filter(None, (path.rpartition(".")[0], part, kind))), by_head[:, i]
+    fill = fill_uniform if tensor.distribution == "uniform" else fill_normal
+    fill(np.atleast_2d(place.numpy()), seed, tensor.name, tensor.size)

@@ -17,13 +17,14 @@ from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, dropout
-from playground.model.attention import AttentionMask, over_heads
+from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
 from playground.model.changes import Change
 from playground.model.interventions import InterventionTrace
 from playground.runs.arrays import Array, first_sentence, freeze, to_array
 from playground.runs.budget import check_kept, time_pass
-from playground.runs.inputs import Sources, embed_input, encode_input, intervention_trace, sentence_input, sentence_mask
+from playground.runs.forward_pass import read_rows, run_rows
+from playground.runs.inputs import Sources, intervention_trace
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", ".scores", ".z", ".up", ".hidden", ".normalized")
@@ -97,21 +98,18 @@ def run(
         TooLargeError: the attention patterns would be too many to keep.
         InputError: the sentence is longer than the config's max_len.
     """
-    device = next(encoder.parameters()).device
     n_tokens = batch.mask.shape[1]
     check_kept(encoder.config, n_tokens)
-    x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
-    mask = sentence_mask(batch, sentence, causal=causal).to(device)  # (1, T, T) or (1, T)
-
+    rows = read_rows(encoder, batch, [sentence], seed=seed, causal=causal)
     trace = intervention_trace(
         encoder, batch, sentence, [interventions], seed=seed, causal=causal, sources=sources, keep=keep
     )
-    _, seconds = time_pass(lambda: encode_input(encoder, x, mask, trace), device)
+    _, seconds = time_pass(lambda: run_rows(encoder, rows, trace), rows.x.device)
 
     padding = ~batch.mask[sentence].numpy()
     n_padding = int(padding.sum())
     special = np.array([*batch.special[sentence], *[True] * n_padding])
-    allowed = np.broadcast_to(mask[0].cpu().numpy(), (n_tokens, n_tokens))
+    allowed = np.broadcast_to(rows.mask[0].cpu().numpy(), (n_tokens, n_tokens))
     freeze(padding, special)
     return Run(
         config=encoder.config,
@@ -120,7 +118,7 @@ def run(
         padding=padding,
         allowed=allowed,
         arrays=first_sentence(trace),
-        device=device.type,
+        device=rows.x.device.type,
         seconds=seconds,
         interventions=tuple(each for each in interventions if each.strength != 0),
         computed=first_sentence(trace.computed) if isinstance(trace, InterventionTrace) else {},
@@ -147,7 +145,7 @@ class LayerRun:
         return self.run.arrays[f"layers.{self.layer}.{name}"]
 
     def computed(self, name: str) -> Array:
-        """The same as the model itself computed it, where an intervention then set other numbers."""
+        """An array of this layer as the model itself computed it, where an intervention then set other numbers."""
         return self.run.computed.get(f"layers.{self.layer}.{name}", self[name])
 
 
@@ -188,19 +186,16 @@ def trace_layer(
     return LayerRun(result, layer, merged, {name: to_array(tensor, copy=True) for name, tensor in learned.items()})
 
 
-@torch.inference_mode()
 def _run_layer(
     encoder: Encoder, batch: Batch, sentence: int, layer: int, known: Run, *, seed: int, causal: bool
 ) -> Run:
     """A run that is known, with all of its embeddings and of one layer instead of the points of every page."""
     trace = Trace(lambda name: is_of_layer(name, layer))
-    x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
-    device, n_tokens = x.device, x.shape[1]
-    x = embed_input(encoder, x, trace)
+    rows = read_rows(encoder, batch, [sentence], seed=seed, causal=causal)
+    stream = run_rows(encoder, rows, trace, end=0)
     if layer > 0:
-        x = torch.tensor(known.arrays[f"layers.{layer - 1}.out"], device=device)[None]
-    allowed = over_heads(sentence_mask(batch, sentence, causal=causal).to(device), 1, n_tokens, n_tokens)
-    encoder.layers[layer](x, AttentionMask(allowed), trace.scope(f"layers.{layer}"))
+        stream = torch.tensor(known.arrays[f"layers.{layer - 1}.out"], device=stream.device)[None]
+    run_rows(encoder, rows.at(layer, stream), trace, end=layer + 1)
     return replace(known, arrays=first_sentence(trace))
 
 
@@ -221,13 +216,7 @@ def _embedding_numbers(encoder: Encoder, n_tokens: int) -> dict[str, Tensor]:
 
 def _block_numbers(block: EncoderBlock) -> dict[str, Tensor]:
     attn = block.attn
-    if attn.fused:  # rows are laid out (head, [q k v], d_head)
-        weights = attn.qkv.weight.view(attn.n_heads, 3, attn.d_head, -1)[:, :, 0]  # (H, 3, D)
-        biases = attn.qkv.bias.view(attn.n_heads, 3, attn.d_head)[:, :, 0]  # (H, 3)
-        rows = {name: (weights[:, i], biases[:, i]) for i, name in enumerate("qkv")}
-    else:
-        maps = {"q": attn.q, "k": attn.k, "v": attn.v}
-        rows = {name: (linear.weight[:: attn.d_head], linear.bias[:: attn.d_head]) for name, linear in maps.items()}
+    rows = {name: (weight[:, 0], bias[:, 0]) for name, (weight, bias) in maps_by_head(attn).items()}
     for name, linear in (("o", attn.o), ("up", block.ffn.up), ("down", block.ffn.down)):
         rows[name] = (linear.weight[:1], linear.bias[:1])
     numbers = _norm_numbers("norm1", block.norm1) | _norm_numbers("norm2", block.norm2)

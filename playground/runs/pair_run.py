@@ -83,8 +83,8 @@ def build_masks(source_keys: Tensor, target_keys: Tensor) -> dict[str, Tensor]:
     """The masks of one pair, True = may attend, from (1, Ts) and (1, Tt) bool, True = a token, not padding.
 
     Returns:
-        `source padding` (1, Tt, Ts), the same row for every query; `target padding` (1, Tt, Tt), likewise; `no peek`
-        (1, Tt, Tt), no key after its query; `combined` (1, Tt, Tt), the two before together.
+        `source padding` (1, Tt, Ts) and `target padding` (1, Tt, Tt), one row for every query; `no peek` (1, Tt, Tt),
+        no key after its query; `combined` (1, Tt, Tt), the two before together.
     """
     n_tokens = target_keys.shape[1]
     return {

@@ -14,12 +14,13 @@ from torch import Tensor
 
 from playground.accounting import count_flops
 from playground.config import ModelConfig
-from playground.model import Encoder, Trace, causal_and_padding
+from playground.model import Encoder, Trace
 from playground.model.changes import Change
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_interrupted, check_kept
 from playground.runs.encoder_run import Run
-from playground.runs.inputs import Sources, encode_input, intervention_trace, sentence_input, sentence_mask
+from playground.runs.forward_pass import EMBEDDINGS, Rows, read_rows, run_rows
+from playground.runs.inputs import Sources, intervention_trace
 from playground.text import Batch
 
 MAX_AT_ONCE = 8_000_000
@@ -67,9 +68,8 @@ def run_variants(
     """
     config, n_tokens = encoder.config, batch.ids.shape[1]
     check_kept(config, n_tokens)
-    mask = sentence_mask(batch, sentence, causal=causal).to(next(encoder.parameters()).device)
-    x = sentence_input(encoder, batch, sentence, seed)[None]  # (1, T) or (1, T, D)
-    streams = _untouched_streams(encoder, x, mask) if untouched is None else read_streams(untouched, encoder)
+    row = read_rows(encoder, batch, [sentence], seed=seed, causal=causal)
+    streams = _untouched_streams(encoder, row) if untouched is None else read_streams(untouched, encoder)
     starts = [min((each.first_layer for each in variant), default=config.n_layers) for variant in variants]
     at_once = rows_at_once(config, n_tokens)
     for start in sorted(set(starts)):
@@ -77,12 +77,12 @@ def run_variants(
         for first in range(0, len(numbers), at_once):
             check_interrupted()
             chosen = tuple(numbers[first : first + at_once])
-            rows = [variants[number] for number in chosen]
+            changes = [variants[number] for number in chosen]
             trace = intervention_trace(
-                encoder, batch, sentence, rows, seed=seed, causal=causal, sources=sources, keep=None
+                encoder, batch, sentence, changes, seed=seed, causal=causal, sources=sources, keep=None
             )
-            begin = x if start < 0 else streams[start]
-            yield VariantBatch(chosen, to_array(_run_rows(encoder, begin, mask, trace, len(rows), start)))
+            begin = row if start == EMBEDDINGS else row.at(start, streams[start])
+            yield VariantBatch(chosen, to_array(run_rows(encoder, begin.repeat(len(chosen)), trace)))
 
 
 def read_streams(untouched: Run, encoder: Encoder) -> list[Tensor]:
@@ -95,22 +95,12 @@ def _stream_points(encoder: Encoder) -> list[str]:
     return ["embed.out", *(f"layers.{i}.out" for i in range(encoder.config.n_layers))]
 
 
-@torch.inference_mode()
-def _untouched_streams(encoder: Encoder, x: Tensor, mask: Tensor) -> list[Tensor]:
+def _untouched_streams(encoder: Encoder, row: Rows) -> list[Tensor]:
     """What every block reads in a pass that nothing changes, (1, T, D) each, and after them what leaves the last."""
     points = _stream_points(encoder)
     trace = Trace(frozenset(points).__contains__)
-    encode_input(encoder, x, mask, trace)
+    run_rows(encoder, row, trace)
     return [trace[point] for point in points]
-
-
-@torch.inference_mode()
-def _run_rows(encoder: Encoder, begin: Tensor, mask: Tensor, trace: Trace, n_rows: int, start: int) -> Tensor:
-    """Run copies of a sentence from one layer on, from its ids or vectors where that is -1 → (N, T, D)."""
-    rows, masks = begin.expand(n_rows, *begin.shape[1:]), mask.expand(n_rows, *mask.shape[1:])
-    if start < 0:
-        return encode_input(encoder, rows, masks, trace)
-    return encoder.encode(rows, masks, trace, first_layer=start)
 
 
 MAX_WORK = 60_000_000_000
@@ -179,22 +169,17 @@ def run_batch(
     at_once = rows_at_once(encoder.config, n_tokens)
     for first in range(0, len(plain), at_once):
         check_interrupted()
-        rows = plain[first : first + at_once]
-        yield _run_sentences(encoder, batch, rows, Trace(keep), seed=seed, causal=causal)
+        yield _keep_step(encoder, batch, plain[first : first + at_once], Trace(keep), seed=seed, causal=causal)
     for i in changed:
         check_interrupted()
         trace = intervention_trace(
             encoder, batch, i, [interventions[i]], seed=seed, causal=causal, sources=None, keep=keep
         )
-        yield _run_sentences(encoder, batch, [i], trace, seed=seed, causal=causal)
+        yield _keep_step(encoder, batch, [i], trace, seed=seed, causal=causal)
 
 
-@torch.inference_mode()
-def _run_sentences(
-    encoder: Encoder, batch: Batch, rows: Sequence[int], trace: Trace, *, seed: int, causal: bool
+def _keep_step(
+    encoder: Encoder, batch: Batch, sentences: Sequence[int], trace: Trace, *, seed: int, causal: bool
 ) -> BatchStep:
-    x = torch.stack([sentence_input(encoder, batch, i, seed) for i in rows])  # (B, T) or (B, T, D)
-    keys = batch.mask[list(rows)]  # (B, T)
-    mask = causal_and_padding(keys) if causal else keys[:, None]
-    encode_input(encoder, x, mask.to(x.device), trace)
-    return BatchStep(tuple(rows), {name: to_array(tensor) for name, tensor in trace.items()})
+    run_rows(encoder, read_rows(encoder, batch, sentences, seed=seed, causal=causal), trace)
+    return BatchStep(tuple(sentences), {name: to_array(tensor) for name, tensor in trace.items()})

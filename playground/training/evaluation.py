@@ -81,8 +81,8 @@ class History:
         evaluations = list(self.evaluations)
         return (
             [evaluation.step for evaluation in evaluations],
-            [getattr(evaluation.train, measured) for evaluation in evaluations],
-            [getattr(evaluation.validation, measured) for evaluation in evaluations],
+            [vars(evaluation.train)[measured] for evaluation in evaluations],
+            [vars(evaluation.validation)[measured] for evaluation in evaluations],
         )
 
     def copy(self) -> "History":

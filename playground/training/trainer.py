@@ -311,7 +311,7 @@ class Trainer:
     def checkpoint(self) -> dict[str, Any]:
         """All that a run needs to go on elsewhere, between two steps; `restore` gives it to an equal trainer."""
         return {
-            "numbers": {name: getattr(self, name) for name in _NUMBERS},
+            "numbers": {name: vars(self)[name] for name in _NUMBERS},
             "history": self.history.copy(),
             "learning": copy_learning(self.network, self.optimizer, (self._augmenting, self._shuffling)),
             "best weights": copy_to_cpu(vars(self._best_weights)),

@@ -1,4 +1,4 @@
-"""The same weights and words through all five tutorials' variants: where they part, how far, and why."""
+"""All five tutorials' variants with equal weights and words: where they part, how far, and why."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -108,7 +108,7 @@ def causes(against: str, seed: int) -> list[Cause]:
     for letter in NAMES:
         config = small_config(letter)
         for name in _VARIANTS:
-            here, there = getattr(config, name), getattr(base, name)
+            here, there = vars(config)[name], vars(base)[name]
             if here != there:
                 effect = apart_by(trace_of(replace(base, **{name: here}), seed), before)
                 result.append(Cause(letter, name, here, there, effect))

@@ -83,7 +83,7 @@ def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
         settings |= {"positions": "learned", "max_len": _rows(shapes, "embed.positions.weight", names, d_model)}
     elif computed is not None and computed in given:
         settings["max_len"] = _computed_rows(computed, given[computed], d_model)
-    usual = {field: getattr(_USUAL[scheme], field) for field in _OPEN if field not in settings}
+    usual = {field: vars(_USUAL[scheme])[field] for field in _OPEN if field not in settings}
     tgt_vocab_size = _target_words(given, names, d_model)
     try:
         ModelConfig(**usual | settings | {"n_heads": 1})

@@ -161,7 +161,7 @@ class Visitor:
         return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
 
     def settings(self) -> dict[str, list[str]]:
-        """The same without the pair of tokens, which the page chooses where nobody has in this text."""
+        """The address bar's parameters without the pair of tokens, which the page chooses where nobody has."""
         return {key: texts for key, texts in self.query().items() if key not in ("query", "key")}
 
     def text(self) -> str:

@@ -22,7 +22,7 @@ def train(recipe: Recipe = SMALL, config: ModelConfig = CONFIG, *, watch: bool =
 
 
 cached_train = cache(train)
-"""The same run for all who only look at it."""
+"""One trainer for all tests that only look at it."""
 
 
 def flat_weights(trainer: Trainer) -> torch.Tensor:

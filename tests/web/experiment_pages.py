@@ -77,7 +77,7 @@ def short_ablation(task: str, amount: Amount, seed: int, strengths: dict[str, An
 
 
 def endless_ablation(*args: Any) -> Recipe:
-    """The same, but for its end."""
+    """The Regularisers page's recipe, which does not end while a test runs."""
     return replace(short_ablation(*args), steps=5_000)
 
 

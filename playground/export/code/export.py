@@ -173,7 +173,7 @@ def write_notebook(first_line: str, sections: Sequence[Section]) -> str:
 
 
 def build_notebook(first_line: str, sections: Sequence[Section]) -> NotebookNode:
-    """The same as a node, which the format's own check has passed."""
+    """A notebook as nbformat's node, which the format's own check has passed."""
     cells = [
         new_markdown_cell(_INTRODUCTION.format(first_line=first_line)),
         new_code_cell(_install_cell(sections)),

@@ -64,7 +64,7 @@ def as_notebook(
     target: str | None = None,
     recipe: Recipe | None = None,
 ) -> str:
-    """The same as a notebook, the text of an `.ipynb` file (nbformat 4.5), with exercises at its end.
+    """Write the configuration as a notebook, the text of an `.ipynb` file (nbformat 4.5), with exercises at its end.
 
     Each section of the file is a cell with its explanation; arguments and errors as of `as_python`.
     """

@@ -94,7 +94,7 @@ def of_pair_run(
     place: Place,
     own_weights: OwnWeights | None = None,
 ) -> ShownPair:
-    """The same of a run that is there already."""
+    """What is written down of an encoder–decoder's run that is there already."""
     config, patterns = run.config, run.patterns["cross"]
     if not (run.source.n_real and run.target.n_real):
         raise InputError("Source or target has no token: there is nothing to write down.")

@@ -183,7 +183,7 @@ def architecture_values(
         "has_two_tables": False,
         "has_halves": False,
         "recipe": recipe,
-        "dropped": lambda place: recipe is not None and getattr(recipe, f"dropout_{place}") > 0,
+        "dropped": lambda place: recipe is not None and vars(recipe)[f"dropout_{place}"] > 0,
         "before": before,
         "after": after,
     }
@@ -249,10 +249,6 @@ def _environment() -> Environment:
     environment = Environment(  # noqa: S701 - it writes Python, and every text of a visitor goes through `literals`
         loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {
-        "string_literal": string_literal,
-        "string_list": string_list,
-        "number_list": number_list,
-        "id_tensor": id_tensor,
-    }
+    filters = (string_literal, string_list, number_list, id_tensor)
+    environment.filters |= {function.__name__: function for function in filters}
     return environment

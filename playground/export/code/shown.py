@@ -120,7 +120,7 @@ def of_run(
     place: Place,
     own_weights: OwnWeights | None = None,
 ) -> ShownEncoder:
-    """The same of a run that is there already, whose arrays have `final` and every layer's pattern."""
+    """What is written down of a run that is there already, whose arrays have `final` and every layer's pattern."""
     config = computed.config
     n_tokens = len(batch.tokens[sentence])
     if not n_tokens:

@@ -70,7 +70,7 @@ def _sections(trainer: Trainer, losses: list[float]) -> list[Section]:
     recipe, config, data = trainer.recipe, trainer.config, trainer.data
     has_decoder = data.task.has_decoder
     has_dropout = any(
-        getattr(recipe, f"dropout_{place}") for place in ("positions", "attention", "feedforward", "residual")
+        (recipe.dropout_positions, recipe.dropout_attention, recipe.dropout_feedforward, recipe.dropout_residual)
     )
     is_augmented = any((recipe.shuffling, recipe.token_swapping, recipe.token_masking, recipe.span_masking))
     mask = MASK if recipe.mask_padding else NO_MASK

@@ -47,7 +47,7 @@ class Examples:
         return Examples(self.ids[rows, :width], self.targets[rows, : width + extra])
 
     def to(self, device: torch.device) -> "Examples":
-        """The same on another device."""
+        """These examples on another device."""
         return Examples(self.ids.to(device), self.targets.to(device))
 
     @property

@@ -121,7 +121,7 @@ class CellFrame:
     rows: range | None
     """What the chart's vertical axis calls its cells; None where one cell, 0, is as high as the chart."""
     columns: range | None
-    """Likewise of the horizontal axis."""
+    """What the chart's horizontal axis calls its cells; None where one cell, 0, is as wide as the chart."""
     on_click: Callable[[], None]
     """Runs when a cell is clicked, or the frame is moved; it finds the cell by `clicked_cell`."""
     label: str

@@ -69,7 +69,7 @@ def draw_head_lines(key: str, lines: HeadLines, *, alt: str, on_click: Callable[
 
 
 def lines_figure(lines: HeadLines) -> go.Figure:
-    """The same drawing as a figure, for pictures: queries on the left, keys on the right."""
+    """A head's lines as a figure, for pictures: queries on the left, keys on the right."""
     traces = [
         go.Scatter(
             x=np.array([0, 1, np.nan] * len(stroke.edges)),

@@ -285,5 +285,6 @@ def _is_local(scope: Scope) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    mapped = getattr(address, "ipv4_mapped", None)  # a socket for both families reports ::ffff:127.0.0.1
-    return (mapped or address).is_loopback
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped.is_loopback  # a socket for both families reports ::ffff:127.0.0.1
+    return address.is_loopback

@@ -5,7 +5,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,16 +77,16 @@ def settings() -> Settings:
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Settings from `environ`; a value that makes no sense is logged, and the default stands in its place."""
-    default, values = Settings(), {}
-    for name in (each.name for each in fields(Settings)):
+    defaults, values = vars(Settings()), {}
+    for name, default in defaults.items():
         variable = f"PLAYGROUND_{name.upper()}"
         if variable not in environ:
             continue
-        parse = _PARSERS.get(name, _count if isinstance(getattr(default, name), int) else _seconds)
+        parse = _PARSERS.get(name, _count if isinstance(default, int) else _seconds)
         try:
             values[name] = parse(environ[variable].strip())
         except ValueError as error:
-            logger.warning("%s is ignored, %r is used: %s", variable, getattr(default, name), error)
+            logger.warning("%s is ignored, %r is used: %s", variable, default, error)
     return Settings(**values)
 
 

@@ -17,7 +17,7 @@ from torch import nn
 
 from playground.config import ModelConfig
 from playground.model import Encoder
-from playground.model.init import InitialTensor, draw, initial_tensors, shared_parameters
+from playground.model.init import InitialTensor, draw, initial_tensors, share_weights
 from playground.runs.budget import check_interrupted
 
 P = ParamSpec("P")
@@ -186,12 +186,11 @@ class RandomWeights:
             self._uses.update(tensors)  # from here on nobody else frees them
             self._make_room(n_bytes + sum(_n_bytes(key) for key in set(tensors) - self._tensors.keys()))
         try:
-            weights = shared_parameters(encoder, config.initialisation, lambda tensor: self._find(tensor, seed))
+            share_weights(encoder, config.initialisation, lambda tensor: self._find(tensor, seed))
         except BaseException:  # there is not even memory to draw it, or nobody waits for it any more
             with self._lock:
                 self._release(tensors)
             raise
-        encoder.load_state_dict(weights, assign=True)
         return _Kept(encoder.to(self._device()), tensors, n_bytes)
 
     def _find(self, tensor: InitialTensor, seed: int) -> torch.Tensor:

@@ -90,7 +90,7 @@ def run_differences(before: tuple[ModelConfig, Recipe], now: tuple[ModelConfig, 
     differences = []
     for old, new in zip(before, now, strict=True):
         for name, was in vars(old).items():
-            value = getattr(new, name)
+            value = vars(new)[name]
             if value != was and name == "task":
                 differences.append(f"task {TASKS[was].title} → {TASKS[value].title}")
             elif value != was and name not in ("vocab_size", "text"):

@@ -79,7 +79,7 @@ def frame_cell(
         focus: the cell to frame; none is framed where the chart leaves it out.
         label: what the arrow keys move.
         rows: what the rows stand for; None where a cell is as high as the chart.
-        columns: likewise.
+        columns: what the columns stand for; None where a cell is as wide as the chart.
     """
     row, column = (_find_cell(focus, cells) for cells in (rows, columns))
     selected = None if row is None or column is None else (row, column)
@@ -87,7 +87,7 @@ def frame_cell(
         range(min(cells.numbers), max(cells.numbers) + 1) if cells and cells.numbers else None
         for cells in (rows, columns)
     )
-    chosen = ", ".join(f"{cells.place} {getattr(focus, cells.place)}" for cells in (rows, columns) if cells)
+    chosen = ", ".join(f"{cells.place} {vars(focus)[cells.place]}" for cells in (rows, columns) if cells)
     on_click = partial(_take_click, container, (rows, columns))
     return CellFrame(container, selected, height, width, on_click, f"{label} Now: {chosen}.")
 
@@ -96,7 +96,7 @@ def _find_cell(focus: Focus, cells: Cells | None) -> int | None:
     """What the chart's axis calls the focus; None where it leaves it out."""
     if cells is None:
         return 0
-    number = getattr(focus, cells.place)
+    number = vars(focus)[cells.place]
     return next((at for at, known in cells.numbers.items() if known == number), None)
 
 

@@ -189,7 +189,8 @@ def saved_heads(
     Args:
         file: what the files are called, without their ending.
         patterns: makes the weights (L, H, Tq, Tk), when a file is asked for.
-        queries: the queries' tokens; `keys` likewise.
+        queries: the queries' tokens.
+        keys: the keys' tokens.
         n_heads: how many there are in all layers.
         scale: how weights become colours.
     """
@@ -227,7 +228,7 @@ _NOTE = "single_chart"
 """Key of what the frame says beside the chart."""
 
 _DRAWN = "_charts_of_page"
-"""Session key of the charts that the last run of the page has."""
+"""Session key of the charts that the last rerun of the page has."""
 
 
 def asked_chart() -> str | None:

@@ -51,7 +51,7 @@ class TourState:
 
 
 @dataclass(frozen=True)
-class Step:
+class TourStep:
     """One thing to do."""
 
     name: str
@@ -62,7 +62,7 @@ class Step:
     target: str | None = None
     """The container there that the visitor needs, by its key; None: what is needed is in the sidebar."""
     target_on_phone: str | None = None
-    """Likewise where columns are stacked, if it is another."""
+    """The container that the visitor needs where columns are stacked, if it is another."""
     has_target: Callable[[TourState], bool] = lambda _: True
     """Whether the page has that container."""
     in_sidebar: bool = False
@@ -139,20 +139,20 @@ def _ask_for_link(state: TourState) -> str:
 
 
 STEPS = (
-    Step(
+    TourStep(
         "text",
         _always("Type a sentence of your own, with a word such as *it* that stands for another word."),
         has_own_text,
         skip_label="Keep this sentence",
     ),
-    Step(
+    TourStep(
         "cell",
         _ask_for_row,
         has_chosen_cell,
         page="attention",
         target="attention_pattern",
     ),
-    Step(
+    TourStep(
         "why",
         _ask_for_computation,
         has_opened_computation,
@@ -162,14 +162,14 @@ STEPS = (
         has_target=lambda state: state.shows_one_head,
         hint=_ask_for_one_head,
     ),
-    Step(
+    TourStep(
         "pin",
         _always("Press **Pin this, to compare**, below the page's title: it keeps all settings as they are now."),
         has_pinned,
         page="attention",
         target="pin_line",
     ),
-    Step(
+    TourStep(
         "change",
         _ask_for_setting,
         has_changed_setting,
@@ -177,7 +177,7 @@ STEPS = (
         in_sidebar=True,
         hint=_ask_to_pin,
     ),
-    Step(
+    TourStep(
         "link",
         _ask_for_link,
         has_copied_link,
@@ -206,7 +206,7 @@ def step_number() -> int:
     return int(st.session_state.get(KEY, 0))
 
 
-def current_step() -> Step | None:
+def current_step() -> TourStep | None:
     """The step that the visitor is at; None where on no tour."""
     number = step_number()
     return STEPS[number - 1] if number else None
@@ -249,7 +249,7 @@ def update() -> bool:
     return step is not None and step.words(current_state()) != st.session_state.get(_DRAWN)
 
 
-def current_words(step: Step) -> tuple[str, str | None, bool]:
+def current_words(step: TourStep) -> tuple[str, str | None, bool]:
     """The step's words as the line is to have them now."""
     words = step.words(current_state())
     st.session_state[_DRAWN] = words
@@ -289,6 +289,6 @@ def _word_to_ask() -> str | None:
     return None
 
 
-def _is_done(step: Step) -> bool:
+def _is_done(step: TourStep) -> bool:
     state, held = current_state(), st.session_state.get(_HELD)
     return step.is_done(state) and (held is None or replace(state, page=held.page) != held)

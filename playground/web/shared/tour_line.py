@@ -7,7 +7,7 @@ from playground.web.components.without_picture import announce, scroll_to
 from playground.web.shared import tour
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
-from playground.web.shared.tour import STEPS, Step
+from playground.web.shared.tour import STEPS, TourStep
 
 KEY = "tour_line"
 
@@ -47,7 +47,7 @@ def draw_tour_line() -> None:
                 st.button("Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=tour.leave)
 
 
-def _draw_step(step: Step) -> None:
+def _draw_step(step: TourStep) -> None:
     number, (sentence, hint, has_target) = tour.step_number(), tour.current_words(step)
     _say(f"**Step {number} of {len(STEPS)}.** {sentence}", hint)
     if step.in_sidebar:

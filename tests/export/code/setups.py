@@ -39,7 +39,7 @@ def setups(draw: st.DrawFn) -> Arguments:
 
 
 def arguments(config: ModelConfig, text: str, tokenizer: str, **options: Any) -> Arguments:
-    """The same configuration with a token table that the tokenizer fits."""
+    """What the export is asked with: the configuration gets a token table that the tokenizer fits."""
     rows = {"vectors": 0, "bpe": 300, "char": characters().vocab_size, "word": words(text.split("\n")).vocab_size}
     place = Place(config.n_layers - 1, config.n_heads - 1, 3)
     config = replace(config, vocab_size=rows[tokenizer])

@@ -49,7 +49,7 @@ def translate(words: list[str]) -> list[str]:
 
 
 def plain_answers(row: list[int]) -> list[int]:
-    """The same of ids, in ids."""
+    """The translation of a row of ids, in ids, by the plain program."""
     symbols = TASK.symbols(0)
     return [TASK.first_id + symbols.index(word) for word in translate([symbols[i - TASK.first_id] for i in row])]
 

@@ -126,7 +126,7 @@ def draw_steps(found: Explanation) -> None:
 
 
 def _tell_pinned(run: Run, focus: Focus) -> None:
-    """The same answer for the pinned settings, in words; nothing where nothing is pinned."""
+    """Say why the pinned settings' query attends to its key, in words; nothing where nothing is pinned."""
     pinned = beside_same_tokens(run, "these reasons")
     if pinned is None:
         return

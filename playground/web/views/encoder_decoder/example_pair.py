@@ -54,7 +54,7 @@ def choose_example() -> PairKey:
 
 
 def find_example_pair() -> PairKey:
-    """The same pair, of which nothing is drawn; raises InputError where there is no sentence."""
+    """The pair that `choose_example` draws, without drawing it; raises InputError where there is no sentence."""
     words = _cut_words(current_value("encdec_example"))
     if not words:
         raise InputError("The Decoder page has no English sentence: the encoder needs at least one word.")

@@ -46,7 +46,7 @@ def choose_own_pair() -> PairKey:
 
 
 def find_own_pair(setup: Setup) -> PairKey:
-    """The same pair, of which nothing is drawn; raises InputError where there is no target."""
+    """The pair that `choose_own_pair` draws, without drawing it; raises InputError where there is no target."""
     lines = split_sentences(current_value("encdec_target")).sentences
     if not lines:
         raise InputError("The Decoder page has no target text: the decoder needs at least one token.")

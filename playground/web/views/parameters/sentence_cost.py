@@ -75,7 +75,7 @@ def _tabulate_lengths(
 
 
 def compare_models(config: ModelConfig, name: str) -> None:
-    """The same count of every preset, beside the model `name`."""
+    """Draw the parameters of every preset, beside those of the model `name`."""
     st.header("How large are other models?")
     models = {name: config, **{preset_name: preset.config for preset_name, preset in PRESETS.items()}}
     side, before = pinned_side(), counted_beside()

@@ -12,7 +12,7 @@ from playground.web.views.positions.pinned_table import load_pinned_table
 
 
 def pinned_swap(run: Run, first: int, second: int) -> positions.Swap | None:
-    """The same swap in the pinned settings; None where there is none, or they read other tokens, which a line says."""
+    """What a swap does in the pinned settings; None without one, or where they read other tokens, which a line says."""
     pinned = beside_same_tokens(run, "these changes")
     if pinned is None:
         return None

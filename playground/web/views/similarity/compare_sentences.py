@@ -37,7 +37,7 @@ def explore_similarity() -> None:
     listed = choose_sentences()
     with panels.explain_errors():
         depths = read_depths(listed.key, listed.changes)
-    meaning.describe_run(listed, depths)
+    meaning.describe_computation(listed, depths)
     if not depths.is_finite:
         st.info(
             "**Overflow**: numbers on the way have become too large for 32-bit floats, so no similarity can be "

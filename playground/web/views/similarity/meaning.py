@@ -143,7 +143,7 @@ def _find_cosines(listed: SentenceList, similarity: Array, sentences: tuple[str,
     return [float(similarity[first, other]) for other in others]
 
 
-def describe_run(listed: SentenceList, depths: SentenceDepths) -> None:
+def describe_computation(listed: SentenceList, depths: SentenceDepths) -> None:
     """Draw one line on what was computed, with which weights, and what these have learnt of similarity."""
     config, weights = listed.key.config, listed.setup.weights
     names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}

@@ -35,7 +35,7 @@ OPPOSITE = (EXAMPLE[2], EXAMPLE[3], EXAMPLE[4])
 """A sentence, its negation, and the first one in other words."""
 
 SWAPPED = (EXAMPLE[5], EXAMPLE[6])
-"""The same words in another order, who does what to whom."""
+"""Two sentences of equal words in another order: who does what to whom."""
 
 KNOWN_FROM = 0.75
 """Share of its tokens that a tokenizer has to know to be offered the example."""

@@ -28,7 +28,7 @@ def progress(plan: TrainingPlan | None) -> None:
             planned_rates(plan.recipe)
         return
     config, recipe = experiment.inputs
-    st.caption(f"**This run:** {training_run.describe_run(config, recipe, training_data(recipe))}.")
+    st.caption(f"**This run:** {training_run.describe_training(config, recipe, training_data(recipe))}.")
     if plan is not None and experiment.inputs != plan.inputs:
         differences = run_differences(experiment.inputs, plan.inputs)
         st.info(difference_sentence(experiment, "the run described above", differences))

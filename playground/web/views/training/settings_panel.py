@@ -115,7 +115,7 @@ def _regularisers(task: str) -> None:
     chosen = {name: current_value(f"{PAGE}_{name}") for name in STRENGTHS}
     changed = {name for name, param in STRENGTHS.items() if chosen[name] != param.default}
     recipe = without_idle(Recipe(task=task, **chosen))
-    n_set = sum(getattr(recipe, name) == chosen[name] for name in changed)
+    n_set = sum(vars(recipe)[name] == chosen[name] for name in changed)
     panel = st.expander("Regularisers", key="training_regularisers_open", on_change="rerun")
     st.caption(f"Regularisers that are set: {n_set or 'none'}.")
     if panel.open or changed:

@@ -95,7 +95,7 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
     )
 
 
-def show_run_again() -> None:
+def show_training_again() -> None:
     """After a reload, show the run of the network that came back, if the server still has what the run has shown."""
     slot = trained_slot.session_slot()
     if slot.trained is None or not slot.came_back or session_experiments().get(PAGE) is not None:
@@ -157,7 +157,7 @@ def describe_lengths(examples: Examples) -> str:
     )
 
 
-def describe_run(config: ModelConfig, recipe: Recipe, data: Data) -> str:
+def describe_training(config: ModelConfig, recipe: Recipe, data: Data) -> str:
     """Task, data, architecture, optimiser and seed of a run, in one line."""
     return (
         f"{TASKS[recipe.task].title} · {describe_lengths(data.train)} · n_layers {config.n_layers}, "

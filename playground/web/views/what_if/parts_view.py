@@ -62,7 +62,7 @@ def draw_parts() -> None:
 
 
 def _keep_measuring_in_turn(measured: Sequence[PartNumbers], tried: str) -> None:
-    """Measure the first that is not complete, in one bar; the next begins in the next run of the page."""
+    """Measure the first that is not complete, in one bar; the next begins in the next rerun of the page."""
     now = next((each for each in measured if not each.growing.is_complete), measured[-1])
     keep_measuring("whatif_effects", now.identity, now.growing, now.measure, tried=tried)
     if now is not measured[-1] and now.growing.is_complete:

@@ -14,7 +14,7 @@ BY_ITSELF = 5.0
 """Seconds that a measurement may take and begin without being asked."""
 
 SLICE = 0.4
-"""Seconds of computing in one run of the page; between two of them it answers the visitor."""
+"""Seconds of computing in one rerun of the page; between two of them it answers the visitor."""
 
 _ASKED = "_what_if_asked"
 """Session key of the last presses: from a measurement's name to all that it depends on, and whether it is to run."""

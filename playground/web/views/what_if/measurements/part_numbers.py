@@ -39,7 +39,7 @@ class PartNumbers:
     number: str
     """The format of a number in a sentence."""
     of_sublayers: Callable[[], "PartNumbers"]
-    """The same, measured of the sublayers."""
+    """These numbers, measured of the sublayers instead."""
     instead_of: str = ""
     """What was asked for and cannot be measured."""
 

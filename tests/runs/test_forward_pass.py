@@ -1,4 +1,4 @@
-"""An encoder without a token table runs on its words' vectors, in every kind of run."""
+"""The pass under every run: in parts it is the whole; without a token table it starts from the words' vectors."""
 
 from dataclasses import replace
 
@@ -10,10 +10,10 @@ from playground import Encoder, ModelConfig
 from playground.analysis import positions
 from playground.analysis.steps import work_out
 from playground.analysis.walkthrough import Walk, order
-from playground.model import causal_and_padding
+from playground.model import Trace, causal_and_padding
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run, run_with_dropout, trace_layer
-from playground.runs.inputs import encode_input, sentence_input
+from playground.runs.forward_pass import read_rows, run_rows
 from playground.text import words
 from playground.text.batch import draw_vectors
 from tests.model.reference import scramble
@@ -84,7 +84,37 @@ def test_words_that_change_places_take_their_vectors_along(sentence: int) -> Non
 
 def test_with_a_token_table_ids_go_in_and_the_seed_counts_for_nothing() -> None:
     model = Encoder(replace(B, vocab_size=3), seed=1)
-    x = sentence_input(model, BATCH, 1, seed=5)
-    assert x.tolist() == [1, 0, 0, 0]
-    assert torch.equal(x, sentence_input(model, BATCH, 1, seed=6))
-    assert torch.equal(encode_input(model, x[None], BATCH.mask[1:]), model(BATCH.ids[1:], BATCH.mask[1:]))
+    rows = read_rows(model, BATCH, [1], seed=5)
+    assert rows.x.tolist() == [[1, 0, 0, 0]]
+    assert torch.equal(rows.x, read_rows(model, BATCH, [1], seed=6).x)
+    assert torch.equal(run_rows(model, rows), model(BATCH.ids[1:], BATCH.mask[1:]))
+
+
+@pytest.mark.parametrize("config", [C, replace(B, vocab_size=3, n_layers=2, final_norm=True)], ids=["vectors", "ids"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_pass_in_parts_is_the_whole_pass_bit_by_bit(config: ModelConfig, causal: bool) -> None:
+    model = scramble(Encoder(config, seed=1))
+    rows = read_rows(model, BATCH, [0, 1], seed=5, causal=causal)
+    trace = Trace()
+    whole = run_rows(model, rows, trace)
+    assert torch.equal(whole, trace["final"])
+    assert not whole.requires_grad
+    stream = run_rows(model, rows, end=0)
+    assert torch.equal(stream, trace["embed.out"])
+    for layer in range(config.n_layers):
+        assert torch.equal(run_rows(model, rows.at(layer, stream), Trace()), whole)
+        part = Trace()
+        stream = run_rows(model, rows.at(layer, stream), part, end=layer + 1)
+        assert torch.equal(stream, trace[f"layers.{layer}.out"])
+        assert all(name.startswith(f"layers.{layer}.") for name in part), "neither other layers nor the final norm"
+    assert torch.equal(run_rows(model, rows.at(config.n_layers, stream)), whole)
+
+
+def test_a_row_that_is_repeated_takes_no_more_memory_and_keeps_its_mask() -> None:
+    model = Encoder(replace(B, vocab_size=3), seed=1)
+    row = read_rows(model, BATCH, [1])
+    rows = row.repeat(3)
+    assert rows.x.untyped_storage().data_ptr() == row.x.untyped_storage().data_ptr()
+    out = run_rows(model, rows)
+    assert out.shape == (3, 4, B.d_model)
+    torch.testing.assert_close(out, run_rows(model, row).expand(3, -1, -1))
