@@ -79,7 +79,7 @@ $(VENV)/run.stamp: locks/requirements.txt $(wildcard locks/requirements-torch*.t
 # What browsers load of Streamlit itself, compressed as well as it gets: a minute, once. Where the disk is full, it is
 # tried again the next time, and the server does without.
 $(VENV)/front_end.stamp: $(VENV)/run.stamp
-	if $(PY) -m playground.web.server.compress_front_end; then touch $@; fi
+	if $(PY) -m playground.web.server.front_end; then touch $@; fi
 
 $(VENV)/test.stamp: locks/requirements-dev.txt locks/requirements-cluster.txt $(VENV)/run.stamp
 	$(PIP) -r locks/requirements-dev.txt

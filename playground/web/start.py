@@ -1,4 +1,4 @@
-"""Preparations before the first visitor comes."""
+"""What happens before the first visitor comes, and once the last has left."""
 
 import asyncio
 import contextlib
@@ -8,16 +8,23 @@ import logging
 import os
 import pkgutil
 import tempfile
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+
+from streamlit.runtime import exists, get_instance
+from streamlit.version import STREAMLIT_VERSION_STRING
 
 import playground
 from playground.errors import ClusterError
 from playground.jobs.cluster import ClusterQueue
-from playground.web.session.caches import checkpoint_available
-from playground.web.session.experiment_inputs import machine_speed
-from playground.web.session.experiments import BACKEND
-from playground.web.session.shipped_translator import translator
+from playground.web.server.monitoring import Readiness
+from playground.web.session.caches import checkpoint_available, translator
+from playground.web.session.experiments import machine_speed
+from playground.web.session.memory_budget import trim_heap
+from playground.web.session.services import Services, services
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +86,64 @@ def need_no_temporary_folder() -> None:
 
 def connect_cluster() -> None:
     """Connect to the cluster that trains, if there is one; a run tries again where that fails."""
-    if isinstance(BACKEND, ClusterQueue):
+    backend = services().backend
+    if isinstance(backend, ClusterQueue):
         with contextlib.suppress(ClusterError):  # it is in the log
-            BACKEND.connect()
+            backend.connect()
+
+
+async def release_when_empty(here: Services) -> None:
+    """Release the memory each time that nobody has been here for long enough; ends when it is cancelled.
+
+    Whether that works is tried at once, while nobody is here yet, and the readiness has what failed last.
+    """
+    visitors, seconds = here.visitors, here.settings.release_after
+    _release(drop_expired_sessions, here.readiness)
+    while True:
+        await asyncio.sleep(min(1.0, seconds / 4))
+        here.kept_networks.drop_expired()
+        left = visitors.last_left
+        if left is not None and not visitors.open and time.monotonic() - left >= seconds:
+            visitors.last_left = None
+            await asyncio.to_thread(_release, partial(release_memory, here), here.readiness)
+
+
+def _release(release: Callable[[], None], readiness: Readiness) -> None:
+    try:
+        release()
+    except Exception as error:
+        logger.exception("Not everything could be released")
+        readiness.release_failure = f"Memory could not be released: {error}"
+    else:
+        readiness.release_failure = None
+
+
+def release_memory(here: Services) -> None:
+    """Forget what visitors computed, and hand free memory back to the system; what `prepare` loaded stays.
+
+    Raises:
+        RuntimeError: expired sessions stay, as `drop_expired_sessions`; all else is released.
+    """
+    try:
+        drop_expired_sessions()
+    finally:
+        here.forget_results()
+        gc.collect()
+        gc.freeze()  # what is left belongs to modules that were loaded after the start, as `prepare` freezes the others
+        trim_heap()
+        logger.info("Nobody is here: what visitors computed was released")
+
+
+def drop_expired_sessions() -> None:
+    """Let go of sessions that nobody can come back to; Streamlit itself does that when the next visitor leaves.
+
+    Raises:
+        RuntimeError: this version of Streamlit keeps its sessions elsewhere, where no public way leads.
+    """
+    if not exists():
+        return
+    try:
+        sessions = get_instance()._session_mgr._session_storage._cache  # type: ignore[attr-defined]
+        sessions.expire()
+    except AttributeError as error:
+        raise RuntimeError(f"expired sessions are not where Streamlit {STREAMLIT_VERSION_STRING} had them") from error

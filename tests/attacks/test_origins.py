@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from benchmarks.load.student import visit
 from playground.link import params
-from playground.web.server.origins import RefuseForeignOrigins, is_own_origin
+from playground.web.server.middleware import RefuseForeignOrigins, is_own_origin
 from tests.attacks.client import ask, join, port_of, rerun, seconds_to_answer, shake_hands
 from tests.browser.server import Server
 from tests.waiting import run_coroutine

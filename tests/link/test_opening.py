@@ -17,7 +17,8 @@ from playground.link.params import DEFAULT_TEXT, PARAMS, SHARED
 from playground.link.pinned_texts import MARKER, PINNED_KEYS
 from playground.link.write_link import write_query
 from playground.web.session import caches
-from playground.web.session.weights_cache import EVERYBODY, WeightsId
+from playground.web.session.result_cache import EVERYBODY
+from playground.web.session.weights_cache import WeightsId
 from playground.weights import checkpoint
 from tests.link.test_link_values import JUNK, values_of_the_sidebar
 

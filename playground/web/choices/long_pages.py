@@ -9,8 +9,7 @@ from playground.config import ModelConfig
 from playground.errors import BusyError, PlaygroundError
 from playground.runs.budget import MAX_KEPT, count_kept
 from playground.web.choices.setup import Setup, current_setup, current_value, pinned_setup
-from playground.web.server.settings import settings
-from playground.web.session import caches
+from playground.web.session.services import services
 
 LONG = 0.5
 """Seconds of computing from which a page is long, about."""
@@ -39,7 +38,7 @@ def hold_long_place(page: str) -> Iterator[None]:
         BusyError: the place did not come free in time.
     """
     if is_long(page):
-        with caches.TURNS.hold_long_place():
+        with services().turns.hold_long_place():
             yield
     else:
         yield
@@ -87,8 +86,8 @@ def _seconds_of_gradients(config: ModelConfig, n_tokens: int, seed: int) -> floa
 
 
 def _is_refused(config: ModelConfig) -> bool:
-    return count_parameters(config).total > settings().max_parameters
+    return count_parameters(config).total > services().settings.max_parameters
 
 
 def _n_drawn(config: ModelConfig, seed: int) -> int:
-    return caches.RANDOM_WEIGHTS.n_missing(config, seed)
+    return services().random_weights.n_missing(config, seed)

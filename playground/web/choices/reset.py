@@ -8,7 +8,7 @@ import streamlit as st
 
 from playground.link import params
 from playground.web.choices import pinned, shortcuts
-from playground.web.choices.setup import Setup, current_setup, focus_text, note_focus_text
+from playground.web.choices.setup import Setup, current_setup, focus_text, is_focus_chosen, note_focus_text
 
 _LAST = "_last_reset"
 """Session key of the last `Reset`."""
@@ -24,6 +24,8 @@ class Reset:
     values: Mapping[str, Any]
     """Of the parameters that the session had, by key."""
     focus_text: str
+    is_focus_chosen: bool
+    """By the visitor or a link, and not by the page."""
     pinned: Mapping[str, Any] | None
     put_away: Mapping[str, Any]
     """Values that other choices hide or lock."""
@@ -34,13 +36,14 @@ class Reset:
 
 def reset_everything() -> None:
     """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
-    before, text, pinned_before, put_away = current_setup(), focus_text(), pinned.pinned_values(), shortcuts.put_away()
+    before, text, is_chosen = current_setup(), focus_text(), is_focus_chosen()
+    pinned_before, put_away = pinned.pinned_values(), shortcuts.put_away()
     values = {key: st.session_state[key] for key in params.PARAMS if key in st.session_state}
     shortcuts.restore_put_away({})
     pinned.unpin()
     note_focus_text(params.DEFAULT_TEXT, by_page=True)
     st.session_state.update({key: params.PARAMS[key].default for key in values})
-    st.session_state[_LAST] = Reset(values, text, pinned_before, put_away, before, current_setup())
+    st.session_state[_LAST] = Reset(values, text, is_chosen, pinned_before, put_away, before, current_setup())
 
 
 def can_undo(setup: Setup) -> bool:
@@ -53,7 +56,7 @@ def undo_reset() -> None:
     """Bring back all that the last reset took away; for callbacks."""
     last: Reset = st.session_state[_LAST]
     st.session_state.update(last.values)
-    note_focus_text(last.focus_text)
+    note_focus_text(last.focus_text, by_page=not last.is_focus_chosen)
     shortcuts.restore_put_away(last.put_away)
     if last.pinned is not None:
         pinned.pin(last.pinned)

@@ -1,11 +1,19 @@
-"""ASGI layers for Streamlit's front end: its files compressed once and kept, the charts' code asked for early."""
+"""ASGI layers for Streamlit's front end: its files compressed once and kept, the charts' code asked for early.
+
+`python -m playground.web.server.front_end` compresses the files as well as Brotli can. It takes about a minute, once
+for each version of Streamlit; without it the server compresses quickly and less well.
+"""
 
 import gzip
 import hashlib
+import logging
 import mimetypes
+import os
 import re
+import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +24,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+logger = logging.getLogger(__name__)
+
 FRONT_END = Path(streamlit.__file__).parent / "static"
 """The folder that the installed Streamlit serves at the root."""
 
 KEPT = Path(__file__).resolve().parents[3] / "build" / "front_end" / streamlit.__version__
-"""Where `compress_front_end.py` keeps what it has compressed as well as Brotli can, which takes long."""
+"""Where `main` keeps what it has compressed as well as Brotli can, which takes long."""
 
 COMPRESSIBLE = frozenset({".css", ".js"})
 SMALLEST = 500
@@ -161,3 +171,47 @@ def _with_vary(send: Send) -> Send:
         await send(message)
 
     return send_with_vary
+
+
+LARGEST = 500_000
+"""Bytes: what is larger belongs to elements that no page here has, Plotly's charts and the messages' format apart."""
+
+NEEDED = ("protobuf.",)
+"""How the large files begin that every page needs."""
+
+
+def main(folder: Path = FRONT_END, kept: Path = KEPT) -> int:
+    """Write each file's compressed form to `kept` where it is not there yet; returns the exit status.
+
+    Where the disk is full, one line says so, and the server compresses what is missing itself.
+    """
+    charts = {folder / path for path in chart_code(folder)}
+    files = [
+        path
+        for path in compressible(folder)
+        if path.stat().st_size <= LARGEST or path in charts or path.name.startswith(NEEDED)
+    ]
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # Brotli lets other threads run meanwhile
+            list(pool.map(lambda path: keep(path, kept), sorted(files, key=lambda path: -path.stat().st_size)))
+    except OSError as error:
+        logger.error("The front end is not compressed ahead, for %s can't be written: %s", kept, error.strerror)
+        return 1
+    return 0
+
+
+def keep(path: Path, kept: Path) -> None:
+    """Write one file; under its name only when it is whole, so that nobody reads a part."""
+    compressed = kept / f"{path.name}.br"
+    if not compressed.is_file():
+        part = compressed.with_suffix(f".{os.getpid()}.part")
+        try:
+            part.write_bytes(brotli.compress(path.read_bytes(), quality=11))
+            part.replace(compressed)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,7 +5,7 @@ import logging
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from playground.web.server.asgi import ClosableStream, is_stream
+from playground.web.server.middleware import ClosableStream, is_stream
 
 logger = logging.getLogger(__name__)
 

@@ -1,19 +1,147 @@
-"""ASGI layers around Streamlit's server: security headers, private metrics, one path a page, no link too long."""
+"""ASGI layers around Streamlit's server: foreign origins, security headers, private metrics, paths, long links.
+
+First stands what all layers share: kinds of requests, refusals in a sentence, and websockets that a layer may close.
+"""
 
 import base64
 import hashlib
 import ipaddress
+import logging
 import re
+import time
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import streamlit
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from playground.limits import LINK_FIELDS, MAX_ADDRESS
-from playground.web.server.asgi import is_page_load
+
+logger = logging.getLogger(__name__)
+
+STREAM_PATH = "/_stcore/stream"
+UPLOAD_PATH = "/_stcore/upload_file/"
+
+
+def is_stream(scope: Scope) -> bool:
+    """Whether a connection is the websocket over which a page talks to Streamlit."""
+    return bool(scope["type"] == "websocket" and scope["path"].endswith(STREAM_PATH))
+
+
+def is_page_load(scope: Scope) -> bool:
+    """Whether a request is a browser's for a page, rather than for what a page consists of."""
+    return scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+async def refuse_request(sentence: str, status: int, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request, or the handshake of a websocket, with a status and one sentence."""
+    if scope["type"] == "websocket":
+        await receive()  # the connect message, which ASGI has us read before answering
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close", "code": 1008, "reason": sentence})
+            return
+    await PlainTextResponse(sentence, status_code=status)(scope, receive, send)
+
+
+class ClosableStream:
+    """A websocket that a layer may close: the application then hears that it has ended, and is heard no more."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self.from_browser = receive
+        self.to_browser = send
+        self.is_closed = False
+
+    async def receive(self) -> Message:
+        """The next event of the browser's."""
+        return await self.from_browser()
+
+    async def send(self, message: Message) -> None:
+        """Send what the application has to say, unless the connection has been closed here."""
+        if not self.is_closed:
+            await self.to_browser(message)
+
+    async def close(self, code: int, reason: str) -> Message:
+        """Close the connection with a code of RFC 6455; returns the event that tells the application."""
+        self.is_closed = True
+        await self.to_browser({"type": "websocket.close", "code": code, "reason": reason})
+        return {"type": "websocket.disconnect", "code": code}
+
+
+PROBES = ("/_stcore/health", "/_stcore/metrics", "/ready", "/operators/metrics")
+"""Paths that a balancer or a probe asks for by the machine's address instead of the site's name."""
+
+READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+_QUIET = 60.0
+"""Seconds between two lines in the log on refusals: anybody can cause as many as they like."""
+
+
+class RefuseForeignOrigins:
+    """Refuses websockets and uploads from pages of other sites, and every request by a name that is not the server's.
+
+    It stands before all others: Streamlit's own check asks an outside service for this machine's address before it
+    refuses an origin, so one foreign handshake a second would hold up every visitor. What this layer lets through never
+    gets that far.
+
+    A page's origin is its own where it names the same host and port as the request's `Host`, or where it is in
+    Streamlit's `server.corsAllowedOrigins`; with `server.enableCORS=false`, any is. A request without an `Origin` is
+    from no page, as browsers send one with every handshake. The names are Streamlit's `server.allowedHosts`; without
+    any, each is allowed.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.next_line = 0.0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 403 with a sentence to what is foreign; pass on the rest."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        origin, host = headers.get("origin"), headers.get("host")
+        if not is_host_allowed(host) and not scope["path"].rstrip("/").endswith(PROBES):
+            await self._refuse("The playground is not served under this name.", scope, receive, send)
+        elif _changes_something(scope) and origin is not None and not is_own_origin(origin, host or ""):
+            await self._refuse("The playground takes no requests from pages of other sites.", scope, receive, send)
+        else:
+            if scope["type"] == "websocket":  # Streamlit checks no origin where there is none
+                scope = {**scope, "headers": [header for header in scope["headers"] if header[0] != b"origin"]}
+            await self.app(scope, receive, send)
+
+    async def _refuse(self, sentence: str, scope: Scope, receive: Receive, send: Send) -> None:
+        if time.monotonic() >= self.next_line:
+            self.next_line = time.monotonic() + _QUIET
+            headers = Headers(scope=scope)
+            logger.warning(
+                "refused origin=%.200r host=%.200r: %s", headers.get("origin"), headers.get("host"), sentence
+            )
+        await refuse_request(sentence, 403, scope, receive, send)
+
+
+def is_own_origin(origin: str, host: str) -> bool:
+    """Whether an `Origin` is that of the pages that this `Host` serves, or one that the operator allows."""
+    if not config.get_option("server.enableCORS"):
+        return True
+    if origin in {allowed.strip() for allowed in config.get_option("server.corsAllowedOrigins")}:
+        return True
+    try:
+        page, server = urlsplit(origin), urlsplit(f"//{host}")
+        usual = _DEFAULT_PORTS[page.scheme]
+        return bool(page.hostname) and (page.hostname, page.port or usual) == (server.hostname, server.port or usual)
+    except (KeyError, ValueError):  # another scheme, "null", or no port that there is
+        return False
+
+
+def _changes_something(scope: Scope) -> bool:
+    return bool(scope["type"] == "websocket" or scope["method"] not in READING_METHODS)
+
 
 PRIVATE_PATHS = ("/_stcore/metrics/", "/operators/")
 """Streamlit's metrics and the playground's; neither needs a login."""

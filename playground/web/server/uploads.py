@@ -1,22 +1,30 @@
-"""The ASGI layer that lets files in: only such as a page has announced, so many bytes at a time, for a moment.
+"""The ASGI layers that let files in: only such as a page has announced, so many bytes at a time, on a full disk too.
 
 Streamlit keeps whatever is sent to its upload address until the session ends, whether a page ever asks for it or not.
 """
 
 import asyncio
+import logging
 import re
+import shutil
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 from typing import cast
 
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartParser
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from playground.web.server.asgi import UPLOAD_PATH, is_stream, refuse_request
 from playground.web.server.messages import MOST_FILES, kind_of
+from playground.web.server.middleware import UPLOAD_PATH, is_stream, refuse_request
+
+logger = logging.getLogger(__name__)
 
 ANNOUNCED = 60.0
 """Seconds in which an upload has to begin, once its page has announced it; browsers do so at once."""
@@ -178,3 +186,67 @@ class LimitUploads:
 def _one(name: Name) -> tuple[str, list[str]]:
     """A name as Streamlit's manager looks for it."""
     return name[0], [name[1]]
+
+
+NO_ROOM = "The server has no room for this file just now. Please try again in a while."
+
+_ON_DISK_FROM = MultiPartParser.spool_max_size
+"""Bytes from which Starlette puts a part of a form on the disk."""
+
+_IN_MEMORY = 2**40
+
+
+def free_bytes() -> int:
+    """What the folder for temporary files has room for; 0 where there is none that can be written to."""
+    try:
+        return shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError:
+        return 0
+
+
+class FullDisk:
+    """Has an upload that the disk has no room for read in memory, where the file is kept anyway once it is there.
+
+    One at a time, so that their memory is bounded; nobody waits for another's. Who comes meanwhile, or whose upload
+    fails for want of room all the same, gets 507 and one sentence. The log names neither session nor file.
+    """
+
+    def __init__(self, app: ASGIApp, free: Callable[[], int] = free_bytes) -> None:
+        self.app = app
+        self.free = free
+        self.one_at_a_time = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Look after uploads; pass on everything else as it is."""
+        if scope["type"] != "http" or scope["method"] != "PUT" or UPLOAD_PATH not in scope["path"]:
+            await self.app(scope, receive, send)
+            return
+        length = Headers(scope=scope).get("content-length", "")
+        if (int(length) if length.isdigit() else 0) < self.free():
+            await self._pass_on(scope, receive, send)
+            return
+        if self.one_at_a_time.locked():
+            await PlainTextResponse(NO_ROOM, 507)(scope, receive, send)
+            return
+        async with self.one_at_a_time:
+            MultiPartParser.spool_max_size = _IN_MEMORY
+            try:
+                await self._pass_on(scope, receive, send)
+            finally:
+                MultiPartParser.spool_max_size = _ON_DISK_FROM
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
+        async def note_begin(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, note_begin)
+        except OSError as error:
+            if has_begun:
+                raise
+            logger.error("An upload failed: %s", error.strerror or error)
+            await PlainTextResponse(NO_ROOM, 507)(scope, receive, send)

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
-from playground.web.server.asgi import ClosableStream, is_page_load, is_stream, refuse_request
+from playground.web.server.middleware import ClosableStream, is_page_load, is_stream, refuse_request
 
 FIRST_MESSAGE = 10.0
 """Seconds until a new page has asked for its first run; browsers do so at once."""

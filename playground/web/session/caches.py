@@ -1,5 +1,6 @@
-"""Tokenizers, encoders and their runs, from bounded caches with small keys."""
+"""Tokenizers, encoders, encoder–decoders and their runs, from bounded caches with small keys."""
 
+import copy
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,46 +8,41 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
-import streamlit as st
 import torch
 
 from playground.config import ModelConfig
-from playground.errors import InputError, PretrainedError
+from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
 from playground.figures import attention
 from playground.limits import MAX_TOKENS
-from playground.model import Encoder
+from playground.model import Encoder, EncoderDecoder
 from playground.model.interventions import Intervention
-from playground.runs.budget import check_budget, check_kept
+from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns
 from playground.runs.device import choose_device
 from playground.runs.dropout_run import DroppedRun, run_with_dropout
 from playground.runs.encoder_run import Run, run
 from playground.runs.layer_run import LayerRun
 from playground.runs.layer_run import trace_layer as trace
+from playground.runs.pair_run import PairRun
+from playground.runs.pair_run import run_pair as run_both_halves
 from playground.text import Batch, Tokenizer, build_tokenizer, characters
-from playground.web.server.settings import settings
-from playground.web.session import shipped_translator, trained_slot, uploaded_vocabulary, uploaded_weights
-from playground.web.session.cache_metrics import publish_cache_metrics
-from playground.web.session.random_weights import RandomWeights
-from playground.web.session.turns import Turns
-from playground.web.session.weights_cache import RESULTS, TRANSLATOR, Owner, WeightsId, cache_by_weights
+from playground.training.after import shipped_network
+from playground.training.after.generate import decode_greedily
+from playground.training.after.trained_network import TrainedNetwork
+from playground.training.tasks.examples import EOS, EOS_ID
+from playground.web.session import trained_slot, uploaded_files
+from playground.web.session.result_cache import Owner
+from playground.web.session.services import services
+from playground.web.session.weights_cache import (
+    TRANSLATOR,
+    WeightsId,
+    cache_by_weights,
+    cache_for_everybody,
+    common_owner,
+    load_once,
+)
 from playground.weights import checkpoint
 
 logger = logging.getLogger(__name__)
-
-RANDOM_WEIGHTS = RandomWeights(settings().max_cached_weights, lambda: device())
-"""Encoders with random weights."""
-
-
-def _forget_results() -> None:
-    """Clear the caches that visitors share: where a computation ran out of memory, they hold its half."""
-    RESULTS.clear()
-    RANDOM_WEIGHTS.clear()
-
-
-TURNS = Turns(n=1, timeout=settings().busy_timeout, free=_forget_results)
-"""One computation at a time, and a long one beside it: torch uses as many threads as the settings give it."""
-
-publish_cache_metrics(results=RESULTS, weights=RANDOM_WEIGHTS)
 
 
 @dataclass(frozen=True)
@@ -81,12 +77,46 @@ class RunKey(NamedTuple):
         return self.weights.owner()
 
 
+class TwoRuns(NamedTuple):
+    """What depends on two runs: of the pinned settings, and of the present ones."""
+
+    pinned: RunKey
+    now: RunKey
+
+    def owner(self) -> Owner:
+        """Who may see both."""
+        return common_owner(self.pinned, self.now)
+
+
+class PairKey(NamedTuple):
+    """What the run of a pair depends on: one sentence of a source text and one line of a target text."""
+
+    source: TextKey
+    sentence: int
+    """Counted from 0, as `line`."""
+    target: TextKey
+    line: int
+    weights: WeightsId
+    """`random`, `translator`, or a trained encoder–decoder's, before or after training."""
+    config: ModelConfig
+    seed: int
+
+    @property
+    def is_example(self) -> bool:
+        """Whether it is of the trained example, and not of the visitor's text."""
+        return self.weights == TRANSLATOR
+
+    def owner(self) -> Owner:
+        """Who may see the run."""
+        return self.weights.owner()
+
+
 def device() -> torch.device:
     """Where models run."""
-    return choose_device(settings().device)
+    return choose_device(services().settings.device)
 
 
-@st.cache_resource(max_entries=1, ttl="10m", show_spinner=False)
+@load_once(seconds=600.0)
 def checkpoint_available() -> bool:
     """Whether the checkpoint is there; loads it the first time, and tries again later where it is not."""
     try:
@@ -104,17 +134,17 @@ def tokenizer(key: TextKey) -> Tokenizer:
         UnavailableError: it is of a network or a file that another session has, or that this server has not.
     """
     if key.tokenizer == TRANSLATOR:
-        return shipped_translator.find_translator().tokenizer
+        return find_translator().tokenizer
     if trained_slot.is_trained_network(key.tokenizer):
         return trained_slot.find_network(key.tokenizer).tokenizer
-    if uploaded_vocabulary.is_own_tokenizer(key.tokenizer):
-        return uploaded_vocabulary.find_tokenizer(key.tokenizer)
+    if uploaded_files.is_own_tokenizer(key.tokenizer):
+        return uploaded_files.find_tokenizer(key.tokenizer)
     if key.tokenizer == "wordpiece":
         return _checkpoint()[1]
     return build_tokenizer(key.tokenizer, key.vocab_size, key.sentences)
 
 
-@RESULTS
+@cache_for_everybody()
 def tokenize(key: TextKey) -> Batch:
     """The text as a batch of token ids.
 
@@ -136,9 +166,9 @@ def turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
             f"{rows:,} rows: the tokenizer word with at most {rows:,} different words{also} fits."
         )
     batch = tokenize(key.text)
-    check_budget(key.config, settings().max_parameters)
+    check_budget(key.config, services().settings.max_parameters)
     check_kept(key.config, batch.ids.shape[1])
-    with TURNS.take():
+    with services().turns.take():
         yield encoder(key.weights, key.config, key.seed), batch
 
 
@@ -173,7 +203,7 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
         pass
 
     def compute() -> Run:
-        with TURNS.take():
+        with services().turns.take():
             return run(model, batch, key.sentence, keep=keep, **_options(key))
 
     return compute
@@ -213,13 +243,90 @@ def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
     if weights == "minilm":
         return _checkpoint()[0]
     if weights == "random":
-        return RANDOM_WEIGHTS.encoder(config, seed)
+        return services().random_weights.encoder(config, seed)
     if trained_slot.is_trained_network(weights):
         return trained_slot.network_on_device(weights).encoder
-    return uploaded_weights.uploaded_encoder(weights, config, seed)
+    return uploaded_files.uploaded_encoder(weights, config, seed)
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
+@load_once()
 def _checkpoint() -> tuple[Encoder, Tokenizer]:
     loaded, wordpiece = checkpoint.load("minilm")
     return loaded.to(device()), wordpiece
+
+
+@cache_by_weights
+def run_pair(key: PairKey) -> PairRun:
+    """Run one sentence of a source text and one line of a target text.
+
+    Raises:
+        TooLargeError: the model or the texts are over this server's limits.
+        BusyError: no turn came free.
+        InputError: a tokenizer has no word for the target, or a sentence is longer than the position table.
+    """
+    sources, targets = tokenize(key.source), tokenize(key.target)
+    tgt_vocab_size = tokenizer(key.target).vocab_size
+    check_pair_budget(key.config, tgt_vocab_size, services().settings.max_parameters)
+    check_pair_patterns(key.config, sources.ids.shape[1], targets.ids.shape[1])
+    with services().turns.take():
+        is_random = key.weights == "random"
+        model = _random_pair(key.config, tgt_vocab_size, key.seed) if is_random else trained_pair(key.weights)
+        return run_both_halves(model, sources, targets, key.sentence, key.line)
+
+
+@cache_by_weights
+def generate_lines(weights: WeightsId, source: TextKey, max_len: int) -> tuple[str, ...]:
+    """A trained encoder–decoder's answer to each sentence: the likeliest token at every step.
+
+    Raises:
+        BusyError: no turn came free.
+        UnavailableError: this session has no such network.
+        InputError: a sentence is longer than the position table.
+    """
+    sources, vocabulary, model = tokenize(source), tokenizer(source), trained_pair(weights)
+    with services().turns.take():
+        ids, mask = sources.ids.to(device()), sources.mask.to(device())
+        answers = decode_greedily(model, ids, mask, min(max_len, MAX_TOKENS) - 1)
+    return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in answers.tolist())
+
+
+def trained_pair(weights: str) -> EncoderDecoder:
+    """The shipped translator, or the session's trained encoder–decoder; raises UnavailableError where there is none."""
+    if weights == TRANSLATOR:
+        return translator_on_device()
+    network = trained_slot.network_on_device(weights)
+    if not isinstance(network, EncoderDecoder):
+        raise TypeError("an encoder alone has no decoder")
+    return network
+
+
+@cache_for_everybody(max_entries=1)  # both halves together are large
+def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
+    return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(device())
+
+
+@load_once()
+def translator() -> TrainedNetwork | None:
+    """The network; None where its file is missing or is not the one that was shipped."""
+    try:
+        return shipped_network.load_translator()
+    except PlaygroundError as error:
+        logger.warning("The Decoder page goes on without its trained example: %s", error)
+        return None
+
+
+def find_translator() -> TrainedNetwork:
+    """The network; raises UnavailableError where there is none."""
+    found = translator()
+    if found is None:
+        raise UnavailableError("The trained example is not on this server.")
+    return found
+
+
+@load_once()
+def translator_on_device() -> EncoderDecoder:
+    """A copy on the device where models run; raises as `find_translator`."""
+    network = copy.deepcopy(find_translator().network).to(device())
+    if not isinstance(network, EncoderDecoder):
+        raise TypeError("the translator has a decoder")
+    return network

@@ -13,9 +13,8 @@ from typing import TypeVar
 from streamlit import runtime
 
 from playground.errors import UnavailableError
-from playground.web.server.settings import settings
-from playground.web.session.fair_queue import FairQueue
-from playground.web.session.turns import LONG_WAIT, current_visitor
+from playground.web.session.services import services
+from playground.web.session.turns import LONG_WAIT, FairQueue, current_visitor
 
 R = TypeVar("R")
 
@@ -49,7 +48,7 @@ def give_downloads_threads() -> None:
 
 
 def _make_in_turn(make: Callable[[], R], visitor: Hashable, seconds: float) -> R:
-    timeout = LONG_WAIT * settings().busy_timeout
+    timeout = LONG_WAIT * services().settings.busy_timeout
     queue = _SHORT if seconds < LONG else _LONG
     with queue.take(visitor, timeout, partial(_check_presence, visitor), cost=seconds):
         return make()

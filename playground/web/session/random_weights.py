@@ -11,7 +11,7 @@ from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.init import InitialTensor, draw, initial_tensors, shared_parameters
 from playground.runs.interruption import check_interrupted
-from playground.web.session.sized_cache import ENTRY
+from playground.web.session.result_cache import ENTRY
 
 _Key = tuple[InitialTensor, int]
 """A tensor, and the seed that it is drawn from."""

@@ -9,10 +9,8 @@ from playground.errors import UnavailableError, WeightsError
 from playground.runs.device import choose_device
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.network import Network
-from playground.web.server.settings import settings
-from playground.web.session import memory_budget
-from playground.web.session.kept_networks import KEPT
 from playground.web.session.memory_budget import MemoryUser
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 
 SLOT = "_trained"
@@ -43,16 +41,16 @@ class TrainedSlot:
     def put(self, trained: TrainedNetwork, replacing: MemoryUser | None = None) -> None:
         """Keep a network, in the memory of its training run or of its own; where there is none, keep the one before."""
         try:
-            memory_budget.reserve(trained, replacing)
+            services().memory.reserve(trained, replacing)
         except WeightsError as error:
             self.problem = str(error)
         else:
             self.trained, self.problem, self.came_back = trained, "", False
-            KEPT.keep(self.owner, trained)
+            services().kept_networks.keep(self.owner, trained)
 
     def take_back(self, owner: str) -> None:
         """Go on as the owner of a network that an earlier session of the same tab has left, if it is still there."""
-        trained = KEPT.find(owner)
+        trained = services().kept_networks.find(owner)
         if trained is not None and self.trained is None:
             self.owner = owner
             self.put(trained)
@@ -70,7 +68,7 @@ def update_shown() -> bool:
     slot = session_slot()
     before, now = shown_network(), slot.trained
     if now is not None:
-        KEPT.keep(slot.owner, now)  # anew, as an hour begins when its visitor was last seen
+        services().kept_networks.keep(slot.owner, now)  # anew, as an hour begins when its visitor was last seen
     st.session_state[SHOWN] = now
     return now is not before
 
@@ -97,7 +95,7 @@ def find_network(key: str) -> TrainedNetwork:
 def network_on_device(weights: str) -> Network:
     """The session's network after training or before, on the device where models run; raises as `find_network`."""
     trained = find_network(weights)
-    if weights == trained.key and choose_device(settings().device).type == "cpu":
+    if weights == trained.key and choose_device(services().settings.device).type == "cpu":
         return trained.network
     return _copy_on_device(weights)
 
@@ -106,7 +104,7 @@ def network_on_device(weights: str) -> Network:
 def _copy_on_device(weights: str) -> Network:
     trained = find_network(weights)
     model = trained.initial() if weights == trained.initial_key else copy.deepcopy(trained.network)
-    return model.to(choose_device(settings().device))
+    return model.to(choose_device(services().settings.device))
 
 
 def weights_label(weights: str) -> str | None:

@@ -10,20 +10,142 @@ other.
 
 import logging
 import threading
+import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.errors import OUT_OF_MEMORY, TooLargeError, is_out_of_memory
+from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
 from playground.runs.interruption import Check, interruptible
-from playground.web.server.heap import trim_heap
-from playground.web.server.monitoring import WAIT_SECONDS
-from playground.web.session.fair_queue import FairQueue
+from playground.web.session.memory_budget import trim_heap
 
 logger = logging.getLogger(__name__)
+
+BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
+
+HALF_LIFE = 30.0
+"""Seconds after which half of what a visitor has had is forgotten."""
+
+_POLL = 0.25
+"""Seconds after which who waits notices at the latest that nobody wants the result any more."""
+
+
+@dataclass(eq=False)
+class _Waiter:
+    visitor: Hashable
+    cost: float
+    called: threading.Event = field(default_factory=threading.Event)
+    """Set once its place is free, or it is sent away."""
+    is_sent_away: bool = False
+
+
+class FairQueue:
+    """Lets `n` in at once. Of those who wait, the next is who has had the least, what is asked for now included.
+
+    What a visitor has had are the seconds for which they held places; half of it is forgotten every `HALF_LIFE`. Of
+    those who have had as much, the first to come goes first. Nobody waits longer than their `timeout`.
+
+    Args:
+        n: how many are in at once.
+        most_waiting: how many may wait; the one who would go last is sent away where there are more. None: any number.
+        clock: seconds, as `time.monotonic` counts them.
+    """
+
+    def __init__(
+        self, n: int = 1, most_waiting: int | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._n, self._most_waiting, self._clock = n, most_waiting, clock
+        self._lock = threading.Lock()
+        self._inside: set[_Waiter] = set()
+        self._waiting: list[_Waiter] = []
+        self._had: dict[Hashable, tuple[float, float]] = {}
+        """By visitor: seconds, and when that was."""
+
+    @property
+    def n_waiting(self) -> int:
+        """How many wait."""
+        with self._lock:
+            return len(self._waiting)
+
+    @contextmanager
+    def take(
+        self, visitor: Hashable, timeout: float, check: Callable[[], None] = lambda: None, *, cost: float = 0.0
+    ) -> Iterator[None]:
+        """Hold a place.
+
+        Args:
+            visitor: for whom.
+            timeout: the most seconds to wait.
+            check: called now and then while waiting; raises where the place is wanted no more.
+            cost: seconds that the place is likely to be held.
+
+        Raises:
+            BusyError: no place came free in time, or too many wait.
+        """
+        waiter = self._arrive(visitor, cost)
+        begun = None
+        try:
+            deadline = time.monotonic() + timeout
+            while not waiter.called.wait(max(0.0, min(_POLL, deadline - time.monotonic()))):
+                check()
+                if time.monotonic() >= deadline:
+                    raise BusyError(BUSY)
+            if waiter.is_sent_away:
+                raise BusyError(BUSY)
+            check()
+            begun = self._clock()
+            yield
+        finally:
+            self._leave(waiter, 0.0 if begun is None else self._clock() - begun)
+
+    def _arrive(self, visitor: Hashable, cost: float) -> _Waiter:
+        with self._lock:
+            waiter = _Waiter(visitor, cost)
+            self._waiting.append(waiter)
+            self._let_in()
+            if self._most_waiting is not None and len(self._waiting) > self._most_waiting:
+                last = self._in_order()[-1]
+                self._waiting.remove(last)
+                last.is_sent_away = True
+                last.called.set()
+        return waiter
+
+    def _leave(self, waiter: _Waiter, seconds: float) -> None:
+        with self._lock:
+            if waiter in self._inside:
+                self._inside.remove(waiter)
+                self._had[waiter.visitor] = (self._seconds_had(waiter.visitor) + seconds, self._clock())
+                self._had = {who: had for who, had in self._had.items() if self._seconds_had(who) > 0.001}
+            elif waiter in self._waiting:
+                self._waiting.remove(waiter)
+            self._let_in()
+
+    def _let_in(self) -> None:
+        while self._waiting and len(self._inside) < self._n:
+            first = self._in_order()[0]
+            self._waiting.remove(first)
+            self._inside.add(first)
+            first.called.set()
+
+    def _in_order(self) -> list[_Waiter]:
+        """Those who wait, the next first: by places held now, then by seconds had and asked for, then by arrival."""
+        seconds: dict[Hashable, float] = {}
+        places = Counter(waiter.visitor for waiter in self._inside)
+        ranks = {}
+        for waiter in self._waiting:  # in the order of arrival
+            seconds[waiter.visitor] = seconds.get(waiter.visitor, self._seconds_had(waiter.visitor)) + waiter.cost
+            ranks[waiter] = places[waiter.visitor], seconds[waiter.visitor]
+        return sorted(self._waiting, key=ranks.__getitem__)
+
+    def _seconds_had(self, visitor: Hashable) -> float:
+        seconds, at = self._had.get(visitor, (0.0, 0.0))
+        return float(seconds * 0.5 ** ((self._clock() - at) / HALF_LIFE))
+
 
 LONG_WAIT = 3.0
 """How many times longer than for a turn a visitor waits for the long place, which is held for whole pages."""
@@ -38,9 +160,19 @@ def _nothing() -> None:
 class Turns:
     """Lets a few visitors compute at once; the others wait, but not for ever."""
 
-    def __init__(self, n: int, timeout: float, free: Callable[[], None] = _nothing) -> None:
-        """Allow `n` at once, and one more long one; wait `timeout` seconds; call `free` where memory was short."""
+    def __init__(
+        self,
+        n: int,
+        timeout: float,
+        free: Callable[[], None] = _nothing,
+        watch_wait: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        """Allow `n` at once, and one more long one; wait `timeout` seconds; call `free` where memory was short.
+
+        Each wait stands within `watch_wait()`.
+        """
         self._free_memory = free
+        self._watch_wait = watch_wait
         self._timeout = timeout
         self._short, self._long = FairQueue(n), FairQueue(1)
 
@@ -58,7 +190,7 @@ class Turns:
             return
         visitor, check = current_visitor()
         with ExitStack() as held:
-            with WAIT_SECONDS.time():
+            with self._watch_wait():
                 held.enter_context(self._long.take(visitor, LONG_WAIT * self._timeout, check))
             token = _HOLDS_LONG_PLACE.set(True)
             try:
@@ -77,7 +209,7 @@ class Turns:
         visitor, check = current_visitor()
         with ExitStack() as held:
             if not _HOLDS_LONG_PLACE.get():
-                with WAIT_SECONDS.time():
+                with self._watch_wait():
                     held.enter_context(self._short.take(visitor, self._timeout, check))
             with interruptible(check), self._explain_lack_of_memory():
                 yield

@@ -14,7 +14,7 @@ from playground.errors import BusyError
 from playground.web.choices.address import correct_address, is_fragment_run
 from playground.web.choices.long_pages import hold_long_place
 from playground.web.choices.setup import OPEN_PAGE
-from playground.web.server.monitoring import count_refusal, watch_run
+from playground.web.session.services import services
 from playground.web.shared.tour import tour_progress
 
 P = ParamSpec("P")
@@ -30,11 +30,11 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
 
     One sentence says where that does not come free in time.
     """
-    with watch_run(page, part), suppress(PageEndError), ExitStack() as held:
+    with services().meters.watch_run(page, part), suppress(PageEndError), ExitStack() as held:
         try:
             held.enter_context(hold_long_place(page))
         except BusyError as error:
-            count_refusal(error)
+            services().meters.count_refusal(error)
             st.error(str(error))
             return
         draw()

@@ -24,8 +24,8 @@ from playground.web.components.chart_label import chart_label
 from playground.web.components.curves import draw_curves
 from playground.web.components.head_lines import HeadLines, draw_head_lines, lines_figure
 from playground.web.components.labelled_bars import draw_bars
-from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
+from playground.web.session.services import services
 from playground.web.shared.markdown import escape_markdown
 from playground.web.shared.page_end import PageEndError, as_one_element
 from playground.web.shared.saving import single_chart
@@ -65,7 +65,7 @@ def explain_errors() -> Iterator[None]:
     try:
         yield
     except PlaygroundError as error:
-        count_refusal(error)
+        services().meters.count_refusal(error)
         st.error(escape_markdown(error))
         raise PageEndError from None
 

@@ -12,6 +12,7 @@ from playground.link.link_values import VERSION
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.session import caches, trained_slot
+from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.saving.current_link import current_link
 from playground.weights.checkpoint import MINILM_SHA256, WEIGHTS
@@ -68,5 +69,5 @@ def _sha256(weights: str, config: ModelConfig, seed: int) -> str:
     """Of the published file, for the trained encoder; of the numbers themselves, for others."""
     if weights == "minilm":
         return f"{MINILM_SHA256[WEIGHTS]} ({WEIGHTS})"
-    with caches.TURNS.take():
+    with services().turns.take():
         return f"{weights_sha256(caches.encoder(weights, config, seed))} (of all parameters)"

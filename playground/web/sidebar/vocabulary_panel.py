@@ -7,7 +7,7 @@ from playground.text.vocabulary_file import MAX_VOCABULARY_BYTES
 from playground.text.wording import quote_text
 from playground.web.choices.replaced_text import replace_text
 from playground.web.choices.setup import Setup
-from playground.web.session.uploaded_vocabulary import (
+from playground.web.session.uploaded_files import (
     READING,
     Reading,
     UploadedVocabulary,

@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.web.server.starlette.starlette_static_routes import create_streamlit_static_assets_routes
 
-from playground.web.server import compress_front_end, front_end
+from playground.web.server import front_end
 from playground.web.server.front_end import FRONT_END, CompressedFiles, EarlyCharts, best_coding, chart_code
 from tests.waiting import run_coroutine
 
@@ -133,11 +133,11 @@ def test_what_was_compressed_ahead_is_served_and_made_once(tmp_path: Path) -> No
     words = b"const greeting = 'hello';\n" * 99
     for name, content in {"index.H1.js": words, "small.H2.js": b"1", "DeckGl.H3.js": bytes(600_000)}.items():
         (folder / "static" / "js" / name).write_bytes(content)
-    compress_front_end.main(folder, kept)
+    front_end.main(folder, kept)
     (ahead,) = kept.iterdir()
     assert ahead.name == "index.H1.js.br"
     ahead.write_bytes(brotli.compress(b"as it was kept"))
-    compress_front_end.main(folder, kept)  # again: nothing to do
+    front_end.main(folder, kept)  # again: nothing to do
     with TestClient(CompressedFiles(PLAIN, folder=folder, kept=kept)) as client:
         assert client.get("/static/js/index.H1.js", headers={"accept-encoding": "br"}).content == b"as it was kept"
         assert client.get("/static/js/index.H1.js", headers={"accept-encoding": "gzip"}).content == words

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from starlette.types import Message
 
-from playground.web.server.full_disk import FullDisk
+from playground.web.server.uploads import FullDisk
 from tests.waiting import run_coroutine
 
 PATH = "/_stcore/upload_file/session-of-ann/file-1"

@@ -10,7 +10,7 @@ from streamlit import runtime
 from playground.errors import BusyError, UnavailableError
 from playground.web.session import downloads
 from playground.web.session.downloads import LONG, MOST_WAITING, give_downloads_threads, in_turn
-from playground.web.session.fair_queue import FairQueue
+from playground.web.session.turns import FairQueue
 from tests.waiting import run_coroutine, until
 
 

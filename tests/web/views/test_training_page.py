@@ -13,7 +13,7 @@ from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS, make_data
-from playground.web.session import experiment_inputs
+from playground.web.session import experiments
 from tests.web.app_test import (
     array,
     captions,
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 @pytest.mark.parametrize("title", TITLES)
 def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(title: str) -> None:
     app = training_page(training_task=title)
-    asked = experiment_inputs.without_idle(recipe(task=TITLES[title]))
+    asked = experiments.without_idle(recipe(task=TITLES[title]))
     data = make_data(asked)
     network = build_network(architecture(config(), asked, data), data.task, len(data.labels), asked.seed)
     (first,) = answer_samples(network, data, asked, n=1)

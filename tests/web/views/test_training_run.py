@@ -16,7 +16,8 @@ from playground.training.after.samples import answer_samples
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, make_data
-from playground.web.session import experiment_inputs, memory_budget
+from playground.web.session import experiments
+from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.views.training import training_run
 from tests.waiting import job_threads, until
@@ -211,7 +212,7 @@ def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
     for _ in range(2):  # what two visitors share counts once
         assert training_run.keep_network(slot, training.state, "finished") == ""
         assert slot.trained is training.state.trained
-        assert slot.trained in memory_budget.memory_users
+        assert slot.trained in services().memory.users
 
 
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])
@@ -222,13 +223,13 @@ def test_a_run_counts_all_that_it_holds(task: Any) -> None:
     n = sum(parameter.numel() for network in networks for parameter in network.parameters())
     examples = (trainer.data.train, trainer.data.validation)
     n_data = sum(part.nbytes for each in examples for part in vars(each).values() if part is not None)
-    assert experiment_inputs.training_bytes(trainer.config, trainer.recipe, trainer.data) == 6 * 4 * n + n_data
+    assert experiments.training_bytes(trainer.config, trainer.recipe, trainer.data) == 6 * 4 * n + n_data
 
 
 @pytest.mark.parametrize("task", ["copy", "characters", "masked", "seq2seq-copy"])
 def test_questions_are_those_of_the_whole_data(task: Any) -> None:
     asked = Recipe(task=task, text=TEXT * (task in ("characters", "masked")), length=6, n_train=300, n_validation=20)
-    whole, few = make_data(asked), experiment_inputs.validation_data(asked)
+    whole, few = make_data(asked), experiments.validation_data(asked)
     assert (few.labels, few.vocabulary, few.example) == (whole.labels, whole.vocabulary, whole.example)
     for name, part in vars(whole.validation).items():
         theirs = getattr(few.validation, name)

@@ -19,8 +19,7 @@ from playground.training.tasks import TASKS, Task
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.components.legend import LegendEntry, draw_legend
-from playground.web.session.experiment_inputs import training_data
-from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.session.experiments import Experiment, session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.experiment_status import difference_sentence, run_differences
 from playground.web.views.regularisers.ablation_plan import (

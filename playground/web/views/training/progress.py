@@ -10,8 +10,7 @@ from playground.training.after.run_state import TrainingState
 from playground.training.history import History, Measured
 from playground.training.optimiser import learning_rate
 from playground.training.recipe import Recipe
-from playground.web.session.experiment_inputs import training_data
-from playground.web.session.experiments import Experiment, session_experiments
+from playground.web.session.experiments import Experiment, session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.experiment_status import difference_sentence, run_differences
 from playground.web.shared.page_end import fragment

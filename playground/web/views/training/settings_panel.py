@@ -20,8 +20,7 @@ from playground.training.tasks import TASKS
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
-from playground.web.session.experiment_inputs import training_data, without_idle
-from playground.web.session.experiments import session_experiments
+from playground.web.session.experiments import session_experiments, training_data, without_idle
 from playground.web.shared import experiment_buttons
 from playground.web.views.training import training_run
 from playground.web.views.training.training_run import PAGE, TrainingPlan

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from playground.errors import BusyError
-from playground.web.session.fair_queue import HALF_LIFE, FairQueue
+from playground.web.session.turns import HALF_LIFE, FairQueue
 from tests.waiting import until
 
 LONG = 30.0
