@@ -16,7 +16,10 @@ from playground.web.server.visitors import Visitors
 from playground.web.session.memory_budget import KEPT_SECONDS, MAX_NETWORKS, KeptNetworks, MemoryBudget
 from playground.web.session.random_weights import RandomWeights
 from playground.web.session.result_cache import CacheMetrics, FunctionCaches, ResultCache, size_in_bytes
-from playground.web.session.turns import Turns
+from playground.web.session.turns import FairQueue, Turns
+
+MOST_WAITING = 24
+"""Files of a kind that wait to be made; whoever would be the last gets none where there are more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,10 @@ class Services:
     readiness: Readiness
     turns: Turns
     """To compute for a page."""
+    short_files: FairQueue
+    """Turns to make a file that somebody saves."""
+    long_files: FairQueue
+    """Turns to make one that takes long, beside these."""
     results: ResultCache
     """What was computed with weights that everybody may use, bounded in bytes."""
     few_results: FunctionCaches
@@ -79,6 +86,8 @@ def build_services(settings: Settings) -> Services:
         visitors=visitors,
         readiness=Readiness(visitors, meters),
         turns=Turns(1, settings.busy_timeout, forget_shared_results, meters.wait_seconds.time),
+        short_files=FairQueue(1, MOST_WAITING),
+        long_files=FairQueue(1, MOST_WAITING),
         results=results,
         few_results=FunctionCaches(),
         loaded=FunctionCaches(),
