@@ -2,16 +2,17 @@
 
 import math
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import plotly.graph_objects as go
 import torch
-from cachetools import TTLCache
+from cachetools import LRUCache
 from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -41,11 +42,21 @@ class CacheKey:
     function: Callable[..., Any]
     arguments: Hashable
     owner: Owner = EVERYBODY
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Hash the key once: it holds whole configurations, and a dictionary asks several times."""
+        object.__setattr__(self, "_hash", hash((self.function, self.arguments, self.owner)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class _Result(NamedTuple):
     value: Any
     size: int
+    expires: float
+    """When it has to be computed anew, by `time.monotonic`."""
 
 
 class ResultCache:
@@ -68,7 +79,8 @@ class ResultCache:
         self.misses = 0
         """How often one had to be computed."""
         self._size_of = size_of
-        self._results = TTLCache[CacheKey, _Result](max_size, seconds, getsizeof=attrgetter("size"))
+        self._seconds = seconds
+        self._results = LRUCache[CacheKey, _Result](max_size, getsizeof=attrgetter("size"))
         self._in_work: set[CacheKey] = set()
         self._condition = threading.Condition()
 
@@ -81,9 +93,10 @@ class ResultCache:
     def find(self, key: CacheKey, compute: Callable[[], R]) -> R:
         """The result of the key, computed where it is not there; what `compute` raises is not kept."""
         with self._condition:
-            self._condition.wait_for(lambda: key not in self._in_work)
+            while key in self._in_work:
+                self._condition.wait()
             kept = self._results.get(key)
-            if kept is not None:
+            if kept is not None and time.monotonic() < kept.expires:
                 self.hits += 1
                 found: R = kept.value
                 return found
@@ -91,7 +104,8 @@ class ResultCache:
             self._in_work.add(key)
         try:
             value = compute()
-            result = _Result(value, self._size_of(value))  # counted here, where nobody waits for the lock
+            expires = time.monotonic() + self._seconds
+            result = _Result(value, self._size_of(value), expires)  # counted here, where nobody waits for the lock
             with self._condition, suppress(ValueError):  # it is larger than the cache
                 self._results[key] = result
             return value
