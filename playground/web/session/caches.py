@@ -189,7 +189,7 @@ def run_sentence(key: RunKey) -> Run:
 
 
 def compute_run(key: RunKey) -> Run:
-    """The same, of which nothing is kept: for many sentences, of each of which little is needed."""
+    """The run of one sentence, which no cache keeps: for many sentences, of each of which little is needed."""
     with turn_on_text(key) as (model, batch):
         return run(model, batch, key.sentence, **_options(key))
 
@@ -307,7 +307,7 @@ def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> Encoder
 
 @load_once()
 def translator() -> TrainedNetwork | None:
-    """The network; None where its file is missing or is not the one that was shipped."""
+    """The translator that comes with the app; None where its file is missing or is not the one that was shipped."""
     try:
         return shipped_network.load_translator()
     except PlaygroundError as error:
@@ -316,7 +316,7 @@ def translator() -> TrainedNetwork | None:
 
 
 def find_translator() -> TrainedNetwork:
-    """The network; raises UnavailableError where there is none."""
+    """The translator that comes with the app; raises UnavailableError where there is none."""
     found = translator()
     if found is None:
         raise UnavailableError("The trained example is not on this server.")
@@ -325,7 +325,7 @@ def find_translator() -> TrainedNetwork:
 
 @load_once()
 def translator_on_device() -> EncoderDecoder:
-    """A copy on the device where models run; raises as `find_translator`."""
+    """A copy of the shipped translator on the device where models run; raises as `find_translator`."""
     network = copy.deepcopy(find_translator().network).to(device())
     if not isinstance(network, EncoderDecoder):
         raise TypeError("the translator has a decoder")

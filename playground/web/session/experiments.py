@@ -230,7 +230,7 @@ def machine_speed() -> Speed:
 
 
 def without_idle(recipe: Recipe) -> Recipe:
-    """The same run, with every setting that changes nothing in it at its default, so that equal runs are equal."""
+    """The recipe with every setting that changes nothing in its run at its default, so that equal runs are equal."""
     names = [*TASKS[recipe.task].unused_fields]
     if recipe.schedule == "constant":
         names.append("warmup")

@@ -157,17 +157,27 @@ def size_in_bytes(value: object) -> int:
     return 8
 
 
-class _Counted(Protocol):
-    size: int
-    hits: int
-    misses: int
+class Counted(Protocol):
+    """A cache that counts what is asked of it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes in use."""
+
+    @property
+    def hits(self) -> int:
+        """How often a result was there."""
+
+    @property
+    def misses(self) -> int:
+        """How often one had to be computed."""
 
 
 class CacheMetrics(Collector):
     """What Prometheus reads of caches: bytes, hits and misses of each, by its name."""
 
-    def __init__(self, **caches: Any) -> None:
-        self.caches: Mapping[str, _Counted] = caches
+    def __init__(self, **caches: Counted) -> None:
+        self.caches = caches
 
     def collect(self) -> Iterator[Metric]:
         """Read the caches as they are."""
