@@ -13,6 +13,7 @@ from playground.runs.encoder_run import Run
 from playground.runs.variant_runs import rows_at_once
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows, cut, empty_numbers
 
@@ -69,7 +70,7 @@ def measure_rows(key: PartsKey, rows: Rows) -> Array:
     """Some rows of `part_effects`; raises as `caches.run_sentence`."""
     run, others = caches.run_sentence(key.run), text_vectors(key.run._replace(sentence=0))
     batch = caches.tokenize(key.run.text)
-    with caches.TURNS.take():
+    with services().turns.take():
         encoder = caches.encoder(key.run.weights, key.run.config, key.run.seed)
         if key.kind == "hidden tokens":
             layers, positions = np.divmod(rows, int((~run.padding).sum()))  # a part is of one layer

@@ -10,6 +10,7 @@ from playground.runs.arrays import Array
 from playground.runs.variant_runs import rows_at_once
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.views.what_if.measurements.effect_caches import MAX_PASSES
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows, cut, empty_numbers
@@ -51,7 +52,7 @@ def measure_rows(key: PatchKey, rows: Rows) -> Array:
     run_key, source = key
     runs = caches.run_sentence(run_key), caches.run_sentence(run_key._replace(sentence=source))
     batch = caches.tokenize(run_key.text)
-    with caches.TURNS.take():
+    with services().turns.take():
         encoder = caches.encoder(run_key.weights, run_key.config, run_key.seed)
         *_, shares = measure_patches(
             encoder, batch, run_key.sentence, source, runs, seed=run_key.seed, causal=run_key.causal, places=rows

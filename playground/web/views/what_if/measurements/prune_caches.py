@@ -15,6 +15,7 @@ from playground.runs.arrays import Array
 from playground.runs.variant_runs import rows_at_once
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows, cut, empty_numbers
 
@@ -59,7 +60,7 @@ def measure_rows(key: PruneKey, removals: Sequence[Sequence[ZeroHead]], rows: Ro
     batch, columns = caches.tokenize(key.key.text), []
     for sentence in range(len(key.key.text.sentences)):
         run = caches.run_sentence(key.key._replace(sentence=sentence))
-        with caches.TURNS.take():
+        with services().turns.take():
             encoder = caches.encoder(key.key.weights, key.key.config, key.key.seed)
             chosen = [removals[row] for row in rows]
             how = {"seed": key.key.seed, "causal": key.key.causal}
