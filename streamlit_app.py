@@ -17,16 +17,15 @@ from starlette.middleware import Middleware
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
-from playground.web.server.settings import settings
+from playground.web.server.monitoring import ExpectedErrors
 from playground.web.server.uploads import FilterMessages, FullDisk, LimitUploads
-from playground.web.server.visitors import Readiness, SessionCap, Visitors
+from playground.web.server.visitors import SessionCap
+from playground.web.session.services import services
 
 logger = logging.getLogger(__name__)
 
-visitors = Visitors(
-    settings().max_sessions, settings().max_pages_per_browser, settings().address_share, settings().idle_after
-)
-readiness = Readiness(visitors)
+here = services()
+logging.getLogger("streamlit.runtime.backend_operation_handler").addFilter(ExpectedErrors())
 
 
 @asynccontextmanager
@@ -36,15 +35,15 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     from playground.web.session.downloads import give_downloads_threads
     from playground.web.start import prepare, prepare_training, release_when_empty
 
-    torch.set_num_threads(settings().threads)
+    torch.set_num_threads(here.settings.threads)
     give_downloads_threads()
     try:
         prepare()
-        readiness.loaded = True
+        here.readiness.loaded = True
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
     tasks = [
-        asyncio.create_task(release_when_empty(visitors, settings().release_after, readiness)),
+        asyncio.create_task(release_when_empty(here)),
         asyncio.create_task(prepare_training()),
     ]
     yield
@@ -66,13 +65,13 @@ FRONT_END = [
 """The layers that make a first visit short, the outermost first."""
 
 AROUND = [
-    Middleware(SecurityHeaders, frame_ancestors=settings().frame_ancestors),
+    Middleware(SecurityHeaders, frame_ancestors=here.settings.frame_ancestors),
     Middleware(LocalMetrics),
     Middleware(AddressLimit),
     Middleware(PagePath, base=st.get_option("server.baseUrlPath")),
     Middleware(FilterMessages),
-    Middleware(SessionCap, visitors=visitors),
-    Middleware(LimitUploads, limit=settings().max_uploads),
+    Middleware(SessionCap, visitors=here.visitors),
+    Middleware(LimitUploads, limit=here.settings.max_uploads),
     Middleware(FullDisk),
 ]
 """The layers around Streamlit's server, the outermost first."""
@@ -80,7 +79,7 @@ AROUND = [
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    routes=readiness.routes(),
+    routes=here.readiness.routes(),
     middleware=[Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +24,7 @@ from benchmarks import (
     training,
 )
 from benchmarks.results import Result, table
-from playground.web.server.settings import settings
+from playground.web.server.settings import read_settings
 
 PARTS: dict[str, Callable[[], Iterable[Result]]] = {
     "model": model.measure,
@@ -47,7 +48,7 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, help="leave the other parts out")
     arguments = parser.parse_args()
     environment.enter()
-    torch.set_num_threads(settings().threads)
+    torch.set_num_threads(read_settings(os.environ).threads)
     results: list[Result] = []
     for name, measure in PARTS.items():
         if arguments.only in (None, name):

@@ -24,7 +24,7 @@ from benchmarks.load.lesson import TEXT, WORDS
 from benchmarks.load.memory_bound import TRAINING_STEP, memory_bound
 from benchmarks.load.student import LoadError, Student, visit
 from benchmarks.server import resident_bytes, serve
-from playground.web.server.settings import settings
+from playground.web.server.settings import read_settings
 
 LINE, LINES = 248, 8
 """Characters of a sentence of a heavy link, and sentences: almost as much text as there may be."""
@@ -180,7 +180,7 @@ async def _watching(process_id: int, damage: Damage) -> AsyncIterator[None]:
 
 def promised_bytes() -> int:
     """What a server may take with the default settings, where nobody uploads, trains or shares a run."""
-    chosen = replace(settings(), max_own_weights=0, max_trainings=0, max_shared_bytes=0)
+    chosen = replace(read_settings(os.environ), max_own_weights=0, max_trainings=0, max_shared_bytes=0)
     assert memory_bound(replace(chosen, max_trainings=1)) - memory_bound(chosen) == TRAINING_STEP
     return memory_bound(chosen)
 

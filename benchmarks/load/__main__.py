@@ -18,7 +18,7 @@ from benchmarks import environment
 from benchmarks.load.lesson import Record, attend, move_slider, train
 from benchmarks.load.memory_bound import memory_bound
 from benchmarks.server import processor_seconds, resident_bytes, serve
-from playground.web.server.settings import settings
+from playground.web.server.settings import read_settings
 
 QUIET = 20.0
 """Seconds after the last student has left, when memory is read for the last time."""
@@ -83,7 +83,7 @@ async def hold(visits: Sequence[Awaitable[None]], process_id: int | None) -> str
         await watch
     share = (processor_seconds(process_id) - worked) / (time.monotonic() - begun)
     megabytes = " ".join(f"{size / 1e6:.0f}" for size in memory[:: max(1, len(memory) // 12)])
-    most, bound = max(memory, default=0) / 1e6, memory_bound(settings(), trained=len(visits)) / 1e6
+    most, bound = max(memory, default=0) / 1e6, memory_bound(read_settings(os.environ), trained=len(visits)) / 1e6
     obeyed = "within" if most <= bound else "MORE THAN"
     return (
         f"{share:.0%} of one processor; memory in MB, from the first to the last minute: {megabytes}; "

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from streamlit.runtime import exists, get_instance
@@ -18,12 +19,11 @@ from streamlit.version import STREAMLIT_VERSION_STRING
 
 import playground
 from playground.errors import ClusterError
-from playground.web.server.monitoring import trim_heap
-from playground.web.server.visitors import Readiness, Visitors
-from playground.web.session.caches import RANDOM_WEIGHTS, checkpoint_available
-from playground.web.session.experiments import BACKEND, RUNS, machine_speed
-from playground.web.session.trained_slot import KEPT, translator
-from playground.web.session.weights_cache import clear_shared_caches
+from playground.web.server.monitoring import Readiness
+from playground.web.session.caches import checkpoint_available, translator
+from playground.web.session.experiments import machine_speed
+from playground.web.session.memory_budget import trim_heap
+from playground.web.session.services import Services, services
 
 logger = logging.getLogger(__name__)
 
@@ -86,22 +86,23 @@ def need_no_temporary_folder() -> None:
 def connect_cluster() -> None:
     """Connect to the cluster that trains, if there is one; a run tries again where that fails."""
     with contextlib.suppress(ClusterError):  # it is in the log
-        BACKEND.connect()
+        services().backend.connect()
 
 
-async def release_when_empty(visitors: Visitors, seconds: float, readiness: Readiness) -> None:
-    """Release the memory each time that nobody has been here for so many seconds; ends when it is cancelled.
+async def release_when_empty(here: Services) -> None:
+    """Release the memory each time that nobody has been here for long enough; ends when it is cancelled.
 
-    Whether that works is tried at once, while nobody is here yet, and `readiness` has what failed last.
+    Whether that works is tried at once, while nobody is here yet, and the readiness has what failed last.
     """
-    _release(drop_expired_sessions, readiness)
+    visitors, seconds = here.visitors, here.settings.release_after
+    _release(drop_expired_sessions, here.readiness)
     while True:
         await asyncio.sleep(min(1.0, seconds / 4))
-        KEPT.drop_expired()
+        here.kept_networks.drop_expired()
         left = visitors.last_left
         if left is not None and not visitors.open and time.monotonic() - left >= seconds:
             visitors.last_left = None
-            await asyncio.to_thread(_release, release_memory, readiness)
+            await asyncio.to_thread(_release, partial(release_memory, here), here.readiness)
 
 
 def _release(release: Callable[[], None], readiness: Readiness) -> None:
@@ -114,7 +115,7 @@ def _release(release: Callable[[], None], readiness: Readiness) -> None:
         readiness.release_failure = None
 
 
-def release_memory() -> None:
+def release_memory(here: Services) -> None:
     """Forget what visitors computed, and hand free memory back to the system; what `prepare` loaded stays.
 
     Raises:
@@ -123,17 +124,11 @@ def release_memory() -> None:
     try:
         drop_expired_sessions()
     finally:
-        _release_results()
-
-
-def _release_results() -> None:
-    clear_shared_caches()
-    RANDOM_WEIGHTS.clear()
-    RUNS.forget_results()
-    gc.collect()
-    gc.freeze()  # what is left belongs to modules that were loaded after the start, as `prepare` freezes the others
-    trim_heap()
-    logger.info("Nobody is here: what visitors computed was released")
+        here.forget_results()
+        gc.collect()
+        gc.freeze()  # what is left belongs to modules that were loaded after the start, as `prepare` freezes the others
+        trim_heap()
+        logger.info("Nobody is here: what visitors computed was released")
 
 
 def drop_expired_sessions() -> None:

@@ -18,9 +18,8 @@ from playground.jobs.cluster.queue import ENVIRONMENT, UNREACHABLE
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.after.trained_network import from_trainer
 from playground.training.regularisers.ablation import Ablation, AblationRequest, ablation_runs
-from playground.web.server.settings import settings
-from playground.web.session import experiments
 from playground.web.session.caches import TextKey
+from playground.web.session.services import other_services, services
 from playground.web.views.gradient_flow import gradient_cache
 from playground.web.views.gradient_flow.gradient_cache import ComparisonKey, list_depths
 from tests.cluster.conftest import TwoNodes
@@ -68,12 +67,10 @@ def test_a_page_has_its_sweep_over_depths_computed_there_and_draws_the_same_numb
     variants = VARIANTS[:2]
     monkeypatch.setattr(gradient_cache, "SweepRequest", partial(SweepRequest, variants=variants))
     here = gradient_cache._sweep(key, depths)
-    runs, patient = SharedRuns(two_nodes.queue, 4, 10**8), replace(settings(), busy_timeout=120.0)
-    monkeypatch.setattr(experiments, "RUNS", runs)
-    monkeypatch.setattr(experiments, "settings", lambda: patient)
-    monkeypatch.setattr(gradient_cache, "BACKEND", two_nodes.queue)
+    runs, patient = SharedRuns(two_nodes.queue, 4, 10**8), replace(services().settings, busy_timeout=120.0)
     monkeypatch.setattr(DepthSweep, "run", Mock(side_effect=AssertionError))  # nothing is computed in this process
-    assert gradient_cache._sweep(key, depths) == here
+    with other_services(backend=two_nodes.queue, runs=runs, settings=patient):
+        assert gradient_cache._sweep(key, depths) == here
     assert {variant: tuple(by_depth) for variant, by_depth in here.items()} == dict.fromkeys(variants, depths)
 
 
@@ -120,8 +117,8 @@ def test_without_the_setting_ray_is_never_imported_and_with_it_once_it_connects(
     program = """
 import sys
 from playground.web.server.settings import Settings
-from playground.web.session import experiments
-chosen = [experiments.BACKEND, experiments.choose_backend(Settings(ray="auto", ray_cpus=0.5))]
+from playground.web.session.services import choose_backend, services
+chosen = [services().backend, choose_backend(Settings(ray="auto", ray_cpus=0.5))]
 print([type(each).__name__ for each in chosen], "ray" in sys.modules)
 """
     environment = {name: value for name, value in os.environ.items() if name != "PLAYGROUND_RAY"}

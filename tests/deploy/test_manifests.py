@@ -102,7 +102,7 @@ def test_every_variable_is_one_that_the_app_knows(
 def test_the_image_holds_what_both_parts_need_and_no_root(repository: Path) -> None:
     steps = (repository / "deploy/Dockerfile").read_text()
     assert re.search(r"^USER 1000$", steps, re.MULTILINE)
-    for needed in ("nginx-light", "requirements-weights.txt", "compress_front_end", "HEALTHCHECK", "nginx.conf.jinja"):
+    for needed in ("nginx-light", "requirements-weights.txt", "server.front_end", "HEALTHCHECK", "nginx.conf.jinja"):
         assert needed in steps
     for source in re.findall(r"^COPY (.*) \S+$", steps, re.MULTILINE):
         for pattern in source.split():

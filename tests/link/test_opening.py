@@ -16,7 +16,8 @@ from playground.errors import InputError, PlaygroundError, PretrainedError, Unav
 from playground.link.params import DEFAULT_TEXT, PARAMS, SHARED
 from playground.link.query import MARKER, PINNED_KEYS, write_query
 from playground.web.session import caches
-from playground.web.session.weights_cache import EVERYBODY, WeightsId
+from playground.web.session.result_cache import EVERYBODY
+from playground.web.session.weights_cache import WeightsId
 from playground.weights import checkpoint
 from tests.link.test_link_values import JUNK, values_of_the_sidebar
 

@@ -9,8 +9,7 @@ from streamlit.runtime.caching import clear_session_resource_cache
 
 from playground.jobs import JobQueue, SharedRuns
 from playground.training.cost import Speed
-from playground.web.session import experiments
-from playground.web.session.trained_slot import KEPT
+from playground.web.session.services import other_services, services
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.training import training_run
 from tests.waiting import job_threads, until
@@ -29,7 +28,7 @@ def installed_components() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def no_network_of_earlier_tests() -> None:
     """What another test's visitor has trained is not kept any more."""
-    KEPT.forget()
+    services().kept_networks.forget()
 
 
 @pytest.fixture
@@ -37,10 +36,9 @@ def one_experiment_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A queue of the test's own, on a machine that is known to be fast; nothing runs on after the test."""
     monkeypatch.setattr(ablation_plan, "ablation_recipe", short_ablation)
     queue = JobQueue(1)
-    monkeypatch.setattr(experiments, "BACKEND", queue)
-    monkeypatch.setattr(experiments, "RUNS", SharedRuns(queue, max_results=8, max_bytes=10**8))
     for module in (training_run, ablation_plan):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(1e-6, 1e-12))
-    yield
-    clear_session_resource_cache(SESSION)
-    until(lambda: not job_threads())
+    with other_services(backend=queue, runs=SharedRuns(queue, max_results=8, max_bytes=10**8)):
+        yield
+        clear_session_resource_cache(SESSION)
+        until(lambda: not job_threads())

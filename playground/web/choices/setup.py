@@ -20,8 +20,8 @@ from playground.link.params import SHARED
 from playground.link.query import MARKER, PINNED_KEYS, of_pinned, pinned_texts, read_pinned
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
-from playground.web.session import caches, trained_slot, uploads
-from playground.web.session.uploads import UploadedWeights, current_upload
+from playground.web.session import caches, trained_slot, uploaded_files
+from playground.web.session.uploaded_files import UploadedWeights, current_upload
 from playground.web.session.weights_cache import MINILM, RANDOM, WeightsId, this_session
 from playground.weights.recognise import RecognisedWeights
 
@@ -258,7 +258,7 @@ def setup_of(values: Mapping[str, Any]) -> Setup:
     """A new setup with these values, and the weights that this session has for them."""
     own = own_weights(str(values["weights"]))
     if isinstance(own, UploadedWeights):
-        own_tokenizer = uploads.own_tokenizer_key()
+        own_tokenizer = uploaded_files.own_tokenizer_key()
         return Setup(values, WeightsId(own.sha256, this_session()), own_tokenizer)
     if own is not None:
         key = own.initial_key if values["untrained"] and own.has_initial else own.key

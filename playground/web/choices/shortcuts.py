@@ -18,7 +18,14 @@ from playground.link.params import TASK_TITLES, values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
-from playground.web.choices.setup import Setup, current_setup, current_value, focus_text, note_focus_text
+from playground.web.choices.setup import (
+    Setup,
+    current_setup,
+    current_value,
+    focus_text,
+    is_focus_chosen,
+    note_focus_text,
+)
 from playground.web.session import caches, trained_slot
 
 LATE = 5.0
@@ -188,6 +195,8 @@ class Reset:
     values: Mapping[str, Any]
     """Of the parameters that the session had, by key."""
     focus_text: str
+    is_focus_chosen: bool
+    """By the visitor or a link, and not by the page."""
     pinned: Mapping[str, Any] | None
     put_away: Mapping[str, Any]
     """Values that other choices hide or lock."""
@@ -198,13 +207,14 @@ class Reset:
 
 def reset_everything() -> None:
     """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
-    before, text, pinned_before, put_away = current_setup(), focus_text(), setup.pinned_values(), put_away_values()
+    before, text, is_chosen = current_setup(), focus_text(), is_focus_chosen()
+    pinned_before, put_away = setup.pinned_values(), put_away_values()
     values = {key: st.session_state[key] for key in params.PARAMS if key in st.session_state}
     restore_put_away({})
     setup.unpin()
     note_focus_text(params.DEFAULT_TEXT, by_page=True)
     st.session_state.update({key: params.PARAMS[key].default for key in values})
-    st.session_state[_LAST] = Reset(values, text, pinned_before, put_away, before, current_setup())
+    st.session_state[_LAST] = Reset(values, text, is_chosen, pinned_before, put_away, before, current_setup())
 
 
 def can_undo(setup: Setup) -> bool:
@@ -217,7 +227,7 @@ def undo_reset() -> None:
     """Bring back all that the last reset took away; for callbacks."""
     last: Reset = st.session_state[_LAST]
     st.session_state.update(last.values)
-    note_focus_text(last.focus_text)
+    note_focus_text(last.focus_text, by_page=not last.is_focus_chosen)
     restore_put_away(last.put_away)
     if last.pinned is not None:
         setup.pin(last.pinned)

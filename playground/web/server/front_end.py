@@ -2,7 +2,8 @@
 
 `python -m playground.web.server.front_end` compresses it as well as Brotli can.
 
-That takes about a minute, once for each version of Streamlit; without it the server compresses quickly and less well.
+`python -m playground.web.server.front_end` compresses the files as well as Brotli can. It takes about a minute, once
+for each version of Streamlit; without it the server compresses quickly and less well.
 """
 
 import gzip
@@ -25,11 +26,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+logger = logging.getLogger(__name__)
+
 FRONT_END = Path(streamlit.__file__).parent / "static"
 """The folder that the installed Streamlit serves at the root."""
 
 KEPT = Path(__file__).resolve().parents[3] / "build" / "front_end" / streamlit.__version__
-"""Where `front_end.py` keeps what it has compressed as well as Brotli can, which takes long."""
+"""Where `main` keeps what it has compressed as well as Brotli can, which takes long."""
 
 COMPRESSIBLE = frozenset({".css", ".js"})
 SMALLEST = 500
@@ -171,8 +174,6 @@ def _with_vary(send: Send) -> Send:
 
     return send_with_vary
 
-
-logger = logging.getLogger(__name__)
 
 LARGEST = 500_000
 """Bytes: what is larger belongs to elements that no page here has, Plotly's charts and the messages' format apart."""

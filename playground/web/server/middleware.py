@@ -1,7 +1,6 @@
 """ASGI layers around Streamlit's server: origins, security headers, private metrics, one path a page.
 
-Streamlit has a check of its own. It asks an outside service for this machine's address before it refuses an origin,
-so one foreign handshake a second would hold up every visitor. What this layer lets through never gets that far.
+First stands what all layers share: kinds of requests, refusals in a sentence, and websockets that a layer may close.
 """
 
 import base64
@@ -21,6 +20,8 @@ from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from playground.limits import LINK_FIELDS, MAX_ADDRESS
+
+logger = logging.getLogger(__name__)
 
 STREAM_PATH = "/_stcore/stream"
 UPLOAD_PATH = "/_stcore/upload_file/"
@@ -70,8 +71,6 @@ class ClosableStream:
         return {"type": "websocket.disconnect", "code": code}
 
 
-logger = logging.getLogger(__name__)
-
 PROBES = ("/_stcore/health", "/_stcore/metrics", "/ready", "/operators/metrics")
 """Paths that a balancer or a probe asks for by the machine's address instead of the site's name."""
 
@@ -85,6 +84,10 @@ _QUIET = 60.0
 
 class RefuseForeignOrigins:
     """Refuses websockets and uploads from pages of other sites, and every request by a name that is not the server's.
+
+    It stands before all others: Streamlit's own check asks an outside service for this machine's address before it
+    refuses an origin, so one foreign handshake a second would hold up every visitor. What this layer lets through never
+    gets that far.
 
     A page's origin is its own where it names the same host and port as the request's `Host`, or where it is in
     Streamlit's `server.corsAllowedOrigins`; with `server.enableCORS=false`, any is. A request without an `Origin` is

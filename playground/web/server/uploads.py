@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnected
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import get_instance
@@ -60,7 +61,10 @@ class FilterMessages:
         """Watch what comes over the pages' websocket; pass on everything else as it is."""
         if is_stream(scope):
             stream = _WatchedStream(receive, send)
-            await self.app(scope, stream.receive, stream.send)
+            try:
+                await self.app(scope, stream.receive, stream.send)
+            except WebSocketDisconnected:  # Streamlit closes what is closed where a visitor leaves while it sends
+                logger.info("a visitor left while a message was on its way")
         else:
             await self.app(scope, receive, send)
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import NamedTuple
 
-from prometheus_client import CONTENT_TYPE_LATEST, Gauge, generate_latest
 from starlette.datastructures import Headers
-from starlette.requests import Request, cookie_parser
-from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.requests import cookie_parser
+from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
@@ -224,40 +222,3 @@ class _TimedStream(ClosableStream):
         finally:
             event.cancel()
             ended.cancel()
-
-
-VISITORS = Gauge("playground_visitors", "Open pages.")
-
-
-class Readiness:
-    """Whether the server has loaded what it needs before the first visitor, and has a seat for one more."""
-
-    def __init__(self, visitors: Visitors) -> None:
-        self.loaded = False
-        self.release_failure: str | None = None
-        """Why memory could not be released once all visitors had left, when that was tried last."""
-        self.visitors = visitors
-        VISITORS.set_function(lambda: visitors.open)
-
-    def routes(self) -> list[BaseRoute]:
-        """`/ready`, for whoever spreads visitors over servers; `/operators/metrics`, for Prometheus."""
-        # Both spellings, since Streamlit's front end answers wherever no route does, with its page and status 200.
-        counters = [Route(f"/operators/metrics{end}", _count) for end in ("", "/")]
-        return [Route("/ready", self._answer), *counters]
-
-    async def _answer(self, _request: Request) -> JSONResponse:
-        """Answer 200 where the models are loaded and a seat is free, 503 otherwise, and in both cases why."""
-        visitors = self.visitors
-        is_ready = self.loaded and not visitors.is_full
-        state = {
-            "ready": is_ready,
-            "loaded": self.loaded,
-            "visitors": visitors.open,
-            "max_visitors": visitors.limit,
-            "release_failure": self.release_failure,
-        }
-        return JSONResponse(state, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})
-
-
-def _count(_request: Request) -> Response:
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -1,5 +1,6 @@
 """Tokenizers, encoders, encoder–decoders and their runs, from bounded caches with small keys."""
 
+import copy
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,14 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
-import streamlit as st
 import torch
-from prometheus_client import REGISTRY, Metric
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.registry import Collector
 
 from playground.config import ModelConfig
-from playground.errors import InputError, PretrainedError
+from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
 from playground.figures import attention
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder, EncoderDecoder
@@ -22,65 +19,27 @@ from playground.model.changes import Change
 from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns, choose_device
 from playground.runs.encoder_run import DroppedRun, LayerRun, Run, run, run_with_dropout
 from playground.runs.encoder_run import trace_layer as trace
-from playground.runs.pair_run import PairRun, run_pair
+from playground.runs.pair_run import PairRun
+from playground.runs.pair_run import run_pair as run_both_halves
 from playground.text import Batch, Tokenizer, build_tokenizer, characters
+from playground.training.after import shipped_network
 from playground.training.after.answers import decode_greedily
+from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks.task import EOS, EOS_ID
-from playground.web.server.settings import settings
-from playground.web.session import trained_slot, uploads
-from playground.web.session.random_weights import RandomWeights, SizedCache
-from playground.web.session.trained_slot import translator_on_device
-from playground.web.session.turns import Turns
+from playground.web.session import trained_slot, uploaded_files
+from playground.web.session.result_cache import Owner
+from playground.web.session.services import services
 from playground.web.session.weights_cache import (
-    RESULTS,
     TRANSLATOR,
-    Owner,
     WeightsId,
     cache_by_weights,
     cache_for_everybody,
+    common_owner,
+    load_once,
 )
 from playground.weights import checkpoint
 
-
-class CacheMetrics(Collector):
-    """Bytes, hits and misses of each cache, by its name."""
-
-    def __init__(self, **caches: SizedCache | RandomWeights) -> None:
-        self.caches = caches
-
-    def collect(self) -> Iterator[Metric]:
-        """Read the caches as they are."""
-        size = GaugeMetricFamily("playground_cache_bytes", "Bytes in use.", labels=["cache"])
-        hits = CounterMetricFamily("playground_cache_hits", "Results that were there.", labels=["cache"])
-        misses = CounterMetricFamily("playground_cache_misses", "Results that were computed.", labels=["cache"])
-        for name, cache in self.caches.items():
-            size.add_metric([name], cache.size)
-            hits.add_metric([name], cache.hits)
-            misses.add_metric([name], cache.misses)
-        yield from (size, hits, misses)
-
-
-def publish_cache_metrics(**caches: SizedCache | RandomWeights) -> None:
-    """Have Prometheus read these caches from now on; once in a process."""
-    REGISTRY.register(CacheMetrics(**caches))
-
-
 logger = logging.getLogger(__name__)
-
-RANDOM_WEIGHTS = RandomWeights(settings().max_cached_weights, lambda: device())
-"""Encoders with random weights."""
-
-
-def _forget_results() -> None:
-    """Clear the caches that visitors share: where a computation ran out of memory, they hold its half."""
-    RESULTS.clear()
-    RANDOM_WEIGHTS.clear()
-
-
-TURNS = Turns(n=1, timeout=settings().busy_timeout, free=_forget_results)
-"""One computation at a time, and a long one beside it: torch uses as many threads as the settings give it."""
-
-publish_cache_metrics(results=RESULTS, weights=RANDOM_WEIGHTS)
 
 
 @dataclass(frozen=True)
@@ -115,12 +74,46 @@ class RunKey(NamedTuple):
         return self.weights.owner()
 
 
+class TwoRuns(NamedTuple):
+    """What depends on two runs: of the pinned settings, and of the present ones."""
+
+    pinned: RunKey
+    now: RunKey
+
+    def owner(self) -> Owner:
+        """Who may see both."""
+        return common_owner(self.pinned, self.now)
+
+
+class PairKey(NamedTuple):
+    """What the run of a pair depends on: one sentence of a source text and one line of a target text."""
+
+    source: TextKey
+    sentence: int
+    """Counted from 0, as `line`."""
+    target: TextKey
+    line: int
+    weights: WeightsId
+    """`random`, `translator`, or a trained encoder–decoder's, before or after training."""
+    config: ModelConfig
+    seed: int
+
+    @property
+    def is_example(self) -> bool:
+        """Whether it is of the trained example, and not of the visitor's text."""
+        return self.weights == TRANSLATOR
+
+    def owner(self) -> Owner:
+        """Who may see the run."""
+        return self.weights.owner()
+
+
 def device() -> torch.device:
     """Where models run."""
-    return choose_device(settings().device)
+    return choose_device(services().settings.device)
 
 
-@st.cache_resource(max_entries=1, ttl="10m", show_spinner=False)
+@load_once(seconds=600.0)
 def checkpoint_available() -> bool:
     """Whether the checkpoint is there; loads it the first time, and tries again later where it is not."""
     try:
@@ -138,17 +131,17 @@ def tokenizer(key: TextKey) -> Tokenizer:
         UnavailableError: it is of a network or a file that another session has, or that this server has not.
     """
     if key.tokenizer == TRANSLATOR:
-        return trained_slot.find_translator().tokenizer
+        return find_translator().tokenizer
     if trained_slot.is_trained_network(key.tokenizer):
         return trained_slot.find_network(key.tokenizer).tokenizer
-    if uploads.is_own_tokenizer(key.tokenizer):
-        return uploads.find_tokenizer(key.tokenizer)
+    if uploaded_files.is_own_tokenizer(key.tokenizer):
+        return uploaded_files.find_tokenizer(key.tokenizer)
     if key.tokenizer == "wordpiece":
         return _checkpoint()[1]
     return build_tokenizer(key.tokenizer, key.vocab_size, key.sentences)
 
 
-@RESULTS
+@cache_for_everybody()
 def tokenize(key: TextKey) -> Batch:
     """The text as a batch of token ids.
 
@@ -170,9 +163,9 @@ def turn_on_text(key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
             f"{rows:,} rows: the tokenizer word with at most {rows:,} different words{also} fits."
         )
     batch = tokenize(key.text)
-    check_budget(key.config, settings().max_parameters)
+    check_budget(key.config, services().settings.max_parameters)
     check_kept(key.config, batch.ids.shape[1])
-    with TURNS.take():
+    with services().turns.take():
         yield encoder(key.weights, key.config, key.seed), batch
 
 
@@ -193,7 +186,7 @@ def run_sentence(key: RunKey) -> Run:
 
 
 def compute_run(key: RunKey) -> Run:
-    """The same, of which nothing is kept: for many sentences, of each of which little is needed."""
+    """The run of one sentence, which no cache keeps: for many sentences, of each of which little is needed."""
     with turn_on_text(key) as (model, batch):
         return run(model, batch, key.sentence, **_options(key))
 
@@ -207,7 +200,7 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
         pass
 
     def compute() -> Run:
-        with TURNS.take():
+        with services().turns.take():
             return run(model, batch, key.sentence, keep=keep, **_options(key))
 
     return compute
@@ -247,43 +240,39 @@ def encoder(weights: str, config: ModelConfig, seed: int) -> Encoder:
     if weights == "minilm":
         return _checkpoint()[0]
     if weights == "random":
-        return RANDOM_WEIGHTS.encoder(config, seed)
+        return services().random_weights.encoder(config, seed)
     if trained_slot.is_trained_network(weights):
         return trained_slot.network_on_device(weights).encoder
-    return uploads.uploaded_encoder(weights, config, seed)
+    return uploaded_files.uploaded_encoder(weights, config, seed)
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
+@load_once()
 def _checkpoint() -> tuple[Encoder, Tokenizer]:
     loaded, wordpiece = checkpoint.load("minilm")
     return loaded.to(device()), wordpiece
 
 
 @cache_by_weights
-def compute_pair(
-    source: TextKey, sentence: int, target: TextKey, line: int, weights: WeightsId, config: ModelConfig, seed: int
-) -> PairRun:
-    """Run one sentence of a source text and one line of a target text, both counted from 0.
-
-    `weights` are `random`, `translator`, or a trained encoder–decoder's, before or after training.
+def run_pair(key: PairKey) -> PairRun:
+    """Run one sentence of a source text and one line of a target text.
 
     Raises:
         TooLargeError: the model or the texts are over this server's limits.
         BusyError: no turn came free.
         InputError: a tokenizer has no word for the target, or a sentence is longer than the position table.
     """
-    sources, targets = tokenize(source), tokenize(target)
-    tgt_vocab_size = tokenizer(target).vocab_size
-    check_pair_budget(config, tgt_vocab_size, settings().max_parameters)
-    check_pair_patterns(config, sources.ids.shape[1], targets.ids.shape[1])
-    with TURNS.take():
-        is_random = weights == "random"
-        model = _random_pair(config, tgt_vocab_size, seed) if is_random else trained_pair(weights)
-        return run_pair(model, sources, targets, sentence, line)
+    sources, targets = tokenize(key.source), tokenize(key.target)
+    tgt_vocab_size = tokenizer(key.target).vocab_size
+    check_pair_budget(key.config, tgt_vocab_size, services().settings.max_parameters)
+    check_pair_patterns(key.config, sources.ids.shape[1], targets.ids.shape[1])
+    with services().turns.take():
+        is_random = key.weights == "random"
+        model = _random_pair(key.config, tgt_vocab_size, key.seed) if is_random else trained_pair(key.weights)
+        return run_both_halves(model, sources, targets, key.sentence, key.line)
 
 
 @cache_by_weights
-def generate_lines(source: TextKey, weights: WeightsId, max_len: int) -> tuple[str, ...]:
+def generate_lines(weights: WeightsId, source: TextKey, max_len: int) -> tuple[str, ...]:
     """A trained encoder–decoder's answer to each sentence: the likeliest token at every step.
 
     Raises:
@@ -292,7 +281,7 @@ def generate_lines(source: TextKey, weights: WeightsId, max_len: int) -> tuple[s
         InputError: a sentence is longer than the position table.
     """
     sources, vocabulary, model = tokenize(source), tokenizer(source), trained_pair(weights)
-    with TURNS.take():
+    with services().turns.take():
         ids, mask = sources.ids.to(device()), sources.mask.to(device())
         answers = decode_greedily(model, ids, mask, min(max_len, MAX_TOKENS) - 1)
     return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in answers.tolist())
@@ -308,6 +297,33 @@ def trained_pair(weights: str) -> EncoderDecoder:
     return network
 
 
-@cache_for_everybody(max_entries=1)
+@cache_for_everybody(max_entries=1)  # both halves together are large
 def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
     return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(device())
+
+
+@load_once()
+def translator() -> TrainedNetwork | None:
+    """The translator that comes with the app; None where its file is missing or is not the one that was shipped."""
+    try:
+        return shipped_network.load_translator()
+    except PlaygroundError as error:
+        logger.warning("The Decoder page goes on without its trained example: %s", error)
+        return None
+
+
+def find_translator() -> TrainedNetwork:
+    """The translator that comes with the app; raises UnavailableError where there is none."""
+    found = translator()
+    if found is None:
+        raise UnavailableError("The trained example is not on this server.")
+    return found
+
+
+@load_once()
+def translator_on_device() -> EncoderDecoder:
+    """A copy of the shipped translator on the device where models run; raises as `find_translator`."""
+    network = copy.deepcopy(find_translator().network).to(device())
+    if not isinstance(network, EncoderDecoder):
+        raise TypeError("the translator has a decoder")
+    return network

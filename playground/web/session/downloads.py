@@ -13,18 +13,13 @@ from typing import TypeVar
 from streamlit import runtime
 
 from playground.errors import UnavailableError
-from playground.web.server.settings import settings
-from playground.web.session.turns import LONG_WAIT, FairQueue, current_visitor
+from playground.web.session.services import MOST_WAITING, services
+from playground.web.session.turns import LONG_WAIT, current_visitor
 
 R = TypeVar("R")
 
-MOST_WAITING = 24
-"""Files of a kind that wait to be made; whoever would be the last gets none where there are more."""
-
 LONG = 1.0
 """Seconds from which making a file is long."""
-
-_SHORT, _LONG = FairQueue(1, MOST_WAITING), FairQueue(1, MOST_WAITING)
 
 
 def in_turn(make: Callable[[], R], seconds: float = 0.3) -> Callable[[], R]:
@@ -48,8 +43,9 @@ def give_downloads_threads() -> None:
 
 
 def _make_in_turn(make: Callable[[], R], visitor: Hashable, seconds: float) -> R:
-    timeout = LONG_WAIT * settings().busy_timeout
-    queue = _SHORT if seconds < LONG else _LONG
+    here = services()
+    timeout = LONG_WAIT * here.settings.busy_timeout
+    queue = here.short_files if seconds < LONG else here.long_files
     with queue.take(visitor, timeout, partial(_check_presence, visitor), cost=seconds):
         return make()
 

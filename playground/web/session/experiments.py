@@ -1,4 +1,7 @@
-"""A visitor's experiments: run in the background, shown on every page, cancelled when the connection breaks."""
+"""A visitor's experiments: run in the background, shown on every page, cancelled when the connection breaks.
+
+At the end stands what they need before they start: data, this machine's speed, and how much memory they will take.
+"""
 
 import secrets
 import time
@@ -11,93 +14,21 @@ import streamlit as st
 
 from playground.config import ModelConfig
 from playground.errors import BusyError, ClusterError
-from playground.jobs import JobBackend, JobQueue, JobStatus, Member, Request, SharedRuns
-from playground.jobs.cluster import ClusterQueue
+from playground.jobs import JobStatus, Member, Request
 from playground.training.cost import Speed, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
 from playground.training.tasks.task import DataRecipe
-from playground.web.server.settings import Settings, settings
 from playground.web.server.visitors import browser_of
-from playground.web.session import caches, memory_budget
+from playground.web.session import caches
 from playground.web.session.memory_budget import MemoryReservation, MemoryUser
+from playground.web.session.services import services
 from playground.web.session.turns import BUSY
-from playground.web.session.weights_cache import cache_for_everybody
-
-_TRAINING_BYTES = 6 * 4
-"""Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
-
-
-def training_data(recipe: Recipe) -> Data:
-    """The recipe's data, which many runs and visitors share; raises RecipeError if there can be none."""
-    return _cached_data(Recipe(**{field.name: getattr(recipe, field.name) for field in fields(DataRecipe)}))
-
-
-def validation_data(recipe: Recipe) -> Data:
-    """The recipe's data with one training sequence only: validation set, vocabulary and classes are all the same."""
-    return training_data(replace(recipe, n_train=1))
-
-
-@cache_for_everybody(max_entries=4)
-def _cached_data(recipe: Recipe) -> Data:
-    return make_data(recipe)
-
-
-@st.cache_resource(max_entries=1, ttl="10m", show_spinner=False)
-def machine_speed() -> Speed:
-    """How fast this machine trains; measured again from time to time, as others may keep it busy.
-
-    Raises:
-        BusyError: no turn to measure it came free.
-    """
-    with caches.TURNS.take():
-        return measure_speed(caches.device())
-
-
-def without_idle(recipe: Recipe) -> Recipe:
-    """The same run, with every setting that changes nothing in it at its default, so that equal runs are equal."""
-    names = [*TASKS[recipe.task].unused_fields]
-    if recipe.schedule == "constant":
-        names.append("warmup")
-    if recipe.distill == 0:
-        names.append("temperature")
-    default: Any = Recipe()
-    return replace(recipe, **{name: getattr(default, name) for name in names})
-
-
-def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
-    """Memory that a run takes from its first step to its end, with its teacher and its data, in bytes.
-
-    Args:
-        config: the architecture, with the task's vocabulary.
-        recipe: the run.
-        data: its data, and others that are held as long; one at least.
-    """
-    networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
-    parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
-    n_data: int = sum(part.nbytes for part in parts)
-    return _TRAINING_BYTES * sum(count_network(each, data[0].task, len(data[0].labels)) for each in networks) + n_data
-
+from playground.web.session.weights_cache import cache_for_everybody, load_once
 
 EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
-
-
-def choose_backend(chosen: Settings) -> JobBackend:
-    """Threads of this process, or the cluster that the settings name."""
-    if not chosen.ray:
-        return JobQueue(chosen.max_trainings)
-    return ClusterQueue(chosen.ray, cpus=chosen.ray_cpus, gpus=chosen.ray_gpus, max_running=chosen.max_trainings)
-
-
-BACKEND = choose_backend(settings())
-"""Runs the experiments of all visitors."""
-
-RUNS = SharedRuns(BACKEND, settings().max_shared_runs, settings().max_shared_bytes)
-"""The runs that they take part in, and the results that are kept for whoever asks for the same."""
-
-memory_budget.free_caches.append(RUNS.forget_results)
 
 _POLL = 0.05
 """Seconds between two looks at a run that a page waits for."""
@@ -106,7 +37,6 @@ S = TypeVar("S")
 
 ACTIVE = ("waiting", "running", "paused")
 """Statuses of an experiment that can still go on."""
-
 
 OnEnd = Callable[[S, JobStatus], str | None]
 """Called with what the visitor keeps and how it ended; returns what the page should say of that, if anything."""
@@ -144,22 +74,23 @@ class Experiment(Generic[S]):
     ) -> None:
         self.inputs = inputs
         memory = MemoryReservation(0) if reservation is None else reservation
+        budget, runs = services().memory, services().runs
 
         def over(state: S | None) -> None:
             user = None if state is None or kept is None else kept(state)
             try:
                 if user is not None:
-                    memory_budget.reserve(user, replacing=memory)
+                    budget.reserve(user, replacing=memory)
             finally:
-                memory_budget.release(memory)
+                budget.release(memory)
 
-        self.job: Member[S] = RUNS.join(
+        self.job: Member[S] = runs.join(
             object() if key is None else key,
             request,
             on_end,
             seconds=seconds,
             keep=keep and key is not None,
-            on_start=partial(memory_budget.reserve, memory),
+            on_start=partial(budget.reserve, memory),
             on_over=over,
             client=current_client(),
         )
@@ -211,8 +142,8 @@ def compute_on_cluster(key: Hashable, request: Request[S]) -> S:
         BusyError: it has not ended after the seconds that a visitor waits for a turn; it is given up then.
         ClusterError: it failed, in the words of its failure.
     """
-    member = RUNS.join(key, request, keep=False)
-    deadline = time.monotonic() + settings().busy_timeout
+    member = services().runs.join(key, request, keep=False)
+    deadline = time.monotonic() + services().settings.busy_timeout
     while not member.ended:
         if time.monotonic() > deadline:
             member.discard()
@@ -266,3 +197,58 @@ def session_experiments() -> SessionExperiments:
 @st.cache_resource(scope="session", max_entries=1, on_release=SessionExperiments.disconnect, show_spinner=False)
 def _until_disconnect(_experiments: SessionExperiments) -> SessionExperiments:
     return _experiments
+
+
+_TRAINING_BYTES = 6 * 4
+"""Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
+
+
+def training_data(recipe: Recipe) -> Data:
+    """The recipe's data, which many runs and visitors share; raises RecipeError if there can be none."""
+    return _cached_data(Recipe(**{field.name: getattr(recipe, field.name) for field in fields(DataRecipe)}))
+
+
+def validation_data(recipe: Recipe) -> Data:
+    """The recipe's data with one training sequence only: validation set, vocabulary and classes are all the same."""
+    return training_data(replace(recipe, n_train=1))
+
+
+@cache_for_everybody(max_entries=4)
+def _cached_data(recipe: Recipe) -> Data:
+    return make_data(recipe)
+
+
+@load_once(seconds=600.0)
+def machine_speed() -> Speed:
+    """How fast this machine trains; measured again from time to time, as others may keep it busy.
+
+    Raises:
+        BusyError: no turn to measure it came free.
+    """
+    with services().turns.take():
+        return measure_speed(caches.device())
+
+
+def without_idle(recipe: Recipe) -> Recipe:
+    """The recipe with every setting that changes nothing in its run at its default, so that equal runs are equal."""
+    names = [*TASKS[recipe.task].unused_fields]
+    if recipe.schedule == "constant":
+        names.append("warmup")
+    if recipe.distill == 0:
+        names.append("temperature")
+    default: Any = Recipe()
+    return replace(recipe, **{name: getattr(default, name) for name in names})
+
+
+def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
+    """Memory that a run takes from its first step to its end, with its teacher and its data, in bytes.
+
+    Args:
+        config: the architecture, with the task's vocabulary.
+        recipe: the run.
+        data: its data, and others that are held as long; one at least.
+    """
+    networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
+    parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
+    n_data: int = sum(part.nbytes for part in parts)
+    return _TRAINING_BYTES * sum(count_network(each, data[0].task, len(data[0].labels)) for each in networks) + n_data

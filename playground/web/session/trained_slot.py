@@ -1,79 +1,17 @@
 """Trained networks: the session's own, also after a reload, and the translator that comes with the app."""
 
 import copy
-import logging
 import secrets
-import threading
-import time
-from collections.abc import Callable
 
 import streamlit as st
-from cachetools import TTLCache
 
-from playground.errors import PlaygroundError, UnavailableError, WeightsError
-from playground.model import EncoderDecoder
+from playground.errors import UnavailableError, WeightsError
 from playground.runs.budget import choose_device
-from playground.training.after import shipped_network
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.network import Network
-from playground.web.server.settings import settings
-from playground.web.session import memory_budget
 from playground.web.session.memory_budget import MemoryUser
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
-
-SECONDS = 3600.0
-"""How long a network is kept after its visitor was last seen."""
-
-MAX_NETWORKS = 64
-"""How many are kept; the one used longest ago goes first."""
-
-
-class KeptNetworks:
-    """The latest network of each browser tab, by a name that nobody else can guess.
-
-    Args:
-        max_networks: how many.
-        max_bytes: how much memory they may take together; a larger one is not kept at all.
-        seconds: after which one that was not kept again is dropped.
-        timer: says the time in seconds.
-    """
-
-    def __init__(
-        self, max_networks: int, max_bytes: int, seconds: float, timer: Callable[[], float] = time.monotonic
-    ) -> None:
-        share = max_bytes // max_networks  # what each counts as at least, so that bytes bound the number as well
-        self._networks = TTLCache[str, TrainedNetwork](max_bytes, seconds, timer, lambda one: max(share, one.n_bytes))
-        self._lock = threading.Lock()
-
-    def keep(self, owner: str, trained: TrainedNetwork) -> None:
-        """Keep an owner's network from now on, in place of the one before; nothing where it is too large."""
-        with self._lock:
-            self._networks.pop(owner, None)
-            if self._networks.getsizeof(trained) <= self._networks.maxsize:
-                self._networks[owner] = trained
-
-    def find(self, owner: str) -> TrainedNetwork | None:
-        """The network of an owner, if it is still there."""
-        with self._lock:
-            found: TrainedNetwork | None = self._networks.get(owner)
-            return found
-
-    def drop_expired(self) -> None:
-        """Free what nobody came back for."""
-        with self._lock:
-            self._networks.expire()
-
-    def forget(self) -> None:
-        """Free all: sessions that are there have their own."""
-        with self._lock:
-            self._networks.clear()
-
-
-KEPT = KeptNetworks(MAX_NETWORKS, settings().max_own_weights // 4, SECONDS)
-"""Those of all visitors, in a part of the memory that visitors' weights may take."""
-
-memory_budget.free_caches.append(KEPT.forget)
-
 
 SLOT = "_trained"
 """Session key of the `TrainedSlot`."""
@@ -103,16 +41,16 @@ class TrainedSlot:
     def put(self, trained: TrainedNetwork, replacing: MemoryUser | None = None) -> None:
         """Keep a network, in the memory of its training run or of its own; where there is none, keep the one before."""
         try:
-            memory_budget.reserve(trained, replacing)
+            services().memory.reserve(trained, replacing)
         except WeightsError as error:
             self.problem = str(error)
         else:
             self.trained, self.problem, self.came_back = trained, "", False
-            KEPT.keep(self.owner, trained)
+            services().kept_networks.keep(self.owner, trained)
 
     def take_back(self, owner: str) -> None:
         """Go on as the owner of a network that an earlier session of the same tab has left, if it is still there."""
-        trained = KEPT.find(owner)
+        trained = services().kept_networks.find(owner)
         if trained is not None and self.trained is None:
             self.owner = owner
             self.put(trained)
@@ -130,7 +68,7 @@ def update_shown() -> bool:
     slot = session_slot()
     before, now = shown_network(), slot.trained
     if now is not None:
-        KEPT.keep(slot.owner, now)  # anew, as an hour begins when its visitor was last seen
+        services().kept_networks.keep(slot.owner, now)  # anew, as an hour begins when its visitor was last seen
     st.session_state[SHOWN] = now
     return now is not before
 
@@ -157,7 +95,7 @@ def find_network(key: str) -> TrainedNetwork:
 def network_on_device(weights: str) -> Network:
     """The session's network after training or before, on the device where models run; raises as `find_network`."""
     trained = find_network(weights)
-    if weights == trained.key and choose_device(settings().device).type == "cpu":
+    if weights == trained.key and choose_device(services().settings.device).type == "cpu":
         return trained.network
     return _copy_on_device(weights)
 
@@ -166,7 +104,7 @@ def network_on_device(weights: str) -> Network:
 def _copy_on_device(weights: str) -> Network:
     trained = find_network(weights)
     model = trained.initial() if weights == trained.initial_key else copy.deepcopy(trained.network)
-    return model.to(choose_device(settings().device))
+    return model.to(choose_device(services().settings.device))
 
 
 def weights_label(weights: str) -> str | None:
@@ -178,33 +116,3 @@ def weights_label(weights: str) -> str | None:
     if weights == trained.initial_key:
         return f":orange-badge[before training (random)] {title}"
     return f"trained here: {title}, {trained.results.kept_step:,} steps"
-
-
-logger = logging.getLogger(__name__)
-
-
-@st.cache_resource(max_entries=1, show_spinner=False)
-def translator() -> TrainedNetwork | None:
-    """The network; None where its file is missing or is not the one that was shipped."""
-    try:
-        return shipped_network.load_translator()
-    except PlaygroundError as error:
-        logger.warning("The Decoder page goes on without its trained example: %s", error)
-        return None
-
-
-def find_translator() -> TrainedNetwork:
-    """The network; raises UnavailableError where there is none."""
-    found = translator()
-    if found is None:
-        raise UnavailableError("The trained example is not on this server.")
-    return found
-
-
-@st.cache_resource(max_entries=1, show_spinner=False)
-def translator_on_device() -> EncoderDecoder:
-    """A copy on the device where models run; raises as `find_translator`."""
-    network = copy.deepcopy(find_translator().network).to(choose_device(settings().device))
-    if not isinstance(network, EncoderDecoder):
-        raise TypeError("the translator has a decoder")
-    return network

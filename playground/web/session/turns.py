@@ -14,7 +14,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -22,7 +22,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
 from playground.runs.budget import Check, interruptible
-from playground.web.server.monitoring import WAIT_SECONDS, trim_heap
+from playground.web.session.memory_budget import trim_heap
+
+logger = logging.getLogger(__name__)
 
 BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
 
@@ -145,8 +147,6 @@ class FairQueue:
         return float(seconds * 0.5 ** ((self._clock() - at) / HALF_LIFE))
 
 
-logger = logging.getLogger(__name__)
-
 LONG_WAIT = 3.0
 """How many times longer than for a turn a visitor waits for the long place, which is held for whole pages."""
 
@@ -160,9 +160,19 @@ def _nothing() -> None:
 class Turns:
     """Lets a few visitors compute at once; the others wait, but not for ever."""
 
-    def __init__(self, n: int, timeout: float, free: Callable[[], None] = _nothing) -> None:
-        """Allow `n` at once, and one more long one; wait `timeout` seconds; call `free` where memory was short."""
+    def __init__(
+        self,
+        n: int,
+        timeout: float,
+        free: Callable[[], None] = _nothing,
+        watch_wait: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        """Allow `n` at once, and one more long one; wait `timeout` seconds; call `free` where memory was short.
+
+        Each wait stands within `watch_wait()`.
+        """
         self._free_memory = free
+        self._watch_wait = watch_wait
         self._timeout = timeout
         self._short, self._long = FairQueue(n), FairQueue(1)
 
@@ -180,7 +190,7 @@ class Turns:
             return
         visitor, check = current_visitor()
         with ExitStack() as held:
-            with WAIT_SECONDS.time():
+            with self._watch_wait():
                 held.enter_context(self._long.take(visitor, LONG_WAIT * self._timeout, check))
             token = _HOLDS_LONG_PLACE.set(True)
             try:
@@ -199,7 +209,7 @@ class Turns:
         visitor, check = current_visitor()
         with ExitStack() as held:
             if not _HOLDS_LONG_PLACE.get():
-                with WAIT_SECONDS.time():
+                with self._watch_wait():
                     held.enter_context(self._short.take(visitor, self._timeout, check))
             with interruptible(check), self._explain_lack_of_memory():
                 yield

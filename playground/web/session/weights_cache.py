@@ -4,40 +4,35 @@ Whose weights are is part of their name's type, `WeightsId`, and so of every key
 """
 
 import functools
-import inspect
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ParamSpec, Protocol, TypeVar, get_type_hints, runtime_checkable
+from functools import partial
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import UnavailableError
-from playground.web.server.settings import settings
-from playground.web.session.random_weights import SizedCache
+from playground.web.session.result_cache import EVERYBODY, CacheKey, FunctionCaches, Owner
+from playground.web.session.services import services
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class Owner:
-    """Who may see what weights compute."""
-
-    session: str | None
-    """Streamlit's id of the only session; None: everybody."""
-
-
-EVERYBODY = Owner(None)
-
-
-@runtime_checkable
 class Owned(Protocol):
-    """What results are cached by, and belongs to somebody."""
+    """What results are cached by, and belongs to somebody; it can be hashed."""
 
     def owner(self) -> Owner:
         """Who may see the results."""
         ...
+
+    def __hash__(self) -> int: ...
+
+
+K = TypeVar("K", bound=Owned)
+
+OF_ANOTHER = "These weights are of another session."
 
 
 class WeightsId(str):
@@ -64,15 +59,6 @@ RANDOM = WeightsId("random", EVERYBODY)
 TRANSLATOR = WeightsId("translator", EVERYBODY)
 """What `Setup.weights` would call the shipped translator's weights, and `TextKey.tokenizer` its tokenizer."""
 
-RESULTS = SizedCache(settings().max_cached_results)
-"""What was computed with weights that everybody may use."""
-
-_session_caches: list[Any] = []
-"""Every cache for one session alone."""
-
-_shared_caches: list[Any] = [RESULTS]
-"""Every cache of what visitors computed, for everybody."""
-
 
 def this_session() -> Owner:
     """The session that asks."""
@@ -80,67 +66,85 @@ def this_session() -> Owner:
     return Owner(context.session_id if context else "none")
 
 
+def common_owner(*parts: Owned) -> Owner:
+    """Who may see what is computed of several; raises UnavailableError where nobody may see them all."""
+    owners = {part.owner() for part in parts} - {EVERYBODY}
+    if len(owners) > 1:
+        raise UnavailableError(OF_ANOTHER)
+    return owners.pop() if owners else EVERYBODY
+
+
 def cache_in_session(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorator that caches results for the session that computed them."""
+    """Decorator that caches results for the session that computed them, until its connection ends."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        cached = st.cache_resource(max_entries=max_entries, show_spinner=False, scope="session")(function)
-        _session_caches.append(cached)
-        return cached
+        @functools.wraps(function)
+        def find(*args: P.args, **kwargs: P.kwargs) -> R:
+            key = CacheKey(function, (args, *kwargs.items()), this_session())
+            return _session_caches().of(function, max_entries).find(key, partial(function, *args, **kwargs))
+
+        return find
 
     return decorate
 
 
-def cache_for_everybody(max_entries: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorator that caches results for all visitors, until nobody has been here for a while."""
+def cache_for_everybody(max_entries: int | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator that caches results for all visitors, until nobody has been here for a while.
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        cached = st.cache_resource(max_entries=max_entries, show_spinner=False)(function)
-        _shared_caches.append(cached)
-        return cached
-
-    return decorate
-
-
-def cache_by_weights(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator for a function of which an argument, by its type, is `Owned`: a `WeightsId`, or a key that has one.
-
-    Results of the checkpoint, of the shipped translator and of random weights are cached for everybody, in `RESULTS`;
-    where any of the arguments is of an upload or a trained network, two in its session alone: of the present settings
-    and of the pinned ones. The decorated function raises UnavailableError where that is another session.
-
-    Raises:
-        TypeError: by its types, no argument of the function says whose its results are.
+    Args:
+        max_entries: how many; None: as many as the memory for results holds.
     """
-    signature, types = inspect.signature(function), get_type_hints(function)
-    owned = [name for name in signature.parameters if _is_owned(types.get(name))]
-    if not owned:
-        raise TypeError(f"no argument of {function.__qualname__} has a type that says whose weights it depends on")
-    shared = RESULTS(function)
-    private = cache_in_session(max_entries=2)(function)
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def find(*args: P.args, **kwargs: P.kwargs) -> R:
+            here = services()
+            cache = here.results if max_entries is None else here.few_results.of(function, max_entries)
+            return cache.find(CacheKey(function, (args, *kwargs.items())), partial(function, *args, **kwargs))
+
+        return find
+
+    return decorate
+
+
+def load_once(seconds: float = math.inf) -> Callable[[Callable[[], R]], Callable[[], R]]:
+    """Decorator for what all visitors share as long as the server runs; it is loaded anew after so many seconds."""
+
+    def decorate(function: Callable[[], R]) -> Callable[[], R]:
+        @functools.wraps(function)
+        def find() -> R:
+            return services().loaded.of(function, 1, seconds).find(CacheKey(function, ()), function)
+
+        return find
+
+    return decorate
+
+
+def cache_by_weights(function: Callable[Concatenate[K, P], R]) -> Callable[Concatenate[K, P], R]:
+    """Decorator for a function whose first argument says whose its results are: a `WeightsId`, or a key that has one.
+
+    Results of the checkpoint, of the shipped translator and of random weights are cached for everybody; those of an
+    upload or a trained network, two in its session alone: of the present settings and of the pinned ones. The decorated
+    function raises UnavailableError where that is another session.
+    """
 
     @functools.wraps(function)
-    def cached(*args: P.args, **kwargs: P.kwargs) -> R:
-        arguments = signature.bind(*args, **kwargs).arguments
-        owners = {arguments[name].owner() for name in owned} - {EVERYBODY}
-        if owners - {this_session()}:
-            raise UnavailableError("These weights are of another session.")
-        return (private if owners else shared)(*args, **kwargs)
+    def find(first: K, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        owner = first.owner()
+        if owner not in (EVERYBODY, this_session()):
+            raise UnavailableError(OF_ANOTHER)
+        cache = services().results if owner == EVERYBODY else _session_caches().of(function, 2)
+        key = CacheKey(function, (first, args, *kwargs.items()), owner)
+        return cache.find(key, partial(function, first, *args, **kwargs))
 
-    return cached
-
-
-def _is_owned(annotated: object) -> bool:
-    return isinstance(annotated, type) and issubclass(annotated, Owned)
+    return find
 
 
 def clear_session_caches() -> None:
     """Free what was computed with this session's upload and trained network, and their models."""
-    for cache in _session_caches:
-        cache.clear()
+    _session_caches().clear()
 
 
-def clear_shared_caches() -> None:
-    """Free what visitors computed with weights that everybody may use."""
-    for cache in _shared_caches:
-        cache.clear()
+@st.cache_resource(scope="session", max_entries=1, show_spinner=False)
+def _session_caches() -> FunctionCaches:
+    return FunctionCaches()

@@ -18,9 +18,7 @@ from playground.pages import page_at
 from playground.runs.budget import MAX_KEPT, count_kept
 from playground.web.choices.open_page import correct_address, is_fragment_run
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup
-from playground.web.server.monitoring import count_refusal, watch_run
-from playground.web.server.settings import settings
-from playground.web.session import caches
+from playground.web.session.services import services
 from playground.web.shared import tour
 
 LONG = 0.5
@@ -47,7 +45,7 @@ def hold_long_place(page: str) -> Iterator[None]:
         BusyError: the place did not come free in time.
     """
     if is_long(page):
-        with caches.TURNS.hold_long_place():
+        with services().turns.hold_long_place():
             yield
     else:
         yield
@@ -95,11 +93,11 @@ def _seconds_of_gradients(config: ModelConfig, n_tokens: int, seed: int) -> floa
 
 
 def _is_refused(config: ModelConfig) -> bool:
-    return count_parameters(config).total > settings().max_parameters
+    return count_parameters(config).total > services().settings.max_parameters
 
 
 def _n_drawn(config: ModelConfig, seed: int) -> int:
-    return caches.RANDOM_WEIGHTS.n_missing(config, seed)
+    return services().random_weights.n_missing(config, seed)
 
 
 P = ParamSpec("P")
@@ -115,11 +113,11 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
 
     One sentence says where that does not come free in time.
     """
-    with watch_run(page, part), suppress(PageEndError), ExitStack() as held:
+    with services().meters.watch_run(page, part), suppress(PageEndError), ExitStack() as held:
         try:
             held.enter_context(hold_long_place(page))
         except BusyError as error:
-            count_refusal(error)
+            services().meters.count_refusal(error)
             st.error(str(error))
             return
         draw()

@@ -23,8 +23,8 @@ from playground.web.choices.setup import Setup, current_notices, current_setup, 
 from playground.web.choices.shortcuts import can_undo, undo_reset
 from playground.web.components.charts import CellFrame, draw_bars, draw_curves
 from playground.web.components.head_lines import HeadLines, draw_head_lines, lines_figure
-from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
+from playground.web.session.services import services
 from playground.web.shared import saving
 from playground.web.shared.change_chips import draw_change_chips
 from playground.web.shared.page_end import PageEndError, as_one_element
@@ -62,7 +62,7 @@ def explain_errors() -> Iterator[None]:
     try:
         yield
     except PlaygroundError as error:
-        count_refusal(error)
+        services().meters.count_refusal(error)
         st.error(escape_markdown(error))
         raise PageEndError from None
 

@@ -17,7 +17,7 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
-from playground.web.session.caches import RunKey
+from playground.web.session.caches import TwoRuns
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
@@ -137,7 +137,7 @@ def _draw_difference(run: Run, pinned: Run, difference: Array, visible: Mask, fo
 def _draw_moved_weight(side: PinnedSide, focus: Focus) -> None:
     """How much every head that both have has changed."""
     before, now = side.setup.run_key, current_setup().run_key
-    shares, figure = _measure_moved_weight(before, now)
+    shares, figure = _measure_moved_weight(TwoRuns(before, now))
     n_layers, n_heads = shares.shape
     panels.chart(
         "moved_weight",
@@ -158,9 +158,9 @@ def _draw_moved_weight(side: PinnedSide, focus: Focus) -> None:
 
 
 @cache_by_weights
-def _measure_moved_weight(pinned: RunKey, now: RunKey) -> tuple[Array, go.Figure]:
+def _measure_moved_weight(keys: TwoRuns) -> tuple[Array, go.Figure]:
     """`moved_weight` and its picture; raises as `caches.run_sentence`."""
-    shares = moved_weight(caches.run_sentence(pinned), caches.run_sentence(now))
+    shares = moved_weight(*map(caches.run_sentence, keys))
     return shares, figures.moved_weight_grid(shares)
 
 

@@ -22,6 +22,7 @@ from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.session.downloads import in_turn
+from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
 from playground.web.shared.saving import current_link, file_name
@@ -208,7 +209,7 @@ def _sha256(weights: str, config: ModelConfig, seed: int) -> str:
     """Of the published file, for the trained encoder; of the numbers themselves, for others."""
     if weights == "minilm":
         return f"{MINILM_SHA256[WEIGHTS]} ({WEIGHTS})"
-    with caches.TURNS.take():
+    with services().turns.take():
         return f"{weights_sha256(caches.encoder(weights, config, seed))} (of all parameters)"
 
 

@@ -12,9 +12,8 @@ from playground.text.own_tokens import MAX_VOCABULARY_BYTES
 from playground.text.wording import quote_text
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import replace_text
-from playground.web.server.settings import settings
-from playground.web.session import caches
-from playground.web.session.uploads import (
+from playground.web.session.services import services
+from playground.web.session.uploaded_files import (
     READING,
     UPLOAD,
     Reading,
@@ -229,7 +228,7 @@ def _show_saving_cell() -> None:
 
 def files_on_server() -> dict[str, Path]:
     """The safetensors files in the server's weights folder, by name."""
-    folder = settings().weights_folder
+    folder = services().settings.weights_folder
     if folder is None:
         return {}
     return {path.name: path for path in sorted(folder.glob("*.safetensors")) if path.is_file()}
@@ -284,7 +283,7 @@ def _open(file: str, source: bytes | Path) -> None:
     Where it can't be used, the one before stays open, and the session gets the reason.
     """
     with uploads.explain_failure(PROBLEM, quote_text(file)):
-        with caches.TURNS.hold_long_place(), caches.TURNS.take():
+        with services().turns.hold_long_place(), services().turns.take():
             upload = read_upload(file, source if isinstance(source, bytes) else read_file(source))
         _forget_file()
         st.session_state[UPLOAD] = upload

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.export.code.export import Export, save_weights
@@ -14,11 +12,12 @@ from playground.training.recipe import Recipe
 from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches
+from playground.web.session.caches import PairKey, translator
 from playground.web.session.experiments import training_data
-from playground.web.session.trained_slot import translator
+from playground.web.session.services import services
+from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.views.encoder_decoder.example_pair import find_example_pair
 from playground.web.views.encoder_decoder.own_pair import find_own_pair
-from playground.web.views.encoder_decoder.pair_key import PairKey
 from playground.web.views.training.training_run import make_plan
 
 
@@ -50,7 +49,7 @@ def pair_on_screen() -> Export:
 
 
 def _export_pair(pair: PairKey, widgets: str) -> Export:
-    run = caches.compute_pair(*pair)
+    run = caches.run_pair(pair)
     own = None if pair.weights == "random" else save_weights(caches.trained_pair(pair.weights))
     shown = of_pair_run(
         run,
@@ -77,9 +76,9 @@ VARIANTS: dict[str, Callable[[], Export]] = {
 """By what the dialog calls them."""
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@cache_for_everybody(max_entries=8)
 def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
-    with caches.TURNS.take():
+    with services().turns.take():
         return export_training(config, recipe, training_data(recipe))
 
 

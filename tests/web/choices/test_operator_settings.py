@@ -12,11 +12,12 @@ from tests.link.test_params import DEFAULTS
 
 READ_DEFAULTS = """
 import json
+import os
 from playground.limits import MAX_SENTENCES
 from playground.link.params import PARAMS
-from playground.web.server.settings import settings
+from playground.web.server.settings import read_settings
 defaults = {key: param.default for key, param in PARAMS.items()}
-print(json.dumps([defaults, MAX_SENTENCES, vars(settings())], default=str))
+print(json.dumps([defaults, MAX_SENTENCES, vars(read_settings(os.environ))], default=str))
 """
 
 

@@ -42,3 +42,10 @@ def test_a_shape_that_the_trained_weights_had_locked_comes_back_with_undo() -> N
     app = choose(open_page("norms", weights="random", n_layers=3), weights="minilm")
     press(press(app, "reset"), "undo_reset")
     assert values(choose(app, weights="random"), "n_layers") == {"n_layers": 3}
+
+
+def test_undo_brings_back_who_chose_the_pair_of_words() -> None:
+    for query, is_chosen in (({}, False), ({"query": 5, "key": 3}, True)):
+        app = open_page("attention", text="a cat sat on it", **query)
+        press(press(app, "reset"), "undo_reset")
+        assert app.session_state["_focus_by_page"] is not is_chosen

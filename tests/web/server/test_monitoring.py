@@ -8,26 +8,30 @@ import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from prometheus_client import REGISTRY
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
+from streamlit.runtime.backend_operation_handler import _LOGGER, DeferredFileHandler
 
-from playground.errors import InputError, PlaygroundError
-from playground.web.server.monitoring import count_refusal, watch_run
-from playground.web.server.visitors import Client, Readiness, Visit, Visitors
+from playground.errors import InputError, PlaygroundError, UnavailableError
+from playground.web.server.monitoring import ExpectedErrors, Meters, Readiness
+from playground.web.server.visitors import Client, Visit, Visitors
+from playground.web.session.services import services
+from tests.waiting import run_coroutine
 from tests.web.app_test import open_page
 
 
 def amount(name: str, **labels: str) -> float:
     """A sample's value; 0 before the first."""
-    return REGISTRY.get_sample_value(name, labels) or 0.0
+    return services().meters.registry.get_sample_value(name, labels) or 0.0
 
 
 def test_ready_means_that_models_are_loaded_and_a_seat_is_free() -> None:
     visitors = Visitors(2)
-    readiness = Readiness(visitors)
+    readiness = Readiness(visitors, Meters(5.0))
     answers = []
     with TestClient(Starlette(routes=readiness.routes())) as client:
         for loaded, n in ((False, 0), (True, 1), (True, 2), (True, 0)):
@@ -56,7 +60,7 @@ def test_every_run_is_counted_and_one_that_fails_is_logged(
 ) -> None:
     labels = {"page": "norms", "part": "page", "outcome": outcome}
     before = amount("playground_run_seconds_count", **labels)
-    with nullcontext() if error is None else pytest.raises(type(error)), watch_run("norms"):
+    with nullcontext() if error is None else pytest.raises(type(error)), services().meters.watch_run("norms"):
         if error is not None:
             raise error
     assert amount("playground_run_seconds_count", **labels) == before + 1
@@ -68,7 +72,7 @@ def test_every_run_is_counted_and_one_that_fails_is_logged(
 def test_a_slow_run_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     clock = iter([10.0, 17.5])
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
-    with watch_run("attention", "explore_heads"):
+    with services().meters.watch_run("attention", "explore_heads"):
         pass
     assert [record.getMessage() for record in caplog.records] == [
         "run page=attention part=explore_heads outcome=drawn seconds=7.50"
@@ -78,10 +82,30 @@ def test_a_slow_run_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Lo
 def test_a_refusal_is_counted_by_its_kind_and_its_words_stay_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     before = amount("playground_refusals_total", kind="InputError")
-    count_refusal(InputError("The word Ann is unknown"))
+    services().meters.count_refusal(InputError("The word Ann is unknown"))
     assert amount("playground_refusals_total", kind="InputError") == before + 1
     assert [record.getMessage() for record in caplog.records] == ["refusal kind=InputError"]
     assert issubclass(InputError, PlaygroundError)
+
+
+def test_a_file_that_is_refused_is_one_line_and_a_mistake_of_ours_keeps_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    media = Mock()
+    handler, request = DeferredFileHandler(lambda: media), BackendOperationRequest()
+    expected = ExpectedErrors()
+    _LOGGER.addFilter(expected)
+    try:
+        for error in (UnavailableError("Ann has left."), KeyError("x")):
+            media.execute_deferred.side_effect = error
+            assert run_coroutine(handler.handle(request, "one")).error_msg
+    finally:
+        _LOGGER.removeFilter(expected)
+    assert [(record.levelname, bool(record.exc_info)) for record in caplog.records] == [
+        ("WARNING", False),
+        ("ERROR", True),
+    ]
+    assert caplog.records[0].getMessage() == "refusal kind=UnavailableError"
 
 
 def test_a_page_counts_its_run_and_its_results_are_in_the_caches_that_are_watched() -> None:

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from playground.errors import BusyError, ClusterError
-from playground.web.server.settings import settings
-from playground.web.session import experiments
 from playground.web.session.experiments import compute_on_cluster
+from playground.web.session.services import other_services, services
 from tests.waiting import job_threads, until
 from tests.web.session.test_experiments import Count
 
@@ -24,9 +23,8 @@ def test_it_says_what_failed() -> None:
     assert str(failure.value)
 
 
-def test_it_gives_up_and_so_does_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    hurried = replace(settings(), busy_timeout=0.2)
-    monkeypatch.setattr(experiments, "settings", lambda: hurried)
-    with pytest.raises(BusyError):
+def test_it_gives_up_and_so_does_the_run() -> None:
+    hurried = replace(services().settings, busy_timeout=0.2)
+    with other_services(settings=hurried), pytest.raises(BusyError):
         compute_on_cluster("slow", Count(9, free=False))
     until(lambda: not job_threads())

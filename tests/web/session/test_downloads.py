@@ -2,22 +2,23 @@
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
 from streamlit import runtime
 
 from playground.errors import BusyError, UnavailableError
-from playground.web.session import downloads
-from playground.web.session.downloads import LONG, MOST_WAITING, give_downloads_threads, in_turn
+from playground.web.session.downloads import LONG, give_downloads_threads, in_turn
+from playground.web.session.services import MOST_WAITING, other_services, services
 from playground.web.session.turns import FairQueue
 from tests.waiting import run_coroutine, until
 
 
 @pytest.fixture(autouse=True)
-def _own_queues(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(downloads, "_SHORT", FairQueue(1, MOST_WAITING))
-    monkeypatch.setattr(downloads, "_LONG", FairQueue(1, MOST_WAITING))
+def _own_queues() -> Iterator[None]:
+    with other_services(short_files=FairQueue(1, MOST_WAITING), long_files=FairQueue(1, MOST_WAITING)):
+        yield
 
 
 def test_a_file_is_made_beside_a_long_one_and_not_beside_a_short_one() -> None:
@@ -34,7 +35,7 @@ def test_a_file_is_made_beside_a_long_one_and_not_beside_a_short_one() -> None:
     assert in_turn(lambda: "short")() == "short"
     threads.append(threading.Thread(target=lambda: made.append(in_turn(lambda: "next", LONG)())))
     threads[1].start()
-    until(lambda: downloads._LONG.n_waiting == 1)
+    until(lambda: services().long_files.n_waiting == 1)
     assert made == []
     leave.set()
     for thread in threads:
@@ -62,7 +63,7 @@ def test_only_so_many_wait_and_each_has_a_thread() -> None:
     async def ask_for_many() -> list[bool | BaseException]:
         give_downloads_threads()
         asked = [asyncio.create_task(asyncio.to_thread(in_turn(hold))) for _ in range(MOST_WAITING + 3)]
-        while not any(task.done() for task in asked) or downloads._SHORT.n_waiting < MOST_WAITING:
+        while not any(task.done() for task in asked) or services().short_files.n_waiting < MOST_WAITING:
             await asyncio.sleep(0.01)
         leave.set()
         return await asyncio.gather(*asked, return_exceptions=True)

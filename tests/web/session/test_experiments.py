@@ -1,8 +1,7 @@
 """A session's experiments: one at a time, each in a thread and with memory that end with it."""
 
-import gc
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, Self
@@ -13,10 +12,10 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 
 from playground.errors import WeightsError
 from playground.jobs import JobStatus
-from playground.web.server.settings import Settings
-from playground.web.session import experiments, memory_budget
+from playground.web.session import experiments
 from playground.web.session.experiments import Experiment, SessionExperiments
-from playground.web.session.memory_budget import MemoryReservation
+from playground.web.session.memory_budget import MemoryBudget, MemoryReservation
+from playground.web.session.services import other_services, services
 from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import job_threads, until
 
@@ -135,17 +134,10 @@ def test_a_cancelled_experiment_is_in_progress_until_its_last_step_is_done() -> 
 
 
 @pytest.fixture
-def used_memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """The bytes that are reserved, of which there are 100 for the test."""
-
-    def used() -> int:
-        with memory_budget._LOCK:  # jobs reserve and release in their own threads
-            return sum(other.n_bytes for other in memory_budget.memory_users)
-
-    gc.collect()
-    before = used()
-    monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=before + 100))
-    return lambda: used() - before
+def memory() -> Iterator[MemoryBudget]:
+    """100 bytes for the test, of which nobody has any."""
+    with other_services(memory=MemoryBudget(100, [services().runs.forget_results])) as here:
+        yield here.memory
 
 
 ENDS: dict[str, Callable[[Count, SessionExperiments], object]] = {
@@ -159,16 +151,14 @@ ENDS: dict[str, Callable[[Count, SessionExperiments], object]] = {
 
 
 @pytest.mark.parametrize(("end", "paused"), [*((end, False) for end in ENDS), *((end, True) for end in list(ENDS)[2:])])
-def test_an_experiment_releases_its_memory_however_it_ends(
-    end: str, paused: bool, used_memory: Callable[[], int]
-) -> None:
+def test_an_experiment_releases_its_memory_however_it_ends(end: str, paused: bool, memory: MemoryBudget) -> None:
     experiments, count = SessionExperiments(), Count(9, free=False)
     job = start(experiments, count, n_bytes=60).job.run.job  # whoever held the visitor's own would keep it alive
     if paused:
         job.pause()
-    assert (job.status, used_memory()) == ("paused" if paused else "running", 60)
+    assert (job.status, memory.n_bytes) == ("paused" if paused else "running", 60)
     ENDS[end](count, experiments)
-    until(lambda: used_memory() == 0)
+    until(lambda: memory.n_bytes == 0)
 
 
 @pytest.mark.parametrize(("end", "calls"), [("discard", []), ("cancel", ["cancelled"]), ("disconnect", ["cancelled"])])
@@ -182,25 +172,21 @@ def test_nothing_comes_of_a_discarded_experiment(end: str, calls: list[JobStatus
     assert [status for _, status in ends] == calls
 
 
-def test_an_experiment_without_memory_is_refused_and_lets_others_run(used_memory: Callable[[], int]) -> None:
+def test_an_experiment_without_memory_is_refused_and_lets_others_run(memory: MemoryBudget) -> None:
     sessions = [SessionExperiments() for _ in range(3)]
     start(sessions[0], Count(9, free=False), n_bytes=60).job.pause()
     refused = start(sessions[1], Count(9, free=False), n_bytes=41)
     until(lambda: refused.job.status == "failed")
     assert refused.job.error.startswith("This server holds as many visitors' weights as it can right now; ")
-    assert (refused.state, used_memory()) == (None, 60)
+    assert (refused.state, memory.n_bytes) == (None, 60)
     start(sessions[2], Count(9, free=False), n_bytes=40)
-    assert used_memory() == 100
+    assert memory.n_bytes == 100
     for session in sessions:
         session.disconnect()
-    until(lambda: used_memory() == 0)
+    until(lambda: memory.n_bytes == 0)
 
 
-def test_a_shared_result_counts_once_and_gives_way_where_nobody_holds_it(
-    used_memory: Callable[[], int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory_budget, "free_caches", [experiments.RUNS.forget_results])
-
+def test_a_shared_result_counts_once_and_gives_way_where_nobody_holds_it(memory: MemoryBudget) -> None:
     class Network(Count):
         def close(self, _status: JobStatus) -> None:
             self.result = MemoryReservation(50)
@@ -214,32 +200,32 @@ def test_a_shared_result_counts_once_and_gives_way_where_nobody_holds_it(
         visitors = [train(), train()]
         until(lambda found=visitors: all(each.job.ended for each in found))  # type: ignore[misc]
         assert visitors[0].state is visitors[1].state
-        assert used_memory() == 50
+        assert memory.n_bytes == 50
         if held:
             with pytest.raises(WeightsError):
-                memory_budget.reserve(needed)
-            assert used_memory() == 50
+                memory.reserve(needed)
+            assert memory.n_bytes == 50
         else:
             visitors.clear()
-            assert used_memory() == 50
-            memory_budget.reserve(needed)
-            assert used_memory() == 60
-            memory_budget.release(needed)
+            assert memory.n_bytes == 50
+            memory.reserve(needed)
+            assert memory.n_bytes == 60
+            memory.release(needed)
 
 
-def test_a_reservation_is_replaced_by_the_result(used_memory: Callable[[], int]) -> None:
+def test_a_reservation_is_replaced_by_the_result(memory: MemoryBudget) -> None:
     reservation, result, too_large = MemoryReservation(90), MemoryReservation(20), MemoryReservation(101)
-    memory_budget.reserve(reservation)
+    memory.reserve(reservation)
     with pytest.raises(WeightsError):
-        memory_budget.reserve(result)
-    memory_budget.reserve(result, replacing=reservation)
-    assert used_memory() == 20
+        memory.reserve(result)
+    memory.reserve(result, replacing=reservation)
+    assert memory.n_bytes == 20
     with pytest.raises(WeightsError):
-        memory_budget.reserve(too_large, replacing=result)
-    memory_budget.release(reservation)
-    assert used_memory() == 20
-    memory_budget.release(result)
-    assert used_memory() == 0
+        memory.reserve(too_large, replacing=result)
+    memory.release(reservation)
+    assert memory.n_bytes == 20
+    memory.release(result)
+    assert memory.n_bytes == 0
 
 
 def test_a_broken_connection_changes_nothing_of_what_has_ended() -> None:

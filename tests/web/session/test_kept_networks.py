@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.errors import WeightsError
 from playground.training.after.trained_network import TrainedNetwork
-from playground.web.session import experiments, memory_budget
+from playground.web.server.settings import Settings
 from playground.web.session.experiments import EXPERIMENTS
-from playground.web.session.trained_slot import KEPT, SLOT, KeptNetworks, TrainedSlot
+from playground.web.session.memory_budget import KeptNetworks, MemoryReservation
+from playground.web.session.services import build_services, other_services, services
+from playground.web.session.trained_slot import SLOT, TrainedSlot
 from tests.training.after.trained import trained
 from tests.web.app_test import captions, charts, component_data, open_page, press, sentences, working
 from tests.web.experiment_pages import measured, training_page
@@ -85,10 +88,13 @@ def test_one_too_large_takes_the_place_of_the_one_before_all_the_same() -> None:
 
 
 def test_where_memory_is_short_what_is_kept_gives_way() -> None:
-    assert KEPT.forget in memory_budget.free_caches
-    TrainedSlot().put(network())
-    KEPT.forget()
-    assert not KEPT._networks
+    here = build_services(Settings(max_own_weights=1_000_000_000))
+    with other_services(memory=here.memory, kept_networks=here.kept_networks):
+        TrainedSlot().put(network())
+        assert here.kept_networks._networks
+        with pytest.raises(WeightsError):
+            here.memory.reserve(MemoryReservation(2_000_000_000))
+        assert not here.kept_networks._networks
 
 
 def reload(app: AppTest, page: str, **query: object) -> tuple[AppTest, str]:
@@ -134,7 +140,7 @@ def test_after_a_reload_the_curves_are_there_where_the_server_has_them_and_else_
         lost = component_data(again, "lost_experiment")
         assert (lost["hasExperiment"], lost["hasNetwork"]) == (has_curves, True)
         app.session_state[EXPERIMENTS].discard("training")
-        experiments.RUNS.forget_results()
+        services().runs.forget_results()
 
 
 @pytest.mark.usefixtures("one_experiment_at_a_time")

@@ -7,8 +7,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import BusyError
 from playground.runs.budget import check_interrupted, interruptible
-from playground.web.session import caches
-from playground.web.session.random_weights import SizedCache
+from playground.web.session.result_cache import CacheKey, ResultCache
+from playground.web.session.services import other_services
 from playground.web.session.turns import Turns, current_visitor
 from playground.web.shared import page_end
 from tests.web.app_test import open_page, without_error
@@ -102,34 +102,37 @@ def test_a_page_is_long_by_what_it_computes(
 
 
 def test_a_long_page_waits_for_the_long_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "TURNS", Turns(n=1, timeout=0.01))
     monkeypatch.setattr(page_end, "is_long", lambda page: page == "norms")
-    with caches.TURNS.hold_long_place():
-        app = open_page("norms", text="a sentence of a page that is long")
-        assert len(app.error) == 1
-        without_error(open_page("attention", text="another one, of a page that is short"))
-    without_error(app.run())
-    with caches.TURNS.take():  # which the long page does not need
-        without_error(open_page("norms", text="one more sentence of a page that is long"))
+    with other_services(turns=Turns(n=1, timeout=0.01)) as here:
+        with here.turns.hold_long_place():
+            app = open_page("norms", text="a sentence of a page that is long")
+            assert len(app.error) == 1
+            without_error(open_page("attention", text="another one, of a page that is short"))
+        without_error(app.run())
+        with here.turns.take():  # which the long page does not need
+            without_error(open_page("norms", text="one more sentence of a page that is long"))
 
 
 def test_the_one_who_waits_for_anothers_result_computes_it_where_that_one_leaves() -> None:
     computing, leaves, results = threading.Event(), threading.Event(), []
 
-    @SizedCache(1_000)
-    def compute(n: int) -> int:
+    cache = ResultCache(1_000)
+
+    def compute() -> int:
         if not computing.is_set():
             computing.set()
             assert leaves.wait(30)
             raise StoppedError
-        return n
+        return 7
+
+    key = CacheKey(compute, 7)
 
     def first() -> None:
         with pytest.raises(StoppedError):
-            compute(7)
+            cache.find(key, compute)
 
     def second() -> None:
-        results.append(compute(7))
+        results.append(cache.find(key, compute))
 
     threads = [threading.Thread(target=first), threading.Thread(target=second)]
     threads[0].start()

@@ -2,7 +2,8 @@
 
 import copy
 import pickle
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from types import SimpleNamespace
@@ -13,16 +14,18 @@ import pytest
 from playground.config import ModelConfig
 from playground.errors import UnavailableError
 from playground.web.choices.setup import setup_of
-from playground.web.session import caches, uploads, weights_cache
-from playground.web.session.uploads import UploadedWeights
+from playground.web.session import caches, uploaded_files, weights_cache
+from playground.web.session.result_cache import EVERYBODY, FunctionCaches, Owner
+from playground.web.session.services import other_services
+from playground.web.session.uploaded_files import UploadedWeights
 from playground.web.session.weights_cache import (
-    EVERYBODY,
     MINILM,
     RANDOM,
     TRANSLATOR,
-    Owner,
     WeightsId,
     cache_by_weights,
+    cache_for_everybody,
+    common_owner,
     this_session,
 )  # fmt: skip
 from tests.link.test_params import DEFAULTS
@@ -30,10 +33,18 @@ from tests.link.test_params import DEFAULTS
 
 class Key(NamedTuple):
     place: int
-    model: WeightsId  # whatever it is called
+    model: WeightsId
 
     def owner(self) -> Owner:
         return self.model.owner()
+
+
+class Both(NamedTuple):
+    one: WeightsId
+    other: WeightsId
+
+    def owner(self) -> Owner:
+        return common_owner(*self)
 
 
 class Sessions:
@@ -41,29 +52,15 @@ class Sessions:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asking = ""
-        self.cached: dict[tuple[str, object], object] = {}
+        self.caches: defaultdict[str, FunctionCaches] = defaultdict(FunctionCaches)
         context = lambda **_: SimpleNamespace(session_id=self.asking)  # noqa: E731
         monkeypatch.setattr(weights_cache, "get_script_run_ctx", context)
-        monkeypatch.setattr(weights_cache, "cache_in_session", self._cache)
+        monkeypatch.setattr(weights_cache, "_session_caches", lambda: self.caches[self.asking])
 
     @contextmanager
     def of(self, name: str) -> Iterator[Owner]:
         self.asking = name
         yield this_session()
-
-    def _cache(self, max_entries: int) -> Callable[..., Callable[..., object]]:
-        assert max_entries == 2
-
-        def decorate(function: Callable[..., object]) -> Callable[..., object]:
-            def cached(*args: object) -> object:
-                key = (self.asking, (function.__qualname__, *args))
-                if key not in self.cached:
-                    self.cached[key] = function(*args)
-                return self.cached[key]
-
-            return cached
-
-        return decorate
 
 
 @pytest.fixture
@@ -79,23 +76,24 @@ def test_two_visitors_uploads_of_one_name_are_never_mixed(sessions: Sessions) ->
         return next(computed)
 
     @cache_by_weights
-    def compare(factor: int, one: Key, other: WeightsId) -> int:
+    def compare(things: Both) -> int:
         return next(computed)
 
     ids: dict[str, WeightsId] = {}
     found: dict[str, list[int]] = {}
     for name in ("Ann", "Bob"):
         with sessions.of(name) as owner:
-            ids[name] = WeightsId("model.safetensors", owner)
-            key = Key(1, ids[name])
-            found[name] = [compute(key, 2), compare(3, Key(1, RANDOM), ids[name]), compare(3, key, RANDOM)]
-            assert found[name] == [compute(key, 2), compare(3, Key(1, RANDOM), ids[name]), compare(3, key, RANDOM)]
+            mine = ids[name] = WeightsId("model.safetensors", owner)
+            for _ in range(2):
+                found[name] = [compute(Key(1, mine), 2), compare(Both(RANDOM, mine)), compare(Both(mine, RANDOM))]
+    assert found == {"Ann": [0, 1, 2], "Bob": [3, 4, 5]}
     assert ids["Ann"] == ids["Bob"], "caches would take one for the other"
-    assert set(found["Ann"]).isdisjoint(found["Bob"])
-    with sessions.of("Bob"), pytest.raises(UnavailableError):
-        compute(Key(1, ids["Ann"]), 2)
-    with sessions.of("Bob"), pytest.raises(UnavailableError):
-        compare(3, Key(1, RANDOM), ids["Ann"])
+    with sessions.of("Bob"):
+        for weights in (Both(RANDOM, ids["Ann"]), Both(ids["Bob"], ids["Ann"])):
+            with pytest.raises(UnavailableError):
+                compare(weights)
+        with pytest.raises(UnavailableError):
+            compute(Key(1, ids["Ann"]), 2)
 
 
 @pytest.mark.parametrize("weights", [MINILM, RANDOM, TRANSLATOR])
@@ -113,22 +111,21 @@ def test_what_is_everybodys_is_computed_once_for_all(sessions: Sessions, weights
     assert (weights.owner(), len(seen)) == (EVERYBODY, 1)
 
 
-def test_a_function_whose_arguments_have_no_owner_is_refused_whatever_they_are_called() -> None:
-    def names_alone(key: tuple[int, str], weights: str) -> int:
-        return 0
+def test_services_of_their_own_have_caches_of_their_own(sessions: Sessions) -> None:
+    @cache_for_everybody(max_entries=1)
+    def compute() -> object:
+        return object()
 
-    def untyped(key, weights):  # type: ignore[no-untyped-def]
-        return 0
-
-    for function in (names_alone, untyped):
-        with pytest.raises(TypeError, match="whose weights"):
-            cache_by_weights(function)
+    before = compute()
+    with other_services(few_results=FunctionCaches()):
+        assert compute() is not before
+    assert compute() is before
 
 
 def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = UploadedWeights("model.safetensors", "0f3a", {}, None, None)  # type: ignore[arg-type]
     monkeypatch.setattr("playground.web.choices.setup.own_weights", lambda choice: upload if choice == "mine" else None)
-    monkeypatch.setattr(uploads, "own_tokenizer_key", lambda: "")
+    monkeypatch.setattr(uploaded_files, "own_tokenizer_key", lambda: "")
     with sessions.of("Ann") as ann:
         owners = {choice: setup_of(DEFAULTS | {"weights": choice}).weights.owner() for choice in ("minilm", "random")}
         mine = setup_of(DEFAULTS | {"weights": "mine"}).weights

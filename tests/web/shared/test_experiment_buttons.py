@@ -14,8 +14,9 @@ from playground.training.cost import Speed
 from playground.training.regularisers import ablation
 from playground.training.regularisers.ablation import SIZES
 from playground.training.trainer import Trainer
-from playground.web.session import experiments, memory_budget
+from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
+from playground.web.session.services import services
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.training import training_run
 from tests.waiting import job_threads, until
@@ -129,7 +130,7 @@ def test_who_waits_for_a_seat_is_told_the_place_and_sees_a_drawing_that_does_not
             yield
 
     for _ in range(2):
-        experiments.BACKEND.submit(block)
+        services().backend.submit(block)
     app = opened(page)
     app.session_state["training_evaluations_open"] = True
     press(app, f"{page}_start")
@@ -178,20 +179,20 @@ def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, mo
 @pytest.mark.usefixtures("endless")
 def test_while_it_runs_it_takes_the_memory_of_its_largest_run(page: str) -> None:
     gc.collect()
-    before = set(memory_budget.memory_users)
+    before = set(services().memory.users)
     if page == "training":
         app, asked = training_page(**ENDLESS, training_distill=0.5), recipe(distill=0.5)
     else:
         app = regularisers_page("Weight decay", "Knowledge distillation")
         asked = short_ablation("reverse", "small", 0, {"distill": 0.5})
     start(app, page)
-    (reservation,) = set(memory_budget.memory_users) - before
+    (reservation,) = set(services().memory.users) - before
     sizes = {} if page == "training" else SIZES
     trainer = Trainer(config(**sizes), asked)
     assert trainer.teacher is not None
     assert reservation.n_bytes == experiments.training_bytes(trainer.config, asked, trainer.data)
     press(app, f"{page}_cancel")
-    until(lambda: set(memory_budget.memory_users) == before and not job_threads())
+    until(lambda: set(services().memory.users) == before and not job_threads())
 
 
 WITHOUT_EFFECT: dict[str, dict[str, Any]] = {

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from playground.errors import InputError, TooLargeError
 from playground.model.attention import attend
 from playground.web.session import caches
+from playground.web.session.services import other_services
 from playground.web.session.turns import Turns
 from tests.web.app_test import captions, charts, open_page, open_panels, sentences, working
 
@@ -86,9 +87,8 @@ def test_what_cannot_be_run_is_one_sentence_in_which_no_strangers_words_act(
     assert not charts(app)
 
 
-def test_a_busy_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "TURNS", Turns(n=1, timeout=0.01))
-    with caches.TURNS.take():
+def test_a_busy_server_says_so() -> None:
+    with other_services(turns=Turns(n=1, timeout=0.01)) as busy, busy.turns.take():
         app = open_page("attention", text="a sentence that nobody has run before")
     assert len(app.error) == 1
 

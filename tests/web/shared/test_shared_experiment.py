@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.web.session import experiments
+from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT
 from playground.web.views.regularisers import ablation_plan
 from tests.waiting import job_threads, until
@@ -72,6 +73,6 @@ def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
 
 def test_a_text_of_ones_own_is_kept_for_nobody() -> None:
     app = measured(training_page(**OWN_TEXT))
-    assert not experiments.RUNS._results
+    assert not services().runs._results
     ended(press(press(app, "training_reset"), "training_start"))
     assert status_text(app) == "All 5 steps are done."

@@ -10,7 +10,8 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from playground import Encoder
 from playground.runs import encoder_run
 from playground.runs.encoder_run import Run
-from playground.web.session import caches, memory_budget
+from playground.web.session import caches
+from playground.web.session.services import services
 from tests.web.app_test import SESSION
 
 
@@ -41,7 +42,7 @@ def n_memory_users() -> Callable[[], int]:
 
     def count() -> int:
         gc.collect()
-        return len(memory_budget.memory_users)
+        return len(services().memory.users)
 
     before = count()
     return lambda: count() - before

@@ -19,9 +19,10 @@ from playground.training.after import trained_network
 from playground.training.after.answers import answer_samples
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks import TASKS, make_data
-from playground.web.server.settings import Settings
-from playground.web.session import memory_budget, trained_slot
-from playground.web.session.trained_slot import KEPT, TrainedSlot
+from playground.web.session import trained_slot
+from playground.web.session.memory_budget import MemoryBudget
+from playground.web.session.services import other_services, services
+from playground.web.session.trained_slot import TrainedSlot
 from tests.training.after.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
     PAGES,
@@ -176,7 +177,7 @@ def test_everything_is_freed_with_the_session_but_what_a_reload_brings_back(n_me
     del app, one
     clear_session_resource_cache(SESSION)
     assert n_memory_users() == 1, "what is kept for a reload counts"
-    KEPT.forget()
+    services().kept_networks.forget()
     assert (n_memory_users(), seen(), encoder()) == (0, None, None)
 
 
@@ -225,14 +226,13 @@ def test_nothing_of_it_is_computed_for_other_sessions(passes: list[tuple[Encoder
     assert len(passes) == n_passes + 1, "the run was still cached somewhere else"
 
 
-def test_a_server_that_is_full_keeps_the_network_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:
     slot, first = TrainedSlot(), fresh()
     slot.put(first)
-    monkeypatch.setattr(memory_budget, "settings", lambda: Settings(max_own_weights=1_000))
-    slot.put(fresh(seed=1))
+    with other_services(memory=MemoryBudget(1_000)):
+        slot.put(fresh(seed=1))
     assert slot.trained is first
     assert slot.problem.startswith("This server holds as many visitors' weights as it can")
-    monkeypatch.undo()
     slot.put(second := fresh(seed=1))
     assert (slot.trained, slot.problem) == (second, "")
 

@@ -1,11 +1,11 @@
 """A visitor's own file belongs to one session, within the server's limits; one that can't be used changes nothing."""
 
-import gc
 import time
 import tomllib
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ from playground import Encoder
 from playground.errors import WeightsError
 from playground.runs.encoder_run import Run
 from playground.web.server.settings import Settings
-from playground.web.session import caches, memory_budget, uploads
+from playground.web.session import uploaded_files
+from playground.web.session.memory_budget import MemoryBudget
+from playground.web.session.services import Services, other_services
 from playground.web.session.turns import Turns
 from playground.web.sidebar import upload_panel
 from playground.weights import MAX_BYTES
@@ -63,7 +65,7 @@ def test_closing_the_file_frees_everything(
     passes.clear()
     press(app, upload_panel.CLOSE)
     assert (n_memory_users(), encoder()) == (0, None)
-    assert uploads.UPLOAD not in app.session_state
+    assert uploaded_files.UPLOAD not in app.session_state
     assert ":orange-badge[random weights]" in captions(app)
 
 
@@ -97,15 +99,10 @@ def test_nothing_of_a_visitors_is_shared_and_all_of_it_is_freed(
     assert n_memory_users() == 0
 
 
-@pytest.fixture
-def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Set the server's settings."""
-
-    def change(**changes: Any) -> None:
-        for module in (memory_budget, uploads, upload_panel):
-            monkeypatch.setattr(module, "settings", lambda: Settings(**changes))
-
-    return change
+def limited(**changes: Any) -> AbstractContextManager[Services]:
+    """A server with these settings, on which nobody has opened a file."""
+    settings = Settings(**changes)
+    return other_services(settings=settings, memory=MemoryBudget(settings.max_own_weights))
 
 
 @pytest.mark.parametrize(
@@ -115,52 +112,43 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         ({"max_own_weights": 1_000}, "This server holds as many visitors' weights as it can right now"),
     ],
 )
-def test_a_file_over_the_servers_limits_is_refused(
-    changes: dict[str, Any], reason: str, limits: Callable[..., None]
-) -> None:
-    limits(**changes)
-    app = upload(open_page(weights="mine"), save(own_model()))
+def test_a_file_over_the_servers_limits_is_refused(changes: dict[str, int], reason: str) -> None:
+    with limited(**changes):
+        app = upload(open_page(weights="mine"), save(own_model()))
     assert f"“model.safetensors” can't be used. {reason}" in sentences(app)
-    assert uploads.UPLOAD not in app.session_state
+    assert uploaded_files.UPLOAD not in app.session_state
 
 
-def test_a_file_and_its_encoder_are_both_counted(limits: Callable[..., None]) -> None:
+def test_a_file_and_its_encoder_are_both_counted() -> None:
     n_bytes = sum(tensor.nbytes for tensor in own_model().values())
-    gc.collect()
-    before = sum(own.n_bytes for own in memory_budget.memory_users)
-    limits(max_own_weights=before + 2 * n_bytes - 1)
-    with pytest.raises(WeightsError, match="as many visitors' weights as it can"):
-        uploads.read_upload("one", save(own_model()))
-    limits(max_own_weights=before + 2 * n_bytes)
-    assert uploads.read_upload("one", save(own_model())).n_bytes == 2 * n_bytes
+    with limited(max_own_weights=2 * n_bytes - 1), pytest.raises(WeightsError, match="as many visitors' weights as it"):
+        uploaded_files.read_upload("one", save(own_model()))
+    with limited(max_own_weights=2 * n_bytes):
+        assert uploaded_files.read_upload("one", save(own_model())).n_bytes == 2 * n_bytes
 
 
-def test_of_many_files_at_once_only_as_many_as_fit_are_held(
-    limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def counted_slowly(_: uploads.UploadedWeights) -> int:
+def test_of_many_files_at_once_only_as_many_as_fit_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted_slowly(_: uploaded_files.UploadedWeights) -> int:
         time.sleep(0.01)  # time enough for another thread to come between
         return 100
 
-    gc.collect()
-    monkeypatch.setattr(uploads.UploadedWeights, "n_bytes", property(counted_slowly))
-    limits(max_own_weights=sum(one.n_bytes for one in memory_budget.memory_users) + 2 * 100)
+    monkeypatch.setattr(uploaded_files.UploadedWeights, "n_bytes", property(counted_slowly))
     data = save(own_model())
 
-    def open_one(_: int) -> uploads.UploadedWeights | str:
+    def open_one(_: int) -> uploaded_files.UploadedWeights | str:
         try:
-            return uploads.read_upload("one", data)
+            return uploaded_files.read_upload("one", data)
         except WeightsError as error:
             return str(error)
 
-    with ThreadPoolExecutor(8) as pool:
+    with limited(max_own_weights=2 * 100), ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(open_one, range(8)))
-    assert sum(isinstance(outcome, uploads.UploadedWeights) for outcome in outcomes) == 2
+    assert sum(isinstance(outcome, uploaded_files.UploadedWeights) for outcome in outcomes) == 2
 
 
 def test_a_refused_file_is_not_counted(n_memory_users: Callable[[], int]) -> None:
     with pytest.raises(WeightsError, match="is not a part of this model"):
-        uploads.read_upload("one", save({**own_model(), "head.weight": torch.zeros(2)}))
+        uploaded_files.read_upload("one", save({**own_model(), "head.weight": torch.zeros(2)}))
     assert n_memory_users() == 0
 
 
@@ -179,14 +167,12 @@ def test_the_servers_copy_of_an_upload_is_freed(monkeypatch: pytest.MonkeyPatch)
     assert not [file for manager in managers for files in manager.file_storage.values() for file in files.values()]
 
 
-def test_a_file_waits_for_its_turn_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_waits_for_its_turn_but_not_for_ever() -> None:
     app = open_page(weights="mine")
-    turns = Turns(n=1, timeout=0.01)
-    monkeypatch.setattr(caches, "TURNS", turns)
-    with turns.hold_long_place():
+    with other_services(turns=Turns(n=1, timeout=0.01)) as busy, busy.turns.hold_long_place():
         upload(app, save(own_model()))
     assert "Many people are computing right now; open “model.safetensors” again in a few seconds." in sentences(app)
-    assert uploads.UPLOAD not in app.session_state
+    assert uploaded_files.UPLOAD not in app.session_state
     upload(app, save(own_model()))
     assert not app.error
 
@@ -221,31 +207,29 @@ def test_the_server_takes_files_as_large_as_can_be_opened(repository: Path) -> N
 # --- a folder on the server
 
 
-def test_a_file_of_the_servers_folder_opens(
-    tmp_path: Path, limits: Callable[..., None], passes: list[tuple[Encoder, Run]]
-) -> None:
+def test_a_file_of_the_servers_folder_opens(tmp_path: Path, passes: list[tuple[Encoder, Run]]) -> None:
     (tmp_path / "one.safetensors").write_bytes(save(own_model()))
     (tmp_path / "broken.safetensors").write_bytes(b"")
     (tmp_path / "secret.txt").write_text("no weights")
     (tmp_path / "folder.safetensors").mkdir()
-    limits(weights_folder=tmp_path)
-    app = open_page(weights="mine", text=IDS)
-    box = app.selectbox(key=upload_panel.CHOICE)
-    assert box.options == ["broken.safetensors", "one.safetensors"]
-    choose(box.set_value("one.safetensors").run(), n_heads=4)
-    assert "“one.safetensors”" in captions(app)
-    assert passes[-1][1].config.d_model == 20
-    app.selectbox(key=upload_panel.CHOICE).set_value("broken.safetensors").run()
-    assert "“broken.safetensors” can't be used. The file is empty." in sentences(app)
-    upload(app, save(own_model()))
-    assert app.selectbox(key=upload_panel.CHOICE).value is None
-    assert not app.error
-    app.selectbox(key=upload_panel.CHOICE).set_value("one.safetensors").run()
-    press(app, upload_panel.CLOSE)
-    assert app.selectbox(key=upload_panel.CHOICE).value is None
-    assert ":orange-badge[random weights]" in captions(app)
+    with limited(weights_folder=tmp_path):
+        app = open_page(weights="mine", text=IDS)
+        box = app.selectbox(key=upload_panel.CHOICE)
+        assert box.options == ["broken.safetensors", "one.safetensors"]
+        choose(box.set_value("one.safetensors").run(), n_heads=4)
+        assert "“one.safetensors”" in captions(app)
+        assert passes[-1][1].config.d_model == 20
+        app.selectbox(key=upload_panel.CHOICE).set_value("broken.safetensors").run()
+        assert "“broken.safetensors” can't be used. The file is empty." in sentences(app)
+        upload(app, save(own_model()))
+        assert app.selectbox(key=upload_panel.CHOICE).value is None
+        assert not app.error
+        app.selectbox(key=upload_panel.CHOICE).set_value("one.safetensors").run()
+        press(app, upload_panel.CLOSE)
+        assert app.selectbox(key=upload_panel.CHOICE).value is None
+        assert ":orange-badge[random weights]" in captions(app)
 
 
-def test_without_a_folder_there_is_no_box(limits: Callable[..., None]) -> None:
-    limits()
-    assert upload_panel.CHOICE not in {box.key for box in open_page(weights="mine").selectbox}
+def test_without_a_folder_there_is_no_box() -> None:
+    with limited():
+        assert upload_panel.CHOICE not in {box.key for box in open_page(weights="mine").selectbox}

@@ -3,17 +3,16 @@
 import json
 import weakref
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder
-from playground.errors import WeightsError
 from playground.runs.encoder_run import Run
-from playground.web.session import memory_budget
-from playground.web.session.uploads import READING, VOCABULARY
+from playground.web.session.memory_budget import MemoryBudget
+from playground.web.session.services import other_services, services
+from playground.web.session.uploaded_files import READING, VOCABULARY
 from playground.web.sidebar import upload_panel
 from tests.web import app_test
 from tests.web.app_test import PAGES, captions, choose, locked, open_page, press, sentences, uploader, values
@@ -188,13 +187,9 @@ def test_a_weights_file_that_can_not_be_used_leaves_the_open_one(passes: list[tu
     assert ids_of(passes[-1][1], passes[-1][0]) == TEXT_IDS
 
 
-def test_a_vocabulary_is_counted_and_a_full_server_keeps_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vocabulary_is_counted_and_a_full_server_keeps_the_one_before() -> None:
     app = open_vocabulary(open_words(), LINES)
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise WeightsError("full")
-
-    monkeypatch.setattr(memory_budget, "reserve", refuse)
-    assert app.session_state[VOCABULARY] in memory_budget.memory_users
-    open_vocabulary(app, b"a\nb")
+    assert app.session_state[VOCABULARY] in services().memory.users
+    with other_services(memory=MemoryBudget(1)):
+        open_vocabulary(app, b"a\nb")
     assert app.session_state[VOCABULARY].tokenizer.ids["cat"] == 8

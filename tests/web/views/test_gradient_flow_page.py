@@ -18,7 +18,7 @@ from playground.analysis.gradients import Flow
 from playground.link.params import DEFAULT_TEXT, values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters
-from playground.web.server.settings import settings
+from playground.web.session.services import services
 from playground.weights import checkpoint
 from tests.web.app_test import (
     SMALL_CONFIG,
@@ -204,10 +204,10 @@ def test_a_long_sentence_is_cut() -> None:
 def test_encoders_too_large_are_refused_with_the_number_of_layers_that_fits() -> None:
     shape = {"weights": "random", "d_model": "1024", "n_heads": "16", "d_ff": "4096"}
     app = working(open_page("gradient_flow", **shape, gradient_layers="48"))
-    assert f"this server runs at most {settings().max_parameters:,}" in sentences(app)
+    assert f"this server runs at most {services().settings.max_parameters:,}" in sentences(app)
     fits = int(re.search(r": (\d+) layers of this shape would fit", sentences(app)).group(1))  # type: ignore[union-attr]
     vocab_size = checkpoint.load("minilm")[1].vocab_size
     large = replace(CONFIG, vocab_size=vocab_size, d_model=1024, n_heads=16, d_ff=4096)
     for n_layers, fit in ((fits, True), (fits + 1, False)):
-        assert (count_parameters(replace(large, n_layers=n_layers)).total <= settings().max_parameters) is fit
+        assert (count_parameters(replace(large, n_layers=n_layers)).total <= services().settings.max_parameters) is fit
     assert not charts(app)

@@ -14,7 +14,7 @@ from playground.presets import PRESETS
 from playground.runs.encoder_run import run
 from playground.text import words
 from playground.web.choices.shortcuts import preset_values
-from playground.web.server.settings import settings
+from playground.web.session.services import services
 from playground.web.shared.navigation import pages
 from playground.weights.checkpoint import load
 from tests.web.app_test import (
@@ -59,10 +59,10 @@ def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:
 def test_every_preset_runs_or_says_why_not(name: str, page: str) -> None:
     config = PRESETS[name].config
     app = open_page(page, weights="random", **preset_values(name))
-    refused = count_parameters(config).total > settings().max_parameters
+    refused = count_parameters(config).total > services().settings.max_parameters
     assert bool(app.error) == refused
     if refused:
-        assert f"at most {settings().max_parameters:,}" in app.error[0].value
+        assert f"at most {services().settings.max_parameters:,}" in app.error[0].value
         assert not charts(app)
     else:
         assert sentences(app) == ""

@@ -20,7 +20,7 @@ from playground.training.regularisers.ablation_report import (
 )
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, explain_regulariser
 from playground.training.tasks import TASKS, make_data
-from playground.web.server.settings import settings
+from playground.web.session.services import services
 from playground.web.views.regularisers import ablation_plan
 from playground.web.views.regularisers.ablation_view import ablation_differences, describe_use
 from tests.web.app_test import (
@@ -212,7 +212,7 @@ def test_three_seeds_are_run_drawn_and_summarised() -> None:
 
 
 def test_time_for_all_seeds_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    longest = settings().max_training_seconds
+    longest = services().settings.max_training_seconds
     one = Speed(longest / (2 * 2 * 4 * N_STEPS), 1e-12)  # two runs of six steps, four layers' worth: half of the limit
     monkeypatch.setattr(ablation_plan, "machine_speed", lambda: one)
     assert not regularisers_page("Weight decay").error

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from playground.link.params import DEFAULT_TARGET
@@ -13,6 +12,8 @@ from playground.runs.pair_run import PairRun, run_pair
 from playground.training.after import shipped_network
 from playground.training.after.shipped_network import load_translator
 from playground.training.tasks.translation import ENGLISH, WORDS
+from playground.web.session.result_cache import FunctionCaches
+from playground.web.session.services import other_services
 from tests.training.tasks.test_translation import translate
 from tests.web.app_test import (
     array,
@@ -178,12 +179,8 @@ def test_without_the_file_the_page_shows_the_visitors_text(
     damaged = tmp_path / "translator.safetensors"
     damaged.write_bytes(shipped_network.PATH.read_bytes()[:-1] + b"x")
     monkeypatch.setattr(shipped_network.load_translator, "__defaults__", (damaged,))
-    st.cache_resource.clear()
-    try:
-        with caplog.at_level(logging.WARNING):
-            app = page()
-    finally:
-        st.cache_resource.clear()
+    with caplog.at_level(logging.WARNING), other_services(loaded=FunctionCaches()):
+        app = page()
     assert "SHA-256" in caplog.text
     assert "not on this server" in captions(app)
     assert app.text_area(key="encdec_target").value == DEFAULT_TARGET

@@ -16,7 +16,8 @@ from playground.training.after.run_state import TrainingRequest
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import learning_rate
-from playground.web.session import experiments, memory_budget
+from playground.web.session import experiments
+from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.views.training import training_run
 from tests.waiting import job_threads, until
@@ -211,7 +212,7 @@ def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
     for _ in range(2):  # what two visitors share counts once
         assert training_run.keep_network(slot, training.state, "finished") == ""
         assert slot.trained is training.state.trained
-        assert slot.trained in memory_budget.memory_users
+        assert slot.trained in services().memory.users
 
 
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])

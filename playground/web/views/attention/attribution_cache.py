@@ -10,7 +10,8 @@ from playground.analysis.walkthrough import Walk
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.web.session import caches
-from playground.web.session.caches import TURNS, RunKey
+from playground.web.session.caches import RunKey
+from playground.web.session.services import services
 from playground.web.session.weights_cache import WeightsId, cache_by_weights
 
 
@@ -18,7 +19,7 @@ from playground.web.session.weights_cache import WeightsId, cache_by_weights
 def split_stream(key: RunKey, layer: int) -> StreamSplit:
     """What each source adds to the vectors that a layer's attention reads; raises as `caches.run_sentence`."""
     run = caches.run_sentence(key)
-    with TURNS.take():
+    with services().turns.take():
         return stream_sources.split_stream(run, caches.encoder(key.weights, key.config, key.seed), layer)
 
 
@@ -53,5 +54,5 @@ def habits_in_probes(key: RunKey) -> Habits:
 
 @cache_by_weights
 def _cut_maps(weights: WeightsId, config: ModelConfig, seed: int, layer: int, head: int, piece: int) -> HeadMaps:
-    with TURNS.take():
+    with services().turns.take():
         return attribution.head_maps(caches.encoder(weights, config, seed), layer, head, piece)

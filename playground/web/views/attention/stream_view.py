@@ -12,7 +12,8 @@ from playground.figures import attribution as figures
 from playground.runs.encoder_run import Run
 from playground.training.network import Tagger
 from playground.web.choices.setup import Setup, current_setup, is_random
-from playground.web.session import caches, trained_slot
+from playground.web.session import trained_slot
+from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.pinning import say_present_alone
 from playground.web.views.attention import attribution_cache
@@ -94,7 +95,7 @@ def _draw_reading(run: Run, token: int, name: str) -> None:
         if network is None:
             st.markdown(_why_unread(setup))
             return
-        with caches.TURNS.take():
+        with services().turns.take():
             probabilities = read_depths(run, token, network.encoder, network.head)
         labels = trained_slot.find_network(setup.weights).labels
     if not np.isfinite(probabilities).all():

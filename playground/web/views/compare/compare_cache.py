@@ -15,8 +15,8 @@ from playground.figures import differences as figures
 from playground.figures import norms as norm_figures
 from playground.runs.arrays import Array
 from playground.web.session import caches
-from playground.web.session.caches import RunKey
-from playground.web.session.weights_cache import RESULTS, cache_by_weights
+from playground.web.session.caches import TwoRuns
+from playground.web.session.weights_cache import cache_by_weights, cache_for_everybody
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class BothLengths:
 
 
 @cache_by_weights
-def find_parting(pinned: RunKey, now: RunKey) -> Parting:
+def find_parting(keys: TwoRuns) -> Parting:
     """Where two runs part; raises as `caches.run_sentence`."""
-    differences = compare_points(caches.run_sentence(pinned), caches.run_sentence(now))
+    differences = compare_points(*map(caches.run_sentence, keys))
     ratios = [each.largest / each.size if each.size else each.largest for each in differences]
     shares = np.array(ratios, np.float32)
     names = [each.name for each in differences]
@@ -49,13 +49,13 @@ def find_parting(pinned: RunKey, now: RunKey) -> Parting:
 
 
 @cache_by_weights
-def measure_lengths(pinned: RunKey, now: RunKey, name: str) -> BothLengths:
+def measure_lengths(keys: TwoRuns, name: str) -> BothLengths:
     """Lengths of both runs; `name` is what the picture calls the pinned one; raises as `caches.run_sentence`."""
-    before, after = (streams.lengths(caches.run_sentence(key)) for key in (pinned, now))
+    before, after = (streams.lengths(caches.run_sentence(key)) for key in keys)
     return BothLengths(before, after, norm_figures.norms_by_layer(after, before, name))
 
 
-@RESULTS
+@cache_for_everybody()
 def draw_costs(pinned: tuple[ModelConfig, int], now: tuple[ModelConfig, int], unit: str) -> go.Figure:
     """Parameters or FLOPs, by `unit`, of two models with the numbers of their tokens, in pairs of bars."""
     if unit == "parameters":

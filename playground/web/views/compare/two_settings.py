@@ -17,6 +17,7 @@ from playground.analysis.comparison import (
 from playground.charts.markdown import escape_markdown
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import current_setup
+from playground.web.session.caches import TwoRuns
 from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.model_costs import ModelCosts, describe_costs, model_costs, pinned_costs
@@ -36,9 +37,9 @@ def compare_runs() -> None:
         return
     st.header("One head, in both")
     draw_both_heads(run, pinned, side, show_focus(run))
-    keys = side.setup.run_key, current_setup().run_key
+    keys = TwoRuns(side.setup.run_key, current_setup().run_key)
     with panels.explain_errors():
-        parting, lengths = compare_cache.find_parting(*keys), compare_cache.measure_lengths(*keys, side.name)
+        parting, lengths = compare_cache.find_parting(keys), compare_cache.measure_lengths(keys, side.name)
     st.header("Where do the two part?")
     _draw_parting(run, pinned, parting)
     st.header("How long are the vectors?")

@@ -17,12 +17,11 @@ from playground.training.tasks.translation import ENGLISH, WORDS, Translate
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.session import caches
-from playground.web.session.caches import TextKey
-from playground.web.session.trained_slot import find_translator
+from playground.web.session.caches import PairKey, TextKey, find_translator
 from playground.web.session.weights_cache import TRANSLATOR
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError
-from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
+from playground.web.views.encoder_decoder.pair_key import load_run
 
 TRANSLATE = Translate()
 
@@ -68,7 +67,7 @@ def _cut_words(sentence: str) -> list[str]:
 def _translate_words(trained: TrainedNetwork, words: list[str]) -> PairKey:
     """The pair of English words and what the translator writes."""
     source = TextKey(TRANSLATOR, 0, trained.config.max_len - 1, (" ".join(words),))
-    (line,) = caches.generate_lines(source, TRANSLATOR, trained.config.max_len)
+    (line,) = caches.generate_lines(TRANSLATOR, source, trained.config.max_len)
     target = replace(source, max_tokens=trained.config.max_len, sentences=(f"{BOS} {line}",))
     return PairKey(source, 0, target, 0, TRANSLATOR, trained.config, trained.recipe.seed)
 

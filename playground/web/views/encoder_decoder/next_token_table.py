@@ -7,9 +7,10 @@ import streamlit as st
 from playground.web.choices import widgets
 from playground.web.choices.setup import is_random
 from playground.web.session import caches
+from playground.web.session.caches import PairKey
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
-from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
+from playground.web.views.encoder_decoder.pair_key import load_run, parameter_of
 
 N_ROWS = 10
 
@@ -28,7 +29,7 @@ def show_next_tokens(pair: PairKey) -> None:
         )
     )
     last = run.target.n_real - 1
-    position = widgets.whole(pair.parameter("position"), "target token, by its position", high=last)
+    position = widgets.whole(parameter_of(pair, "position"), "target token, by its position", high=last)
     probabilities, vocabulary = run.next_words(position), caches.tokenizer(pair.target)
     best = np.argsort(-probabilities, kind="stable")[:N_ROWS]
     st.text(f"So far: {' '.join(run.target.tokens[: position + 1])}")

@@ -11,10 +11,10 @@ from playground.training.tasks.task import BOS
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches
+from playground.web.session.caches import PairKey
 from playground.web.session.weights_cache import RANDOM, WeightsId
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError
-from playground.web.views.encoder_decoder.pair_key import PairKey
 
 
 def choose_own_pair() -> PairKey:
@@ -38,7 +38,7 @@ def choose_own_pair() -> PairKey:
                 icon=":material/robot_2:",
             )
         _explain_line_match(len(setup.text.sentences), pair.sentence, len(pair.target.sentences))
-        run = caches.compute_pair(*pair)
+        run = caches.run_pair(pair)
         cut = setup.batch.truncated[pair.sentence], caches.tokenize(pair.target).truncated[pair.line]
     for name, n_cut, side in zip(("source", "target"), cut, (run.source, run.target), strict=True):
         _explain_cut(name, n_cut, side.n_real, setup["max_len"])
@@ -69,7 +69,7 @@ def _fit_to_trained_decoder(setup: Setup, weights: WeightsId, lines: tuple[str, 
     """The target after [BOS], as the trained decoder reads it; where it knows no token of it, its own output."""
     knows_none = all(all(row) for row in caches.tokenize(replace(setup.text_key, sentences=lines)).unknown)
     if knows_none:
-        lines = caches.generate_lines(setup.text_key, weights, setup["max_len"])
+        lines = caches.generate_lines(weights, setup.text_key, setup["max_len"])
     return tuple(line if line.split()[:1] == [BOS] else f"{BOS} {line}" for line in lines), knows_none
 
 

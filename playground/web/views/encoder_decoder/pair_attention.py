@@ -9,12 +9,13 @@ from playground.figures.attention import mask_heatmap
 from playground.figures.theme import token_table
 from playground.runs.arrays import Array
 from playground.web.choices import widgets
+from playground.web.session.caches import PairKey
 from playground.web.shared import panels
 from playground.web.shared.head_map import head_picker
 from playground.web.shared.page_end import fragment
 from playground.web.shared.saving import Saved, saved_heads
 from playground.web.views.encoder_decoder.example_pair import GENDER_HEAD, count_aligned, label_steps
-from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
+from playground.web.views.encoder_decoder.pair_key import load_run, parameter_of
 
 MASKS = {
     "source padding": "**Source padding** hides [PAD], the filler of short lines. Encoder and cross-attention use it.",
@@ -61,13 +62,13 @@ def show_masks(pair: PairKey) -> None:
 def show_attention(pair: PairKey) -> None:
     """The chosen one of the three attentions."""
     run = load_run(pair)
-    attention = widgets.choice(pair.parameter("attention"), "Which attention")
+    attention = widgets.choice(parameter_of(pair, "attention"), "Which attention")
     queries, keys = run.sides(attention)
     patterns = np.where(queries.padding[:, None], 0, run.patterns[attention])  # nobody reads what padding attends to
     n_layers, n_heads, n_queries, n_keys = patterns.shape
     with st.container(horizontal=True):
-        layer = widgets.whole(pair.parameter("layer"), "layer", high=n_layers - 1)
-        head = widgets.whole(pair.parameter("head"), "head", high=n_heads - 1)
+        layer = widgets.whole(parameter_of(pair, "layer"), "layer", high=n_layers - 1)
+        head = widgets.whole(parameter_of(pair, "head"), "head", high=n_heads - 1)
     query_side, key_side = (
         r"\mathrm{source}" if side is run.source else r"\mathrm{target}" for side in (queries, keys)
     )
@@ -96,7 +97,7 @@ def show_attention(pair: PairKey) -> None:
             figures.head_grid(patterns),
             (n_layers, n_heads),
             (layer, head),
-            places=(pair.parameter("layer"), pair.parameter("head")),
+            places=(parameter_of(pair, "layer"), parameter_of(pair, "head")),
             caption=f"{ATTENTIONS[attention]} Each thumbnail is one head: rows are queries, columns are keys. "
             "Colours grow with the square root of the weight. Click a thumbnail to open it.",
             alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails: {attention}.",

@@ -7,11 +7,11 @@ from playground.runs.pair_run import Side
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup
 from playground.web.session import trained_slot
-from playground.web.session.trained_slot import translator
+from playground.web.session.caches import PairKey, translator
 from playground.web.shared.page_end import as_one_element
 from playground.web.views.encoder_decoder.example_pair import choose_example
 from playground.web.views.encoder_decoder.own_pair import choose_own_pair
-from playground.web.views.encoder_decoder.pair_key import PairKey, label_weights, load_run
+from playground.web.views.encoder_decoder.pair_key import label_weights, load_run
 
 
 def show_introduction() -> None:

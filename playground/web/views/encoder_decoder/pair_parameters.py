@@ -5,9 +5,10 @@ import streamlit as st
 
 from playground.accounting import LABELS, Term, count_encoder_decoder
 from playground.web.session import caches
+from playground.web.session.caches import PairKey
 from playground.web.shared import panels
 from playground.web.shared.model_costs import count_built_parameters
-from playground.web.views.encoder_decoder.pair_key import PairKey, load_run
+from playground.web.views.encoder_decoder.pair_key import load_run
 
 COMPONENTS = ("embeddings", "self-attention", "cross-attention", "feed-forward", "norms", "output map")
 

@@ -18,10 +18,10 @@ from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.text.batch import draw_vectors
 from playground.web.choices.setup import Setup
-from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.caches import TextKey
-from playground.web.session.experiments import BACKEND, compute_on_cluster
+from playground.web.session.experiments import compute_on_cluster
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
 
 SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
@@ -64,9 +64,9 @@ def compare_variants(key: ComparisonKey) -> Comparison:
         BusyError: no turn came free.
         InputError: a tokenizer has no word for the text, or the position table leaves no room for its special tokens.
     """
-    check_layers(key.config, settings().max_parameters)
+    check_layers(key.config, services().settings.max_parameters)
     ids, vectors, depth = _token_ids(key), _vocabulary_vectors(key), key.config.n_layers
-    with caches.TURNS.take():
+    with services().turns.take():
         return compare(
             key.config,
             key.seed,
@@ -101,9 +101,11 @@ def _sweep(key: ComparisonKey, depths: tuple[int, ...]) -> DepthNorms:
     config = replace(key.config, n_layers=depths[-1])
     ids = tuple(_token_ids(key).tolist())
     request = SweepRequest(config, key.seed, key.scale, ids, depths, _vocabulary_vectors(key), key.causal)
-    if BACKEND.is_remote:
-        return compute_on_cluster(("depth sweep", key, depths), replace(request, threads=settings().threads)).norms
-    with caches.TURNS.take():
+    if services().backend.is_remote:
+        return compute_on_cluster(
+            ("depth sweep", key, depths), replace(request, threads=services().settings.threads)
+        ).norms
+    with services().turns.take():
         sweep = replace(request, device=str(caches.device()), data=_weights(replace(key, config=config))).build()
         for _ in sweep.run():
             pass

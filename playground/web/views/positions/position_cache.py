@@ -5,17 +5,17 @@ from playground.config import ModelConfig
 from playground.limits import MAX_TOKENS
 from playground.runs.arrays import Array
 from playground.runs.budget import check_budget
-from playground.web.server.settings import settings
 from playground.web.session import caches
-from playground.web.session.caches import TURNS, RunKey
+from playground.web.session.caches import RunKey
+from playground.web.session.services import services
 from playground.web.session.weights_cache import WeightsId, cache_by_weights
 
 
 @cache_by_weights
 def position_rows(weights: WeightsId, config: ModelConfig, seed: int) -> Array:
     """The position table's first rows, for the longest sentence there may be, as `positions.first_rows` gives them."""
-    check_budget(config, settings().max_parameters)
-    with TURNS.take():
+    check_budget(config, services().settings.max_parameters)
+    with services().turns.take():
         return positions.first_rows(caches.encoder(weights, config, seed), MAX_TOKENS)
 
 

@@ -21,10 +21,10 @@ from playground.training.regularisers.ablation import (
 from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.server.settings import settings
 from playground.web.session import caches
 from playground.web.session.experiments import Experiment, machine_speed, training_bytes, training_data, without_idle
 from playground.web.session.memory_budget import MemoryReservation
+from playground.web.session.services import services
 from playground.web.shared.experiment_buttons import cancelled_clause, continuing_sentence, pending_sentence
 
 PAGE = "regularisers"
@@ -76,7 +76,7 @@ def make_plan() -> AblationPlan:
     config = architecture(config, recipe, training_data(recipe))
     speed = machine_speed()
     seconds = sum(speed.seconds(config, run.recipe) for run in runs)
-    longest = settings().max_training_seconds
+    longest = services().settings.max_training_seconds
     if seconds > longest:
         raise TooLargeError(
             f"These {len(runs)} runs would take about {duration(seconds)} here, and this server trains for at most "
@@ -94,7 +94,9 @@ def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
     n_bytes = max(training_bytes(plan.config, run.recipe, *data.values()) for run in plan.runs)
     return Experiment(
         plan.inputs,
-        AblationRequest(plan.config, plan.runs, device=str(caches.device()), threads=settings().threads, data=data),
+        AblationRequest(
+            plan.config, plan.runs, device=str(caches.device()), threads=services().settings.threads, data=data
+        ),
         reservation=MemoryReservation(n_bytes),
         key=(PAGE, plan.config, plan.runs),
         seconds=plan.seconds,

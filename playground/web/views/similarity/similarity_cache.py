@@ -6,6 +6,7 @@ from playground.analysis.vector_changes import Pooling
 from playground.model.changes import Change
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 
 Changes = tuple[tuple[Change, ...], ...]
@@ -23,7 +24,7 @@ def read_depths(key: RunKey, changes: Changes) -> SentenceDepths:
 def map_sentences(key: RunKey, changes: Changes, pooling: Pooling) -> DepthMap:
     """The sentences on two axes at every depth; raises as `caches.run_sentence`."""
     pooled = read_depths(key, changes).pooled[pooling]
-    with caches.TURNS.take():
+    with services().turns.take():
         return map_depths(pooled)
 
 

@@ -7,10 +7,11 @@ from playground.training.after.answers import Sample, answer_samples
 from playground.training.after.trained_network import TrainedNetwork, load, save
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_value
-from playground.web.server.settings import settings
-from playground.web.session import caches, trained_slot
+from playground.web.session import trained_slot
 from playground.web.session.downloads import in_turn
 from playground.web.session.experiments import validation_data
+from playground.web.session.services import services
+from playground.web.session.weights_cache import cache_in_session
 from playground.web.shared import panels, uploads
 from playground.web.shared.navigation import page_named
 from playground.web.views.training import text_generation
@@ -79,8 +80,8 @@ def _upload() -> None:
 def _open_file() -> None:
     file = uploads.take_file(UPLOADER)
     if file is not None:
-        with uploads.explain_failure(PROBLEM, "this file"), caches.TURNS.hold_long_place(), caches.TURNS.take():
-            trained_slot.session_slot().put(load(file.getvalue(), max_parameters=settings().max_parameters))
+        with uploads.explain_failure(PROBLEM, "this file"), services().turns.hold_long_place(), services().turns.take():
+            trained_slot.session_slot().put(load(file.getvalue(), max_parameters=services().settings.max_parameters))
 
 
 def _show_results(trained: TrainedNetwork) -> None:
@@ -92,7 +93,7 @@ def _show_results(trained: TrainedNetwork) -> None:
         f"{results.validation_loss:.6f} nats."
     )
     with panels.explain_errors():
-        answered = _cached_samples(trained.key, trained)
+        answered = _answer_samples(trained)
     with st.container(key="training_trials"):
         table = {
             "it reads": [task.show_blanks(sample.text) for sample in answered],
@@ -113,7 +114,7 @@ def _show_results(trained: TrainedNetwork) -> None:
         text_generation.text_generation()
 
 
-@st.cache_resource(max_entries=1, scope="session", show_spinner=False)
-def _cached_samples(key: str, _trained: TrainedNetwork) -> list[Sample]:
-    with caches.TURNS.take():
-        return answer_samples(_trained.network, validation_data(_trained.recipe), _trained.recipe)
+@cache_in_session(max_entries=1)
+def _answer_samples(trained: TrainedNetwork) -> list[Sample]:
+    with services().turns.take():
+        return answer_samples(trained.network, validation_data(trained.recipe), trained.recipe)

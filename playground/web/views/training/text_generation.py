@@ -19,8 +19,9 @@ from playground.training.tasks import Data
 from playground.training.tasks.task import generator
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
-from playground.web.session import caches, trained_slot
+from playground.web.session import trained_slot
 from playground.web.session.experiments import validation_data
+from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 
@@ -115,7 +116,7 @@ def _generate(
         window=trained.recipe.length,
     )
     for _ in range(0, LENGTH, CHUNK):
-        with caches.TURNS.take():
+        with services().turns.take():
             ids = [*ids, *islice(characters, CHUNK)]
         page.code(data.text(ids), language=None, wrap_lines=True)
     return ids
@@ -124,7 +125,7 @@ def _generate(
 def _next_character(trained: TrainedNetwork, data: Data, ids: list[int], request: GenerationRequest) -> None:
     """Draw the probabilities of the next character."""
     window = torch.tensor([ids[-trained.recipe.length :]])
-    with caches.TURNS.take(), torch.inference_mode():
+    with services().turns.take(), torch.inference_mode():
         logits = _network(trained)(window, causal_mask(window.shape[1], window.device))[0, -1]
     tokens, probabilities = next_token_probabilities(logits, request.temperature, request.top_k)
     names = [data.labels[i] for i in tokens[:N_BARS].tolist()]

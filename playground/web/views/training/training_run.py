@@ -15,8 +15,7 @@ from playground.training.tasks import TASKS, Data
 from playground.training.tasks.task import Examples
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.server.settings import settings
-from playground.web.session import caches, experiments, trained_slot
+from playground.web.session import caches, trained_slot
 from playground.web.session.experiments import (
     Experiment,
     machine_speed,
@@ -26,6 +25,7 @@ from playground.web.session.experiments import (
     without_idle,
 )
 from playground.web.session.memory_budget import MemoryReservation
+from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.shared.experiment_buttons import cancelled_clause, continuing_sentence, pending_sentence
 
@@ -68,7 +68,7 @@ def make_plan() -> TrainingPlan:
     data = training_data(recipe)
     shape = {**current_setup().values, "norm": shortcuts.unlocked_norm(), **sizes}
     config = architecture(query.model_config(shape, vocab_size=1), recipe, data)
-    limits = settings()
+    limits = services().settings
     seconds = check_cost(
         config,
         recipe,
@@ -85,7 +85,9 @@ def create_experiment(plan: TrainingPlan) -> Experiment[TrainingState]:
     data = training_data(plan.recipe)
     return Experiment(
         plan.inputs,
-        TrainingRequest(plan.config, plan.recipe, device=str(caches.device()), threads=settings().threads, data=data),
+        TrainingRequest(
+            plan.config, plan.recipe, device=str(caches.device()), threads=services().settings.threads, data=data
+        ),
         partial(keep_network, slot),
         MemoryReservation(training_bytes(plan.config, plan.recipe, data)),
         key=plan.key,
@@ -101,7 +103,7 @@ def show_training_again() -> None:
     if slot.trained is None or not slot.came_back or session_experiments().get(PAGE) is not None:
         return
     plan = TrainingPlan(slot.trained.config, slot.trained.recipe, seconds=0.0)
-    if experiments.RUNS.has_result(plan.key):
+    if services().runs.has_result(plan.key):
         session_experiments().start(PAGE, partial(create_experiment, plan))
 
 

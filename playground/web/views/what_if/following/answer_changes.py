@@ -11,7 +11,8 @@ from playground.training.after.answers import answer_probabilities, right_answer
 from playground.training.network import Tagger
 from playground.training.tasks.task import IGNORE
 from playground.web.choices.setup import Setup, current_setup
-from playground.web.session import caches, trained_slot
+from playground.web.session import trained_slot
+from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.views.what_if.following.validation_scores import draw_validation_scores
 
@@ -37,7 +38,7 @@ def _draw_sentence(run: Run, untouched: Run, setup: Setup, labels: Sequence[str]
                 "longer than those that it learnt from, or has symbols that it never saw."
             )
             return
-        with caches.TURNS.take():
+        with services().turns.take():
             before, after = (
                 answer_probabilities(network, each.arrays["final"][~each.padding]) for each in (untouched, run)
             )

@@ -16,6 +16,7 @@ from playground.runs.encoder_run import Run
 from playground.runs.variant_runs import Variant, rows_at_once
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows, cut, empty_numbers
 
@@ -81,7 +82,7 @@ def measure_rows(key: RunKey, sweep: SweepKey, rows: Rows) -> Array:
     for sentence in sentences:
         run = caches.run_sentence(key._replace(sentence=sentence))
         made = _make_sweep(key, sweep, run)
-        with caches.TURNS.take():
+        with services().turns.take():
             encoder = caches.encoder(key.weights, key.config, key.seed)
             columns.append(made.measure(encoder, batch, sentence, run, rows=rows, seed=key.seed, causal=key.causal))
     return np.concatenate(columns, axis=1)

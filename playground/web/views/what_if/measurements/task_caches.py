@@ -10,6 +10,7 @@ from playground.training.after.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
 from playground.web.session import caches, trained_slot
 from playground.web.session.experiments import validation_data
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows, empty_numbers
 
@@ -40,7 +41,7 @@ def measure_variants(weights: str, variants: Sequence[Sequence[Change]], rows: R
         BusyError: no turn came free.
     """
     trained, examples = trained_slot.find_network(weights), validation_sequences(weights)
-    with caches.TURNS.take():
+    with services().turns.take():
         network = trained_slot.network_on_device(weights)
         scores = [score_changed(network, examples, trained.recipe, caches.device(), variants[row]) for row in rows]
     return np.array([[score.accuracy, score.probability] for score in scores], np.float32)

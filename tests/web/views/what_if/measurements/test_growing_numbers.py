@@ -9,7 +9,7 @@ import pytest
 
 from playground.errors import BusyError
 from playground.runs.arrays import Array
-from playground.web.session.random_weights import size_in_bytes
+from playground.web.session.result_cache import size_in_bytes
 from playground.web.views.what_if.measurements import growing_numbers
 from playground.web.views.what_if.measurements.growing_numbers import MOST_TOGETHER, Rows, cut, empty_numbers
 

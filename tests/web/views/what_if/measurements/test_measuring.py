@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.web.session import caches
+from playground.web.session.services import other_services
 from playground.web.session.turns import Turns
 from playground.web.views.what_if.measurements import growing_numbers, measuring
 from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers
@@ -84,10 +84,9 @@ def test_what_is_short_needs_no_press() -> None:
     assert not component_data(app, "ask_again")
 
 
-def test_where_no_turn_comes_free_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    app, busy = open_pairs(104), Turns(1, 0.01)
-    with monkeypatch.context() as patch, busy.take():
-        patch.setattr(caches, "TURNS", busy)
+def test_where_no_turn_comes_free_one_sentence_says_so() -> None:
+    app = open_pairs(104)
+    with other_services(turns=Turns(1, 0.01)) as busy, busy.turns.take():
         choose(app, whatif_parts="hidden tokens")
         assert "Many people are computing right now" in sentences(app)
         assert "hidden_tokens" not in charts(app)

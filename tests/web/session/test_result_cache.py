@@ -11,8 +11,9 @@ from hypothesis import given
 
 from playground import Encoder, ModelConfig
 from playground.web.session import caches
-from playground.web.session.random_weights import SizedCache, size_in_bytes
+from playground.web.session.result_cache import EVERYBODY, CacheKey, Owner, ResultCache, size_in_bytes
 from tests.model.strategies import configs, modest
+from tests.waiting import until
 
 
 @dataclass(frozen=True)
@@ -24,45 +25,48 @@ class Pair:
 
 
 def test_the_latest_used_results_are_kept_up_to_the_bytes() -> None:
-    cache, computed = SizedCache(2_500), []
+    cache, computed = ResultCache(2_500, size_in_bytes), []
 
-    @cache
-    def zeros(n: int) -> np.ndarray:
-        computed.append(n)
-        return np.zeros(n, np.uint8)
+    def find(n: int) -> np.ndarray:
+        def compute() -> np.ndarray:
+            computed.append(n)
+            return np.zeros(n, np.uint8)
+
+        return cache.find(CacheKey(find, n), compute)
 
     for n in (1_000, 1_001, 1_000, 1_002):  # the third is known, the fourth drives out 1_001
-        assert zeros(n).nbytes == n
-    assert (computed, cache.size) == ([1_000, 1_001, 1_002], 2_002)
-    zeros(1_000)
-    zeros(1_001)
+        assert find(n).nbytes == n
+    assert (computed, cache.size, cache.hits, cache.misses) == ([1_000, 1_001, 1_002], 2_002, 1, 3)
+    find(1_000)
+    find(1_001)
     assert computed == [1_000, 1_001, 1_002, 1_001]
-    assert zeros(3_000).nbytes == zeros(3_000).nbytes == 3_000  # larger than the cache: handed over, and not kept
+    assert find(3_000).nbytes == find(3_000).nbytes == 3_000  # larger than the cache: handed over, and not kept
     assert computed[-2:] == [3_000, 3_000]
     assert cache.size <= 2_500
     cache.clear()
     assert cache.size == 0
 
 
-def test_two_functions_share_a_cache_without_mixing_their_results() -> None:
-    cache = SizedCache(100)
+def test_a_result_belongs_to_a_function_its_arguments_and_an_owner() -> None:
+    cache = ResultCache(100)
+    keys = [
+        CacheKey(function, n, owner) for function in (abs, int) for n in (5, 6) for owner in (EVERYBODY, Owner("Ann"))
+    ]
+    for i, key in enumerate(keys):
+        assert cache.find(key, lambda i=i: i) == i  # type: ignore[misc]
+    assert [cache.find(replace(key), lambda: -1) for key in keys] == list(range(8))
 
-    @cache
-    def double(n: int) -> int:
-        return 2 * n
 
-    @cache
-    def square(n: int) -> int:
-        return n * n
-
-    assert (double(5), square(5), double(5), square(5)) == (10, 25, 10, 25)
+def test_a_result_is_computed_anew_after_its_time() -> None:
+    cache, key = ResultCache(100, seconds=0.01), CacheKey(abs, 5)
+    assert cache.find(key, lambda: 1) == 1
+    until(lambda: cache.find(key, lambda: 2) == 2)
 
 
 def test_what_many_ask_for_at_once_is_computed_once_and_an_error_is_not_kept() -> None:
-    cache, computed, together = SizedCache(100), [], threading.Barrier(5)
+    cache, computed, together = ResultCache(100), [], threading.Barrier(5)
     answers: list[object] = []
 
-    @cache
     def compute(fails: bool) -> str:
         computed.append(fails)
         if fails:
@@ -72,7 +76,7 @@ def test_what_many_ask_for_at_once_is_computed_once_and_an_error_is_not_kept() -
 
     def ask() -> None:
         together.wait()
-        answers.append(compute(False))
+        answers.append(cache.find(CacheKey(compute, False), lambda: compute(False)))
 
     threads = [threading.Thread(target=ask) for _ in range(5)]
     for thread in threads:
@@ -82,7 +86,7 @@ def test_what_many_ask_for_at_once_is_computed_once_and_an_error_is_not_kept() -
     assert (answers, computed) == (["done"] * 5, [False])
     for _ in range(2):
         with pytest.raises(ValueError, match="as asked"):
-            compute(True)
+            cache.find(CacheKey(compute, True), lambda: compute(True))
     assert computed == [False, True, True]
 
 

@@ -1,6 +1,6 @@
-"""What a visitor opened, kept in that session alone: a weights file, and how text becomes its ids.
+"""The files that a visitor opened, kept in that session alone and freed with it: weights, and a vocabulary for them.
 
-The vocabulary belongs to the open file and is kept in that session alone. No link carries it.
+The vocabulary, or ids that are typed as numbers, stand in the place of the sidebar's tokenizer; no link carries them.
 """
 
 import hashlib
@@ -17,8 +17,7 @@ from playground.errors import UnavailableError
 from playground.model import Encoder
 from playground.runs.budget import check_budget, choose_device
 from playground.text import IdTokenizer, Tokenizer, VocabularyTokenizer, read_vocabulary
-from playground.web.server.settings import settings
-from playground.web.session import memory_budget
+from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
 from playground.weights.recognise import RecognisedWeights
@@ -60,7 +59,7 @@ def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
     if upload is None or upload.sha256 != sha256:
         raise UnavailableError("These weights are not open in your session; open their file in the sidebar.")
     built = build_encoder(upload.tensors, upload.recognised, config, seed)
-    return built.requires_grad_(False).to(choose_device(settings().device))
+    return built.requires_grad_(False).to(choose_device(services().settings.device))
 
 
 def read_upload(file: str, data: bytes) -> UploadedWeights:
@@ -72,9 +71,9 @@ def read_upload(file: str, data: bytes) -> UploadedWeights:
     tensors = encoder_half(read_tensors(data))
     recognised = recognise_tensors(tensors)
     config = recognised.config()
-    check_budget(config, settings().max_parameters)
+    check_budget(config, services().settings.max_parameters)
     upload = UploadedWeights(file, hashlib.sha256(data).hexdigest(), tensors, recognised, first_not_finite(tensors))
-    memory_budget.reserve(upload)
+    services().memory.reserve(upload)
     build_encoder(tensors, recognised, config)
     return upload
 
@@ -155,7 +154,7 @@ def keep_vocabulary(file: str, data: bytes) -> None:
     tokenizer = VocabularyTokenizer(read_vocabulary(data, token_rows()))
     digest = hashlib.sha256(json.dumps(list(tokenizer.ids.items())).encode()).hexdigest()
     vocabulary = UploadedVocabulary(file, f"{_WORDS}{digest}", tokenizer)
-    memory_budget.reserve(vocabulary, replacing=current_vocabulary())
+    services().memory.reserve(vocabulary, replacing=current_vocabulary())
     st.session_state[VOCABULARY] = vocabulary
 
 
