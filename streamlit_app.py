@@ -21,6 +21,7 @@ from playground.web.server.messages import FilterMessages
 from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, SecurityHeaders
 from playground.web.server.operators import Readiness
 from playground.web.server.origins import RefuseForeignOrigins
+from playground.web.server.picture_libraries import picture_routes
 from playground.web.server.settings import settings
 from playground.web.server.uploads import LimitUploads
 from playground.web.server.visitors import SessionCap, Visitors
@@ -85,7 +86,7 @@ AROUND = [
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    routes=readiness.routes(),
+    routes=[*readiness.routes(), *picture_routes()],
     middleware=[Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from playground.export.pictures.plain_text import plain_label
+from playground.export.plain_text import plain_label
 
 Row = list[Any]
 
