@@ -1,7 +1,9 @@
 """What a visitor takes along: every kind of file arrives, by mouse and by finger, and no page moves for the menu."""
 
+import base64
 import csv
 import io
+import itertools
 import re
 import zlib
 from pathlib import Path
@@ -12,13 +14,17 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Request, expect
 
-from playground.export.print_figure import PAGE_WIDTH, SEQUENTIAL
+import playground.web.components
+from playground.export.print_figure import PAGE_WIDTH, SEQUENTIAL, write_print_figure
+from playground.web.server.picture_libraries import libraries_path
 from tests.browser.server import Server
 from tests.browser.visitor import Visitor
 from tests.export.pictures import DC, SVG, find_cells, metadata, paint, parse, pixels, texts
+from tests.figures.test_every_figure import FIGURES
 from tests.web.app_test import trained_trace
 
 WEIGHTS = "layers.2.attn.pattern"
+COMPONENTS = Path(playground.web.components.__file__).parent
 
 
 def save(visitor: Visitor, chart: str, kind: str, folder: Path) -> tuple[str, bytes]:
@@ -151,6 +157,24 @@ def test_a_text_of_any_letters_breaks_no_file_and_is_no_markup(visitor: Visitor,
     assert "□" not in words
     pixels(save(visitor, "attention_pattern", "png", tmp_path)[1])
     assert save(visitor, "attention_pattern", "pdf", tmp_path)[1].startswith(b"%PDF-")
+
+
+def test_every_figure_of_every_page_is_drawn(visitor: Visitor) -> None:
+    visitor.open("/parameters")
+    helpers, drawing = (
+        (COMPONENTS / name).read_text(encoding="utf-8") for name in ("elements.js", "save_picture/save_picture.js")
+    )
+    script = f"{helpers}{drawing.partition('export default')[0]}"
+    visitor.page.evaluate(f"""() => {{ {script}
+      window.draw = async (...asked) => base64(new Uint8Array(await new Blob([await makeFile(...asked)]).arrayBuffer()))
+    }}""")
+    begins = {"svg": b"<svg", "png": b"\x89PNG\r\n", "pdf": b"%PDF-1."}
+    for (figure, x, _), kind in zip(FIGURES, itertools.cycle(("svg", "pdf", "svg", "png", "svg")), strict=False):
+        picture = {"figure": write_print_figure(figure), "caption": "One.", "title": "A <map>", "link": "x"}
+        drawn = base64.b64decode(visitor.page.evaluate("asked => draw(...asked)", [kind, picture, libraries_path()]))
+        assert drawn.startswith(begins[kind])
+        if kind == "svg" and x is not None:
+            assert re.sub("</?b>", "", x) in texts(drawn)
 
 
 def test_what_draws_does_not_arrive_and_the_next_click_tries_again(visitor: Visitor, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def draw_picture_buttons(
 
     Args:
         key: of the component.
-        figure: what is drawn; the files are called `name`.
+        figure: what is drawn.
         name: of the files, without an ending.
         caption: plain text that stands below the chart, followed by the link where that is not too long.
         title: what the chart is called in the files' metadata, which have all of the link, too.

@@ -39,13 +39,6 @@ const base64 = bytes => {
 
 const printable = text => text.replace(/[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069\ufffe\uffff]/gu, "")
 
-const svgNode = (name, attributes, text = "") => {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", name)
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value)
-  node.textContent = text
-  return node
-}
-
 // A text in lines of at most so many pixels, broken between `pieces` of it.
 const wrap = (pieces, width) => {
   const pen = document.createElement("canvas").getContext("2d"), lines = []
@@ -58,7 +51,7 @@ const wrap = (pieces, width) => {
   return lines.map(line => line.trim())
 }
 
-// The dots of a heatmap's image, one a cell.
+// A heatmap's image, and how many dots it has: one a cell.
 const readCells = async image => {
   const source = Object.assign(new Image(), { src: image.getAttribute("href") ?? image.getAttribute("xlink:href") })
   await source.decode()
@@ -73,9 +66,18 @@ const drawOnCanvas = (source, width, height) => {
   return canvas
 }
 
+const placeOf = image => ["x", "y", "width", "height"].map(name => Number(image.getAttribute(name)))
+
+// White lines between cells, so many pixels wide: with gaps of its own, Plotly draws no dot a cell but a blurred image.
+const drawGaps = (image, { width, height }, gap) => {
+  const [x, y, across, down] = placeOf(image)
+  const upright = Array.from({ length: width - 1 }, (_, i) => `M${x + (i + 1) * across / width} ${y}v${down}`)
+  const level = Array.from({ length: height - 1 }, (_, i) => `M${x} ${y + (i + 1) * down / height}h${across}`)
+  image.after(svgElement("path", { d: [...upright, ...level].join(""), stroke: "#ffffff", "stroke-width": gap }))
+}
+
 // The cells as shapes, one of each colour: most readers of SVG blur an image that they enlarge.
-const drawShapes = async image => {
-  const { source, width, height } = await readCells(image)
+const drawShapes = (image, { source, width, height }) => {
   if (width * height > MOST_SHAPES) return
   const { data } = drawOnCanvas(source, width, height).getContext("2d").getImageData(0, 0, width, height)
   const colours = new Uint32Array(data.buffer), shapes = new Map()
@@ -86,19 +88,18 @@ const drawShapes = async image => {
       if (colour >>> 24) shapes.set(colour, `${shapes.get(colour) ?? ""}M${first} ${row}h${last - first}v1H${first}z`)
     }
   }
-  const [x, y, across, down] = ["x", "y", "width", "height"].map(name => Number(image.getAttribute(name)))
+  const [x, y, across, down] = placeOf(image)
   const transform = `matrix(${across / width} 0 0 ${down / height} ${x} ${y})`
-  const cells = svgNode("g", { class: "cells", "shape-rendering": "crispEdges", transform })
+  const cells = svgElement("g", { class: "cells", "shape-rendering": "crispEdges", transform })
   for (const [colour, d] of shapes) {
     const rgb = [0, 8, 16].map(bits => (colour >> bits & 255).toString(16).padStart(2, "0")).join("")
-    cells.append(svgNode("path", { d, fill: `#${rgb}`, ...(colour >>> 24 < 255 && { opacity: (colour >>> 24) / 255 }) }))
+    cells.append(svgElement("path", { d, fill: `#${rgb}`, "fill-opacity": (colour >>> 24) / 255 }))
   }
   image.replaceWith(cells)
 }
 
 // The cells as an image of many dots each: most readers of PDF blur few dots, and show seams between shapes.
-const enlarge = async image => {
-  const { source, width, height } = await readCells(image)
+const enlarge = (image, { source, width, height }) => {
   const times = Math.max(1, Math.round(DOTS_ACROSS / width))
   image.setAttribute("href", drawOnCanvas(source, times * width, times * height).toDataURL())
   image.removeAttribute("xlink:href")
@@ -108,10 +109,16 @@ const enlarge = async image => {
 // a character for which `has` is false has a box instead.
 const drawPicture = async ({ figure, caption, title, link }, change, has = () => true) => {
   const { data, layout } = JSON.parse(figure), { width, height } = layout, room = width - 2 * EDGE
+  const gap = Math.max(0, ...data.map(trace => trace.xgap ?? 0))
+  for (const trace of data) delete trace.xgap, delete trace.ygap
   const drawn = await Plotly.toImage({ data, layout, config: { staticPlot: true } },
     { format: "svg", width: room, height, imageDataOnly: true })
   const svg = new DOMParser().parseFromString(drawn, "image/svg+xml").documentElement
-  for (const image of svg.querySelectorAll("image")) await change(image)
+  for (const image of svg.querySelectorAll("image")) {
+    const cells = await readCells(image)
+    if (gap) drawGaps(image, cells, gap)
+    change(image, cells)
+  }
   for (const { style, parentNode } of svg.querySelectorAll("tspan[style*='%']")) { // as few readers know shares
     style.fontSize = `${parseFloat(style.fontSize) / 100 * parseFloat(parentNode.style.fontSize)}px`
   }
@@ -127,21 +134,22 @@ const drawPicture = async ({ figure, caption, title, link }, change, has = () =>
   if (isLacking) lines.push(LACKING_NOTE)
   const linkLines = wrap([...printable(link)], room)
   if (linkLines.length > MOST_LINK_LINES) linkLines.length = 0
-  const words = svgNode("g", { class: "words", "font-family": FONTS, "font-size": LETTERS })
+  const words = svgElement("g", { class: "words", "font-family": FONTS, "font-size": LETTERS })
   for (const [number, line] of [...lines, ...linkLines].entries()) {
     const fill = number < lines.length ? INK : FAINT
-    words.append(svgNode("text", { x: 0, y: height + (number + 0.8) * LINE, fill }, line))
+    words.append(svgElement("text", { x: 0, y: height + (number + 0.8) * LINE, fill }, line))
   }
   const whole = height + (lines.length + linkLines.length) * LINE + 2 * EDGE
   const about = { title, description: caption, source: link, creator: CREATOR }
-  const metadata = svgNode("metadata", {})
+  const metadata = svgElement("metadata", {})
   const described = metadata.appendChild(document.createElementNS(RDF, "rdf:RDF"))
     .appendChild(document.createElementNS(RDF, "rdf:Description"))
   for (const [name, text] of Object.entries(about)) {
     described.appendChild(document.createElementNS(DUBLIN_CORE, `dc:${name}`)).textContent = printable(text)
   }
-  const paper = svgNode("rect", { x: -EDGE, y: -EDGE, width, height: whole, fill: "#ffffff" })
-  svg.prepend(svgNode("title", {}, printable(title)), svgNode("desc", {}, printable(`${caption} ${link}`)), metadata, paper)
+  const paper = svgElement("rect", { x: -EDGE, y: -EDGE, width, height: whole, fill: "#ffffff" })
+  const description = svgElement("desc", {}, printable(`${caption} ${link}`))
+  svg.prepend(svgElement("title", {}, printable(title)), description, metadata, paper)
   svg.append(words)
   svg.setAttribute("viewBox", `${-EDGE} ${-EDGE} ${width} ${whole}`)
   svg.setAttribute("width", `${width / PIXELS * MILLIMETRES}mm`)
@@ -171,18 +179,21 @@ const textChunk = (name, text) => {
 
 const writePng = async (picture, font) => {
   const { svg, width, height } = await drawPicture(picture, () => {})
-  svg.prepend(svgNode("style", {}, `@font-face {font-family: "${FONT}"; src: url("data:font/ttf;base64,${font}")}`))
+  svg.prepend(svgElement("style", {}, `@font-face {font-family: "${FONT}"; src: url("data:font/ttf;base64,${font}")}`))
   const size = { width: Math.round(2 * width), height: Math.round(2 * height) }
   for (const [name, dots] of Object.entries(size)) svg.setAttribute(name, dots)
-  const source = Object.assign(new Image(), { src: URL.createObjectURL(new Blob([writeSvg(svg)], { type: MIMES.svg })) })
+  const file = new Blob([writeSvg(svg)], { type: MIMES.svg })
+  const source = Object.assign(new Image(), { src: URL.createObjectURL(file) })
   await source.decode()
   const canvas = drawOnCanvas(source, size.width, size.height)
   URL.revokeObjectURL(source.src)
   const blob = await new Promise(done => canvas.toBlob(done, MIMES.png))
   if (!blob) throw new Error("this browser has no canvas of this size")
   const bytes = new Uint8Array(await blob.arrayBuffer()), head = 33 // the signature and the first chunk
-  const texts = Object.entries({ Title: picture.title, Description: picture.caption, Source: picture.link, Software: CREATOR })
-  return new Blob([bytes.subarray(0, head), ...texts.map(([name, text]) => textChunk(name, printable(text))), bytes.subarray(head)])
+  const { caption, title, link } = picture
+  const texts = Object.entries({ Title: title, Description: caption, Source: link, Software: CREATOR })
+    .map(([name, text]) => textChunk(name, printable(text)))
+  return new Blob([bytes.subarray(0, head), ...texts, bytes.subarray(head)])
 }
 
 const writePdf = async (picture, font) => {
@@ -193,7 +204,8 @@ const writePdf = async (picture, font) => {
   const { svg, width, height } = await drawPicture(picture, enlarge, letter => letter.codePointAt(0) in codeMap)
   const size = [width, height].map(side => side * POINTS / PIXELS)
   pdf.addPage(size, width > height ? "landscape" : "portrait").deletePage(1)
-  document.body.append(svg) // measured there
+  svg.style.cssText = "position: fixed; left: -9999px"
+  document.body.append(svg) // its words are measured there
   try {
     await pdf.svg(svg, { width: size[0], height: size[1] })
   } finally {
@@ -237,7 +249,7 @@ export default function ({ data, parentElement }) {
         status.textContent = ""
       } catch (error) {
         console.warn(error)
-        status.textContent = "This browser could not draw the picture. Try again; CSV has the numbers."
+        status.textContent = "This browser could not draw the picture: what draws may not have arrived. Try again."
       }
       status.ariaBusy = "false"
     }
