@@ -27,4 +27,5 @@ def draw_picture_buttons(
         libraries: the folder on this server that has what draws.
     """
     words = {"name": name, "caption": caption, "title": title, "link": link}
-    _buttons(key=key, data={**words, "figure": write_print_figure(figure), "libraries": libraries})
+    data = {**words, "figure": write_print_figure(figure), "libraries": libraries}
+    _buttons(key=key, data=data, width="content")

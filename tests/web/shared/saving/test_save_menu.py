@@ -32,9 +32,9 @@ def saved_files(page: str, *menus: str, **query: object) -> tuple[AppTest, dict[
         files[name] = make
         return button(label, make, name, *rest, **options)
 
-    def collect_picture(*, key: str, data: dict[str, Any]) -> Any:
+    def collect_picture(*, data: dict[str, Any], **options: Any) -> Any:
         pictures[data["name"]] = {**data, "figure": json.loads(data["figure"])}
-        return draw(key=key, data=data)
+        return draw(data=data, **options)
 
     app = working(new_page(page, **query).run())
     for menu in menus:
