@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
+from playground.web.server.picture_libraries import picture_routes
 from playground.web.server.settings import settings
 from playground.web.server.uploads import FilterMessages, FullDisk, LimitUploads
 from playground.web.server.visitors import Readiness, SessionCap, Visitors
@@ -80,7 +81,7 @@ AROUND = [
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    routes=readiness.routes(),
+    routes=[*readiness.routes(), *picture_routes()],
     middleware=[Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )
