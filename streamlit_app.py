@@ -18,6 +18,7 @@ from playground.errors import OUT_OF_MEMORY, is_out_of_memory
 from playground.web.server.front_end import CompressedFiles, EarlyCharts
 from playground.web.server.middleware import AddressLimit, LocalMetrics, PagePath, RefuseForeignOrigins, SecurityHeaders
 from playground.web.server.monitoring import ExpectedErrors
+from playground.web.server.picture_libraries import picture_routes
 from playground.web.server.uploads import FilterMessages, FullDisk, LimitUploads
 from playground.web.server.visitors import SessionCap
 from playground.web.session.services import services
@@ -79,7 +80,7 @@ AROUND = [
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    routes=here.readiness.routes(),
+    routes=[*here.readiness.routes(), *picture_routes()],
     middleware=[Middleware(RefuseForeignOrigins), *FRONT_END, *AROUND],
     on_script_error=explain_script_error,
 )

@@ -86,18 +86,17 @@ async def rerun(port: int, damage: Damage, a_second: float = 25) -> None:
             await asyncio.sleep(1 / a_second)
 
 
-async def keep_saving(port: int, damage: Damage, seed: int) -> None:
-    """Save every head of a model of 96 × 96 as a PDF, again and again."""
+async def keep_opening_menus(port: int, damage: Damage, seed: int) -> None:
+    """Open the menu of every head of a model of 96 × 96, which sends the figure of their picture, again and again."""
     text = "".join(random.Random(seed).choices("abcdefgh", k=20))
     shape = {"tokenizer": "char", "n_layers": 96, "d_model": 96, "n_heads": 96, "d_ff": 128, "norm_placement": "pre"}
     query = urlencode({"text": text, "weights": "random", "seed": seed, **shape})
     with contextlib.suppress(LoadError):
         async with visit(port, "attention", query) as attacker:
             await attacker.open()
-            await attacker.set("attention_grid_save_menu", True)
-            while True:
-                _, error = await attacker.save("attention_grid_save_pdf")
-                damage.n_answers += not error
+            for is_open in itertools.cycle((True, False)):
+                await attacker.set("attention_grid_save_menu", is_open)
+                damage.n_answers += is_open
                 await asyncio.sleep(PAUSE)
 
 
@@ -114,8 +113,8 @@ async def study(port: int, damage: Damage, end: asyncio.Event) -> None:
             while not end.is_set():
                 damage.seconds["a click"].append(await student.click_cell("attention_grid", *chance.choice(cells)))
                 await asyncio.sleep(PAUSE)
-                seconds, error = await student.save("attention_grid_save_png")
-                damage.seconds["a PNG"].append(seconds)
+                seconds, error = await student.save("attention_grid_save_csv")
+                damage.seconds["a CSV file"].append(seconds)
                 damage.failures += [error] if error else []
                 damage.seconds["a sentence"].append(await _type(student, chance))
                 damage.failures += student.alerts
@@ -143,7 +142,9 @@ ATTACKS: dict[str, Attack] = {
         for i in range(5)
     ],
     "25 heavy reruns a second": lambda port, damage: [rerun(port, damage)],
-    "18 PDFs of 96 × 96 heads in a loop": lambda port, damage: [keep_saving(port, damage, seed) for seed in range(18)],
+    "18 pictures of 96 × 96 heads in a loop": lambda port, damage: [
+        keep_opening_menus(port, damage, seed) for seed in range(18)
+    ],
 }
 """What may be done to a server, by what it is called."""
 

@@ -1,9 +1,9 @@
-"""Pictures of charts: how long one takes, how many bytes all heads are, and what the menus cost a page."""
+"""Pictures of charts: what their figures cost the server and how many bytes they are, and what menus cost a page."""
 
 import importlib
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from benchmarks.results import Result, paired_ratio, seconds
 from playground.accounting import count_parameters
 from playground.analysis import streams
 from playground.export.all_heads import draw_all_heads
+from playground.export.print_figure import write_print_figure
 from playground.figures import attention, norms, parameters
 from playground.presets import PRESETS
 from playground.runs import encoder_run
@@ -22,20 +23,12 @@ from playground.weights import checkpoint
 
 SENTENCE = "the old man went down to the river and saw a small boat with two men in it "
 N_TOKENS = 128
-CAPTION = "A row is a query, the token that asks; a column is a key, the token asked. A row's weights add up to 1."
 
 
 def measure() -> Iterator[Result]:
-    """Draw a page's charts in each format, all heads of the trained model, and pages with and without menus."""
-    draw: Any = partial(_module("playground.export.pictures.draw_picture").draw_picture, caption=CAPTION, link="")
-    yield from _ordinary_charts(draw)
-    yield from _all_heads(draw)
+    """Write the figures that browsers draw, and run pages with and without menus."""
+    yield from _figures()
     yield from _menus()
-
-
-def _module(name: str) -> Any:
-    """A module that no page imports before somebody asks for a picture."""
-    return importlib.import_module(name)
 
 
 def _run(n_tokens: int) -> encoder_run.Run:
@@ -45,42 +38,29 @@ def _run(n_tokens: int) -> encoder_run.Run:
     return encoder_run.run(encoder, tokenizer.encode_batch([text]))
 
 
-def _ordinary_charts(draw: Callable[..., bytes]) -> Iterator[Result]:
-    run = _run(16)
+def _figures() -> Iterator[Result]:
+    run, patterns = _run(16), _run(N_TOKENS).patterns()
     count = count_parameters(replace(PRESETS["minilm-l6"].config, vocab_size=30_522))
     figures = {
         "a head": attention.head_heatmap(run.pattern(3)[1], run.tokens, run.allowed, scale=attention.SQUARE_ROOT),
         "norms": norms.norms_by_layer(streams.lengths(run)),
-        "parameters": parameters.breakdown_treemap(count, "parameters"),
+        "parameters": parameters.breakdown_bar(count, "parameters"),
+        f"all heads, {N_TOKENS} tokens": draw_all_heads(patterns, attention.SQUARE_ROOT),
     }
-    for file_format, target in (("png", 200.0), ("svg", 200.0), ("pdf", None)):
-        times = {}
-        for name, figure in figures.items():
-            draw(figure, file_format)
-            times[name] = 1000 * statistics.median(seconds(partial(draw, figure, file_format)) for _ in range(7))
-        note = ", ".join(f"{name} {milliseconds:.0f}" for name, milliseconds in times.items())
+    for name, figure in figures.items():
+        milliseconds = 1000 * statistics.median(seconds(partial(write_print_figure, figure)) for _ in range(7))
+        megabytes = len(write_print_figure(figure)) / 1e6
+        is_all = name.startswith("all")
         yield Result(
-            f"a chart as {file_format.upper()}, the slowest of {len(times)}", max(times.values()), target, "ms", note
+            f"{name}: the picture's figure", megabytes, 2.0 if is_all else 0.03, "MB", f"{milliseconds:.1f} ms"
         )
-
-
-def _all_heads(draw: Callable[..., bytes]) -> Iterator[Result]:
-    patterns = _run(N_TOKENS).patterns()
-    n_layers, n_heads = patterns.shape[:2]
-    for name, scale, target in (
-        ("square root", attention.SQUARE_ROOT, 3.0),
-        ("linear", attention.WeightScale(square_root=False), None),
-    ):
-        figure = draw_all_heads(patterns, scale)
-        start = time.perf_counter()
-        svg = draw(figure, "svg")
-        note = f"drawn in {1000 * (time.perf_counter() - start):.0f} ms, colours by the {name}"
-        yield Result(f"SVG of {n_layers} × {n_heads} heads, {N_TOKENS} tokens", len(svg) / 1e6, target, "MB", note)
 
 
 def _menus(rounds: int = 30) -> Iterator[Result]:
     """The processor's time of a page's run, with the menus over without."""
-    app_test, panels = _module("tests.web.app_test"), _module("playground.web.shared.panels")
+    app_test, panels = (
+        importlib.import_module(name) for name in ("tests.web.app_test", "playground.web.shared.panels")
+    )
     with_menu = panels._caption
 
     def without_menu(key: str, caption: str, *_: Any) -> None:

@@ -27,9 +27,8 @@ from playground.web.session.services import Services, services
 
 logger = logging.getLogger(__name__)
 
-_LEFT_OUT = ("playground.__main__", "playground.web.app", "playground.export.pictures.")
-"""Beginnings of modules that no start needs: scripts, and matplotlib, which the first picture that is saved loads."""
-
+_LEFT_OUT = ("playground.__main__", "playground.web.app")
+"""Beginnings of modules that no start needs: scripts."""
 
 TRAINING_AFTER = 15.0
 """Seconds after the start when what only trainings need is loaded: by then the first visitors have their pages."""

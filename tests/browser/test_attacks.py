@@ -16,8 +16,8 @@ from tests.waiting import run_coroutine
 
 SECONDS = float(os.environ.get("ATTACK_SECONDS", "6"))
 
-LONGEST = {"a click": 10.0, "a sentence": 10.0, "a PNG": 30.0}
-"""Seconds, twice what a busy machine took; without fair turns a click took up to 40, a sentence and a PNG up to 48."""
+LONGEST = {"a click": 10.0, "a sentence": 10.0, "a CSV file": 30.0}
+"""Seconds, twice what a busy machine took; without fair turns a click took up to 40, a sentence and a file up to 48."""
 
 
 @pytest.fixture(scope="module")

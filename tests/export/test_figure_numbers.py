@@ -9,11 +9,9 @@ import pytest
 
 from playground import count_parameters
 from playground.export.all_heads import all_weights, draw_all_heads
-from playground.export.pictures.draw_picture import draw_picture
 from playground.export.tables import numbers_of, write_csv
 from playground.figures import attention, gradient_flow, norms, parameters, step_by_step
 from playground.figures.attribution import Bars, bars_figure
-from tests.export.pictures.drawn import find_cells, paint
 from tests.figures.test_every_figure import FIGURES
 from tests.model.reference import small_config
 
@@ -89,13 +87,17 @@ def test_all_heads_are_drawn_whole_and_their_weights_listed() -> None:
     patterns = RNG.dirichlet(np.full(30, 0.2), (2, 3, 30)).astype(np.float32)
     figure = draw_all_heads(patterns, attention.SQUARE_ROOT)
     apart = round(0.06 * 30)
-    seen = paint(find_cells(draw_picture(figure, "svg")), figure.data[0].z.shape)
-    assert seen.shape[:2] == (2 * 30 + apart, 3 * 30 + 2 * apart)
-    head = seen[30 + apart :, 30 + apart : 60 + apart].astype(int)
-    darkness = 3 * 255 - head.sum(axis=2)
-    order = np.argsort(patterns[1, 1].ravel())
-    assert (np.diff(darkness.ravel()[order]) >= -3).all(), "a heavier weight is no lighter"
-    assert (seen[30 : 30 + apart] == 255).all(), "nothing between two layers"
+    shades = np.asarray(figure.data[0].z)
+    assert shades.dtype == np.uint8, "a byte a weight on its way to the browser"
+    assert shades.shape == (2 * 30 + apart, 3 * 30 + 2 * apart)
+    np.testing.assert_array_equal(
+        shades[30 + apart :, 30 + apart : 60 + apart], 1 + np.round(254 * patterns[1, 1] ** 0.5)
+    )
+    assert (shades[30 : 30 + apart] == 0).all(), "nothing between two layers"
+    assert figure.data[0].colorscale[0] == (0, "#ffffff")
+    assert list(figure.data[0].colorbar.tickvals) == pytest.approx(
+        [1 + 254 * share**0.5 for share in (0, 0.05, 0.25, 0.5, 1)]
+    )
     header, *rows = all_weights(patterns, ["q"] * 30, ["k"] * 30)
     assert len(rows) == 2 * 3 * 30
     assert rows[30 * 4 + 7][:3] == [1, 1, "q₇"]

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
-from playground.export.pictures.paper import TEXT
+from playground.export.print_figure import TEXT
 from playground.figures import palette
 from playground.figures.theme import Array, draw_figure, token_names
 from playground.web.components.load_component import load_component

@@ -1,7 +1,7 @@
 """Files that are made when a button is pressed, in threads beside the pages, in fair turns.
 
-As with turns to compute, there is a place for what is short and one for what is long: a picture of many cells takes
-seconds, and hundreds of megabytes on its way.
+As with turns to compute, there is a place for what is short and one for what is long: all numbers of a long run take
+seconds.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """What a visitor takes from a page: charts as pictures and numbers, tables as text, and single charts in frames.
 
-A file is made when its button is pressed, by the server, in a thread of its own: no run of the page waits for it.
+The browser draws a picture when its button is pressed. The server makes a CSV file then, in a thread of its own.
 
 The other charts are not sent, and the rest of the page is not seen. What stays beside the chart is the focus line,
 which moves it, the changes that it shows, and what the page has to say of a link that it could not follow.
@@ -19,6 +19,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from playground.export.all_heads import MOST_NUMBERS, all_weights, draw_all_heads
+from playground.export.plain_text import plain_caption
 from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
 from playground.figures.attention import SQUARE_ROOT, WeightScale
 from playground.link.query import VERSION
@@ -26,7 +27,9 @@ from playground.runs.arrays import Array
 from playground.web.choices import open_page
 from playground.web.choices.open_page import current_parameters
 from playground.web.choices.setup import current_setup
+from playground.web.components.save_picture import draw_picture_buttons
 from playground.web.components.without_picture import show_only
+from playground.web.server.picture_libraries import libraries_path
 from playground.web.session.downloads import in_turn
 from playground.web.shared.page_end import as_one_element
 
@@ -56,17 +59,12 @@ def write_snippet(key: str, link: str, title: str, height: int) -> str:
     return f'<iframe src="{escape(source)}"\n        {attributes}></iframe>'
 
 
-_MIMES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
-
 MOST_CELLS = 5_000_000
-"""Of a picture: every head of the trained model on its longest sentence. It takes 100 bytes a cell on its way."""
-
-_CELLS_A_SECOND = 2_000_000
-"""What is drawn in a second, about."""
+"""Of a picture: every head of the trained model on its longest sentence, 1.3 bytes a cell on their way."""
 
 _ABOUT = (
-    "PNG for slides; SVG and PDF, which stay sharp at any size, for papers. All are drawn for white paper with this "
-    "caption, and the file holds the link to this view."
+    "PNG for slides; SVG and PDF, which stay sharp at any size, for papers. Your browser draws them for white "
+    "paper, with this caption and the link to this view."
 )
 
 _FEWER_CELLS = f"At most {MOST_CELLS:,} fit: fewer layers, or a shorter sentence."
@@ -99,17 +97,19 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
     )
     if not menu.open:
         return
-    n_cells = saved.n_cells
-    drawn, name, link = saved.picture or figure, file_name(saved.file or key), current_link()
+    name, link, fits = file_name(saved.file or key), current_link(), saved.n_cells <= MOST_CELLS
     with menu, st.container(horizontal=True, gap="small"):
-        for file_format, mime in _MIMES.items() if n_cells <= MOST_CELLS else ():
-            st.download_button(
-                file_format.upper(),
-                in_turn(partial(_draw_file, drawn, file_format, caption, title, link), 0.3 + n_cells / _CELLS_A_SECOND),
-                f"{name}.{file_format}",
-                mime,
-                key=f"{key}_save_{file_format}",
-                on_click="ignore",
+        if fits:
+            drawn = (saved.picture or figure)()
+            note = drawn.layout.meta or ""
+            draw_picture_buttons(
+                f"{key}_save_picture",
+                drawn,
+                name=name,
+                caption=plain_caption(caption if note in caption else f"{caption} {note}"),
+                title=title,
+                link=link,
+                libraries=libraries_path(),
             )
         if not saved.no_numbers:
             rows = saved.numbers or partial(_numbers_of, figure)
@@ -121,7 +121,7 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
                 key=f"{key}_save_csv",
                 on_click="ignore",
             )
-    about = _ABOUT if n_cells <= MOST_CELLS else f"Its {n_cells:,} cells are too many for a picture. {_FEWER_CELLS}"
+    about = _ABOUT if fits else f"Its {saved.n_cells:,} cells are too many for a picture. {_FEWER_CELLS}"
     menu.caption(f"{about} {saved.no_numbers or 'CSV has the numbers.'}")
     menu.caption("To show this chart in a course page or on a slide, as a frame that stays alive:")
     menu.code(write_snippet(key, link, title, int(figure().layout.height or 400)), language="html", wrap_lines=True)
@@ -130,12 +130,6 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
 def file_name(name: str) -> str:
     """A name that any system takes for a file: `layer 3, head 1` becomes `layer3_head1`."""
     return re.sub("[^a-z0-9_]+", "_", re.sub(r"(?<=[a-z]) (?=\d)", "", name.lower())).strip("_")
-
-
-def _draw_file(figure: Callable[[], go.Figure], file_format: Any, caption: str, title: str, link: str) -> bytes:
-    from playground.export.pictures.draw_picture import draw_picture  # half a second, and half the visitors need none
-
-    return draw_picture(figure(), file_format, caption=caption, title=title, link=link)
 
 
 def _numbers_of(figure: Callable[[], go.Figure]) -> list[list[Any]]:

@@ -1,7 +1,9 @@
 """The menu of a chart: nothing until it is opened, then files of what the page shows, named after it."""
 
+import base64
 import csv
 import io
+import json
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
@@ -9,31 +11,43 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 import streamlit as st
+from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground.export.all_heads import MOST_NUMBERS
 from playground.link.query import VERSION
+from playground.web.components import save_picture
 from playground.web.shared import saving
 from playground.web.shared.saving import file_name
-from tests.export.pictures.drawn import DC, find_cells, paint, parse, texts
 from tests.web.app_test import PAGES, SMALL, captions, charts, new_page, open_page, small_trace, working
 
 
-def saved_files(page: str, *menus: str, **query: object) -> tuple[AppTest, dict[str, Any]]:
-    """A page with these menus open, and what each of their buttons would save."""
+def saved_files(page: str, *menus: str, **query: object) -> tuple[AppTest, dict[str, Any], dict[str, Any]]:
+    """A page with these menus open, what makes each file of their buttons, and what browsers draw, by files' names."""
     files: dict[str, Any] = {}
-    button = st.download_button
+    pictures: dict[str, Any] = {}
+    button, draw = st.download_button, save_picture._buttons
 
     def collect(label: str, make: Any, name: str, *rest: Any, **options: Any) -> bool:
         files[name] = make
         return button(label, make, name, *rest, **options)
 
+    def collect_picture(*, data: dict[str, Any], **options: Any) -> Any:
+        pictures[data["name"]] = {**data, "figure": json.loads(data["figure"])}
+        return draw(data=data, **options)
+
     app = working(new_page(page, **query).run())
     for menu in menus:
         app.session_state[menu] = True
-    with patch.object(st, "download_button", collect):
+    with patch.object(st, "download_button", collect), patch.object(save_picture, "_buttons", collect_picture):
         working(app.run())
-    return app, files
+    return app, files, pictures
+
+
+def array(values: dict[str, str]) -> NDArray[Any]:
+    """An array as Plotly's JSON has it."""
+    shape = [int(n) for n in values["shape"].split(",")]
+    return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).reshape(shape)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -48,19 +62,22 @@ def test_every_chart_has_one_closed_menu(page: str) -> None:
 def test_a_heads_files_are_named_by_the_focus_and_hold_its_weights() -> None:
     text = "it was =1+1"
     query = {**SMALL, "text": text, "layer": 1, "head": 2, "seed": 3}
-    _, files = saved_files("attention", "attention_pattern_save_menu", **query)
-    assert sorted(files) == [f"attention_layer1_head2.{ending}" for ending in ("csv", "pdf", "png", "svg")]
+    _, files, pictures = saved_files("attention", "attention_pattern_save_menu", **query)
+    assert list(files) == ["attention_layer1_head2.csv"]
+    (picture,) = pictures.values()
+    assert picture["name"] == "attention_layer1_head2"
     weights = small_trace(text, seed=3)["layers.1.attn.pattern"][0, 2].numpy()
     _, *rows = csv.reader(io.StringIO(files["attention_layer1_head2.csv"]().decode("utf-8-sig")))
     np.testing.assert_allclose(np.array([row[1:] for row in rows], np.float32), weights, rtol=1e-5)
     assert [row[0] for row in rows][7:] == ["'=₇", "1₈", "'+₉", "1₁₀"]
-    svg = files["attention_layer1_head2.svg"]()
-    cells = paint(find_cells(svg), weights.shape)
-    darkest = np.unravel_index(cells.sum(axis=2).argmin(), weights.shape)
-    assert weights[darkest] == pytest.approx(weights.max(), rel=0.02)
-    assert any(line.startswith("layer 1, head 2.") for line in texts(svg))
-    (link,) = (element.text for element in parse(svg).iter(f"{DC}source"))
-    asked = parse_qs(urlsplit(link or "").query)
+    drawn = picture["figure"]["data"][0]
+    np.testing.assert_allclose(array(drawn["z"]), np.sqrt(weights), atol=1 / 256)
+    assert "customdata" not in drawn, "what only a pointer asks for stays here"
+    assert picture["caption"].startswith("layer 1, head 2.")
+    assert "lick" not in picture["caption"]
+    assert picture["figure"]["layout"]["shapes"], "the frame of the chosen cell"
+    link = picture["link"]
+    asked = parse_qs(urlsplit(link).query)
     assert asked["v"] == [VERSION]
     assert {key: asked[key] for key in ("text", "layer", "head", "seed", "n_heads")} == {
         "text": [text], "layer": ["1"], "head": ["2"], "seed": ["3"], "n_heads": ["4"],
@@ -69,12 +86,12 @@ def test_a_heads_files_are_named_by_the_focus_and_hold_its_weights() -> None:
 
 def test_all_heads_are_saved_whole() -> None:
     text = "a sentence of thirty letters, no less"
-    _, files = saved_files("attention", "attention_grid_save_menu", **SMALL, text=text)
-    svg, n = files["attention_all_heads.svg"](), len(text)
+    _, files, pictures = saved_files("attention", "attention_grid_save_menu", **SMALL, text=text)
+    cells, n = array(pictures["attention_all_heads"]["figure"]["data"][0]["z"]), len(text)
     apart = round(0.06 * n)
-    cells = paint(find_cells(svg), (2 * n + apart, 4 * n + 3 * apart))
-    assert (cells[n : n + apart] == 255).all()
-    assert not (cells[:n, :n] == 255).all()
+    assert cells.shape == (2 * n + apart, 4 * n + 3 * apart)
+    assert (cells[n : n + apart] == 0).all()
+    assert (cells[:n, :n] > 0).all()
     rows = list(csv.reader(io.StringIO(files["attention_all_heads.csv"]().decode("utf-8-sig"))))
     weights = small_trace(text)
     np.testing.assert_allclose(
@@ -85,19 +102,20 @@ def test_all_heads_are_saved_whole() -> None:
 
 
 def test_more_weights_than_a_table_takes_are_said_to_be_too_many() -> None:
-    app, files = saved_files(
+    app, files, pictures = saved_files(
         "attention", "attention_grid_save_menu", **{**SMALL, "n_layers": 6, "max_len": 256}, text="y" * 250
     )
-    assert sorted(files) == [f"attention_all_heads.{ending}" for ending in ("pdf", "png", "svg")]
+    assert (list(files), list(pictures)) == ([], ["attention_all_heads"])
     assert MOST_NUMBERS < 6 * 4 * 250**2
     assert "1,500,000 weights are too many" in captions(app)
 
 
 def test_own_drawings_have_their_menus_too() -> None:
     menus = ("attention_lines_save_menu", "why_parts_save_menu")
-    _, files = saved_files("attention", *menus, **SMALL, text="it was", layer=1, head=1)
-    assert {name for name in files if name.endswith(".png")} == {"attention_lines_layer1_head1.png", "why_parts.png"}
-    assert {"i₀", "s₅"} <= set(texts(files["attention_lines_layer1_head1.svg"]()))
+    _, files, pictures = saved_files("attention", *menus, **SMALL, text="it was", layer=1, head=1)
+    assert set(pictures) == {"attention_lines_layer1_head1", "why_parts"}
+    names = pictures["attention_lines_layer1_head1"]["figure"]["data"][-1]["text"]
+    assert {"i₀", "s₅"} <= set(names)
     rows = list(csv.reader(io.StringIO(files["attention_lines_layer1_head1.csv"]().decode("utf-8-sig"))))
     assert rows[0][0] == "query \\ key [weight]"
     weights = small_trace("it was")["layers.1.attn.pattern"][0, 1].numpy()
@@ -105,7 +123,7 @@ def test_own_drawings_have_their_menus_too() -> None:
 
 
 def test_a_table_is_copied_as_text() -> None:
-    app, files = saved_files("norms", "norms_by_layer_open", "norms_by_layer_copy", **SMALL)
+    app, files, _ = saved_files("norms", "norms_by_layer_open", "norms_by_layer_copy", **SMALL)
     assert list(files) == ["norms_by_layer_numbers.csv"]
     markdown, latex = (code.value for code in app.code)
     assert markdown.startswith("| ")
@@ -114,7 +132,7 @@ def test_a_table_is_copied_as_text() -> None:
 
 def test_a_large_table_is_a_file_only() -> None:
     query = {**SMALL, "max_len": 256, "text": "z" * 200}
-    app, files = saved_files("attention", "attention_pattern_open", "attention_pattern_copy", **query)
+    app, files, _ = saved_files("attention", "attention_pattern_open", "attention_pattern_copy", **query)
     assert list(files) == ["attention_pattern_numbers.csv"]
     assert not app.code
     assert "40,000 cells are too many" in captions(app)
@@ -135,6 +153,6 @@ def test_a_files_name_has_small_letters_digits_and_underscores(name: str, file: 
 
 def test_a_picture_of_too_many_cells_is_not_offered_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "MOST_CELLS", 10)
-    app, files = saved_files("attention", "attention_grid_save_menu", **SMALL, text="one two three")
-    assert sorted(files) == ["attention_all_heads.csv"]
+    app, files, pictures = saved_files("attention", "attention_grid_save_menu", **SMALL, text="one two three")
+    assert (list(files), list(pictures)) == (["attention_all_heads.csv"], [])
     assert "cells are too many for a picture" in captions(app)
