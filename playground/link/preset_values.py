@@ -1,12 +1,15 @@
 """What a preset sets, by the link's keys."""
 
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from playground.link.architecture_params import ARCHITECTURE
 from playground.presets import PRESETS
 
 
-def values_of_preset(name: str, *, has_wordpiece: bool) -> dict[str, Any]:
+@cache
+def values_of_preset(name: str, *, has_wordpiece: bool) -> MappingProxyType[str, Any]:
     """What a preset of `PRESETS` sets beside the weights: architecture, tokens, and its text if it has one.
 
     Without the checkpoint's tokenizer, the text's own words stand in for it. The token table has the preset's rows, as
@@ -19,4 +22,5 @@ def values_of_preset(name: str, *, has_wordpiece: bool) -> dict[str, Any]:
     if tokenizer == "wordpiece" and not has_wordpiece:
         tokenizer = "word"
     exact = tokenizer in ("wordpiece", "vectors") or preset.text is not None
-    return values | own_text | {"tokenizer": tokenizer, "table_rows": 0 if exact else preset.config.vocab_size}
+    rows = 0 if exact else preset.config.vocab_size
+    return MappingProxyType(values | own_text | {"tokenizer": tokenizer, "table_rows": rows})

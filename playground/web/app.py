@@ -15,13 +15,14 @@ from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls, phone_controls
 from playground.web.views.exports import VARIANTS
 
-page = st.navigation(list(pages().values()), position="top")
+listed = list(pages().values())
+page = st.navigation(listed, position="top")
 st.set_page_config(page_title=f"{page.title} · Transformer Encoder Playground", page_icon="🧭", layout="wide")
 apply_page_style()
 open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
     draw_expanders = controls.draw(VARIANTS)
-phone_controls.draw(pages().values())
+phone_controls.draw(listed)
 draw_tour_line()
 single_chart.begin_page()
 try:

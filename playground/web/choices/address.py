@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.link.params import DEFAULT_TEXT, SHARED, UNBOUND, page_parameters, write_all, write_changed
 from playground.web.choices.pinned import write_pinned
-from playground.web.choices.setup import OPEN_PAGE, current_value
+from playground.web.choices.setup import OPEN_PAGE, current_setup
 from playground.web.components.address_guard import write_address
 
 
@@ -33,13 +33,14 @@ def current_parameters() -> dict[str, list[str]]:
 
 def _present_texts() -> dict[str, list[str]]:
     """The texts of all parameters of the open page; an empty list takes one out of the address."""
-    keys = [*SHARED, *UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
-    values = {key: st.session_state[key] for key in keys if key in st.session_state}
+    session = st.session_state.to_dict()
+    keys = [*SHARED, *UNBOUND, *page_parameters(session[OPEN_PAGE])]
+    values = {key: session[key] for key in keys if key in session}
     texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
     if values.get("text", DEFAULT_TEXT) != DEFAULT_TEXT:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
         texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
-    return texts | write_pinned({key: current_value(key) for key in SHARED})
+    return texts | write_pinned(current_setup().values)
 
 
 def is_fragment_run() -> bool:

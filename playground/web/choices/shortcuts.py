@@ -107,7 +107,7 @@ def use_task_defaults() -> None:
         st.session_state[key] = defaults.get(name, params.OWN[key].default)
 
 
-def preset_values(name: str) -> dict[str, Any]:
+def preset_values(name: str) -> Mapping[str, Any]:
     """What a preset sets beside the weights, by the sidebar's keys, with the tokenizers that this server has."""
     return values_of_preset(name, has_wordpiece=caches.checkpoint_available())
 
