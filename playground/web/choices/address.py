@@ -33,14 +33,14 @@ def current_parameters() -> dict[str, list[str]]:
 
 def _present_texts() -> dict[str, list[str]]:
     """The texts of all parameters of the open page; an empty list takes one out of the address."""
-    session = st.session_state.to_dict()
-    keys = [*SHARED, *UNBOUND, *page_parameters(session[OPEN_PAGE])]
-    values = {key: session[key] for key in keys if key in session}
+    shared = current_setup().values
+    keys = [*UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
+    values = {**shared, **{key: st.session_state[key] for key in keys if key in st.session_state}}
     texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
-    if values.get("text", DEFAULT_TEXT) != DEFAULT_TEXT:
+    if shared["text"] != DEFAULT_TEXT:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
         texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
-    return texts | write_pinned(current_setup().values)
+    return texts | write_pinned(shared)
 
 
 def is_fragment_run() -> bool:

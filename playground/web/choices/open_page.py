@@ -39,12 +39,12 @@ def open_page(page: str) -> None:
     restore_page_values(page)
     address = {key: st.query_params.get_all(key) for key in st.query_params}
     texts = old_links.rename_focus(address, page)
-    session = st.session_state.to_dict()  # at once, as every single read takes the session's lock
-    reading = read_link(texts, session.keys() & params.PARAMS.keys())
+    linked = [key for key in (*texts, "encdec_source") if key in params.PARAMS]
+    reading = read_link(texts, [key for key in linked if key in st.session_state])
     if texts != address:
         reading = reading._replace(is_exact=False)
     st.session_state.update({key: reading.values[key] for key in params.UNBOUND if key in reading.values})
-    values = {key: session.get(key, param.default) for key, param in params.SHARED.items()}
+    values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
     values.update({key: value for key, value in reading.values.items() if key in values})
     settled, reasons = settle_choices(values, reading.values)
     sentences = [*reading.sentences, *reasons, *settle_pinned(texts, settled, settle_pinned_choices)]
