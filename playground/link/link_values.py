@@ -9,9 +9,8 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError
-from playground.link.architecture_params import ARCHITECTURE, N_HEADS, SIZES
 from playground.link.kinds import Notation, Param, Several, Text
-from playground.link.params import LOCKED, PARAMS, SHARED, write, write_all
+from playground.link.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES, write, write_all
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.weights.recognise import RecognisedWeights
@@ -126,7 +125,7 @@ def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, not
 
 def _next_divisor(values: Mapping[str, Any], shown_before: Mapping[str, Any]) -> int:
     """The number of heads to move to: on in the direction in which the slider was moved, else the nearest."""
-    divisors = [heads for heads in N_HEADS if values["d_model"] % heads == 0]
+    divisors = [heads for heads in map(int, SIZES["n_heads"].options) if values["d_model"] % heads == 0]
     moved = values["n_heads"] - shown_before.get("n_heads", values["n_heads"])
     onwards = [heads for heads in divisors if (heads - values["n_heads"]) * moved > 0]
     nearest: int = min(onwards or divisors, key=lambda heads: (abs(heads - values["n_heads"]), -heads))

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from playground.analysis.walkthrough import STAGES
+from playground.config import CHOICES, SETTINGS, Setting
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
-from playground.link.architecture_params import ARCHITECTURE, SIZES
 from playground.link.experiment_params import ABLATION, TRAINING
 from playground.link.interventions import Changes, read_parameter
 from playground.link.kinds import Choice, Notation, Param, Size, Switch, Text, Whole
@@ -15,6 +15,23 @@ from playground.tutorials.table import SHORT_TITLES, TITLES
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 DEFAULT_TARGET = "Het dier stak de straat niet over, omdat het te moe was."
 """What a translator would have made of the default text, in Dutch."""
+
+TRAINED = PRESETS["minilm-l6"].config
+
+
+def _read_setting(field: str, setting: Setting) -> Param:
+    """The parameter of one of `ModelConfig`'s own fields; the checkpoint's value is its default."""
+    shown = {"label": f"{setting.label} · `{field}`", "help_text": setting.help_text}
+    default = getattr(TRAINED, field)
+    if field in CHOICES:
+        return Choice(default, CHOICES[field], **shown)
+    return Size(default, setting.stops, **shown) if setting.stops else Switch(default, **shown)
+
+
+ARCHITECTURE = {field: _read_setting(field, setting) for field, setting in SETTINGS.items()}
+"""`ModelConfig`'s own fields, in the sidebar's order."""
+
+SIZES = {key: param for key, param in ARCHITECTURE.items() if isinstance(param, Size)}
 
 SHARED: dict[str, Param] = {
     "text": Text(DEFAULT_TEXT, label="Your text, one sentence a line"),

@@ -4,7 +4,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from playground.link.architecture_params import ARCHITECTURE
+from playground.link.params import ARCHITECTURE
 from playground.presets import PRESETS
 
 

@@ -9,8 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy
-from playground.link.architecture_params import ARCHITECTURE
-from playground.link.params import DEFAULT_TEXT, write
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, write
 from playground.presets import PRESETS
 from playground.runs.encoder_run import Run, run
 from playground.weights.checkpoint import load

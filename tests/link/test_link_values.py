@@ -8,11 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
-from playground.link.architecture_params import ARCHITECTURE, SIZES
 from playground.link.interventions import Changes, read_parameter
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
 from playground.link.link_values import model_config, read, settle
-from playground.link.params import LOCKED, PARAMS, SHARED
+from playground.link.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES
 from playground.text import split_sentences
 from playground.weights.recognise import RecognisedWeights
 

@@ -2,10 +2,9 @@
 
 from playground.config import ModelConfig
 from playground.link import link_values
-from playground.link.architecture_params import ARCHITECTURE
 from playground.link.interventions import Changes, read_parameter
 from playground.link.kinds import Choice, Notation, Several, Size, Switch, Whole
-from playground.link.params import LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
+from playground.link.params import ARCHITECTURE, LOCKED, OWN, PAGES, PARAMS, SHARED, page_parameters, write, write_all
 from playground.presets import PRESETS
 from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.navigation import pages

@@ -13,8 +13,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from playground import Encoder, ModelConfig, Trace
-from playground.link.architecture_params import ARCHITECTURE
-from playground.link.params import DEFAULT_TEXT, FOCUS, write_all
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, write_all
 from playground.text import characters
 from playground.weights.checkpoint import load
 

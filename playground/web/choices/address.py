@@ -12,7 +12,7 @@ that one told the browser is out of date by then.
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.link.params import DEFAULT_TEXT, SHARED, UNBOUND, page_parameters, write_all, write_changed
+from playground.link.params import DEFAULT_TEXT, UNBOUND, page_parameters, write_all, write_changed
 from playground.web.choices.pinned import write_pinned
 from playground.web.choices.setup import OPEN_PAGE, current_setup
 from playground.web.components.address_guard import write_address

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection
 import streamlit as st
 
 from playground.link import params
-from playground.link.architecture_params import ARCHITECTURE
 from playground.link.link_values import VERSION
+from playground.link.params import ARCHITECTURE
 from playground.presets import PRESETS
 from playground.web.choices import recipe_link, shortcuts, widgets
 from playground.web.choices.actions import record_action

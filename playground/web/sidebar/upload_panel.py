@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from playground.link.architecture_params import TRAINED
+from playground.link.params import TRAINED
 from playground.presets import PRESETS
 from playground.text.wording import quote_text
 from playground.web.choices.setup import Setup

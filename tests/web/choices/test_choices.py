@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from playground.accounting import count_parameters
-from playground.link.architecture_params import ARCHITECTURE
-from playground.link.params import DEFAULT_TEXT, LOCKED, PARAMS, write
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, PARAMS, write
 from playground.link.pinned_texts import MARKER, PINNED_KEYS
 from playground.presets import PRESETS
 from playground.web.session import caches

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from playground.link.architecture_params import ARCHITECTURE, SIZES
 from playground.link.link_values import model_config, settle
-from playground.link.params import DEFAULT_TEXT, LOCKED
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.training.after import trained_network
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.session import caches

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from playground import Encoder
-from playground.link.architecture_params import ARCHITECTURE, SIZES
 from playground.link.link_values import model_config, settle
-from playground.link.params import LOCKED
+from playground.link.params import ARCHITECTURE, LOCKED, SIZES
 from playground.presets import PRESETS
 from playground.runs.encoder_run import Run
 from playground.text.word_vectors import draw_vectors

@@ -9,8 +9,7 @@ import pytest
 from playground import Encoder, count_parameters
 from playground.accounting import count_flops
 from playground.accounting.shapes import list_shapes
-from playground.link.architecture_params import ARCHITECTURE
-from playground.link.params import DEFAULT_TEXT
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT
 from playground.presets import PRESETS
 from playground.runs.encoder_run import run
 from playground.text import words

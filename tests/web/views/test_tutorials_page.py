@@ -10,8 +10,7 @@ from streamlit.runtime.state.common import user_key_from_element_id
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import ElementTree, parse_tree_from_messages
 
-from playground.link.architecture_params import ARCHITECTURE
-from playground.link.params import DEFAULT_TEXT, PARAMS, page_parameters, write
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, PARAMS, page_parameters, write
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison

@@ -4,10 +4,9 @@ import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.errors import ConfigError, PlaygroundError
-from playground.link.architecture_params import ARCHITECTURE
 from playground.link.experiment_params import STRENGTHS, TITLES, TRAINED_SIZES
 from playground.link.kinds import Size
-from playground.link.params import OWN
+from playground.link.params import ARCHITECTURE, OWN
 from playground.training.after.samples import right_answer
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import (
