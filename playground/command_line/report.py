@@ -12,10 +12,9 @@ from playground.command_line.attention_map import MOST_TOKENS, draw_map
 from playground.errors import TooLargeError
 from playground.figures.palette import COMPONENTS
 from playground.link.interventions import Change, write_changes
-from playground.link.linked_view import LinkedView
+from playground.link.link_values import explain_cut, write_query
+from playground.link.opening import LinkedView
 from playground.link.params import PAGES, SHARED
-from playground.link.run_choices import explain_cut
-from playground.link.write_link import write_query
 
 _STYLE: Any = {"title_justify": "left", "title_style": "bold", "box": box.SIMPLE_HEAD}
 """Of a table."""

@@ -11,10 +11,9 @@ from rich.console import Console
 from playground.command_line.options import read_options
 from playground.command_line.report import print_view
 from playground.errors import InputError, PlaygroundError
-from playground.link.linked_view import LinkedView
-from playground.link.opening import open_texts, split_link
+from playground.link.link_values import values_of_preset
+from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import write_all
-from playground.link.preset_values import values_of_preset
 from playground.weights import checkpoint
 
 

@@ -1,7 +1,6 @@
 """What a link of the playground means, without a page: its parameters, frozen defaults, repairs, and what it shows."""
 
-from playground.link.linked_view import LinkedView
-from playground.link.opening import open_link
+from playground.link.opening import LinkedView, open_link
 from playground.link.places import Focus
 
 __all__ = ["Focus", "LinkedView", "open_link"]

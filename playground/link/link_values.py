@@ -1,16 +1,22 @@
-"""What a link may say, and which of its values go together.
+"""What a link's texts say, which of its values go together, what they mean for a run, and how they are written.
 
-Pure functions; `open_page` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest
+Pure functions; `address` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest
 thing that can, with one sentence on what was changed and why.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from functools import cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError
-from playground.link.kinds import Notation, Param, Several, Text
-from playground.link.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES, write, write_all
+from playground.limits import MAX_TOKENS
+from playground.link import old_links
+from playground.link.kinds import Notation, Param, Several, Switch, Text
+from playground.link.params import ARCHITECTURE, FOCUS, LOCKED, PARAMS, SHARED, SIZES, write, write_all, write_changed
+from playground.presets import PRESETS
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.weights.recognise import RecognisedWeights
@@ -136,3 +142,146 @@ def _named(value: object) -> str:
     """A value in a sentence; of several words the first."""
     first, *more = write_all(value)
     return f"{first} and {len(more)} more" if more else first
+
+
+class LinkReading(NamedTuple):
+    """What a link says of the parameters that have no widget yet."""
+
+    values: Mapping[str, Any]
+    sentences: list[str]
+    """What is wrong with the link."""
+    is_exact: bool
+    """Whether the link says just these values, as this version writes them."""
+    means_other_weights: bool = False
+    """Whether a seed meant other random weights when the link was made."""
+
+
+def version_of(texts: Mapping[str, list[str]]) -> str:
+    """The version of the format that a link was written in: the present one where the link names none."""
+    return texts.get("v", [VERSION])[-1]
+
+
+def is_known_version(version: str) -> bool:
+    """Whether this version of the playground knows what such a link means."""
+    return version in (VERSION, old_links.OTHER_WEIGHTS)
+
+
+def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str] = ()) -> LinkReading:
+    """Read the link's parameters, without those that have a widget, which the visitor may have moved since."""
+    linked = {key: texts[key] for key in texts if key in PARAMS and key not in with_widgets}
+    readings = {key: read(key, linked[key]) for key in linked}
+    before = {} if "encdec_source" in with_widgets else old_links.missing_values(linked)
+    values = {key: value for key, (value, _) in readings.items()} | before
+    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
+    too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].high}
+    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
+    version = version_of(texts)
+    if not is_known_version(version):
+        sentences.append("This link was made by another version of the playground; some of it may look different.")
+    as_written = not before and all(write_all(values[key]) == linked[key] for key in linked)
+    is_exact = as_written and version == VERSION
+    return LinkReading(values, sentences, is_exact, means_other_weights=version == old_links.OTHER_WEIGHTS)
+
+
+MARKER = "pinned"
+"""The link's parameter that settings are pinned; not needed beside any other of theirs."""
+
+PREFIX = "b_"
+
+PINNED_KEYS = {f"{PREFIX}{key}": key for key in SHARED}
+"""The link's parameters for pinned values → the sidebar's."""
+
+
+def read_pinned(
+    texts: Mapping[str, list[str]], now: Mapping[str, Any]
+) -> tuple[dict[str, Any] | None, set[str], list[str]]:
+    """What a link's texts pin, if anything; which of the sidebar's keys they set; and sentences on what is wrong."""
+    linked = {name: key for name, key in PINNED_KEYS.items() if name in texts}
+    readings = {key: read_param(SHARED[key], name, texts[name]) for name, key in linked.items()}
+    is_marked, complaint = False, None
+    if MARKER in texts:
+        is_marked, complaint = read_param(Switch(False), MARKER, texts[MARKER])
+    sentences = [complaint] if complaint else []
+    for key, (_, complaint) in readings.items():
+        if complaint:  # one on a text, or on changes, does not name its key
+            sentences.append(of_pinned(complaint) if isinstance(SHARED[key], Text | Notation) else complaint)
+    values = {**now, **{key: value for key, (value, _) in readings.items()}} if linked or is_marked else None
+    return values, set(readings), sentences
+
+
+def of_pinned(sentence: str) -> str:
+    """A sentence on the pinned settings, which says that it is on them."""
+    return f"In the pinned settings: {sentence}"
+
+
+def pinned_texts(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The link's texts for pinned values beside the present ones."""
+    different = {name: write_all(pinned[key]) for name, key in PINNED_KEYS.items() if pinned[key] != now[key]}
+    return different or {MARKER: ["true"]}
+
+
+def choose_tokenizer(values: Mapping[str, Any]) -> tuple[str, int]:
+    """The tokenizer, `wordpiece`, `word`, `char` or `bpe`, and the tokens that `bpe` is trained to, 0 for the others.
+
+    Vectors stand for the text's own words.
+    """
+    name = "word" if values["tokenizer"] == "vectors" else str(values["tokenizer"])
+    return name, values["vocab_size"] if values["tokenizer"] == "bpe" else 0
+
+
+def longest_sentence(values: Mapping[str, Any]) -> int:
+    """Tokens after which a sentence is cut; without a position table, none ends before the limit of all texts."""
+    return MAX_TOKENS if values["positions"] == "none" else min(int(values["max_len"]), MAX_TOKENS)
+
+
+def explain_cut(values: Mapping[str, Any]) -> str:
+    """Why a long sentence is cut there: the model's own `max_len`, or this server's limit."""
+    if values["positions"] == "none":
+        return f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence."
+    if int(values["max_len"]) <= MAX_TOKENS:
+        return f"The model reads no more: its `max_len` is {values['max_len']:,}."
+    return (
+        f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence, though the model's `max_len` is "
+        f"{values['max_len']:,}."
+    )
+
+
+def chosen_sentence(values: Mapping[str, Any], n_sentences: int) -> int:
+    """The sentence to look at, from 0, in a text of so many."""
+    return min(int(values["sentence"]), n_sentences) - 1
+
+
+def drawn_rows(values: Mapping[str, Any], n_tokens: int, *, is_random: bool) -> int:
+    """Rows of a token table for a tokenizer of `n_tokens`; with random weights at least those that were asked for."""
+    return max(n_tokens, values["table_rows"] if is_random else 0)
+
+
+@cache
+def values_of_preset(name: str, *, has_wordpiece: bool) -> MappingProxyType[str, Any]:
+    """What a preset of `PRESETS` sets beside the weights: architecture, tokens, and its text if it has one.
+
+    Without the checkpoint's tokenizer, the text's own words stand in for it. The token table has the preset's rows, as
+    those that the tokenizer has no token for are added.
+    """
+    preset = PRESETS[name]
+    values = {key: getattr(preset.config, key) for key in ARCHITECTURE}
+    own_text = {} if preset.text is None else {"text": preset.text}
+    tokenizer = preset.tokenizer
+    if tokenizer == "wordpiece" and not has_wordpiece:
+        tokenizer = "word"
+    exact = tokenizer in ("wordpiece", "vectors") or preset.text is not None
+    rows = 0 if exact else preset.config.vocab_size
+    return MappingProxyType(values | own_text | {"tokenizer": tokenizer, "table_rows": rows})
+
+
+def write_query(values: Mapping[str, Any], pinned: Mapping[str, Any] | None = None) -> str:
+    """The query string, without its question mark, of these values by the keys of `PARAMS`.
+
+    What stands at its frozen default is left out; the version of the format goes with it.
+
+    Args:
+        values: of all the sidebar's parameters at least, where something is pinned.
+        pinned: of all the sidebar's parameters.
+    """
+    texts = write_changed(values) | ({} if pinned is None else pinned_texts(pinned, values)) | {"v": [VERSION]}
+    return urlencode(texts, doseq=True)

@@ -1,21 +1,133 @@
-"""Opens a link of the playground outside of the app."""
+"""Opens a link of the playground outside of the app: what it shows, as an object."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
+from playground.accounting import count_parameters
+from playground.config import ModelConfig
+from playground.errors import InputError, PlaygroundError, PretrainedError, TooLargeError, UnavailableError
 from playground.limits import LINK_FIELDS
-from playground.link import link_values, old_links, params, pinned_texts
-from playground.link.linked_view import LinkedView
-from playground.link.read_link import is_known_version, read_link, version_of
-from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows
+from playground.link import link_values, old_links, params
+from playground.link.interventions import FittedChanges, fit_changes
+from playground.link.link_values import (
+    choose_tokenizer,
+    chosen_sentence,
+    drawn_rows,
+    is_known_version,
+    longest_sentence,
+    read_link,
+    version_of,
+)
+from playground.link.places import Focus, choose_pair, last_places, nearest_places
+from playground.model import Encoder
 from playground.runs.budget import MAX_PARAMETERS
-from playground.text import Tokenizer, build_tokenizer, split_sentences
+from playground.runs.encoder_run import Run, run
+from playground.text import Batch, Tokenizer, build_tokenizer, split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.weights import checkpoint
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedView:
+    """What a link shows, rebuilt as its page has it; `open_link` makes one."""
+
+    page: str
+    """Its page's path, such as `attention`; `overview` for the first page."""
+    config: ModelConfig
+    """The architecture, with the rows of the token table; 0 where words are vectors drawn from the seed."""
+    weights: Literal["minilm", "random"]
+    """`minilm`: the trained encoder; `random`: drawn from the seed."""
+    text: tuple[str, ...]
+    """The sentences; one at least."""
+    sentence: int
+    """The one that is looked at, counted from 0."""
+    seed: int
+    causal: bool
+    """Whether no token may look at later ones."""
+    tokenizer: Tokenizer
+    values: Mapping[str, Any]
+    """Every parameter of the link's format by its key, as the page has it: a page's own choices too."""
+    notices: tuple[str, ...] = ()
+    """A sentence on each thing that the link asks for and can't be, or that has to be known about it."""
+    names_tokens: bool = True
+    """Whether query and key are the link's own, or those of the default text."""
+    pinned: "LinkedView | None" = None
+    """The settings that are pinned beside these."""
+    max_parameters: int = MAX_PARAMETERS
+    """Of a model that is built here."""
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The sentences as padded token ids; raises as `Tokenizer.encode_batch`."""
+        return self.tokenizer.encode_batch(self.text, longest_sentence(self.values))
+
+    @cached_property
+    def changes(self) -> FittedChanges:
+        """The changes of the computation that the link makes, and why others of its changes cannot apply."""
+        changes = self.values["do"]
+        if not changes:
+            return FittedChanges()
+        return fit_changes(changes.made, self.config, self.batch, self.sentence, causal=self.causal)
+
+    @cached_property
+    def focus(self) -> Focus:
+        """The layer, head, query and key that the link looks at: of this run, so the nearest that it has.
+
+        Where the link names no token of its text, its run decides, as on the page; without a run, it is the nearest to
+        the defaults.
+        """
+        n_real = len(self.batch.tokens[self.sentence])
+        last = last_places(self.config.n_layers, self.config.n_heads, n_real, self.batch.ids.shape[1])
+        asked = nearest_places(self.values, last)
+        if self.names_tokens:
+            return asked
+        try:
+            return choose_pair(self.run, asked)
+        except PlaygroundError:
+            return asked
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder with its weights, in eval mode, on the CPU; built when first asked for.
+
+        Raises:
+            TooLargeError: it has more than `max_parameters`; nothing was allocated.
+            PretrainedError: the trained weights are not there any more.
+        """
+        if self.weights == "minilm":
+            return checkpoint.load("minilm")[0]
+        n = count_parameters(self.config).total
+        if n > self.max_parameters:
+            raise TooLargeError(
+                f"This model has {n:,} parameters, and at most {self.max_parameters:,} are built: it can be counted, "
+                f"but not run; a larger max_parameters would build it."
+            )
+        return Encoder(self.config, self.seed).requires_grad_(False)
+
+    @cached_property
+    def run(self) -> Run:
+        """The forward pass of the sentence that is looked at, with the link's changes; arrays are read-only.
+
+        It is computed when first asked for. `run.arrays` has every kept intermediate by its name, `run.pattern(layer)`
+        the attention: (H, T, T).
+
+        Raises:
+            TooLargeError: the model, or what a run keeps of it, is too large.
+            PretrainedError: the trained weights are not there any more.
+        """
+        return run(
+            self.encoder,
+            self.batch,
+            self.sentence,
+            seed=self.seed,
+            causal=self.causal,
+            interventions=self.changes.applied,
+        )
+
 
 Weights = Literal["minilm", "random"]
 
@@ -25,7 +137,7 @@ MAX_LINK = 200_000
 _OTHER_NETWORKS = ("encoder-decoder", "gradient-flow", "regularisers", "training", "tutorials")
 """Pages that show networks of their own beside the sidebar's encoder."""
 
-_KNOWN = {"v", "embed", "embed_options", "only", pinned_texts.MARKER, *pinned_texts.PINNED_KEYS, *params.PARAMS}
+_KNOWN = {"v", "embed", "embed_options", "only", link_values.MARKER, *link_values.PINNED_KEYS, *params.PARAMS}
 """What a link may hold without a word on it."""
 
 
@@ -77,7 +189,7 @@ def open_texts(
     reading = read_link(texts)
     asked = {key: param.default for key, param in params.PARAMS.items()} | dict(reading.values)
     settled, reasons = settle({key: asked[key] for key in params.SHARED}, reading.values)
-    pinned_values, from_link, wrong = pinned_texts.read_pinned(texts, settled)
+    pinned_values, from_link, wrong = link_values.read_pinned(texts, settled)
     pinned = None
     if pinned_values is not None:
         pinned_values, unfit = settle(pinned_values, from_link)
@@ -85,7 +197,7 @@ def open_texts(
             pinned = view_of(page, asked | pinned_values, max_parameters=max_parameters)
         except PlaygroundError as error:  # nothing else of the link is lost by it
             unfit.append(str(error))
-        wrong += [pinned_texts.of_pinned(reason) for reason in unfit]
+        wrong += [link_values.of_pinned(reason) for reason in unfit]
     notices = [*reading.sentences, *reasons, *wrong, *_describe(page, texts, settled, reading.means_other_weights)]
     names_tokens = settled["text"] == params.DEFAULT_TEXT or bool(reading.values.keys() & {"query", "key"})
     return replace(view_of(page, asked | settled, notices, pinned, max_parameters), names_tokens=names_tokens)

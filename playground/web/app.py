@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from playground.web.choices.address import correct_address
-from playground.web.choices.open_page import open_page
+from playground.web.choices.address import correct_address, open_page
 from playground.web.components.menu_order import send_text_before_page
 from playground.web.components.page_style import apply_page_style
 from playground.web.components.scroll_to import scroll_as_requested
@@ -12,7 +11,7 @@ from playground.web.shared.navigation import pages
 from playground.web.shared.page_end import draw_in_turn
 from playground.web.shared.saving import single_chart
 from playground.web.shared.tour_line import draw_tour_line
-from playground.web.sidebar import controls, phone_controls
+from playground.web.sidebar import controls
 from playground.web.views.exports import VARIANTS
 
 listed = list(pages().values())
@@ -22,7 +21,7 @@ apply_page_style()
 open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
     draw_expanders = controls.draw(VARIANTS)
-phone_controls.draw(listed)
+controls.draw_phone_controls(listed)
 draw_tour_line()
 single_chart.begin_page()
 try:

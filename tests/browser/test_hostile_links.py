@@ -14,9 +14,8 @@ from urllib.parse import urlencode, urlsplit
 from benchmarks.load.student import LoadError, visit
 from benchmarks.server import processor_seconds
 from playground.link.kinds import Notation
-from playground.link.link_values import read
+from playground.link.link_values import MARKER, PINNED_KEYS, read
 from playground.link.params import PARAMS, SHARED, page_parameters
-from playground.link.pinned_texts import MARKER, PINNED_KEYS
 from tests.browser.server import Server
 from tests.waiting import run_coroutine
 from tests.web.app_test import PAGES

@@ -7,9 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from playground.limits import MAX_CHARACTERS
-from playground.link.link_values import VERSION
+from playground.link.link_values import MARKER, PINNED_KEYS, VERSION
 from playground.link.params import PARAMS
-from playground.link.pinned_texts import MARKER, PINNED_KEYS
 from tests.browser.visitor import Visitor
 from tests.web.chosen_views import SETUP, VIEWS
 

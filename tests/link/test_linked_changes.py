@@ -9,7 +9,7 @@ from playground import open_link
 from playground.command_line import main
 from playground.link.interventions import read_interventions
 from playground.link.interventions.read_interventions import read_intervention
-from playground.link.write_link import write_query
+from playground.link.link_values import write_query
 from playground.model.interventions import Intervention, Subject, ZeroHead
 from playground.runs.encoder_run import run
 

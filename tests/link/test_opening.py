@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from playground import ModelConfig, open_link
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
+from playground.link.link_values import MARKER, PINNED_KEYS, write_query
 from playground.link.params import DEFAULT_TEXT, PARAMS, SHARED
-from playground.link.pinned_texts import MARKER, PINNED_KEYS
-from playground.link.write_link import write_query
 from playground.web.session import caches
 from playground.web.session.weights_cache import EVERYBODY, WeightsId
 from playground.weights import checkpoint

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from playground.limits import MAX_CHARACTERS
+from playground.link.link_values import MARKER, PINNED_KEYS, pinned_texts, read_pinned
 from playground.link.params import SHARED
-from playground.link.pinned_texts import MARKER, PINNED_KEYS, pinned_texts, read_pinned
 from tests.link.test_link_values import JUNK, inside, values_of_the_sidebar
 
 NOW: dict[str, Any] = {key: param.default for key, param in SHARED.items()}

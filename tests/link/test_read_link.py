@@ -2,8 +2,7 @@
 
 import pytest
 
-from playground.link.link_values import VERSION
-from playground.link.read_link import LinkReading, read_link
+from playground.link.link_values import VERSION, LinkReading, read_link
 
 
 def test_a_link_is_read_but_for_what_has_a_widget_or_is_no_parameter() -> None:

@@ -1,4 +1,8 @@
-"""Keeps the address bar true to the widgets.
+"""The visitor's choices and the address bar: read and made to go together before a page is drawn, written after it.
+
+A choice comes from its widget once there is one, and from the link before. What has to change is written back to
+whichever it came from, so that widgets, link and charts agree. The focus, the pinned settings and the tour come from
+the session instead of widgets.
 
 Streamlit writes every bound widget into the address. Three things it misses: the focus, the pinned settings and the
 tour, which are bound to none; while a slider is moved fast, an older run's correction can reach the browser after a
@@ -9,13 +13,168 @@ A run of a fragment alone does so too. It may follow a run of the page that bega
 that one told the browser is out of date by then.
 """
 
+from collections.abc import Collection, Mapping
+from typing import Any
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from playground.config import ModelConfig
+from playground.link import link_values, old_links, params
+from playground.link.experiment_params import RECIPE, TRAINED_SIZES, TRAINING
+from playground.link.link_values import LinkReading, read_link
 from playground.link.params import DEFAULT_TEXT, UNBOUND, page_parameters, write_all, write_changed
-from playground.web.choices.pinned import write_pinned
-from playground.web.choices.setup import OPEN_PAGE, current_setup
+from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS
+from playground.web.choices.pinned import settle_pinned, write_pinned
+from playground.web.choices.setup import (
+    OPEN_PAGE,
+    Setup,
+    current_setup,
+    last_setup,
+    note_focus_text,
+    recognised_weights,
+    remember_other_weights,
+    replace_notices,
+    setup_of,
+)
+from playground.web.choices.shortcuts import undo_by_going_back
 from playground.web.components.address_guard import write_address
+from playground.web.components.network_owner import remember_owner
+from playground.web.session import caches, trained_slot
+from playground.web.session.weights_cache import clear_session_caches
+
+SHOWN_VALUES = "_shown"
+"""Session key of the shared values that the page showed last."""
+
+
+def open_page(page: str) -> None:
+    """Make the choices for the page with this path go together, before any widget exists."""
+    bring_network_back()
+    restore_page_values(page)
+    address = {key: st.query_params.get_all(key) for key in st.query_params}
+    texts = old_links.rename_focus(address, page)
+    linked = [key for key in (*texts, "encdec_source") if key in params.PARAMS]
+    reading = read_link(texts, [key for key in linked if key in st.session_state])
+    if texts != address:
+        reading = reading._replace(is_exact=False)
+    st.session_state.update({key: reading.values[key] for key in params.UNBOUND if key in reading.values})
+    values = {key: st.session_state.get(key, param.default) for key, param in params.SHARED.items()}
+    values.update({key: value for key, value in reading.values.items() if key in values})
+    settled, reasons = settle_choices(values, reading.values)
+    sentences = [*reading.sentences, *reasons, *settle_pinned(texts, settled, settle_pinned_choices)]
+    if reading.values.keys() & {"query", "key"}:
+        note_focus_text(settled["text"])
+    if sentences:
+        replace_notices(setup_of(settled), sentences)
+    if reading.means_other_weights:
+        remember_other_weights(setup_of(settled))
+    if page == "encoder-decoder" and settled["weights"] == "trained here":
+        reading = prefer_trained_decoder(reading)
+    write_back(reading, values, settled)
+
+
+def bring_network_back() -> None:
+    """Let a tab that was loaded anew have the network again that it trained before."""
+    slot = trained_slot.session_slot()
+    remember_owner(slot.owner, has_network=slot.trained is not None, come_back=slot.take_back)
+
+
+def restore_page_values(page: str) -> None:
+    """Put a page's own values back into the link after a step back in the browser's history, and start again.
+
+    Such a step trusts the link alone, and Streamlit took the page's values out of it on leaving. The session still has
+    them.
+    """
+    arrived, st.session_state[OPEN_PAGE] = st.session_state.get(OPEN_PAGE) != page, page
+    context = get_script_run_ctx()
+    went_back = context is not None and context.is_history_navigation
+    if not arrived:
+        undo_by_going_back(last_setup() if went_back else None)
+    if not arrived or not went_back:
+        return
+    own = {key: st.session_state[key] for key in params.page_parameters(page) if key in st.session_state}
+    changed = params.write_changed(own)
+    if changed.keys() - st.query_params.keys():
+        st.query_params.update(changed)
+        st.rerun()
+
+
+def prefer_trained_decoder(reading: LinkReading) -> LinkReading:
+    """The reading, with the visitor's own text where this session trained a decoder and no one chose the example."""
+    trained = trained_slot.shown_network()
+    is_chosen = "encdec_source" in st.session_state or "encdec_source" in reading.values
+    if is_chosen or trained is None or not trained.task.has_decoder:
+        return reading
+    return reading._replace(values={**reading.values, "encdec_source": "your text"}, is_exact=False)
+
+
+def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+    """As `link_values.settle`, with what this session and this server have."""
+    if trained_slot.update_shown():
+        clear_session_caches()
+    shown_before = st.session_state.get(SHOWN_VALUES)
+    settled, reasons = _settle(values, from_link, shown_before)
+    if shown_before is None:
+        reasons += _missing_from_link(settled)
+    st.session_state[SHOWN_VALUES] = settled
+    return settled, reasons
+
+
+def settle_pinned_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
+    """The same for the pinned settings, whose weights are this session's too; after the present ones."""
+    settled, reasons = _settle(values, from_link, None)
+    return settled, reasons + (_missing_from_link(settled) if "weights" in from_link else [])
+
+
+def _settle(
+    values: Mapping[str, Any], from_link: Collection[str], shown_before: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], list[str]]:
+    return link_values.settle(
+        values,
+        from_link,
+        shown_before=shown_before,
+        has_checkpoint=caches.checkpoint_available(),
+        recognised=recognised_weights(values["weights"]),
+    )
+
+
+def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
+    """A sentence on the weights that a link names and can't carry: what is shown instead, and where they come from."""
+    if recognised_weights(settled["weights"]) is not None:
+        return []
+    if settled["weights"] == "mine":
+        return [
+            "A link can't carry a weights file, so these are random weights of its architecture; "
+            "open the file in the sidebar to see yours."
+        ]
+    if settled["weights"] != "trained here":
+        return []
+    button = training_button_label()
+    way = "" if is_training_page() else f"; the sidebar's button “{button}” leads there"
+    return [
+        "A link can't carry what was trained. Until it is trained here, random weights of its shape read your text "
+        f"with another vocabulary, by the tokenizer {settled['tokenizer']}. **Start** on the Training page trains it"
+        f"{way}."
+    ]
+
+
+def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping[str, Any]) -> None:
+    """Write what was changed from `values` to widgets; where there is none yet, to the link, and start again.
+
+    Only the link can seed a widget that is not there yet.
+    """
+    changed = [key for key in settled if settled[key] != values[key]]
+    for key in changed:
+        can_be_linked = link_values.read(key, params.write_all(settled[key]))[0] == settled[key]
+        if key in st.session_state or not can_be_linked:  # such as a size between its slider's stops
+            st.session_state[key] = settled[key]
+    if reading.is_exact and all(key in st.session_state for key in changed):
+        return
+    known = {*params.PARAMS, *old_links.FOCUS_KEYS, "v"}
+    others = {key: st.query_params.get_all(key) for key in st.query_params if key not in known}
+    st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})
+    st.rerun()
 
 
 def correct_address(guard: str = "address") -> None:
@@ -47,3 +206,41 @@ def is_fragment_run() -> bool:
     """Whether this run draws fragments alone, and not the page around them."""
     context = get_script_run_ctx()
     return context is not None and bool(context.fragment_ids_this_run)
+
+
+_FROM_LINK = "_linked_run"
+"""Session key of the settings that a link brought to a page other than the Training page."""
+
+
+def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
+    """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
+    values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in TRAINED_SIZES}
+    values["task"] = TASKS[recipe.task].title
+    return write_changed({f"training_{name}": value for name, value in values.items()})
+
+
+def parameters_to_copy(setup: Setup) -> dict[str, list[str]]:
+    """What the copied link holds beside the page's own parameters, so that a classmate can train the same."""
+    if setup["weights"] != "trained here" or is_training_page():
+        return {}
+    trained = setup.trained_network
+    return training_parameters(trained.config, trained.recipe) if trained else parameters_from_link()
+
+
+def is_training_page() -> bool:
+    """Whether the page that is drawn has these settings as its own."""
+    return bool(st.session_state.get(OPEN_PAGE) == "training")
+
+
+def training_button_label() -> str:
+    """What the sidebar calls its button to the Training page, where nothing was trained yet."""
+    return "Train it as in the link" if parameters_from_link() else "Train a network"
+
+
+def parameters_from_link() -> dict[str, list[str]]:
+    """The Training page's parameters that the link came with, for as long as the session lasts."""
+    texts = {key: st.query_params.get_all(key) for key in st.query_params if key in TRAINING}
+    if texts:
+        st.session_state[_FROM_LINK] = texts
+    saved: dict[str, list[str]] = st.session_state.get(_FROM_LINK, {})
+    return saved

@@ -10,8 +10,8 @@ from typing import Any
 
 import streamlit as st
 
+from playground.link.link_values import MARKER, PINNED_KEYS, of_pinned, pinned_texts, read_pinned
 from playground.link.params import SHARED
-from playground.link.pinned_texts import MARKER, PINNED_KEYS, of_pinned, pinned_texts, read_pinned
 
 _PINNED = "_pinned"
 """Session key of the pinned values; None where nothing is pinned, nothing at all before the link was read."""

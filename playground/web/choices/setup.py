@@ -13,7 +13,7 @@ from playground.analysis.effects.change_places import names_no_token
 from playground.config import ModelConfig
 from playground.link import link_values, old_links, params
 from playground.link.interventions import Change, FittedChanges, fit_changes
-from playground.link.run_choices import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
+from playground.link.link_values import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.choices.pinned import pinned_values

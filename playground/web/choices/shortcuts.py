@@ -1,20 +1,22 @@
-"""Callbacks that set several choices at once: to a preset, to the trained network, to the visitor's unlocked shape.
+"""Callbacks that set several choices at once: a preset, the trained network, another text, everything reset.
 
 They run before any widget is drawn: only then do widgets take new values.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any
 
 import streamlit as st
 
 from playground.link import params
 from playground.link.experiment_params import TITLES
-from playground.link.preset_values import values_of_preset
+from playground.link.link_values import values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
-from playground.web.choices.replaced_text import replace_text
-from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.choices import pinned
+from playground.web.choices.setup import Setup, current_setup, current_value, focus_text, note_focus_text
 from playground.web.session import caches, trained_slot
 
 _UNLOCKED = "_own_shape"
@@ -134,3 +136,113 @@ def use_example_text() -> None:
     trained = trained_slot.session_slot().trained
     if trained is not None:
         replace_text(trained.example)
+
+
+LATE = 5.0
+"""Seconds for which a field that says the old text is late; after them, somebody wants it back."""
+
+_REPLACED = "_text_replaced"
+"""Session key of the old text, the new one, and when it took the other's place."""
+
+
+def replace_text(text: str) -> None:
+    """Put a text in the place of the visitor's."""
+    st.session_state[_REPLACED] = (current_value("text"), text, monotonic())
+    st.session_state["text"] = text
+
+
+def is_late(text: str) -> bool:
+    """Whether a field that says this has not heard yet that a button replaced it."""
+    old, _, when = st.session_state.get(_REPLACED, (None, None, 0.0))
+    return bool(text == old and monotonic() - when < LATE)
+
+
+def keep_replaced() -> None:
+    """Put the new text back where the sidebar's field reported the old one late; any other text is the visitor's."""
+    text = st.session_state["text"]
+    old, new, _ = st.session_state.get(_REPLACED, (None, None, 0.0))
+    if is_late(text):
+        st.session_state["text"] = new
+    elif text not in (old, new):
+        forget_replaced()
+
+
+def forget_replaced() -> None:
+    """Take every text from now on as the visitor's, who has typed another one."""
+    st.session_state.pop(_REPLACED, None)
+
+
+_LAST = "_last_reset"
+"""Session key of the last `Reset`."""
+
+_WENT_BACK = "_went_back"
+"""Session key of whether a step back has just led to a part of what the reset took away."""
+
+
+@dataclass(frozen=True)
+class Reset:
+    """All that a reset took away."""
+
+    values: Mapping[str, Any]
+    """Of the parameters that the session had, by key."""
+    focus_text: str
+    pinned: Mapping[str, Any] | None
+    put_away: Mapping[str, Any]
+    """Values that other choices hide or lock."""
+    before: Setup
+    after: Setup
+    is_undone: bool = False
+
+
+def reset_everything() -> None:
+    """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
+    before, text, pinned_before, hidden = current_setup(), focus_text(), pinned.pinned_values(), put_away()
+    values = {key: st.session_state[key] for key in params.PARAMS if key in st.session_state}
+    restore_put_away({})
+    pinned.unpin()
+    note_focus_text(params.DEFAULT_TEXT, by_page=True)
+    st.session_state.update({key: params.PARAMS[key].default for key in values})
+    st.session_state[_LAST] = Reset(values, text, pinned_before, hidden, before, current_setup())
+
+
+def can_undo(setup: Setup) -> bool:
+    """Whether everything was reset, and nothing was chosen since."""
+    last: Reset | None = st.session_state.get(_LAST)
+    return last is not None and last.after == setup and not last.is_undone
+
+
+def undo_reset() -> None:
+    """Bring back all that the last reset took away; for callbacks."""
+    last: Reset = st.session_state[_LAST]
+    st.session_state.update(last.values)
+    note_focus_text(last.focus_text)
+    restore_put_away(last.put_away)
+    if last.pinned is not None:
+        pinned.pin(last.pinned)
+    st.session_state[_LAST] = replace(last, is_undone=True)
+
+
+def undo_by_going_back(shown: Setup | None) -> None:
+    """After a step back in the browser's history from what a reset has left, bring back all that it took away.
+
+    Streamlit takes the parameters out of the address one after the other, each time with an entry in the history. So
+    the step may lead to an address that holds a part of what there was; and what lies in the session alone is in none.
+    Called before any widget exists, in the run that such a step starts and in the next: in the first one widgets trust
+    the address alone, whatever the session says.
+
+    Args:
+        shown: what the page showed before the step; None in a run that no such step started.
+    """
+    last: Reset | None = st.session_state.get(_LAST)
+    if st.session_state.pop(_WENT_BACK, False):
+        undo_reset()
+    elif last is not None and shown in (last.before, last.after):
+        bound = params.PARAMS.keys() - params.UNBOUND.keys()
+        texts = params.write_changed({key: last.values[key] for key in bound & last.values.keys()})
+        linked = {key: st.query_params.get_all(key) for key in bound if key in st.query_params}
+        if linked == texts:
+            undo_reset()
+            del st.session_state[_LAST]
+        elif linked and all(texts.get(key) == each for key, each in linked.items()):
+            st.session_state[_WENT_BACK] = True
+            st.rerun()

@@ -13,12 +13,12 @@ import streamlit as st
 
 from playground.errors import PlaygroundError
 from playground.figures.attribution import Bars, bars_figure
-from playground.link.run_choices import explain_cut
+from playground.link.link_values import explain_cut
 from playground.runs.encoder_run import Run
 from playground.text.scripts import foreign_script, is_english
 from playground.web.choices.focus import settle_tokens
-from playground.web.choices.reset import can_undo, undo_reset
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
+from playground.web.choices.shortcuts import can_undo, undo_reset
 from playground.web.components.cell_frame import CellFrame
 from playground.web.components.chart_label import chart_label
 from playground.web.components.curves import draw_curves

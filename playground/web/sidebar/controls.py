@@ -1,18 +1,19 @@
 """The sidebar, the same on every page: text, weights, architecture, tokens, seed and link."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from playground.link import params
 from playground.link.link_values import VERSION
-from playground.link.params import ARCHITECTURE
+from playground.link.params import ARCHITECTURE, PARAMS
 from playground.presets import PRESETS
-from playground.web.choices import recipe_link, shortcuts, widgets
+from playground.web.choices import address, shortcuts, widgets
 from playground.web.choices.actions import record_action
-from playground.web.choices.replaced_text import keep_replaced
-from playground.web.choices.reset import reset_everything
 from playground.web.choices.setup import Setup, current_setup, recognised_weights
+from playground.web.choices.shortcuts import forget_replaced, is_late, keep_replaced, reset_everything
+from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.copy_link import draw_copy_link
 from playground.web.shared.comparison.pinned_side import pinned_side
 from playground.web.shared.glossary import draw_glossary
@@ -99,7 +100,7 @@ def copy_link(key: str, *, is_small: bool = False) -> None:
     setup, side = current_setup(), pinned_side()
     if side and setup["weights"] != "trained here":
         setup = side.setup
-    if draw_copy_link(key, VERSION, recipe_link.parameters_to_copy(setup), is_small=is_small):
+    if draw_copy_link(key, VERSION, address.parameters_to_copy(setup), is_small=is_small):
         record_action("link copied")
 
 
@@ -131,3 +132,43 @@ def _start_from() -> None:
         shortcuts.discard_unlocked()
         shortcuts.apply_preset(name)
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts
+
+
+_KEY = "phone_controls"
+_TEXT = "phone_text"
+
+_REPLACED = "_phone_text_replaced"
+"""Session key of what the second field said before the sidebar's text took its place."""
+
+
+def draw_phone_controls(pages: Iterable[StreamlitPage]) -> None:
+    """Draw a link to each page, and a second one of the sidebar's button for the link and of its field for the text."""
+    with st.container(key=_KEY, gap="xsmall"):
+        with st.container(key=f"{_KEY}_menu", horizontal=True, gap="xxsmall"):
+            for page in pages:
+                st.page_link(page, label=f":small[{page.title}]", width="content")
+        text = current_setup()["text"]
+        # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
+        replaced = st.session_state.get(_TEXT)
+        if replaced != text:
+            st.session_state[_REPLACED], st.session_state[_TEXT] = replaced, text
+        else:
+            st.session_state.pop(_REPLACED, None)
+        copy_link("phone_copy_link", is_small=True)
+        st.text_area(PARAMS["text"].label, key=_TEXT, height=68, on_change=_use_text)
+        explain_cut_text("text")
+
+
+def _use_text() -> None:
+    """Take what was typed into the second field.
+
+    A browser that has not heard of the last run yet, as somebody who opens another page at once, sends the field as it
+    was before: that is nobody's wish.
+    """
+    keep_replaced()
+    typed = st.session_state[_TEXT]
+    if is_late(typed) or typed == st.session_state.get(_REPLACED):
+        st.session_state[_TEXT] = st.session_state["text"]
+    else:
+        st.session_state["text"] = cut_text("text", typed)
+        forget_replaced()

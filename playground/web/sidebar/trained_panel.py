@@ -4,7 +4,7 @@ import streamlit as st
 
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks.examples import BOS, EOS, SPECIALS
-from playground.web.choices import recipe_link, widgets
+from playground.web.choices import address, widgets
 from playground.web.choices.setup import Setup
 from playground.web.choices.shortcuts import use_example_text
 from playground.web.shared.markdown import quote_token
@@ -22,12 +22,12 @@ def draw(setup: Setup) -> None:
     trained = setup.trained_network
     if trained is None:
         st.caption(":orange-badge[random weights] Nothing was trained in this session yet.")
-        if not recipe_link.is_training_page():
+        if not address.is_training_page():
             st.page_link(
                 page_named("training"),
-                label=recipe_link.training_button_label(),
+                label=address.training_button_label(),
                 icon=":material/model_training:",
-                query_params=recipe_link.parameters_from_link() or None,
+                query_params=address.parameters_from_link() or None,
             )
         return
     results = trained.results

@@ -5,8 +5,8 @@ import streamlit as st
 from playground.text import VocabularyTokenizer
 from playground.text.vocabulary_file import MAX_VOCABULARY_BYTES
 from playground.text.wording import quote_text
-from playground.web.choices.replaced_text import replace_text
 from playground.web.choices.setup import Setup
+from playground.web.choices.shortcuts import replace_text
 from playground.web.session.uploaded_vocabulary import (
     READING,
     Reading,

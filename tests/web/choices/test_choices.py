@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from playground.accounting import count_parameters
+from playground.link.link_values import MARKER, PINNED_KEYS
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, PARAMS, write
-from playground.link.pinned_texts import MARKER, PINNED_KEYS
 from playground.presets import PRESETS
 from playground.web.session import caches
 from tests.web.app_test import captions, choose, locked, open_page, press, sentences, table, values, working

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.link.link_values import MARKER, PINNED_KEYS, read_pinned
 from playground.link.params import SHARED
-from playground.link.pinned_texts import MARKER, PINNED_KEYS, read_pinned
 from playground.web.choices import pinned
 from playground.web.choices.pinned import pinned_values, write_pinned
 from tests.web.app_test import (

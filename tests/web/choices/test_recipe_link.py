@@ -8,7 +8,7 @@ import pytest
 from playground.link import link_values
 from playground.link.experiment_params import RECIPE, TITLES, TRAINED_SIZES, TRAINING
 from playground.training.recipe import Recipe
-from playground.web.choices.recipe_link import training_parameters
+from playground.web.choices.address import training_parameters
 from tests.training.after.trained import CONFIG
 from tests.web.app_test import open_page, sentences
 

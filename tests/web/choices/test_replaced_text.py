@@ -5,7 +5,7 @@ from collections.abc import Collection
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.web.choices import replaced_text
+from playground.web.choices import shortcuts
 from tests.web.app_test import SMALL, open_page, press, working
 
 FIELDS = {"text", "phone_text"}
@@ -30,7 +30,7 @@ def with_example() -> tuple[AppTest, str]:
 def test_late_fields_do_not_undo_what_a_button_brought(
     fields: Collection[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replaced_text, "LATE", 60.0)
+    monkeypatch.setattr(shortcuts, "LATE", 60.0)
     app, new = with_example()
     assert new.startswith(f"{OLD}\n")
     for _ in range(3):
@@ -42,11 +42,11 @@ def test_late_fields_do_not_undo_what_a_button_brought(
 def test_another_text_is_the_visitors_at_once_and_the_old_one_a_while_later(
     field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replaced_text, "LATE", 60.0)
+    monkeypatch.setattr(shortcuts, "LATE", 60.0)
     app, _ = with_example()
     assert say(app, {field}, "typed") == "typed"
     assert say(app, {field}, OLD) == OLD, "after another text, the old one is nobody's late report"
     app, _ = with_example()
-    monkeypatch.setattr(replaced_text, "LATE", 0.0)
+    monkeypatch.setattr(shortcuts, "LATE", 0.0)
     working(app.run())
     assert say(app, {field}, OLD) == OLD

@@ -34,7 +34,7 @@ def script() -> None:
     import streamlit as st
 
     from playground.web.choices import widgets
-    from playground.web.choices.open_page import open_page
+    from playground.web.choices.address import open_page
     from playground.web.choices.setup import current_setup
 
     def read_in_callback() -> None:
@@ -89,7 +89,7 @@ def change_while_drawing() -> None:
     import streamlit as st
 
     from playground.link import link_values
-    from playground.web.choices.open_page import open_page
+    from playground.web.choices.address import open_page
     from playground.web.choices.setup import current_setup
 
     open_page("attention")

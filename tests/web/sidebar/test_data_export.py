@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.web.sidebar import controls, data_export
+from playground.web.sidebar import controls, export_dialog
 from tests.web.app_test import SMALL, SMALL_CONFIG, captions, new_page, sentences, small_trace, working
 
 
@@ -24,7 +24,7 @@ def open_export(**query: object) -> tuple[AppTest, dict[str, Any]]:
 
     def draw(variants: Any) -> Any:
         after = draw_expanders(variants)
-        data_export.draw_data_export()
+        export_dialog.draw_data_export()
         return after
 
     with patch.object(st, "download_button", collect), patch.object(controls, "draw", draw):

@@ -15,8 +15,8 @@ from playground import ModelConfig, count_parameters
 from playground.analysis.gradient_flow.gradient_reading import CHAIN_FORMULAS, chain_numbers
 from playground.analysis.gradient_flow.gradient_variants import VARIANTS, common_config, compare
 from playground.analysis.gradient_flow.gradients import Flow
+from playground.link.link_values import values_of_preset
 from playground.link.params import DEFAULT_TEXT
-from playground.link.preset_values import values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters
 from playground.web.server.settings import settings

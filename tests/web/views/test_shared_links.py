@@ -2,8 +2,8 @@
 
 import pytest
 
+from playground.link.link_values import PINNED_KEYS
 from playground.link.params import FOCUS, OWN, SHARED
-from playground.link.pinned_texts import PINNED_KEYS
 from tests.web.app_test import charts, open_page, sentences, without_error
 from tests.web.chosen_views import SETUP, VIEWS
 

@@ -10,8 +10,8 @@ from playground.analysis.effects import sentence_pairs
 from playground.link.places import Focus
 from playground.text import Batch
 from playground.web.choices.focus import move_focus
-from playground.web.choices.replaced_text import replace_text
 from playground.web.choices.setup import Setup, note_focus_text
+from playground.web.choices.shortcuts import replace_text
 from playground.web.session import caches
 from playground.web.shared.markdown import escape_markdown
 
