@@ -23,7 +23,7 @@ from playground.config import ModelConfig
 from playground.link import link_values, old_links, params
 from playground.link.experiment_params import RECIPE, TRAINED_SIZES, TRAINING
 from playground.link.link_values import LinkReading, read_link
-from playground.link.params import DEFAULT_TEXT, UNBOUND, page_parameters, write_all, write_changed
+from playground.link.params import DEFAULT_TEXT, SHARED, UNBOUND, page_parameters, write_all, write_changed
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.web.choices.pinned import settle_pinned, write_pinned
@@ -192,14 +192,13 @@ def current_parameters() -> dict[str, list[str]]:
 
 def _present_texts() -> dict[str, list[str]]:
     """The texts of all parameters of the open page; an empty list takes one out of the address."""
-    shared = current_setup().values
-    keys = [*UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
-    values = {**shared, **{key: st.session_state[key] for key in keys if key in st.session_state}}
+    keys = [*SHARED, *UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
+    values = {key: st.session_state[key] for key in keys if key in st.session_state}
     texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
-    if shared["text"] != DEFAULT_TEXT:
+    if values.get("text", DEFAULT_TEXT) != DEFAULT_TEXT:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
         texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
-    return texts | write_pinned(shared)
+    return texts | write_pinned(current_setup().values)
 
 
 def is_fragment_run() -> bool:
