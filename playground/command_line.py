@@ -23,9 +23,9 @@ from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.figures.palette import ATTENTION, COMPONENTS
 from playground.link.interventions import Change, write_changes
 from playground.link.kinds import Choice, Notation, Param, Size, Switch
-from playground.link.opening import LinkedView, explain_cut, open_texts, split_link
-from playground.link.params import PAGES, SHARED, values_of_preset, write, write_all
-from playground.link.query import write_query
+from playground.link.opening import LinkedView, open_texts, split_link
+from playground.link.params import PAGES, SHARED, write, write_all
+from playground.link.query import explain_cut, values_of_preset, write_query
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
 from playground.runs.budget import MAX_PARAMETERS
