@@ -23,9 +23,9 @@ from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.figures.palette import ATTENTION, COMPONENTS
 from playground.link.changes import write_changes
 from playground.link.kinds import Choice, Notation, Param, Size, Switch
-from playground.link.opening import LinkedView, explain_cut, open_texts, split_link
-from playground.link.params import SHARED, values_of_preset, write, write_all
-from playground.link.query import write_query
+from playground.link.opening import LinkedView, open_texts, split_link
+from playground.link.params import SHARED, write, write_all
+from playground.link.query import explain_cut, values_of_preset, write_query
 from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.runs.arrays import Array

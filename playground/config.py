@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from playground.errors import ConfigError
+from playground.limits import MAX_TOKENS
 
 NormPlacement = Literal["post", "pre"]
 Norm = Literal["layer", "scalar", "rms", "none"]
@@ -101,6 +102,111 @@ CHOICES: dict[str, tuple[str, ...]] = {
     field.name: get_args(field.type) for field in fields(ModelConfig) if get_origin(field.type) is Literal
 }
 """What each choice field may be set to."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How somebody sets a field by hand: on a slider, by a word of `CHOICES`, or by a switch."""
+
+    label: str
+    help_text: str
+    stops: tuple[float, ...] = ()
+    """Where a slider stops, smallest first; none for words and switches."""
+
+
+SETTINGS: dict[str, Setting] = {
+    "d_model": Setting(
+        "width",
+        "Width of the residual stream: how many numbers stand for one token.",
+        (8, 15, 16, 24, 32, 48, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1600, 2048, 4096, 12288),
+    ),
+    "n_heads": Setting(
+        "attention heads",
+        "Attention heads. Each works on d_model / n_heads features, so n_heads must divide d_model.",
+        (*range(1, 17), 20, 24, 25, 32, 48, 64, 96),
+    ),
+    "n_layers": Setting(
+        "layers",
+        "Encoder blocks, one after the other.",
+        (*range(1, 13), 16, 24, 32, 48, 96),
+    ),
+    "d_ff": Setting(
+        "feed-forward width",
+        "Hidden width of the feed-forward network; usually 4 × d_model.",
+        (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6400, 8192, 16384, 49152),
+    ),
+    "norm_placement": Setting(
+        "norm placement",
+        "post: norm(x + f(x)), as in the paper. pre: x + f(norm(x)), easier to train when deep.",
+    ),
+    "norm": Setting(
+        "kind of norm",
+        "layer: gain and bias per feature. scalar: one of each for all, as in tutorial A · Implementing an "
+        "Encoder. rms: no mean, no bias.",
+    ),
+    "norm_eps": Setting(
+        "epsilon of the norms",
+        "Added before dividing, so that nothing is divided by zero.",
+        (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1),
+    ),
+    "final_norm": Setting(
+        "norm after the last layer",
+        "One more norm after the last block.",
+    ),
+    "residual": Setting(
+        "residual connections",
+        "Add each sublayer's input to its output.",
+    ),
+    "activation": Setting(
+        "activation function",
+        "Between the feed-forward network's two linear maps.",
+    ),
+    "positions": Setting(
+        "position table",
+        "How a token's place is told. sinusoidal-doubled is the table of tutorial B · Encoder Block: its "
+        "exponent counts twice.",
+    ),
+    "scale_embeddings": Setting(
+        "scaled embeddings",
+        "Multiply token embeddings by √d_model, as in the paper.",
+    ),
+    "embedding_norm": Setting(
+        "norm on the embeddings",
+        "A norm on the summed embeddings, as in BERT.",
+    ),
+    "n_segments": Setting(
+        "segments",
+        "Rows of the segment table, as in BERT; 0 is none.",
+        (0, 1, 2),
+    ),
+    "fused_qkv": Setting(
+        "one map for Q, K and V",
+        "One projection for Q, K and V, laid out head by head, as in tutorial C · Explanation.",
+    ),
+    "head_merge": Setting(
+        "joining the heads",
+        "reshape forgets to move the head axis back: the mistake of tutorial C · Explanation. It mixes positions.",
+    ),
+    "initialisation": Setting(
+        "initial weights",
+        "How random weights are drawn. xavier: linear maps small enough for deep models (Glorot & Bengio "
+        "2010), and token tables so that positions are about as long as tokens. torch: as torch's own layers do, and "
+        "so the tutorials; tokens dwarf positions.",
+    ),
+    "dropout": Setting(
+        "dropout rate",
+        "The share of numbers that a model zeroes while it learns. No page runs with it. The page Steps "
+        "shows where it would act. What trains here has rates of its own, among its regularisers.",
+        (0.0, 0.1, 0.2, 0.3, 0.5),
+    ),
+    "max_len": Setting(
+        "longest sentence",
+        "Longest sentence in tokens: the number of rows in the position table. This server reads at most "
+        f"{MAX_TOKENS:,} tokens of a sentence, whatever stands here.",
+        (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000),
+    ),
+}
+"""Every field but `vocab_size`, which follows from the tokens; in the sidebar's order."""
 
 
 def nearest_divisors(whole: int, part: int) -> tuple[int, ...]:

@@ -13,10 +13,18 @@ from numpy.typing import NDArray
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
 from playground.errors import InputError, PlaygroundError, PretrainedError, TooLargeError, UnavailableError
-from playground.limits import LINK_FIELDS, MAX_TOKENS
+from playground.limits import LINK_FIELDS
 from playground.link import params, query
 from playground.link.changes import FittedChanges, fit_changes
-from playground.link.query import is_known_version, read_link, version_of
+from playground.link.query import (
+    choose_tokenizer,
+    chosen_sentence,
+    drawn_rows,
+    is_known_version,
+    longest_sentence,
+    read_link,
+    version_of,
+)
 from playground.model import Encoder
 from playground.pages import PAGES, page_at
 from playground.runs.budget import MAX_PARAMETERS
@@ -74,42 +82,6 @@ def choose_pair(run: Run, focus: Focus, query: int | None = None) -> Focus:
 def _choose_query(run: Run, ranks: NDArray[np.int_]) -> int:
     pronoun = choose_pronoun([token if rank > 0 else "" for token, rank in zip(run.tokens, ranks, strict=True)])
     return int(np.flatnonzero(ranks == ranks.max())[-1]) if pronoun is None else pronoun
-
-
-def choose_tokenizer(values: Mapping[str, Any]) -> tuple[str, int]:
-    """The tokenizer, `wordpiece`, `word`, `char` or `bpe`, and the tokens that `bpe` is trained to, 0 for the others.
-
-    Vectors stand for the text's own words.
-    """
-    name = "word" if values["tokenizer"] == "vectors" else str(values["tokenizer"])
-    return name, values["vocab_size"] if values["tokenizer"] == "bpe" else 0
-
-
-def longest_sentence(values: Mapping[str, Any]) -> int:
-    """Tokens after which a sentence is cut; without a position table, none ends before the limit of all texts."""
-    return MAX_TOKENS if values["positions"] == "none" else min(int(values["max_len"]), MAX_TOKENS)
-
-
-def explain_cut(values: Mapping[str, Any]) -> str:
-    """Why a long sentence is cut there: the model's own `max_len`, or this server's limit."""
-    if values["positions"] == "none":
-        return f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence."
-    if int(values["max_len"]) <= MAX_TOKENS:
-        return f"The model reads no more: its `max_len` is {values['max_len']:,}."
-    return (
-        f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence, though the model's `max_len` is "
-        f"{values['max_len']:,}."
-    )
-
-
-def chosen_sentence(values: Mapping[str, Any], n_sentences: int) -> int:
-    """The sentence to look at, from 0, in a text of so many."""
-    return min(int(values["sentence"]), n_sentences) - 1
-
-
-def drawn_rows(values: Mapping[str, Any], n_tokens: int, *, is_random: bool) -> int:
-    """Rows of a token table for a tokenizer of `n_tokens`; with random weights at least those that were asked for."""
-    return max(n_tokens, values["table_rows"] if is_random else 0)
 
 
 @dataclass(frozen=True, eq=False)

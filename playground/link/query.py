@@ -1,24 +1,94 @@
 """A link's query string: how it is read, repaired and written, and what old links meant.
 
-Pure functions; `open_page` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest
+Pure functions; `address` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest
 thing that can, with one sentence on what was changed and why.
-
-`pinned=true` stands for them where they don't differ at all.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError
-from playground.link import params
+from playground.limits import MAX_TOKENS
 from playground.link.kinds import Notation, Param, Several, Switch, Text
-from playground.link.params import ARCHITECTURE, LOCKED, N_HEADS, PARAMS, SHARED, SIZES, write, write_all, write_changed
+from playground.link.params import ARCHITECTURE, FOCUS, LOCKED, PARAMS, SHARED, SIZES, write, write_all, write_changed
 from playground.pages import page_at
+from playground.presets import PRESETS
 from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.weights.recognise import RecognisedWeights
+
+OTHER_WEIGHTS = "1"
+"""The version of links in which one generator drew all random weights in turn, instead of one each tensor."""
+
+_OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
+"""The Decoder page's parameters before it had a trained example."""
+
+_TARGET_BEFORE = "Het dier was te moe.\nDaarom stak het de straat niet over."
+"""The default of `encdec_target` then."""
+
+_FOCUS_BEFORE: dict[str, dict[str, tuple[str, int]]] = {
+    "attention": {"attention_layer": ("layer", 3), "attention_head": ("head", 1), "attention_query": ("query", 10)},
+    "norms": {"norms_token": ("query", 0)},
+    "step-by-step": {
+        "step_layer": ("layer", 0),
+        "step_head": ("head", 0),
+        "step_query": ("query", 10),
+        "step_key": ("key", 2),
+    },
+}
+"""Before pages shared their focus: each page's own keys for it, with their names by now and their defaults then."""
+
+FOCUS_KEYS = frozenset(key for names in _FOCUS_BEFORE.values() for key in names)
+"""Keys that no link has any more."""
+
+_VERSIONS_BEFORE_FOCUS = ("0", "1")
+
+
+def missing_values(linked: Collection[str]) -> dict[str, Any]:
+    """What a link with these keys leaves out and meant by it, where that is no longer the default."""
+    if "encdec_source" in linked or not any(key in linked for key in _OWN_TEXT_KEYS):
+        return {}
+    target = {} if "encdec_target" in linked else {"encdec_target": _TARGET_BEFORE}
+    return {"encdec_source": "your text", **target}
+
+
+def rename_focus(texts: Mapping[str, list[str]], page: str) -> dict[str, list[str]]:
+    """A link's texts with the focus under its names by now, and with what a link to this page left out and meant by it.
+
+    Where several pages' old keys contradict each other, those of the open page count; a present name counts most.
+    """
+    renamed: dict[str, list[str]] = {}
+    for path in sorted(_FOCUS_BEFORE, key=lambda path: path != page):
+        names = _FOCUS_BEFORE[path]
+        is_old = any(key in texts for key in names) or texts.get("v", [""])[-1] in _VERSIONS_BEFORE_FOCUS
+        for key, (name, default) in names.items():
+            if key in texts:
+                renamed.setdefault(name, texts[key])
+            elif path == page and is_old:
+                renamed.setdefault(name, [str(default)])
+    return renamed | {key: value for key, value in texts.items() if key not in FOCUS_KEYS}
+
+
+def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_decoder: bool) -> str | None:
+    """A sentence for what a link of version `OTHER_WEIGHTS` opens; None where no random weights are shown.
+
+    Args:
+        page: the page that is open.
+        seed: what random weights are drawn from.
+        is_random: whether the chosen weights are.
+        has_random_decoder: whether the Decoder page shows both halves at random, as it does for most own texts.
+    """
+    if not (has_random_decoder if page == "encoder-decoder" else is_random or page_at(page).own_networks):
+        return None
+    return (
+        "Since this link was made, the playground has changed how it draws random weights: "
+        f"seed {seed} gives other ones now."
+    )
+
 
 VERSION = "2"
 """Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart.
@@ -130,7 +200,7 @@ def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, not
 
 def _next_divisor(values: Mapping[str, Any], shown_before: Mapping[str, Any]) -> int:
     """The number of heads to move to: on in the direction in which the slider was moved, else the nearest."""
-    divisors = [heads for heads in N_HEADS if values["d_model"] % heads == 0]
+    divisors = [heads for heads in map(int, SIZES["n_heads"].options) if values["d_model"] % heads == 0]
     moved = values["n_heads"] - shown_before.get("n_heads", values["n_heads"])
     onwards = [heads for heads in divisors if (heads - values["n_heads"]) * moved > 0]
     nearest: int = min(onwards or divisors, key=lambda heads: (abs(heads - values["n_heads"]), -heads))
@@ -143,73 +213,43 @@ def _named(value: object) -> str:
     return f"{first} and {len(more)} more" if more else first
 
 
-OTHER_WEIGHTS = "1"
-"""The version of links in which one generator drew all random weights in turn, instead of one each tensor."""
+class LinkReading(NamedTuple):
+    """What a link says of the parameters that have no widget yet."""
 
-_OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
-"""The Decoder page's parameters before it had a trained example."""
-
-_TARGET_BEFORE = "Het dier was te moe.\nDaarom stak het de straat niet over."
-"""The default of `encdec_target` then."""
-
-_FOCUS_BEFORE: dict[str, dict[str, tuple[str, int]]] = {
-    "attention": {"attention_layer": ("layer", 3), "attention_head": ("head", 1), "attention_query": ("query", 10)},
-    "norms": {"norms_token": ("query", 0)},
-    "step-by-step": {
-        "step_layer": ("layer", 0),
-        "step_head": ("head", 0),
-        "step_query": ("query", 10),
-        "step_key": ("key", 2),
-    },
-}
-"""Before pages shared their focus: each page's own keys for it, with their names by now and their defaults then."""
-
-FOCUS_KEYS = frozenset(key for names in _FOCUS_BEFORE.values() for key in names)
-"""Keys that no link has any more."""
-
-_VERSIONS_BEFORE_FOCUS = ("0", "1")
+    values: Mapping[str, Any]
+    sentences: list[str]
+    """What is wrong with the link."""
+    is_exact: bool
+    """Whether the link says just these values, as this version writes them."""
+    means_other_weights: bool = False
+    """Whether a seed meant other random weights when the link was made."""
 
 
-def missing_values(linked: Collection[str]) -> dict[str, Any]:
-    """What a link with these keys leaves out and meant by it, where that is no longer the default."""
-    if "encdec_source" in linked or not any(key in linked for key in _OWN_TEXT_KEYS):
-        return {}
-    target = {} if "encdec_target" in linked else {"encdec_target": _TARGET_BEFORE}
-    return {"encdec_source": "your text", **target}
+def version_of(texts: Mapping[str, list[str]]) -> str:
+    """The version of the format that a link was written in: the present one where the link names none."""
+    return texts.get("v", [VERSION])[-1]
 
 
-def rename_focus(texts: Mapping[str, list[str]], page: str) -> dict[str, list[str]]:
-    """A link's texts with the focus under its names by now, and with what a link to this page left out and meant by it.
-
-    Where several pages' old keys contradict each other, those of the open page count; a present name counts most.
-    """
-    renamed: dict[str, list[str]] = {}
-    for path in sorted(_FOCUS_BEFORE, key=lambda path: path != page):
-        names = _FOCUS_BEFORE[path]
-        is_old = any(key in texts for key in names) or texts.get("v", [""])[-1] in _VERSIONS_BEFORE_FOCUS
-        for key, (name, default) in names.items():
-            if key in texts:
-                renamed.setdefault(name, texts[key])
-            elif path == page and is_old:
-                renamed.setdefault(name, [str(default)])
-    return renamed | {key: value for key, value in texts.items() if key not in FOCUS_KEYS}
+def is_known_version(version: str) -> bool:
+    """Whether this version of the playground knows what such a link means."""
+    return version in (VERSION, OTHER_WEIGHTS)
 
 
-def describe_other_weights(page: str, *, seed: int, is_random: bool, has_random_decoder: bool) -> str | None:
-    """A sentence for what a link of version `OTHER_WEIGHTS` opens; None where no random weights are shown.
-
-    Args:
-        page: the page that is open.
-        seed: what random weights are drawn from.
-        is_random: whether the chosen weights are.
-        has_random_decoder: whether the Decoder page shows both halves at random, as it does for most own texts.
-    """
-    if not (has_random_decoder if page == "encoder-decoder" else is_random or page_at(page).own_networks):
-        return None
-    return (
-        "Since this link was made, the playground has changed how it draws random weights: "
-        f"seed {seed} gives other ones now."
-    )
+def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str] = ()) -> LinkReading:
+    """Read the link's parameters, without those that have a widget, which the visitor may have moved since."""
+    linked = {key: texts[key] for key in texts if key in PARAMS and key not in with_widgets}
+    readings = {key: read(key, linked[key]) for key in linked}
+    before = {} if "encdec_source" in with_widgets else missing_values(linked)
+    values = {key: value for key, (value, _) in readings.items()} | before
+    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
+    too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].high}
+    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
+    version = version_of(texts)
+    if not is_known_version(version):
+        sentences.append("This link was made by another version of the playground; some of it may look different.")
+    as_written = not before and all(write_all(values[key]) == linked[key] for key in linked)
+    is_exact = as_written and version == VERSION
+    return LinkReading(values, sentences, is_exact, means_other_weights=version == OTHER_WEIGHTS)
 
 
 MARKER = "pinned"
@@ -249,47 +289,62 @@ def pinned_texts(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str,
     return different or {MARKER: ["true"]}
 
 
-class LinkReading(NamedTuple):
-    """What a link says of the parameters that have no widget yet."""
+def choose_tokenizer(values: Mapping[str, Any]) -> tuple[str, int]:
+    """The tokenizer, `wordpiece`, `word`, `char` or `bpe`, and the tokens that `bpe` is trained to, 0 for the others.
 
-    values: Mapping[str, Any]
-    sentences: list[str]
-    """What is wrong with the link."""
-    is_exact: bool
-    """Whether the link says just these values, as this version writes them."""
-    means_other_weights: bool = False
-    """Whether a seed meant other random weights when the link was made."""
+    Vectors stand for the text's own words.
+    """
+    name = "word" if values["tokenizer"] == "vectors" else str(values["tokenizer"])
+    return name, values["vocab_size"] if values["tokenizer"] == "bpe" else 0
 
 
-def version_of(texts: Mapping[str, list[str]]) -> str:
-    """The version of the format that a link was written in: the present one where the link names none."""
-    return texts.get("v", [VERSION])[-1]
+def longest_sentence(values: Mapping[str, Any]) -> int:
+    """Tokens after which a sentence is cut; without a position table, none ends before the limit of all texts."""
+    return MAX_TOKENS if values["positions"] == "none" else min(int(values["max_len"]), MAX_TOKENS)
 
 
-def is_known_version(version: str) -> bool:
-    """Whether this version of the playground knows what such a link means."""
-    return version in (VERSION, OTHER_WEIGHTS)
+def explain_cut(values: Mapping[str, Any]) -> str:
+    """Why a long sentence is cut there: the model's own `max_len`, or this server's limit."""
+    if values["positions"] == "none":
+        return f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence."
+    if int(values["max_len"]) <= MAX_TOKENS:
+        return f"The model reads no more: its `max_len` is {values['max_len']:,}."
+    return (
+        f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence, though the model's `max_len` is "
+        f"{values['max_len']:,}."
+    )
 
 
-def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str] = ()) -> LinkReading:
-    """Read the link's parameters, without those that have a widget, which the visitor may have moved since."""
-    linked = {key: texts[key] for key in texts if key in params.PARAMS and key not in with_widgets}
-    readings = {key: read(key, linked[key]) for key in linked}
-    before = {} if "encdec_source" in with_widgets else missing_values(linked)
-    values = {key: value for key, (value, _) in readings.items()} | before
-    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
-    too_high = {key for key in params.FOCUS if values.get(key) == params.FOCUS[key].high}
-    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
-    version = version_of(texts)
-    if not is_known_version(version):
-        sentences.append("This link was made by another version of the playground; some of it may look different.")
-    as_written = not before and all(params.write_all(values[key]) == linked[key] for key in linked)
-    is_exact = as_written and version == VERSION
-    return LinkReading(values, sentences, is_exact, means_other_weights=version == OTHER_WEIGHTS)
+def chosen_sentence(values: Mapping[str, Any], n_sentences: int) -> int:
+    """The sentence to look at, from 0, in a text of so many."""
+    return min(int(values["sentence"]), n_sentences) - 1
+
+
+def drawn_rows(values: Mapping[str, Any], n_tokens: int, *, is_random: bool) -> int:
+    """Rows of a token table for a tokenizer of `n_tokens`; with random weights at least those that were asked for."""
+    return max(n_tokens, values["table_rows"] if is_random else 0)
+
+
+@cache
+def values_of_preset(name: str, *, has_wordpiece: bool) -> MappingProxyType[str, Any]:
+    """What a preset of `PRESETS` sets beside the weights: architecture, tokens, and its text if it has one.
+
+    Without the checkpoint's tokenizer, the text's own words stand in for it. The token table has the preset's rows, as
+    those that the tokenizer has no token for are added.
+    """
+    preset = PRESETS[name]
+    values = {key: getattr(preset.config, key) for key in ARCHITECTURE}
+    own_text = {} if preset.text is None else {"text": preset.text}
+    tokenizer = preset.tokenizer
+    if tokenizer == "wordpiece" and not has_wordpiece:
+        tokenizer = "word"
+    exact = tokenizer in ("wordpiece", "vectors") or preset.text is not None
+    rows = 0 if exact else preset.config.vocab_size
+    return MappingProxyType(values | own_text | {"tokenizer": tokenizer, "table_rows": rows})
 
 
 def write_query(values: Mapping[str, Any], pinned: Mapping[str, Any] | None = None) -> str:
-    """The query string, without its question mark, of these values by the keys of `params.PARAMS`.
+    """The query string, without its question mark, of these values by the keys of `PARAMS`.
 
     What stands at its frozen default is left out; the version of the format goes with it.
 

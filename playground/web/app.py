@@ -12,13 +12,14 @@ from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls
 from playground.web.views.exports import VARIANTS
 
-page = st.navigation(list(pages().values()), position="top")
+listed = list(pages().values())
+page = st.navigation(listed, position="top")
 st.set_page_config(page_title=f"{page.title} · Transformer Encoder Playground", page_icon="🧭", layout="wide")
 apply_page_style()
 open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
 with st.sidebar:
     draw_expanders = controls.draw(VARIANTS)
-controls.draw_phone_controls(pages().values())
+controls.draw_phone_controls(listed)
 draw_tour_line()
 saving.begin_page()
 try:

@@ -13,7 +13,7 @@ _DRAW_WITHOUT_CHART = """async ([script, markup]) => {
   const parent = document.createElement("div")
   document.createElement("div").attachShadow({ mode: "open" }).append(parent)
   parent.innerHTML = markup
-  draw({ data: { container: "gone", selected: [0, 0] }, parentElement: parent, setTriggerValue: () => null })
+  draw({ data: [{ container: "gone", selected: [0, 0] }], parentElement: parent, setTriggerValue: () => null })
   return parent.querySelector(".frame").hidden
 }"""
 

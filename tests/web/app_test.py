@@ -126,13 +126,19 @@ def charts(app: AppTest) -> dict[str, Any]:
 def component_data(app: AppTest, name: str) -> dict[str, Any]:
     """What the browser draws a component of ours from; nothing where there is none."""
     drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(name)]
-    return dict(json.loads(drawings[0].json)) if drawings else {}
+    return drawn_data(drawings[0]) if drawings else {}
+
+
+def drawn_data(component: Any) -> dict[str, Any]:
+    """What a component's message has the browser draw from."""
+    (data,) = json.loads(component.json)
+    return dict(data)
 
 
 def drawn_bars(app: AppTest) -> dict[str, dict[str, Any]]:
     """What the browser draws bars of ours from, by the name of their container."""
     drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("labelled_bars")]
-    return {one.id.rsplit("-", 1)[-1].removesuffix("_drawing"): dict(json.loads(one.json)) for one in drawings}
+    return {one.id.rsplit("-", 1)[-1].removesuffix("_drawing"): drawn_data(one) for one in drawings}
 
 
 def drawn_lines(app: AppTest) -> dict[str, Any]:

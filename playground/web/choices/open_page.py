@@ -1,5 +1,9 @@
 """The address bar ⇄ the session: a link's choices are read, made to go together, and written back as widgets move.
 
+A choice comes from its widget once there is one, and from the link before. What has to change is written back to
+whichever it came from, so that widgets, link and charts agree. The focus, the pinned settings and the tour come from
+the session instead of widgets.
+
 Streamlit writes every bound widget into the address. Three things it misses: the focus, the pinned settings and the
 tour, which are bound to none; while a slider is moved fast, an older run's correction can reach the browser after a
 newer value; and a widget whose bounds changed leaves the address although its value stays. So every run ends by
@@ -7,10 +11,6 @@ telling the browser what the link's parameters are by now.
 
 A run of a fragment alone does so too. It may follow a run of the page that began before the visitor's last choice:
 what that one told the browser is out of date by then.
-
-A choice comes from its widget once there is one, and from the link before. What has to change is written back to
-whichever it came from, so that widgets, link and charts agree. The focus, the pinned settings and the tour come from
-the session instead of widgets.
 """
 
 from collections.abc import Collection, Mapping
@@ -38,7 +38,7 @@ from playground.training.tasks import TASKS
 from playground.web.choices.setup import (
     OPEN_PAGE,
     Setup,
-    current_value,
+    current_setup,
     last_setup,
     note_focus_text,
     recognised_weights,
@@ -53,74 +53,6 @@ from playground.web.components.without_picture import remember_owner, write_addr
 from playground.web.session import caches, trained_slot
 from playground.web.session.weights_cache import clear_session_caches
 
-_FROM_LINK = "_linked_run"
-"""Session key of the settings that a link brought to a page other than the Training page."""
-
-
-def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
-    """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
-    values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in TRAINED_SIZES}
-    values["task"] = TASKS[recipe.task].title
-    return write_changed({f"training_{name}": value for name, value in values.items()})
-
-
-def parameters_to_copy(setup: Setup) -> dict[str, list[str]]:
-    """What the copied link holds beside the page's own parameters, so that a classmate can train the same."""
-    if setup["weights"] != "trained here" or is_training_page():
-        return {}
-    trained = setup.trained_network
-    return training_parameters(trained.config, trained.recipe) if trained else parameters_from_link()
-
-
-def is_training_page() -> bool:
-    """Whether the page that is drawn has these settings as its own."""
-    return bool(st.session_state.get(OPEN_PAGE) == "training")
-
-
-def training_button_label() -> str:
-    """What the sidebar calls its button to the Training page, where nothing was trained yet."""
-    return "Train it as in the link" if parameters_from_link() else "Train a network"
-
-
-def parameters_from_link() -> dict[str, list[str]]:
-    """The Training page's parameters that the link came with, for as long as the session lasts."""
-    texts = {key: st.query_params.get_all(key) for key in st.query_params if key in TRAINING}
-    if texts:
-        st.session_state[_FROM_LINK] = texts
-    saved: dict[str, list[str]] = st.session_state.get(_FROM_LINK, {})
-    return saved
-
-
-def correct_address(guard: str = "address") -> None:
-    """Put the present values of the open page's parameters into the address: of those that the session has by now.
-
-    Called at the end of a run; `guard` names the place where that is.
-    """
-    write_address(guard, _present_texts())
-
-
-def current_parameters() -> dict[str, list[str]]:
-    """The link's parameters for the open page, as texts; those at their defaults are left out."""
-    return {key: texts for key, texts in _present_texts().items() if texts}
-
-
-def _present_texts() -> dict[str, list[str]]:
-    """The texts of all parameters of the open page; an empty list takes one out of the address."""
-    keys = [*SHARED, *UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
-    values = {key: st.session_state[key] for key in keys if key in st.session_state}
-    texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
-    if values.get("text", DEFAULT_TEXT) != DEFAULT_TEXT:
-        # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
-        texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
-    return texts | write_pinned({key: current_value(key) for key in SHARED})
-
-
-def is_fragment_run() -> bool:
-    """Whether this run draws fragments alone, and not the page around them."""
-    context = get_script_run_ctx()
-    return context is not None and bool(context.fragment_ids_this_run)
-
-
 SHOWN_VALUES = "_shown"
 """Session key of the shared values that the page showed last."""
 
@@ -131,7 +63,8 @@ def open_page(page: str) -> None:
     restore_page_values(page)
     address = {key: st.query_params.get_all(key) for key in st.query_params}
     texts = query.rename_focus(address, page)
-    reading = read_link(texts, [key for key in params.PARAMS if key in st.session_state])
+    linked = [key for key in (*texts, "encdec_source") if key in params.PARAMS]
+    reading = read_link(texts, [key for key in linked if key in st.session_state])
     if texts != address:
         reading = reading._replace(is_exact=False)
     st.session_state.update({key: reading.values[key] for key in params.UNBOUND if key in reading.values})
@@ -251,3 +184,71 @@ def write_back(reading: LinkReading, values: Mapping[str, Any], settled: Mapping
     others = {key: st.query_params.get_all(key) for key in st.query_params if key not in known}
     st.query_params.from_dict({**others, **params.write_changed({**reading.values, **settled})})
     st.rerun()
+
+
+def correct_address(guard: str = "address") -> None:
+    """Put the present values of the open page's parameters into the address: of those that the session has by now.
+
+    Called at the end of a run; `guard` names the place where that is.
+    """
+    write_address(guard, _present_texts())
+
+
+def current_parameters() -> dict[str, list[str]]:
+    """The link's parameters for the open page, as texts; those at their defaults are left out."""
+    return {key: texts for key, texts in _present_texts().items() if texts}
+
+
+def _present_texts() -> dict[str, list[str]]:
+    """The texts of all parameters of the open page; an empty list takes one out of the address."""
+    keys = [*SHARED, *UNBOUND, *page_parameters(st.session_state[OPEN_PAGE])]
+    values = {key: st.session_state[key] for key in keys if key in st.session_state}
+    texts: dict[str, list[str]] = {key: [] for key in values} | write_changed(values)
+    if values.get("text", DEFAULT_TEXT) != DEFAULT_TEXT:
+        # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
+        texts |= {key: write_all(values[key]) for key in ("query", "key") if key in values}
+    return texts | write_pinned(current_setup().values)
+
+
+def is_fragment_run() -> bool:
+    """Whether this run draws fragments alone, and not the page around them."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
+
+
+_FROM_LINK = "_linked_run"
+"""Session key of the settings that a link brought to a page other than the Training page."""
+
+
+def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
+    """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
+    values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in TRAINED_SIZES}
+    values["task"] = TASKS[recipe.task].title
+    return write_changed({f"training_{name}": value for name, value in values.items()})
+
+
+def parameters_to_copy(setup: Setup) -> dict[str, list[str]]:
+    """What the copied link holds beside the page's own parameters, so that a classmate can train the same."""
+    if setup["weights"] != "trained here" or is_training_page():
+        return {}
+    trained = setup.trained_network
+    return training_parameters(trained.config, trained.recipe) if trained else parameters_from_link()
+
+
+def is_training_page() -> bool:
+    """Whether the page that is drawn has these settings as its own."""
+    return bool(st.session_state.get(OPEN_PAGE) == "training")
+
+
+def training_button_label() -> str:
+    """What the sidebar calls its button to the Training page, where nothing was trained yet."""
+    return "Train it as in the link" if parameters_from_link() else "Train a network"
+
+
+def parameters_from_link() -> dict[str, list[str]]:
+    """The Training page's parameters that the link came with, for as long as the session lasts."""
+    texts = {key: st.query_params.get_all(key) for key in st.query_params if key in TRAINING}
+    if texts:
+        st.session_state[_FROM_LINK] = texts
+    saved: dict[str, list[str]] = st.session_state.get(_FROM_LINK, {})
+    return saved

@@ -6,18 +6,29 @@ the present ones. `pinned=true` stands for them where they don't differ at all.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.config import ModelConfig
 from playground.link import params, query
 from playground.link.changes import FittedChanges, MadeChange, fit_changes
-from playground.link.opening import choose_tokenizer, chosen_sentence, drawn_rows, longest_sentence
 from playground.link.params import SHARED
-from playground.link.query import MARKER, PINNED_KEYS, of_pinned, pinned_texts, read_pinned
+from playground.link.query import (
+    MARKER,
+    PINNED_KEYS,
+    choose_tokenizer,
+    chosen_sentence,
+    drawn_rows,
+    longest_sentence,
+    of_pinned,
+    pinned_texts,
+    read_pinned,
+)
 from playground.text import Batch, Sentences, split_sentences
 from playground.training.after.trained_network import TrainedNetwork
 from playground.web.session import caches, trained_slot, uploaded_files
@@ -228,9 +239,32 @@ def current_setup() -> Setup:
     """The visitor's choices, as the sidebar has or is about to have them.
 
     The same object for as long as no choice changes, in the script, its fragments and callbacks: texts are split and
-    vocabularies are built once.
+    vocabularies are built once. Its values are read once in a run of the script or of fragments. Callbacks come before
+    that and change them, so they read anew. So does whoever has changed `do`, the one choice without a widget, which
+    can change while a page is drawn.
     """
-    return _built_once(_SETUP, setup_of({key: current_value(key) for key in params.SHARED}))
+    run, kept = _run_in_progress(), _READ.get()
+    if kept is not None and run is kept.run and kept.setup["do"] == st.session_state.get("do", kept.setup["do"]):
+        return kept.setup
+    setup = _built_once(_SETUP, setup_of({key: current_value(key) for key in params.SHARED}))
+    _READ.set(None if run is None else _Reading(run, setup))
+    return setup
+
+
+class _Reading(NamedTuple):
+    """The setup as a run has read it."""
+
+    run: object
+    setup: Setup
+
+
+_READ: ContextVar[_Reading | None] = ContextVar("setup_read_in_this_run", default=None)
+
+
+def _run_in_progress() -> object | None:
+    """What is the same object throughout one run of the script or of a fragment; None in callbacks, and outside."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.cursors if context is not None and context.has_script_started else None
 
 
 def pinned_setup() -> Setup | None:

@@ -1,8 +1,5 @@
 """Callbacks that set several choices at once: a preset, the trained network, another text, the start.
 
-Every request of a browser holds what its fields say. One that left before the browser heard of the new text would
-undo it.
-
 Callbacks run before any widget is drawn: only then do widgets take new values.
 """
 
@@ -14,7 +11,8 @@ from typing import Any
 import streamlit as st
 
 from playground.link import params
-from playground.link.params import TASK_TITLES, values_of_preset
+from playground.link.params import TASK_TITLES
+from playground.link.query import values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
@@ -27,40 +25,6 @@ from playground.web.choices.setup import (
     note_focus_text,
 )
 from playground.web.session import caches, trained_slot
-
-LATE = 5.0
-"""Seconds for which a field that says the old text is late; after them, somebody wants it back."""
-
-_REPLACED = "_text_replaced"
-"""Session key of the old text, the new one, and when it took the other's place."""
-
-
-def replace_text(text: str) -> None:
-    """Put a text in the place of the visitor's."""
-    st.session_state[_REPLACED] = (current_value("text"), text, monotonic())
-    st.session_state["text"] = text
-
-
-def is_late(text: str) -> bool:
-    """Whether a field that says this has not heard yet that a button replaced it."""
-    old, _, when = st.session_state.get(_REPLACED, (None, None, 0.0))
-    return bool(text == old and monotonic() - when < LATE)
-
-
-def keep_replaced() -> None:
-    """Put the new text back where the sidebar's field reported the old one late; any other text is the visitor's."""
-    text = st.session_state["text"]
-    old, new, _ = st.session_state.get(_REPLACED, (None, None, 0.0))
-    if is_late(text):
-        st.session_state["text"] = new
-    elif text not in (old, new):
-        forget_replaced()
-
-
-def forget_replaced() -> None:
-    """Take every text from now on as the visitor's, who has typed another one."""
-    st.session_state.pop(_REPLACED, None)
-
 
 _UNLOCKED = "_own_shape"
 """Session key of the values that the visitor had set before the chosen weights locked them, by parameter."""
@@ -152,7 +116,7 @@ def use_task_defaults() -> None:
         st.session_state[key] = defaults.get(name, params.OWN[key].default)
 
 
-def preset_values(name: str) -> dict[str, Any]:
+def preset_values(name: str) -> Mapping[str, Any]:
     """What a preset sets beside the weights, by the sidebar's keys, with the tokenizers that this server has."""
     return values_of_preset(name, has_wordpiece=caches.checkpoint_available())
 
@@ -179,6 +143,40 @@ def use_example_text() -> None:
     trained = trained_slot.session_slot().trained
     if trained is not None:
         replace_text(trained.example)
+
+
+LATE = 5.0
+"""Seconds for which a field that says the old text is late; after them, somebody wants it back."""
+
+_REPLACED = "_text_replaced"
+"""Session key of the old text, the new one, and when it took the other's place."""
+
+
+def replace_text(text: str) -> None:
+    """Put a text in the place of the visitor's."""
+    st.session_state[_REPLACED] = (current_value("text"), text, monotonic())
+    st.session_state["text"] = text
+
+
+def is_late(text: str) -> bool:
+    """Whether a field that says this has not heard yet that a button replaced it."""
+    old, _, when = st.session_state.get(_REPLACED, (None, None, 0.0))
+    return bool(text == old and monotonic() - when < LATE)
+
+
+def keep_replaced() -> None:
+    """Put the new text back where the sidebar's field reported the old one late; any other text is the visitor's."""
+    text = st.session_state["text"]
+    old, new, _ = st.session_state.get(_REPLACED, (None, None, 0.0))
+    if is_late(text):
+        st.session_state["text"] = new
+    elif text not in (old, new):
+        forget_replaced()
+
+
+def forget_replaced() -> None:
+    """Take every text from now on as the visitor's, who has typed another one."""
+    st.session_state.pop(_REPLACED, None)
 
 
 _LAST = "_last_reset"
@@ -208,13 +206,13 @@ class Reset:
 def reset_everything() -> None:
     """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
     before, text, is_chosen = current_setup(), focus_text(), is_focus_chosen()
-    pinned_before, put_away = setup.pinned_values(), put_away_values()
+    pinned_before, hidden = setup.pinned_values(), put_away_values()
     values = {key: st.session_state[key] for key in params.PARAMS if key in st.session_state}
     restore_put_away({})
     setup.unpin()
     note_focus_text(params.DEFAULT_TEXT, by_page=True)
     st.session_state.update({key: params.PARAMS[key].default for key in values})
-    st.session_state[_LAST] = Reset(values, text, is_chosen, pinned_before, put_away, before, current_setup())
+    st.session_state[_LAST] = Reset(values, text, is_chosen, pinned_before, hidden, before, current_setup())
 
 
 def can_undo(setup: Setup) -> bool:

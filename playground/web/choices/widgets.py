@@ -11,93 +11,6 @@ from playground.link.params import PARAMS, write
 from playground.web.choices.setup import current_notices, current_setup, current_value, replace_notices
 
 
-@singledispatch
-def draw_kind(param: Param, _current: Any, **_widget: Any) -> Any:
-    """Draw the widget of a parameter, whose value is `_current`; returns its value by now."""
-    raise TypeError(f"No widget for {param!r}.")
-
-
-@draw_kind.register
-def _(param: Choice, _current: str, **widget: Any) -> Any:
-    """A row of words, one of them chosen."""
-    if param.captions:
-        index = param.options.index(param.default)
-        return st.radio(options=param.options, index=index, captions=param.captions, horizontal=True, **widget)
-    return st.segmented_control(options=param.options, default=param.default, required=True, wrap=True, **widget)
-
-
-@draw_kind.register
-def _(param: Several, _current: Sequence[str], **widget: Any) -> Any:
-    """Pills, any number of them chosen."""
-    return st.pills(options=param.options, selection_mode="multi", default=param.default, wrap=True, **widget)
-
-
-@draw_kind.register
-def _(param: Size, current: float, **widget: Any) -> Any:
-    """A slider over the stops, and over the value of an upload, which may lie between them."""
-    return st.select_slider(options=sorted({*param.options, current}), value=param.default, **widget)
-
-
-@draw_kind.register
-def _(param: Whole, _current: int, *, high: int | None = None, step: int = 1, **widget: Any) -> Any:
-    """A slider up to `high`, the largest number that this run has; nothing where only one number is left."""
-    high = param.high if high is None else high
-    if high <= param.low:
-        return param.low
-    return st.slider(min_value=param.low, max_value=high, value=min(param.default, high), step=step, **widget)
-
-
-@draw_kind.register
-def _(param: Switch, _current: bool, **widget: Any) -> Any:
-    """A toggle."""
-    return st.toggle(value=param.default, **widget)
-
-
-@draw_kind.register
-def _(
-    param: Text,
-    _current: str,
-    *,
-    key: str,
-    height: int | None = None,
-    on_change: Callable[[], None] | None = None,
-    **widget: Any,
-) -> Any:
-    """A field of one line, or an area of `height` pixels; below it stands how much of a longer text was left out."""
-    field = st.text_input if height is None else partial(st.text_area, height=height)
-    text = field(value=param.default, key=key, on_change=_take_text, args=(key, on_change), **widget)
-    explain_cut_text(key)
-    return text
-
-
-def cut_text(key: str, text: str) -> str:
-    """As much of a text as the parameter of this key may hold; `explain_cut_text` then says what was left out.
-
-    A field of Streamlit's that knows the limit refuses a longer paste without a word, and keeps what it said before.
-    """
-    param: Any = PARAMS[key]
-    kept = text[: param.longest]
-    if kept != text:
-        st.session_state[f"_{key}_cut"] = (kept, len(text))
-    return kept
-
-
-def explain_cut_text(key: str) -> None:
-    """Say below a field how much of its text was left out, if anything was, until it says something else."""
-    kept, n_characters = st.session_state.get(f"_{key}_cut", (None, 0))
-    if kept is not None and kept == st.session_state[key]:
-        st.caption(
-            f":material/content_cut: This text had {n_characters:,} characters. Only the first {len(kept):,} fit; the "
-            "others are left out."
-        )
-
-
-def _take_text(key: str, on_change: Callable[[], None] | None) -> None:
-    st.session_state[key] = cut_text(key, st.session_state[key])
-    if on_change is not None:
-        on_change()
-
-
 def draw(
     key: str, label: str | None = None, *, disabled: bool = False, help_text: str | None = None, **options: Any
 ) -> Any:
@@ -107,7 +20,7 @@ def draw(
     """
     if "high" in options:
         _move_below(key, options["high"])
-    return draw_kind(PARAMS[key], current_value(key), **_common(key, label, help_text, disabled), **options)
+    return draw_kind(PARAMS[key], **_common(key, label, help_text, disabled), **options)
 
 
 choice: Callable[..., str] = draw
@@ -165,3 +78,90 @@ def _move_below(key: str, high: int) -> None:
         replace_notices(setup, [*others, f"The link's {written} is moved to the last, {high}."])
         st.query_params[key] = write(high)
         st.rerun()
+
+
+@singledispatch
+def draw_kind(param: Param, **_widget: Any) -> Any:
+    """Draw the widget of a parameter; returns its value by now."""
+    raise TypeError(f"No widget for {param!r}.")
+
+
+@draw_kind.register
+def _(param: Choice, **widget: Any) -> Any:
+    """A row of words, one of them chosen."""
+    if param.captions:
+        index = param.options.index(param.default)
+        return st.radio(options=param.options, index=index, captions=param.captions, horizontal=True, **widget)
+    return st.segmented_control(options=param.options, default=param.default, required=True, wrap=True, **widget)
+
+
+@draw_kind.register
+def _(param: Several, **widget: Any) -> Any:
+    """Pills, any number of them chosen."""
+    return st.pills(options=param.options, selection_mode="multi", default=param.default, wrap=True, **widget)
+
+
+@draw_kind.register
+def _(param: Size, *, key: str, **widget: Any) -> Any:
+    """A slider over the stops, and over the value of an upload, which may lie between them."""
+    stops = sorted({*param.options, current_value(key)})
+    return st.select_slider(options=stops, value=param.default, key=key, **widget)
+
+
+@draw_kind.register
+def _(param: Whole, *, high: int | None = None, step: int = 1, **widget: Any) -> Any:
+    """A slider up to `high`, the largest number that this run has; nothing where only one number is left."""
+    high = param.high if high is None else high
+    if high <= param.low:
+        return param.low
+    return st.slider(min_value=param.low, max_value=high, value=min(param.default, high), step=step, **widget)
+
+
+@draw_kind.register
+def _(param: Switch, **widget: Any) -> Any:
+    """A toggle."""
+    return st.toggle(value=param.default, **widget)
+
+
+@draw_kind.register
+def _(
+    param: Text,
+    *,
+    key: str,
+    height: int | None = None,
+    on_change: Callable[[], None] | None = None,
+    **widget: Any,
+) -> Any:
+    """A field of one line, or an area of `height` pixels; below it stands how much of a longer text was left out."""
+    field = st.text_input if height is None else partial(st.text_area, height=height)
+    text = field(value=param.default, key=key, on_change=_take_text, args=(key, on_change), **widget)
+    explain_cut_text(key)
+    return text
+
+
+def cut_text(key: str, text: str) -> str:
+    """As much of a text as the parameter of this key may hold; `explain_cut_text` then says what was left out.
+
+    A field of Streamlit's that knows the limit refuses a longer paste without a word, and keeps what it said before.
+    """
+    param: Any = PARAMS[key]
+    kept = text[: param.longest]
+    if kept != text:
+        st.session_state[f"_{key}_cut"] = (kept, len(text))
+    return kept
+
+
+def explain_cut_text(key: str) -> None:
+    """Say below a field how much of its text was left out, if anything was, until it says something else."""
+    kept, n_characters = st.session_state.get(f"_{key}_cut", (None, 0))
+    if kept is not None and kept == st.session_state[key]:
+        st.caption(
+            f":material/content_cut: This text had {n_characters:,} characters. Only the first {len(kept):,} fit; the "
+            "others are left out."
+        )
+
+
+def _take_text(key: str, on_change: Callable[[], None] | None) -> None:
+    st.session_state[key] = cut_text(key, st.session_state[key])
+    if on_change is not None:
+        on_change()

@@ -2,19 +2,24 @@
 
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
-from streamlit.components.v2.types import ComponentRenderer
+from streamlit.components.v2.bidi_component.state import ComponentResult
 
 _FOLDER = Path(__file__).parent
 
 
-def load_component(name: str, *, draws: bool = False) -> ComponentRenderer:
+def load_component(name: str, *, draws: bool = False) -> Callable[..., ComponentResult]:
     """Declare the component whose files `<name>.js`, `.css` and `.html` lie in the folder of its name.
 
     The front end imports every script from memory, where no script can import another. So `elements.js`, the helpers
     that several of them share, is put in front of those that draw.
+
+    What is drawn travels as a list's only item, which a script takes as `data: [data]`: in a mapping Streamlit would
+    look for data frames, value by value.
 
     Args:
         name: the folder's, and the one under which Streamlit knows the component; `.css` and `.html` may be missing.
@@ -22,7 +27,12 @@ def load_component(name: str, *, draws: bool = False) -> ComponentRenderer:
     """
     texts = {file.suffix: file.read_text(encoding="utf-8") for file in sorted((_FOLDER / name).glob(f"{name}.*"))}
     helpers = (_FOLDER / "elements.js").read_text(encoding="utf-8") if draws else ""
-    return st.components.v2.component(name, html=texts.get(".html"), css=texts.get(".css"), js=helpers + texts[".js"])
+    mount = st.components.v2.component(name, html=texts.get(".html"), css=texts.get(".css"), js=helpers + texts[".js"])
+
+    def draw(*, data: Any = None, **options: Any) -> ComponentResult:
+        return mount(data=None if data is None else [data], **options)
+
+    return draw
 
 
 _PROCESS = secrets.token_hex(4)

@@ -15,7 +15,7 @@ from playground.charts.label import chart_label
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.figures.attribution import Bars, bars_figure
-from playground.link.opening import explain_cut
+from playground.link.query import explain_cut
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script, is_english
 from playground.web.choices.focus import settle_tokens

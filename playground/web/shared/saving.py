@@ -24,8 +24,7 @@ from playground.export.tables import numbers_of, rows_of, write_csv, write_latex
 from playground.figures.attention import SQUARE_ROOT, WeightScale
 from playground.link.query import VERSION
 from playground.runs.arrays import Array
-from playground.web.choices import open_page
-from playground.web.choices.open_page import current_parameters
+from playground.web.choices.open_page import current_parameters, parameters_to_copy
 from playground.web.choices.setup import current_setup
 from playground.web.components.save_picture import draw_picture_buttons
 from playground.web.components.without_picture import show_only
@@ -36,7 +35,7 @@ from playground.web.shared.page_end import as_one_element
 
 def current_link() -> str:
     """The whole address, with what differs from the defaults and the link's version."""
-    texts = open_page.parameters_to_copy(current_setup()) | current_parameters() | {"v": [VERSION]}
+    texts = parameters_to_copy(current_setup()) | current_parameters() | {"v": [VERSION]}
     address = urlsplit(st.context.url or "")
     return urlunsplit((address.scheme, address.netloc, address.path, urlencode(texts, doseq=True), ""))
 

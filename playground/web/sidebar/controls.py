@@ -1,7 +1,4 @@
-"""The sidebar, the same on every page: text, weights, architecture, tokens, seed and link; on phones too.
-
-The style sheet of every page hides the phone's menu and text where the sidebar stands beside the page.
-"""
+"""The sidebar, the same on every page: text, weights, architecture, tokens, seed and link; on phones too."""
 
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path

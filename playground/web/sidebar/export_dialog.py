@@ -14,19 +14,183 @@ from playground.export import data
 from playground.export.code.export import FILE_NAME, Export
 from playground.export.data import choose_references, cite_app, references, versions, weights_sha256
 from playground.link.changes import write_changes
-from playground.link.query import VERSION
 from playground.pages import page_at
+from playground.web.session.services import services
+from playground.link.query import VERSION
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words
 from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.session.downloads import in_turn
-from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
 from playground.web.shared.saving import current_link, file_name
 from playground.weights.checkpoint import MINILM_SHA256, WEIGHTS
+
+_LINES = """from playground import open_link
+
+view = open_link("{link}")
+print(view.run.tokens, view.run.pattern(view.focus.layer)[view.focus.head])"""
+
+
+def draw_how_made() -> None:
+    """Draw what repeats this view: a table of what it was made with, the link, lines that open it, and BibTeX."""
+    setup = current_setup()
+    if not setup.text.sentences:
+        st.info("Type a sentence into “Your text”, and this says how its numbers were made.")
+        return
+    run, link = panels.shown_run(), current_link()
+    made = _describe(setup, run)
+    st.dataframe(pd.DataFrame(made.items(), columns=["what", "value"]), key="how_made", hide_index=True)
+    st.caption(
+        "The same link gives the same numbers up to rounding, about six digits: another processor or version of torch "
+        "may add them up in another order."
+    )
+    st.markdown("**The view**")
+    st.code(link, language=None, wrap_lines=True)
+    if setup.weights in ("minilm", "random"):
+        st.caption("In Python, with the playground's package:")
+        st.code(_LINES.format(link=link), language="python")
+    else:
+        st.caption("Its weights are yours alone: the link opens random weights of the same shape for anyone else.")
+    st.markdown("**To cite**")
+    page, tokenizer = st.session_state[OPEN_PAGE], caches.tokenizer(setup.text_key).name
+    keys = choose_references(run.config, weights=setup.weights, tokenizer=tokenizer, page=page)
+    entries = [cite_app(link), *(references()[key] for key in keys)]
+    st.code("\n\n".join(entries), language="bibtex", height=300)
+
+
+def _describe(setup: Setup, run: Run) -> dict[str, str]:
+    names = {"minilm": "all-MiniLM-L6-v2, trained", "random": f"random, drawn from seed {setup['seed']}"}
+    weights = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own file"
+    return versions() | {
+        "format of the link": f"v={VERSION}",
+        "device": "GPU (CUDA)" if run.device == "cuda" else "CPU",
+        "precision": "fp32",
+        "weights": weights,
+        "SHA-256 of the weights": _sha256(setup.weights, run.config, setup["seed"]),
+        "tokenizer": caches.tokenizer(setup.text_key).name,
+        "tokens": str(int((~run.padding).sum())),
+        "changes of the computation": write_changes(run.interventions) or "none",
+    }
+
+
+def _sha256(weights: str, config: ModelConfig, seed: int) -> str:
+    """Of the published file, for the trained encoder; of the numbers themselves, for others."""
+    if weights == "minilm":
+        return f"{MINILM_SHA256[WEIGHTS]} ({WEIGHTS})"
+    with services().turns.take():
+        return f"{weights_sha256(caches.encoder(weights, config, seed))} (of all parameters)"
+
+
+BUTTON = "export"
+"""Key of the button; those of the downloads are it and the kind."""
+
+Variants = Mapping[str, Callable[[], Export]]
+"""What can be taken along, by what it is called: each function makes it of what is on the screen."""
+
+
+
+@fragment
+def export_button(variants: Variants) -> None:
+    """The button. Its click runs this fragment alone, and the page stays as it is."""
+    label, icon = "Take it with you", ":material/download:"
+    if st.button(label, key=BUTTON, icon=icon, width="stretch"):
+        show_export(variants)
+
+
+@st.dialog("Take it with you", width="large")
+def show_export(variants: Variants) -> None:
+    """The dialog."""
+    draw_in_turn("export", partial(_draw_tabs, variants))
+
+
+def _draw_tabs(variants: Variants) -> None:
+    tabs = st.tabs(list(TABS), key="export_tabs", on_change="rerun")
+    for tab, draw in zip(tabs, TABS.values(), strict=True):
+        if tab.open:
+            with tab, suppress(PageEndError):
+                draw(variants)
+
+
+def draw_python(variants: Variants) -> None:
+    """Draw the Python file and its download."""
+    export = chosen_export(variants)
+    code = export.python()
+    st.markdown(
+        "One file for what is on the screen. It has only the branches that this setup takes, and needs no playground. "
+        "It ends by comparing its numbers with those that were computed here: run it, and it proves itself."
+    )
+    _offer(f"{export.name}.py", code, "text/x-python")
+    _offer_weights(export)
+    st.code(code, language="python", height=440)
+
+
+def draw_notebook(variants: Variants) -> None:
+    """Draw the notebook's code and its download."""
+    export = chosen_export(variants)
+    exercises = (
+        "Three exercises stand at the end, each with a cell that checks your answer. " if export.exercises else ""
+    )
+    st.markdown(
+        "The same as a Jupyter notebook: one concept a cell, with an explanation above it. Its first cell installs "
+        f"what is missing. {exercises}It opens in Jupyter, Colab and VS Code."
+    )
+    _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
+    _offer_weights(export)
+    with st.container(height=440):
+        for section in [*export.sections, *export.exercises]:
+            st.markdown(f"##### {section.title}\n\n{section.explanation}")
+            for cell in section.cells:
+                st.code(cell, language="python")
+
+
+TABS: dict[str, Callable[[Variants], None]] = {
+    "Python": draw_python,
+    "Notebook": draw_notebook,
+    "Data": lambda _: draw_data_export(),
+    "How this was made": lambda _: draw_how_made(),
+}
+"""What each tab of the dialog draws; a new one is a line."""
+
+
+def chosen_export(variants: Variants) -> Export:
+    """Draw the choice of what to take along; returns it, or ends the tab where it can't be written down."""
+    page = st.session_state[OPEN_PAGE]
+    usual = page_at(page).exports
+    key = f"{BUTTON}_variant_{page}"
+    chosen = st.segmented_control(
+        "What", list(variants), default=usual, required=True, key=key, label_visibility="collapsed"
+    )
+    if (chosen or usual) == next(iter(variants)) and any(change.is_on for change in current_setup().changes):
+        st.caption(
+            "The changes of What if are not in this code: its numbers are those of the model without them. "
+            "`open_link` of the copied link has them, and so has the tab Data."
+        )
+    with panels.explain_errors():
+        return variants[chosen or usual]()
+
+
+def _offer_weights(export: Export) -> None:
+    """Draw the button for the file of weights that the code reads, if there is one."""
+    if export.weights is not None:
+        st.caption(f"These weights are in no package. Put their file into the same folder: `{FILE_NAME}`.")
+        _offer(FILE_NAME, export.weights.data, "application/octet-stream")
+
+
+def _offer(name: str, text: str | bytes, kind: str) -> None:
+    """Draw the button that downloads a file."""
+    st.download_button(
+        f"Download {name}",
+        text,
+        file_name=name,
+        mime=kind,
+        key=f"{BUTTON}_{name.rpartition('.')[2]}",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
 
 AXES = {"T": "token", "H": "head", "D": "feature", "d_head": "feature of the head", "d_ff": "hidden feature"}
 """What the axes of arrays count."""
@@ -155,166 +319,3 @@ def _write(
 def _name(setup: Setup) -> str:
     """The file's name without its ending: what the weights are, and the seed."""
     return f"run_{file_name(setup['weights'])}_seed{setup['seed']}"
-
-
-_LINES = """from playground import open_link
-
-view = open_link("{link}")
-print(view.run.tokens, view.run.pattern(view.focus.layer)[view.focus.head])"""
-
-
-def draw_how_made() -> None:
-    """Draw what repeats this view: a table of what it was made with, the link, lines that open it, and BibTeX."""
-    setup = current_setup()
-    if not setup.text.sentences:
-        st.info("Type a sentence into “Your text”, and this says how its numbers were made.")
-        return
-    run, link = panels.shown_run(), current_link()
-    made = _describe(setup, run)
-    st.dataframe(pd.DataFrame(made.items(), columns=["what", "value"]), key="how_made", hide_index=True)
-    st.caption(
-        "The same link gives the same numbers up to rounding, about six digits: another processor or version of torch "
-        "may add them up in another order."
-    )
-    st.markdown("**The view**")
-    st.code(link, language=None, wrap_lines=True)
-    if setup.weights in ("minilm", "random"):
-        st.caption("In Python, with the playground's package:")
-        st.code(_LINES.format(link=link), language="python")
-    else:
-        st.caption("Its weights are yours alone: the link opens random weights of the same shape for anyone else.")
-    st.markdown("**To cite**")
-    page, tokenizer = st.session_state[OPEN_PAGE], caches.tokenizer(setup.text_key).name
-    keys = choose_references(run.config, weights=setup.weights, tokenizer=tokenizer, page=page)
-    entries = [cite_app(link), *(references()[key] for key in keys)]
-    st.code("\n\n".join(entries), language="bibtex", height=300)
-
-
-def _describe(setup: Setup, run: Run) -> dict[str, str]:
-    names = {"minilm": "all-MiniLM-L6-v2, trained", "random": f"random, drawn from seed {setup['seed']}"}
-    weights = names.get(setup.weights) or trained_slot.weights_label(setup.weights) or "your own file"
-    return versions() | {
-        "format of the link": f"v={VERSION}",
-        "device": "GPU (CUDA)" if run.device == "cuda" else "CPU",
-        "precision": "fp32",
-        "weights": weights,
-        "SHA-256 of the weights": _sha256(setup.weights, run.config, setup["seed"]),
-        "tokenizer": caches.tokenizer(setup.text_key).name,
-        "tokens": str(int((~run.padding).sum())),
-        "changes of the computation": write_changes(run.interventions) or "none",
-    }
-
-
-def _sha256(weights: str, config: ModelConfig, seed: int) -> str:
-    """Of the published file, for the trained encoder; of the numbers themselves, for others."""
-    if weights == "minilm":
-        return f"{MINILM_SHA256[WEIGHTS]} ({WEIGHTS})"
-    with services().turns.take():
-        return f"{weights_sha256(caches.encoder(weights, config, seed))} (of all parameters)"
-
-
-BUTTON = "export"
-"""Key of the button; those of the downloads are it and the kind."""
-
-Variants = Mapping[str, Callable[[], Export]]
-"""What can be taken along, by what it is called: each function makes it of what is on the screen."""
-
-
-@fragment
-def export_button(variants: Variants) -> None:
-    """The button. Its click runs this fragment alone, and the page stays as it is."""
-    label, icon = "Take it with you", ":material/download:"
-    if st.button(label, key=BUTTON, icon=icon, width="stretch"):
-        show_export(variants)
-
-
-@st.dialog("Take it with you", width="large")
-def show_export(variants: Variants) -> None:
-    """The dialog."""
-    draw_in_turn("export", partial(_draw_tabs, variants))
-
-
-def _draw_tabs(variants: Variants) -> None:
-    tabs = st.tabs(list(TABS), key="export_tabs", on_change="rerun")
-    for tab, draw in zip(tabs, TABS.values(), strict=True):
-        if tab.open:
-            with tab, suppress(PageEndError):
-                draw(variants)
-
-
-def draw_python(variants: Variants) -> None:
-    """Draw the Python file and its download."""
-    export = chosen_export(variants)
-    code = export.python()
-    st.markdown(
-        "One file for what is on the screen. It has only the branches that this setup takes, and needs no playground. "
-        "It ends by comparing its numbers with those that were computed here: run it, and it proves itself."
-    )
-    _offer(f"{export.name}.py", code, "text/x-python")
-    _offer_weights(export)
-    st.code(code, language="python", height=440)
-
-
-def draw_notebook(variants: Variants) -> None:
-    """Draw the notebook's code and its download."""
-    export = chosen_export(variants)
-    exercises = (
-        "Three exercises stand at the end, each with a cell that checks your answer. " if export.exercises else ""
-    )
-    st.markdown(
-        "The same as a Jupyter notebook: one concept a cell, with an explanation above it. Its first cell installs "
-        f"what is missing. {exercises}It opens in Jupyter, Colab and VS Code."
-    )
-    _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
-    _offer_weights(export)
-    with st.container(height=440):
-        for section in [*export.sections, *export.exercises]:
-            st.markdown(f"##### {section.title}\n\n{section.explanation}")
-            for cell in section.cells:
-                st.code(cell, language="python")
-
-
-TABS: dict[str, Callable[[Variants], None]] = {
-    "Python": draw_python,
-    "Notebook": draw_notebook,
-    "Data": lambda _: draw_data_export(),
-    "How this was made": lambda _: draw_how_made(),
-}
-"""What each tab of the dialog draws; a new one is a line."""
-
-
-def chosen_export(variants: Variants) -> Export:
-    """Draw the choice of what to take along; returns it, or ends the tab where it can't be written down."""
-    page = st.session_state[OPEN_PAGE]
-    usual = page_at(page).exports
-    key = f"{BUTTON}_variant_{page}"
-    chosen = st.segmented_control(
-        "What", list(variants), default=usual, required=True, key=key, label_visibility="collapsed"
-    )
-    if (chosen or usual) == next(iter(variants)) and any(change.is_on for change in current_setup().changes):
-        st.caption(
-            "The changes of What if are not in this code: its numbers are those of the model without them. "
-            "`open_link` of the copied link has them, and so has the tab Data."
-        )
-    with panels.explain_errors():
-        return variants[chosen or usual]()
-
-
-def _offer_weights(export: Export) -> None:
-    """Draw the button for the file of weights that the code reads, if there is one."""
-    if export.weights is not None:
-        st.caption(f"These weights are in no package. Put their file into the same folder: `{FILE_NAME}`.")
-        _offer(FILE_NAME, export.weights.data, "application/octet-stream")
-
-
-def _offer(name: str, text: str | bytes, kind: str) -> None:
-    """Draw the button that downloads a file."""
-    st.download_button(
-        f"Download {name}",
-        text,
-        file_name=name,
-        mime=kind,
-        key=f"{BUTTON}_{name.rpartition('.')[2]}",
-        icon=":material/download:",
-        on_click="ignore",
-    )

@@ -8,7 +8,6 @@ import pytest
 
 from playground.link.params import SHARED, page_parameters
 from playground.link.query import LinkReading
-from playground.web.choices import open_page
 from playground.web.choices.open_page import restore_page_values, write_back
 from playground.web.choices.setup import OPEN_PAGE
 
@@ -31,7 +30,7 @@ class Browser(SimpleNamespace):
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, session: dict[str, Any], **address: list[str]) -> None:
         super().__init__(session_state=session, query_params=self.Address(address))
-        monkeypatch.setattr(open_page, "st", self)
+        monkeypatch.setattr("playground.web.choices.open_page.st", self)
 
     def rerun(self) -> None:
         raise RerunError
@@ -79,7 +78,7 @@ def test_a_step_back_to_a_page_brings_its_values_back_into_the_link(
     session = {OPEN_PAGE: opened, "attention_other": 5, "attention_view": "lines", "norms_layer": 2}
     browser = Browser(monkeypatch, session)
     context = SimpleNamespace(is_history_navigation=is_step_back)
-    monkeypatch.setattr(open_page, "get_script_run_ctx", lambda: context)
+    monkeypatch.setattr("playground.web.choices.open_page.get_script_run_ctx", lambda: context)
     with pytest.raises(RerunError) if address else nullcontext():
         restore_page_values("attention")
     assert browser.query_params == ({"attention_other": address} if address else {})

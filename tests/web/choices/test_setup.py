@@ -1,5 +1,6 @@
 """One setup for everybody: built once, never behind the choices, in the script, its fragments and callbacks."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from playground.link.params import SHARED
 from playground.text import Sentences, split_sentences
 from playground.web.choices import setup
-from playground.web.choices.setup import Setup, is_random
+from playground.web.choices.setup import Setup, is_random, setup_of
 from playground.web.session.weights_cache import RANDOM, WeightsId, this_session
 from tests.web.app_test import open_page
 
@@ -81,6 +82,40 @@ def test_a_fragment_reads_a_choice_that_was_made_since_the_last_whole_run() -> N
     app.session_state["seed"] = 9
     app.run()
     assert [one["seed"] for one in setups(app)] == [9, 9, 9]
+
+
+def change_while_drawing() -> None:
+    """A page whose button changes the computation twice in its own run, as those of What if do."""
+    import streamlit as st
+
+    from playground.link import query
+    from playground.web.choices.open_page import open_page
+    from playground.web.choices.setup import current_setup
+
+    open_page("attention")
+    seen = []
+    for text in ("", "3.1:zero", "3.1:zero,2.0:mean"):
+        st.session_state["do"] = query.read("do", [text])[0]
+        seen.append(str(current_setup()["do"]))
+    st.session_state["seen"] = seen
+
+
+def test_a_change_of_the_computation_is_seen_in_the_run_that_makes_it() -> None:
+    app = AppTest.from_function(change_while_drawing).run()
+    assert app.session_state["seen"] == ["", "3.1:zero", "3.1:zero,2.0:mean"]
+
+
+@pytest.mark.parametrize("page", ["overview", "attention", "norms", "what_if"])
+def test_a_run_of_a_page_reads_each_choice_once(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, read = open_page(page), []
+
+    def count(values: Mapping[str, Any]) -> Setup:
+        read.append(dict(values))
+        return setup_of(values)
+
+    monkeypatch.setattr(setup, "setup_of", count)
+    app.number_input(key="seed").set_value(3).run()
+    assert [values["seed"] for values in read] == [3]
 
 
 @pytest.mark.parametrize("page", ["overview", "attention", "parameters"])

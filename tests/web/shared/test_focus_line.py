@@ -1,6 +1,5 @@
 """The focus in charts: which cell has the frame, what a click on another sets, and what the line says."""
 
-import json
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +16,7 @@ from playground.web.components import charts
 from playground.web.shared import panels
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.views.attention.head_charts import _open_row
-from tests.web.app_test import SMALL, choose, component_data, open_page, small_trace
+from tests.web.app_test import SMALL, choose, component_data, drawn_data, open_page, small_trace
 
 PLACE = {"layer": 1, "head": 2, "query": 4, "key": 1}
 
@@ -25,7 +24,7 @@ PLACE = {"layer": 1, "head": 2, "query": 4, "key": 1}
 def frames(app: AppTest) -> dict[str, Any]:
     """What the browser draws frames from, by the charts' names."""
     drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("cell_frame")]
-    return {data["container"]: data for data in (json.loads(drawing.json) for drawing in drawings)}
+    return {data["container"]: data for data in map(drawn_data, drawings)}
 
 
 def selected(app: AppTest) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from playground import ModelConfig, count_parameters
 from playground.analysis.gradient_reading import CHAIN_FORMULAS, chain_numbers
 from playground.analysis.gradient_variants import VARIANTS, common_config, compare
 from playground.analysis.gradients import Flow
-from playground.link.params import DEFAULT_TEXT, values_of_preset
+from playground.link.params import DEFAULT_TEXT
+from playground.link.query import values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters
 from playground.web.session.services import services

@@ -71,7 +71,7 @@ def test_a_fifth_of_tutorial_d_is_its_embeddings() -> None:
 
 def key_of(preset: str, **changes: Any) -> caches.RunKey:
     """The run behind the pages, after a preset is pressed."""
-    values = {key: param.default for key, param in SHARED.items()} | preset_values(preset) | {"text": TEXT}
+    values = {**{key: param.default for key, param in SHARED.items()}, **preset_values(preset), "text": TEXT}
     return Setup(values | {"weights": "random"} | changes, RANDOM).run_key
 
 

@@ -2,7 +2,7 @@
 // end calls any of them again when it likes, with what an older run said.
 let latest = {}
 
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   // Nothing is drawn, so the page must not keep the room that it leaves around everything.
   parentElement.getRootNode().host.closest("[data-testid=stElementContainer]")?.style.setProperty("display", "none")
   if (data.moment.process === latest.process && data.moment.time <= latest.time) return

@@ -2,7 +2,7 @@ const PAUSE = 60 // milliseconds, in which what the last run drew reaches the sc
 
 const latest = new WeakMap() // the front end may call this again with what an older run said
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const element = parentElement.getRootNode().host.closest("[data-testid=stElementContainer]")
   if (element) element.style.position = "absolute" // no room for what cannot be seen
   const known = latest.get(parentElement) ?? {}

@@ -18,7 +18,7 @@ const divide = (cells, [from, to], isMosaic) => {
   }
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const host = parentElement.getRootNode().host, chart = host.closest(`.st-key-${data.container}`)
   if (!chart) return // another view took the chart's place while this script was being loaded
   // From the chart's own corner, so that nothing below it moves the frame, and without room between it and what follows.

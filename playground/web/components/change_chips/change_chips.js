@@ -1,6 +1,6 @@
 const SHOWN = 6 // chips that are seen while the others are folded away
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const row = parentElement.querySelector(".changes")
   // The keyboard goes on from the next chip; from the page's title once there is none.
   const focusBeside = chip => {

@@ -33,7 +33,7 @@ const calmAddress = async answered => {
   return new URL(window.location.href)
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   latest = data
   const button = parentElement.querySelector("button")
   const field = parentElement.querySelector("input")

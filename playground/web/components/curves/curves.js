@@ -25,7 +25,7 @@ const endsOf = ({ lines, log, y }) => {
   return [low, high > low ? high : low * 1.1 + 1e-9]
 }
 
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const picture = parentElement.querySelector("svg[role=figure]"), legend = parentElement.querySelector(".legend")
   const named = data.legend ? data.lines.filter(line => line.name) : []
   legend.replaceChildren(...named.map(line => legendEntry("span", line)))

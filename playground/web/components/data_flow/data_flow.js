@@ -1,4 +1,4 @@
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const box = ({ title, lines, colour, page, sum }) => {
     const element = htmlElement(data.opens ? "button" : "div", sum ? "box sum" : "box")
     if (data.opens) {

@@ -24,7 +24,7 @@ const controls = place => {
   return [button("‹", -1, "previous"), list, button("›", 1, "next")]
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const line = parentElement.querySelector(".line")
   const state = lines.get(parentElement) ?? moves()
   lines.set(parentElement, state)

@@ -2,7 +2,7 @@ const NEAR = 9 // pixels between a line's middle and a click on it
 
 const path = (d, colour, width) => svgElement("path", { d, stroke: colour, "stroke-width": width })
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const rows = data.names.length
   const lines = data.strokes.map(({ colour, width, edges }) =>
     path(edges.map(([query, key]) => `M0 ${query + 0.5}L1 ${key + 0.5}`).join(""), colour, width))

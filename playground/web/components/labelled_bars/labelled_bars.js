@@ -1,5 +1,5 @@
 // From the lowest value to the highest, with 0 between them; numbers stand beyond the ends of their bars.
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const figure = parentElement.querySelector(".bars")
   const values = data.values.map(value => value ?? 0)
   const low = Math.min(0, ...values), high = Math.max(0, ...values), span = high - low || 1

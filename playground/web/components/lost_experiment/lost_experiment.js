@@ -12,7 +12,7 @@ function isLost({ page, session, hasExperiment }) {
   }
 }
 
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const sentence = parentElement.querySelector("p")
   sentence.hidden = !isLost(data)
   sentence.querySelector(".all").hidden = data.hasNetwork

@@ -2,7 +2,7 @@ const PLACE = "owner of the trained network"
 
 let asked = "" // the session that was told of the earlier owner: once is enough
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   parentElement.getRootNode().host.closest("[data-testid=stElementContainer]")?.style.setProperty("display", "none")
   try {
     const earlier = sessionStorage.getItem(PLACE)

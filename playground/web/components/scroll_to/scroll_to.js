@@ -5,7 +5,7 @@ const OWN = ["wheel", "touchmove", "pointerdown", "keydown"] // where the visito
 let latest = {} // the front end may call this again with what an older run said
 let stop = () => {}
 
-export default function ({ data }) {
+export default function ({ data: [data] }) {
   if (data.moment.process === latest.process && data.moment.time <= latest.time) return
   latest = data.moment
   stop()

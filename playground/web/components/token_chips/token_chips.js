@@ -2,7 +2,7 @@ const ARROWS = { ArrowLeft: -1, ArrowRight: 1 }
 
 const chosen = new WeakMap()
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const row = parentElement.querySelector(".chips")
   row.style.setProperty("--colour", data.colour)
   const state = chosen.get(parentElement) ?? moves()
