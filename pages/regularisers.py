@@ -4,7 +4,7 @@ import streamlit as st
 
 from playground.training.augment import augment
 from playground.training.evaluation import evaluate_unbatched
-from playground.training.regularisers.ablation import Ablation, ablation_runs
+from playground.training.regularisers.ablation import Ablation, ablation_trainings
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.trainer import clip_gradient, cross_entropy, distillation
 from playground.web.shared import panels
@@ -22,5 +22,12 @@ ablation_view.ablation(plan)
 st.header(f"Ten regularisers in {len(REGULARISERS)} switches, one by one")
 catalogue_view.catalogue()
 panels.code_behind(
-    "regularisers", ablation_runs, Ablation, evaluate_unbatched, augment, cross_entropy, distillation, clip_gradient
+    "regularisers",
+    ablation_trainings,
+    Ablation,
+    evaluate_unbatched,
+    augment,
+    cross_entropy,
+    distillation,
+    clip_gradient,
 )

@@ -333,7 +333,7 @@ def values_of_preset(name: str, *, has_wordpiece: bool) -> MappingProxyType[str,
     those that the tokenizer has no token for are added.
     """
     preset = PRESETS[name]
-    values = {key: getattr(preset.config, key) for key in ARCHITECTURE}
+    values = {key: vars(preset.config)[key] for key in ARCHITECTURE}
     own_text = {} if preset.text is None else {"text": preset.text}
     tokenizer = preset.tokenizer
     if tokenizer == "wordpiece" and not has_wordpiece:

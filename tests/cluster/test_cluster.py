@@ -17,7 +17,7 @@ from playground.jobs import JobStatus, Member, SharedRuns
 from playground.jobs.cluster.queue import ENVIRONMENT, UNREACHABLE
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.after.trained_network import from_trainer
-from playground.training.regularisers.ablation import Ablation, AblationRequest, ablation_runs
+from playground.training.regularisers.ablation import Ablation, AblationRequest, ablation_trainings
 from playground.web.session.caches import TextKey
 from playground.web.session.services import other_services, services
 from playground.web.views.gradient_flow import gradient_cache
@@ -36,7 +36,7 @@ def ended(member: Member[Any]) -> str:
 
 
 def test_an_ablations_runs_go_side_by_side_and_give_the_numbers_of_one_after_the_other(two_nodes: TwoNodes) -> None:
-    runs = ablation_runs(replace(SMALL, steps=60), ["clip"])
+    runs = ablation_trainings(replace(SMALL, steps=60), ["clip"])
     assert two_nodes.queue.max_running == 2
     member = SharedRuns(two_nodes.queue, 4, 10**8).join("ablation", AblationRequest(CONFIG, runs))
     until(lambda: member.run.steps.computation is not None)
@@ -52,7 +52,7 @@ def test_an_ablations_runs_go_side_by_side_and_give_the_numbers_of_one_after_the
         pass
     assert member.state is not None
     for there, own in zip(member.state.results, here.results(), strict=True):
-        assert (there.run, there.outcome, there.unbatched) == (own.run, own.outcome, own.unbatched)
+        assert (there.training, there.outcome, there.unbatched) == (own.training, own.outcome, own.unbatched)
         assert there.history.loss == own.history.loss
     assert member.state.n_answers == here.n_answers
 

@@ -1,4 +1,4 @@
-"""A training run that others look at: what it shows while it trains, and what stays of it."""
+"""A training that others look at: what it shows while it goes on, and what stays of it."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class TrainingState:
         return patterns + numbers + (0 if self.trained is None else self.trained.n_bytes)
 
 
-class TrainingRun(ResumableComputation[TrainingState]):
+class Training(ResumableComputation[TrainingState]):
     """A trainer that others look at while it trains; after its end, nothing but its last state."""
 
     def __init__(
@@ -112,9 +112,9 @@ class TrainingRequest(PortableRequest[TrainingState]):
     config: ModelConfig
     recipe: Recipe
 
-    def build(self) -> TrainingRun:
+    def build(self) -> Training:
         """The run before its first step; raises as `Trainer`."""
-        return TrainingRun(self.config, self.recipe, torch.device(self.device), self.data)
+        return Training(self.config, self.recipe, torch.device(self.device), self.data)
 
     def prepare_process(self) -> None:
         """Set up a process that computes this and nothing else."""

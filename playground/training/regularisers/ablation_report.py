@@ -1,6 +1,6 @@
-"""An ablation's numbers and sentences: each kind of run beside the baseline, what helped, and how sure that is.
+"""An ablation's numbers and sentences: each kind of training beside the baseline, what helped, and how sure that is.
 
-Each kind of run stands beside the baseline, over one seed or several.
+Each kind of training stands beside the baseline, over one seed or several.
 """
 
 import math
@@ -12,7 +12,7 @@ import pandas as pd
 
 from playground.text.wording import join_words, lower_first
 from playground.training.evaluation import Measure
-from playground.training.regularisers.ablation import AblationResult, AblationRun, runs_of_one_seed, seeds_of
+from playground.training.regularisers.ablation import AblationResult, AblationTraining, seeds_of, trainings_of_one_seed
 
 COLUMNS = {
     "training": "training, %",
@@ -28,17 +28,17 @@ COLUMNS = {
 
 
 SPREAD_COLUMNS = {"accuracy_spread": "spread, points", "loss_spread": "spread, nats"}
-"""The same of the columns that several seeds add: the seeds' highest change less their lowest."""
+"""Short names and titles of the columns that several seeds add: the seeds' highest change less their lowest."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What one kind of run measures once it has ended, and how it differs from the baseline of the same seed.
+    """What one kind of training measures once it has ended, and how it differs from the baseline of the same seed.
 
     Over several seeds, every number is a mean, but for the spreads.
     """
 
-    run: AblationRun
+    training: AblationTraining
     """That of the first seed."""
     n_seeds: int
     """How many seeds are compared."""
@@ -57,7 +57,7 @@ class Effect:
     accuracy_spread: float
     """The seeds' highest change less their lowest; 0 with one seed."""
     loss_spread: float
-    """The same of the loss."""
+    """Of the loss, the seeds' highest change less their lowest, in nats."""
     gap_change: float
     """As of `Evaluation.gap`."""
 
@@ -68,19 +68,18 @@ class Effect:
 
 
 def compare_to_baseline(results: Sequence[AblationResult], baselines: Sequence[AblationResult]) -> Effect | None:
-    """Compare one kind of run with the baseline, seed by seed in the same order; None until both have ended once."""
+    """One kind of training beside the baseline, seed by seed in the same order; None until both have ended once."""
     pairs = [(own, other) for own, other in zip(results, baselines, strict=False) if _has_ended(own, other)]
     if not pairs:
         return None
     own, other = ([pair[i] for pair in pairs] for i in (0, 1))
-    unbatched, usual = _measures(own, "unbatched"), _measures(other, "unbatched")
+    unbatched, usual = ([each.unbatched for each in results if each.unbatched] for results in (own, other))
     accuracy = [a.accuracy - b.accuracy for a, b in zip(unbatched, usual, strict=True)]
     loss = [a.loss - b.loss for a, b in zip(unbatched, usual, strict=True)]
-    train, validation = (_mean_measure(_measures(own, name)) for name in ("train", "validation"))
-    usual_train, usual_validation = (_mean_measure(_measures(other, name)) for name in ("train", "validation"))
+    (train, validation), (usual_train, usual_validation) = _mean_evaluation(own), _mean_evaluation(other)
     gap, usual_gap = train.accuracy - validation.accuracy, usual_train.accuracy - usual_validation.accuracy
     return Effect(
-        run=own[0].run,
+        training=own[0].training,
         n_seeds=len(pairs),
         diverged=tuple(result for result in own if result.outcome == "diverged"),
         train=train,
@@ -95,9 +94,9 @@ def compare_to_baseline(results: Sequence[AblationResult], baselines: Sequence[A
 
 
 def measure_effects(results: Sequence[AblationResult]) -> dict[str, Effect]:
-    """By name, the baseline first: each kind of run that has ended, over the seeds with which all kinds have ended.
+    """By name, the baseline first: each kind that has ended, over the seeds with which all kinds have ended.
 
-    While the first seed's runs go on, over that one.
+    While the first seed's trainings go on, over that one.
     """
     kinds = group_by_name(results)
     baselines = kinds.get("none", [])
@@ -108,10 +107,10 @@ def measure_effects(results: Sequence[AblationResult]) -> dict[str, Effect]:
 
 
 def group_by_name(results: Iterable[AblationResult]) -> dict[str, list[AblationResult]]:
-    """Each kind of run's results, in the order of the seeds, by the run's name."""
+    """Each kind of training's results, in the order of the seeds, by the training's name."""
     kinds: dict[str, list[AblationResult]] = {}
     for result in results:
-        kinds.setdefault(result.run.name, []).append(result)
+        kinds.setdefault(result.training.name, []).append(result)
     return kinds
 
 
@@ -119,29 +118,36 @@ def _has_ended(*results: AblationResult) -> bool:
     return all(result.unbatched is not None and result.evaluation is not None for result in results)
 
 
-def _measures(results: Sequence[AblationResult], name: str) -> list[Measure]:
-    """What each of them has of this name, itself or in its evaluation."""
-    return [getattr(result if name == "unbatched" else result.evaluation, name) for result in results]
+def _mean_evaluation(results: Sequence[AblationResult]) -> tuple[Measure, Measure]:
+    """The mean over the results of what was measured on the training and on the validation set."""
+    evaluations = [result.evaluation for result in results if result.evaluation is not None]
+    return (
+        _mean_measure([each.train for each in evaluations]),
+        _mean_measure([each.validation for each in evaluations]),
+    )
 
 
 def _mean_measure(measures: Sequence[Measure]) -> Measure:
     return Measure(fmean(each.loss for each in measures), fmean(each.accuracy for each in measures))
 
 
-def ablation_table(results: Sequence[AblationResult], runs: Sequence[AblationRun]) -> pd.DataFrame:
-    """A row for each kind of run, those to come included; of the weights that a run ended with, or has by now.
+def ablation_table(results: Sequence[AblationResult], trainings: Sequence[AblationTraining]) -> pd.DataFrame:
+    """A row for each kind of training, those to come included; of the weights that it ended with, or has by now.
 
     Args:
-        results: of the runs that have begun, the baseline first.
-        runs: all of the ablation's; with several seeds, numbers are means, and there are `SPREAD_COLUMNS`.
+        results: of the trainings that have begun, the baseline first.
+        trainings: all of the ablation's; with several seeds, numbers are means, and there are `SPREAD_COLUMNS`.
     """
-    kinds, effects, n_seeds = group_by_name(results), measure_effects(results), len(seeds_of(runs))
+    kinds, effects, n_seeds = group_by_name(results), measure_effects(results), len(seeds_of(trainings))
     columns = dict(COLUMNS)
     if n_seeds > 1:
         ending = columns.pop("ending")
         columns |= {**SPREAD_COLUMNS, "ending": ending}
-    rows = [_row(kinds.get(run.name, []), effects.get(run.name), n_seeds) for run in runs_of_one_seed(runs)]
-    titles = [run.title for run in runs_of_one_seed(runs)]
+    rows = [
+        _row(kinds.get(training.name, []), effects.get(training.name), n_seeds)
+        for training in trainings_of_one_seed(trainings)
+    ]
+    titles = [training.title for training in trainings_of_one_seed(trainings)]
     named = [{title: row.get(short, math.nan) for short, title in columns.items()} for row in rows]
     return pd.DataFrame(named, index=pd.Index(titles, name="run"), columns=list(columns.values()))
 
@@ -151,12 +157,9 @@ def _row(results: Sequence[AblationResult], effect: Effect | None, n_seeds: int)
         return {"ending": "still to come"}
     n_ended = sum(result.unbatched is not None for result in results)
     compared = list(results[: effect.n_seeds if effect else 1])
-    evaluations = [result.evaluation for result in compared if result.evaluation is not None]
-    if not evaluations:
+    if all(result.evaluation is None for result in compared):
         return {"ending": "has just begun"}
-    train, validation = (
-        fmean(getattr(each, name).accuracy for each in evaluations) for name in ("train", "validation")
-    )
+    train, validation = (measure.accuracy for measure in _mean_evaluation(compared))
     row: dict[str, object] = {"training": 100 * train, "validation": 100 * validation}
     row |= {"gap": 100 * (train - validation), "ending": _ending(results[-1])}
     if n_seeds > 1:
@@ -184,14 +187,14 @@ def _ending(result: AblationResult) -> str:
 def difference_noise(share: float, n_answers: int) -> float:
     """Two standard errors of a difference of two shares near `share`, each of n answers that are right or wrong.
 
-    Answers within one sequence depend on each other, and two runs answer the same questions: it is a rough guide.
+    Answers within one sequence depend on each other, and two trainings answer the same questions: it is a rough guide.
     """
     share = (share * n_answers + 2) / (n_answers + 4)  # nobody is sure to be always right (Agresti & Coull 1998)
     return 2 * math.sqrt(2 * share * (1 - share) / n_answers)
 
 
 def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> list[str]:
-    """Sentences (markdown) on the runs that have ended by now; `n_answers` is what the validation set asks for.
+    """Sentences (markdown) on the trainings that have ended by now; `n_answers` is what the validation set asks for.
 
     Over several seeds, a mean change counts where it is larger than its spread. Of three draws of nothing but normal
     noise, one in twelve is.
@@ -207,7 +210,7 @@ def summarise_ablation(results: Sequence[AblationResult], n_answers: int) -> lis
         for effect in others:
             sentences += _describe_missing_mask(effect, noise)
             if effect.diverged:
-                sentences.append(f"**{effect.run.title}** {_describe_divergence(effect)}.")
+                sentences.append(f"**{effect.training.title}** {_describe_divergence(effect)}.")
         sentences.append(_describe_seeds(results, baseline.n_seeds))
     return sentences
 
@@ -235,7 +238,7 @@ def _describe_divergence(effect: Effect) -> str:
 def _describe_seeds(results: Sequence[AblationResult], n_seeds: int) -> str:
     if n_seeds == 1:
         return "One seed is one draw: with another one, close ones may change places. Three seeds show how much."
-    seeds = [str(seed) for seed in dict.fromkeys(result.run.recipe.seed for result in results)][:n_seeds]
+    seeds = [str(seed) for seed in dict.fromkeys(result.training.recipe.seed for result in results)][:n_seeds]
     return (
         f"All numbers are means over the seeds {join_words(seeds)}. Each has sequences, initial weights and an order "
         "of its own, the same for all of its runs."
@@ -260,7 +263,7 @@ def _describe_accuracy(effects: list[Effect], noise: float, n_answers: int) -> l
             f"smaller than its spread over the seeds, or within ±{_points(noise)}."
         )
     elif same:
-        titles = ", ".join(_with_title(effect.run.title) for effect in same)
+        titles = ", ".join(_with_title(effect.training.title) for effect in same)
         sentences.append(
             f"About as much is right {titles}: within ±{_points(noise)}, {n_answers:,} answers can't tell two "
             "runs apart."
@@ -274,7 +277,7 @@ def _describe_loss(effects: list[Effect], usual: float) -> list[str]:
     lower = sorted((effect for effect in apart if effect.loss_change < 0), key=lambda effect: effect.unbatched.loss)
     higher = sorted((effect for effect in apart if effect.loss_change > 0), key=lambda effect: -effect.unbatched.loss)
     parts = [
-        f"{word} {', '.join(f'{_with_title(effect.run.title)} ({effect.unbatched.loss:.2f})' for effect in group)}"
+        f"{word} {', '.join(f'{_with_title(effect.training.title)} ({effect.unbatched.loss:.2f})' for effect in group)}"
         for word, group in (("lower", lower), ("higher", higher))
         if group
     ]
@@ -290,12 +293,12 @@ def _describe_missing_mask(effect: Effect, noise: float) -> list[str]:
     """What measuring in batches hides, where a mask is missing."""
     in_batches, alone = effect.validation.accuracy, effect.unbatched.accuracy
     measured, apart = f"{in_batches:.1%}", in_batches - alone
-    if effect.run.name == "causal" and apart > noise:
+    if effect.training.name == "causal" and apart > noise:
         return [
             f"**Without the causal mask** {measured} of the validation set seems to be right: each next character "
             f"stands in what is read. In use, where nobody knows it yet, {alone:.1%} is."
         ]
-    if effect.run.name != "mask_padding":
+    if effect.training.name != "mask_padding":
         return []
     compared = "about as much" if abs(apart) <= noise else "less" if apart > 0 else "more"
     return [
@@ -306,7 +309,7 @@ def _describe_missing_mask(effect: Effect, noise: float) -> list[str]:
 
 def _list_effects(effects: list[Effect]) -> str:
     return ", ".join(
-        f"{_with_title(effect.run.title)} ({_points(effect.accuracy_change, sign='+')})" for effect in effects
+        f"{_with_title(effect.training.title)} ({_points(effect.accuracy_change, sign='+')})" for effect in effects
     )
 
 

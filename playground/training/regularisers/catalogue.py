@@ -45,6 +45,10 @@ class Regulariser:
         """Whether a transformer has it unless it is taken away: masks and norms."""
         return self.usual is True
 
+    def strength_in(self, recipe: Recipe) -> Any:
+        """How strong it is in a recipe; a switch is on or off."""
+        return vars(recipe)[self.field]
+
     @property
     def choice(self) -> str:
         """What it is called where it can be chosen: to choose what is on by default is to go without it."""
@@ -165,7 +169,8 @@ def explain_regulariser(regulariser: Regulariser, norm: str) -> str:
 
 def without_regularisers(recipe: Recipe) -> Recipe:
     """The recipe with nothing but what a transformer has by nature: masks and norms."""
-    changes: dict[str, Any] = {field: getattr(Recipe, field) for field in REGULARISERS}
+    plain = Recipe()
+    changes = {regulariser.field: regulariser.strength_in(plain) for regulariser in REGULARISERS.values()}
     return replace(recipe, **changes)
 
 

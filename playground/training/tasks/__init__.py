@@ -1,7 +1,15 @@
 """What can be learnt here: made-up sequences whose answer is known exactly, and text. Every task stands in `TASKS`."""
 
 from playground.errors import RecipeError
-from playground.training.tasks.symbol_tasks import Brackets, Copy, Count, DecoderCopy, DecoderReverse, Reverse, Sort
+from playground.training.tasks.symbol_tasks import (
+    Brackets,
+    Copy,
+    CountSymbols,
+    DecoderCopy,
+    DecoderReverse,
+    Reverse,
+    Sort,
+)
 from playground.training.tasks.task import Data, DataRecipe, Examples, Task
 from playground.training.tasks.text_tasks import MaskedCharacters, NextCharacter
 from playground.training.tasks.translation import Translate
@@ -16,7 +24,7 @@ _TASKS: tuple[Task, ...] = (
     Copy(),
     Reverse(),
     Sort(),
-    Count(),
+    CountSymbols(),
     Brackets(),
     MaskedCharacters(),
     NextCharacter(),

@@ -193,7 +193,7 @@ class Sort(MadeUpTask):
         return ordered.masked_fill(ordered == last, 0)
 
 
-class Count(MadeUpTask):
+class CountSymbols(MadeUpTask):
     """Each token's class says how often its symbol occurs: class 0 is once."""
 
     name, title = "count", "Count"

@@ -131,7 +131,7 @@ def settle_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tup
 
 
 def settle_pinned_choices(values: Mapping[str, Any], from_link: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-    """The same for the pinned settings, whose weights are this session's too; after the present ones."""
+    """As `settle_choices`, for the pinned settings, whose weights are this session's too; after the present ones."""
     settled, reasons = _settle(values, from_link, None)
     return settled, reasons + (_missing_from_link(settled) if "weights" in from_link else [])
 
@@ -210,7 +210,7 @@ def _present_texts() -> dict[str, list[str]]:
     return texts | write_pinned(current_setup().values)
 
 
-def is_fragment_run() -> bool:
+def is_fragment_rerun() -> bool:
     """Whether this run draws fragments alone, and not the page around them."""
     context = get_script_run_ctx()
     return context is not None and bool(context.fragment_ids_this_run)
@@ -222,7 +222,7 @@ _FROM_LINK = "_linked_run"
 
 def training_parameters(config: ModelConfig, recipe: Recipe) -> dict[str, list[str]]:
     """The Training page's parameters that make this run again, as texts; those at their defaults are left out."""
-    values = {name: getattr(recipe, name) for name in RECIPE} | {name: getattr(config, name) for name in TRAINED_SIZES}
+    values = {name: vars(recipe)[name] for name in RECIPE} | {name: vars(config)[name] for name in TRAINED_SIZES}
     values["task"] = TASKS[recipe.task].title
     return write_changed({f"training_{name}": value for name, value in values.items()})
 

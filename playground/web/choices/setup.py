@@ -218,7 +218,10 @@ class Setup:
         return self.fit_changes(self.sentence)
 
     def fit_changes(self, sentence: int) -> FittedChanges:
-        """The same for any sentence of the text, counted from 0; what names a token is made in the chosen one alone."""
+        """The changes that are on, divided by whether the run of a sentence, from 0, can have them.
+
+        What names a token is made in the chosen sentence alone.
+        """
         changes = [each for each in self.changes if sentence == self.sentence or each.change.names_no_token]
         if not any(change.is_on for change in changes):
             return FittedChanges()
@@ -268,7 +271,7 @@ def _run_in_progress() -> object | None:
 
 
 def pinned_setup() -> Setup | None:
-    """The pinned settings likewise; None where nothing is pinned."""
+    """The pinned settings, one object for as long as none of them changes; None where nothing is pinned."""
     values = pinned_values()
     return None if values is None else _built_once(_PINNED_SETUP, setup_of(values))
 

@@ -57,8 +57,8 @@ class Meters:
         )
 
     @contextmanager
-    def watch_run(self, page: str, part: str = "page") -> Iterator[None]:
-        """Count a run of a page, or of a part of it; log it where it is slow, or fails.
+    def watch_rerun(self, page: str, part: str = "page") -> Iterator[None]:
+        """Count a rerun of a page, or of a part of it; log it where it is slow, or fails.
 
         `outcome` is `drawn`, `interrupted` by a newer choice, or `failed`.
         """

@@ -205,7 +205,7 @@ _TRAINING_BYTES = 6 * 4
 
 def training_data(recipe: Recipe) -> Data:
     """The recipe's data, which many runs and visitors share; raises RecipeError if there can be none."""
-    return _cached_data(Recipe(**{field.name: getattr(recipe, field.name) for field in fields(DataRecipe)}))
+    return _cached_data(Recipe(**{field.name: vars(recipe)[field.name] for field in fields(DataRecipe)}))
 
 
 def validation_data(recipe: Recipe) -> Data:
@@ -236,8 +236,8 @@ def without_idle(recipe: Recipe) -> Recipe:
         names.append("warmup")
     if recipe.distill == 0:
         names.append("temperature")
-    default: Any = Recipe()
-    return replace(recipe, **{name: getattr(default, name) for name in names})
+    defaults = vars(Recipe())
+    return replace(recipe, **{name: defaults[name] for name in names})
 
 
 def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:

@@ -5,6 +5,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -138,6 +139,5 @@ class KeptNetworks:
 
 def trim_heap() -> None:
     """Hand free memory back to the system, where the C library is glibc: by itself it keeps that for later."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    with suppress(AttributeError):  # another C library has no such function
+        ctypes.CDLL(None).malloc_trim(0)

@@ -149,7 +149,7 @@ def size_in_bytes(value: object) -> int:
     if isinstance(value, go.Figure):
         return ENTRY + size_in_bytes(value.to_plotly_json())
     if is_dataclass(value):
-        return ENTRY + sum(size_in_bytes(getattr(value, field.name)) for field in fields(value))
+        return ENTRY + sum(size_in_bytes(vars(value)[field.name]) for field in fields(value))
     if isinstance(value, Mapping):
         return sum(map(size_in_bytes, value.values()))
     if isinstance(value, tuple | list):

@@ -85,8 +85,8 @@ def ordinal(position: int) -> str:
     return f"{position}{ending}"
 
 
-def run_differences(before: tuple[ModelConfig, Recipe], now: tuple[ModelConfig, Recipe]) -> list[str]:
-    """The settings in which two runs differ, as `lr 0.002 → 0.01`."""
+def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelConfig, Recipe]) -> list[str]:
+    """The settings in which two trainings differ, as `lr 0.002 → 0.01`."""
     differences = []
     for old, new in zip(before, now, strict=True):
         for name, was in vars(old).items():

@@ -16,7 +16,7 @@ from playground.config import ModelConfig
 from playground.errors import BusyError, PlaygroundError
 from playground.pages import page_at
 from playground.runs.budget import MAX_KEPT, count_kept
-from playground.web.choices.open_page import correct_address, is_fragment_run
+from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup
 from playground.web.session.services import services
 from playground.web.shared import tour
@@ -113,7 +113,7 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
 
     One sentence says where that does not come free in time.
     """
-    with services().meters.watch_run(page, part), suppress(PageEndError), ExitStack() as held:
+    with services().meters.watch_rerun(page, part), suppress(PageEndError), ExitStack() as held:
         try:
             held.enter_context(hold_long_place(page))
         except BusyError as error:
@@ -132,7 +132,7 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> None:
-        alone = is_fragment_run()
+        alone = is_fragment_rerun()
         page = st.session_state[OPEN_PAGE]
         if not alone:
             with suppress(PageEndError):

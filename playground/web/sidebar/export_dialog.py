@@ -14,15 +14,15 @@ from playground.export import data
 from playground.export.code.export import FILE_NAME, Export
 from playground.export.data import choose_references, cite_app, references, versions, weights_sha256
 from playground.link.changes import write_changes
-from playground.pages import page_at
-from playground.web.session.services import services
 from playground.link.query import VERSION
+from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words
 from playground.web.choices.focus import current_layer
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.session.downloads import in_turn
+from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
 from playground.web.shared.saving import current_link, file_name
@@ -89,7 +89,6 @@ BUTTON = "export"
 
 Variants = Mapping[str, Callable[[], Export]]
 """What can be taken along, by what it is called: each function makes it of what is on the screen."""
-
 
 
 @fragment

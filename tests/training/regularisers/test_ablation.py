@@ -12,7 +12,13 @@ import pytest
 from playground import ModelConfig
 from playground.training.evaluation import evaluate_unbatched
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import Ablation, AblationRun, ablation_runs, runs_of_one_seed, seeds_of
+from playground.training.regularisers.ablation import (
+    Ablation,
+    AblationTraining,
+    ablation_trainings,
+    seeds_of,
+    trainings_of_one_seed,
+)
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import make_data
 from playground.training.trainer import Trainer
@@ -28,14 +34,14 @@ def ended(ablation: Ablation) -> Ablation:
     return ablation
 
 
-def changed(each: AblationRun, baseline: AblationRun) -> dict[str, object]:
+def changed(each: AblationTraining, baseline: AblationTraining) -> dict[str, object]:
     pairs = ((field.name, getattr(each.recipe, field.name)) for field in fields(Recipe))
     return {name: value for name, value in pairs if value != getattr(baseline.recipe, name)}
 
 
 def test_every_run_is_the_baseline_with_one_switch_turned_and_the_last_has_all() -> None:
     recipe = replace(RECIPE, clip=0.5, dropout_residual=0.2, token_masking=0.4)
-    baseline, *rest, together = ablation_runs(recipe, ["clip", "mask_padding", "dropout_residual", "patience"])
+    baseline, *rest, together = ablation_trainings(recipe, ["clip", "mask_padding", "dropout_residual", "patience"])
     assert baseline.recipe == RECIPE
     assert [(each.title, changed(each, baseline)) for each in rest] == [
         ("without padding mask", {"mask_padding": False}),
@@ -61,23 +67,23 @@ def test_every_run_is_the_baseline_with_one_switch_turned_and_the_last_has_all()
     ],
 )
 def test_runs_come_in_the_order_of_the_ten(chosen: list[str], names: list[str]) -> None:
-    found = ablation_runs(RECIPE, chosen)
+    found = ablation_trainings(RECIPE, chosen)
     assert [each.name for each in found] == ["none", *names]
     assert len({each.recipe for each in found}) == len({each.title for each in found}) == len(found)
 
 
 def test_an_unknown_regulariser_is_refused() -> None:
     with pytest.raises(KeyError):
-        ablation_runs(RECIPE, ["clipping"])
+        ablation_trainings(RECIPE, ["clipping"])
 
 
 def test_every_run_goes_as_it_would_alone() -> None:
     switches = ["mask_padding", "label_smoothing", "distill", "token_swapping"]
-    ablation = ended(Ablation(CONFIG, ablation_runs(RECIPE, switches)))
-    assert len(ablation.runs) == 6
-    for result, each in zip(ablation.results(), ablation.runs, strict=True):
+    ablation = ended(Ablation(CONFIG, ablation_trainings(RECIPE, switches)))
+    assert len(ablation.trainings) == 6
+    for result, each in zip(ablation.results(), ablation.trainings, strict=True):
         alone = train(each.recipe, CONFIG)
-        assert result.run == each
+        assert result.training == each
         assert result.history.loss == alone.history.loss
         assert [each.validation for each in result.history.evaluations] == [
             each.validation for each in alone.history.evaluations
@@ -91,10 +97,10 @@ def test_every_run_goes_as_it_would_alone() -> None:
 
 def test_with_several_seeds_every_run_goes_as_it_would_with_its_seed_alone() -> None:
     recipe = replace(RECIPE, seed=4)
-    runs = ablation_runs(recipe, ["clip", "noise"], n_seeds=3)
+    runs = ablation_trainings(recipe, ["clip", "noise"], n_seeds=3)
     assert seeds_of(runs) == [4, 5, 6]
-    assert runs_of_one_seed(runs) == list(ablation_runs(recipe, ["clip", "noise"])) == list(runs[:4])
-    assert list(runs[4:8]) == list(ablation_runs(replace(recipe, seed=5), ["clip", "noise"]))
+    assert trainings_of_one_seed(runs) == list(ablation_trainings(recipe, ["clip", "noise"])) == list(runs[:4])
+    assert list(runs[4:8]) == list(ablation_trainings(replace(recipe, seed=5), ["clip", "noise"]))
     found = ended(Ablation(CONFIG, runs)).results()
     for i, seed in ((0, 4), (4, 5), (9, 6)):
         alone = train(replace(runs[i].recipe, seed=seed), CONFIG)
@@ -108,18 +114,18 @@ def test_with_several_seeds_every_run_goes_as_it_would_with_its_seed_alone() -> 
 
 def test_a_run_is_measured_by_the_weights_that_it_kept_and_the_others_go_on() -> None:
     wild = replace(RECIPE, steps=60, lr=100.0, optimizer="sgd", schedule="constant", clip=1e-3)
-    baseline, clipped = ended(Ablation(CONFIG, ablation_runs(wild, ["clip"]))).results()
+    baseline, clipped = ended(Ablation(CONFIG, ablation_trainings(wild, ["clip"]))).results()
     assert (baseline.outcome, clipped.outcome) == ("diverged", "finished")
     assert baseline.evaluation is not None
     assert baseline.evaluation.step < len(baseline.history.loss)
     by_heart = replace(RECIPE, n_train=8, steps=200, lr=1e-2, schedule="constant", patience=2)
-    (stopped,) = ended(Ablation(CONFIG, ablation_runs(by_heart, ["patience"])[1:])).results()
+    (stopped,) = ended(Ablation(CONFIG, ablation_trainings(by_heart, ["patience"])[1:])).results()
     assert stopped.outcome == "stopped early"
     assert stopped.evaluation == stopped.history.evaluations[-3]
 
 
 def test_progress_rises_from_0_to_1_and_results_grow() -> None:
-    ablation = Ablation(CONFIG, ablation_runs(RECIPE, ["clip", "distill"]))
+    ablation = Ablation(CONFIG, ablation_trainings(RECIPE, ["clip", "distill"]))
     assert ablation.progress == 0
     assert ablation.results() == []
     assert ablation.n_answers == int(make_data(RECIPE).validation.mask.sum())
@@ -138,7 +144,7 @@ def test_progress_rises_from_0_to_1_and_results_grow() -> None:
 
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
 def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ablation = Ablation(CONFIG, ablation_runs(RECIPE, ["clip"]))
+    ablation = Ablation(CONFIG, ablation_trainings(RECIPE, ["clip"]))
     steps = ablation.run()
     for _ in range(RECIPE.steps + 3):
         next(steps)
@@ -161,7 +167,9 @@ def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypat
 
 def test_another_thread_never_sees_a_run_under_another_s_name() -> None:
     recipe = replace(RECIPE, steps=3, n_train=16)
-    ablation = Ablation(CONFIG, ablation_runs(recipe, ["clip", "label_smoothing", "weight_decay", "token_masking"]))
+    ablation = Ablation(
+        CONFIG, ablation_trainings(recipe, ["clip", "label_smoothing", "weight_decay", "token_masking"])
+    )
     counts, progress, wrong, done = [0], [0.0], list[object](), threading.Event()
 
     def watch() -> None:
@@ -170,8 +178,8 @@ def test_another_thread_never_sees_a_run_under_another_s_name() -> None:
             counts.append(len(results))
             progress.append(ablation.progress)
             wrong.extend(result for result in results[:-1] if result.unbatched is None)
-            for result, each in zip(results, ablation.runs, strict=False):
-                if result.run is not each or len(result.history.loss) > 3:
+            for result, each in zip(results, ablation.trainings, strict=False):
+                if result.training is not each or len(result.history.loss) > 3:
                     wrong.append(result)
 
     interval = sys.getswitchinterval()

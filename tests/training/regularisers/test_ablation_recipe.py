@@ -6,7 +6,7 @@ import pytest
 
 from playground.presets import PRESETS
 from playground.training.recipe import architecture
-from playground.training.regularisers.ablation import PLENTY, SIZES, Ablation, ablation_recipe, ablation_runs
+from playground.training.regularisers.ablation import PLENTY, SIZES, Ablation, ablation_recipe, ablation_trainings
 from playground.training.regularisers.catalogue import without_regularisers
 from playground.training.tasks import TASKS, make_data
 
@@ -29,7 +29,7 @@ def test_the_amounts_differ_in_the_number_of_sequences_alone(task: str) -> None:
 def test_a_hundred_sequences_are_learnt_by_heart() -> None:
     """The page's default setting, cut short for speed: what happens if nothing is done about it."""
     recipe = replace(without_regularisers(ablation_recipe("reverse", "small", 0, {})), steps=250)
-    ablation = Ablation(CONFIG, ablation_runs(recipe, []))
+    ablation = Ablation(CONFIG, ablation_trainings(recipe, []))
     for _ in ablation.run():
         pass
     (result,) = ablation.results()

@@ -10,7 +10,7 @@ import torch
 
 from playground.training.evaluation import Evaluation, History, Measure
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import AblationResult, AblationRun
+from playground.training.regularisers.ablation import AblationResult, AblationTraining
 from playground.training.regularisers.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
@@ -46,7 +46,7 @@ def result(
     used = Measure(loss, validation) if unbatched == "the same" else unbatched
     history = History(loss=[1.0] * steps, evaluations=[evaluation])
     return AblationResult(
-        AblationRun(switch or "none", title, Recipe(seed=seed)), history, outcome if used else "", evaluation, used
+        AblationTraining(switch or "none", title, Recipe(seed=seed)), history, outcome if used else "", evaluation, used
     )
 
 
@@ -65,8 +65,8 @@ def row(found: pd.DataFrame, title: str) -> dict[str, Any]:
 
 def test_the_table_has_a_row_for_every_run() -> None:
     going_on = result("clip", 0.7, 0.2, 2.5, unbatched=None, steps=123)
-    together = AblationRun("all", "all of these", Recipe())
-    runs = [*(each.run for each in (NONE, HELPS, STOPPED, going_on)), together]
+    together = AblationTraining("all", "all of these", Recipe())
+    runs = [*(each.training for each in (NONE, HELPS, STOPPED, going_on)), together]
     found = ablation_table([NONE, HELPS, STOPPED, going_on], runs)
     assert list(found.index) == [run.title for run in runs]
     assert list(found.columns) == list(COLUMNS.values())
@@ -86,9 +86,15 @@ def test_the_last_column_says_how_far_a_run_is_or_how_it_ended() -> None:
     going_on = result("clip", 0.7, 0.2, 2.5, unbatched=None, steps=123)
     ran_away = result(None, 0.1, 0.1, 2.0, steps=12, kept=0, outcome="diverged")
     best_of_all = result("patience", 0.9, 0.4, 2.0, kept=480)
-    just_begun = AblationResult(HELPS.run, History(), "", None)
-    results = [ran_away, best_of_all, replace(STOPPED, run=HARMS.run), replace(going_on, run=SURE.run), just_begun]
-    runs = [*(each.run for each in results), AblationRun("all", "all of these", Recipe())]
+    just_begun = AblationResult(HELPS.training, History(), "", None)
+    results = [
+        ran_away,
+        best_of_all,
+        replace(STOPPED, training=HARMS.training),
+        replace(going_on, training=SURE.training),
+        just_begun,
+    ]
+    runs = [*(each.training for each in results), AblationTraining("all", "all of these", Recipe())]
     assert list(ablation_table(results, runs)[COLUMNS["ending"]]) == [
         "ran away at 12, kept 0", "ended at 500, kept 480", "stopped at 200, kept 75", "at step 123", "has just begun",
         "still to come",
@@ -227,7 +233,7 @@ def test_a_seed_that_is_under_way_counts_once_it_has_ended() -> None:
     results = of_seeds(2)
     under_way = [*results[:-1], replace(results[-1], unbatched=None, outcome="")]
     assert {effect.n_seeds for effect in measure_effects(under_way).values()} == {1}
-    runs = [each.run for each in of_seeds()]
+    runs = [each.training for each in of_seeds()]
     found = ablation_table(under_way, runs)
     assert list(found[COLUMNS["ending"]])[:2] == ["2 of 3 seeds, after 500 steps"] * 2
     assert list(found[COLUMNS["ending"]])[-1] == "1 of 3 seeds, at step 500"
@@ -236,7 +242,7 @@ def test_a_seed_that_is_under_way_counts_once_it_has_ended() -> None:
 
 def test_the_table_shows_means_and_spreads() -> None:
     results = of_seeds()
-    found = ablation_table(results, [each.run for each in results])
+    found = ablation_table(results, [each.training for each in results])
     assert list(found.columns) == [
         *[title for short, title in COLUMNS.items() if short != "ending"], *SPREAD_COLUMNS.values(), COLUMNS["ending"]
     ]  # fmt: skip

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from playground.training.evaluation import History
-from playground.training.regularisers.ablation import Ablation, AblationRequest, AblationState, ablation_runs
+from playground.training.regularisers.ablation import Ablation, AblationRequest, AblationState, ablation_trainings
 from playground.training.regularisers.ablation_report import measure_effects
 from tests.training.tiny import CONFIG, SMALL
 
 RECIPE = replace(SMALL, steps=4)
-REQUEST = AblationRequest(CONFIG, ablation_runs(RECIPE, ["clip"], n_seeds=2))
+REQUEST = AblationRequest(CONFIG, ablation_trainings(RECIPE, ["clip"], n_seeds=2))
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +32,17 @@ def unfinished(state: AblationState) -> AblationState:
 
 
 def test_all_parts_together_are_the_ablation(states: list[AblationState]) -> None:
-    whole = Ablation(CONFIG, REQUEST.runs)
+    whole = Ablation(CONFIG, REQUEST.trainings)
     for _ in whole.run():
         pass
     joined = REQUEST.join(states)
     assert joined is not None
-    assert (joined.runs, joined.n_answers, joined.progress, joined.n_ended) == (whole.runs, whole.n_answers, 1.0, 4)
+    assert (joined.trainings, joined.n_answers, joined.progress, joined.n_ended) == (
+        whole.trainings,
+        whole.n_answers,
+        1.0,
+        4,
+    )
     assert [result.unbatched for result in joined.results] == [result.unbatched for result in whole.results()]
     assert [result.history.loss for result in joined.results] == [result.history.loss for result in whole.results()]
 
@@ -66,7 +71,7 @@ def test_a_request_travels_without_its_data() -> None:
 
 @pytest.mark.parametrize("n_steps", [1, 3, 6])
 def test_an_ablation_goes_on_from_a_checkpoint(n_steps: int, states: list[AblationState]) -> None:
-    request = AblationRequest(CONFIG, REQUEST.runs[:2])
+    request = AblationRequest(CONFIG, REQUEST.trainings[:2])
     broken_off, going_on = request.build(), request.build()
     steps = broken_off.run()
     for _ in range(n_steps):

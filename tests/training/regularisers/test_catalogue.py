@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from playground.training.recipe import Recipe
-from playground.training.regularisers.ablation import ablation_runs
+from playground.training.regularisers.ablation import ablation_trainings
 from playground.training.regularisers.catalogue import REGULARISERS, TEN, reason_without_effect, without_regularisers
 from tests.training.regularisers.test_switches import BASE, COINS, CONFIG
 from tests.training.tiny import train
@@ -15,7 +15,7 @@ from tests.training.tiny import train
 def test_a_switch_changes_one_field(switch: str) -> None:
     regulariser = REGULARISERS[switch]
     for recipe in (Recipe(), replace(Recipe(), clip=2.0, dropout_residual=0.5, mask_padding=False, patience=9)):
-        plain, turned = (run.recipe for run in ablation_runs(recipe, [switch]))
+        plain, turned = (run.recipe for run in ablation_trainings(recipe, [switch]))
         wanted = False if regulariser.on_by_default else getattr(recipe, switch) or regulariser.usual
         assert getattr(turned, switch) == wanted
         assert replace(turned, **{switch: getattr(plain, switch)}) == plain

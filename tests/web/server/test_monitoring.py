@@ -60,7 +60,7 @@ def test_every_run_is_counted_and_one_that_fails_is_logged(
 ) -> None:
     labels = {"page": "norms", "part": "page", "outcome": outcome}
     before = amount("playground_run_seconds_count", **labels)
-    with nullcontext() if error is None else pytest.raises(type(error)), services().meters.watch_run("norms"):
+    with nullcontext() if error is None else pytest.raises(type(error)), services().meters.watch_rerun("norms"):
         if error is not None:
             raise error
     assert amount("playground_run_seconds_count", **labels) == before + 1
@@ -72,7 +72,7 @@ def test_every_run_is_counted_and_one_that_fails_is_logged(
 def test_a_slow_run_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     clock = iter([10.0, 17.5])
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
-    with services().meters.watch_run("attention", "explore_heads"):
+    with services().meters.watch_rerun("attention", "explore_heads"):
         pass
     assert [record.getMessage() for record in caplog.records] == [
         "run page=attention part=explore_heads outcome=drawn seconds=7.50"

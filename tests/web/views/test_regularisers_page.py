@@ -10,7 +10,7 @@ import pytest
 from playground.link.params import COMPARED
 from playground.presets import PRESETS
 from playground.training.cost import Speed
-from playground.training.regularisers.ablation import SIZES, Ablation, AblationResult, ablation_runs
+from playground.training.regularisers.ablation import SIZES, Ablation, AblationResult, ablation_trainings
 from playground.training.regularisers.ablation_report import (
     COLUMNS,
     SPREAD_COLUMNS,
@@ -59,7 +59,7 @@ def reference(
     """Runs of “Reverse”, made without the app."""
     usual = {field: REGULARISERS[field].usual for field in fields if not REGULARISERS[field].on_by_default}
     recipe = short_ablation("reverse", "small", 0, {**usual, **strengths})
-    ablation = Ablation(replace(ARCHITECTURE, **architecture or {}), ablation_runs(recipe, fields, n_seeds))
+    ablation = Ablation(replace(ARCHITECTURE, **architecture or {}), ablation_trainings(recipe, fields, n_seeds))
     for _ in ablation.run():
         pass
     return ablation.results()
@@ -119,7 +119,7 @@ def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) 
     assert "4 runs of 6 steps, each on the same 100 sequences" in captions(app)
     assert TASKS["reverse"].question in captions(app)
     strengths = {field: param.default for field, param in COMPARED.items()}
-    runs = ablation_runs(short_ablation("reverse", "small", 0, strengths), ["weight_decay", "distill"])
+    runs = ablation_trainings(short_ablation("reverse", "small", 0, strengths), ["weight_decay", "distill"])
     seconds = sum(slow.seconds(replace(ARCHITECTURE, vocab_size=11), run.recipe) for run in runs)
     # four runs and two teachers, 6 steps, 2 layers, the head, and what is around
     assert seconds == pytest.approx(6 * 6 * 4 * 0.5, rel=0.01)
@@ -149,12 +149,12 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
         PAGE,
     )  # fmt: skip
     expected = reference(["mask_padding", "dropout_residual", "clip", "distill"], clip=0.5, dropout_residual=0.3)
-    titles = [result.run.title for result in expected]
+    titles = [result.training.title for result in expected]
     assert "All 6 runs are done" in status_text(app)
-    shown, wanted = table(app, COLUMNS["gap"]), ablation_table(expected, [result.run for result in expected])
+    shown, wanted = table(app, COLUMNS["gap"]), ablation_table(expected, [result.training for result in expected])
     np.testing.assert_allclose(shown.drop(columns=COLUMNS["ending"]), wanted.drop(columns=COLUMNS["ending"]), atol=1e-3)
     assert list(shown[COLUMNS["ending"]]) == list(wanted[COLUMNS["ending"]])
-    n_answers = int(make_data(expected[0].run.recipe).validation.mask.sum())
+    n_answers = int(make_data(expected[0].training.recipe).validation.mask.sum())
     assert "\n".join(f"- {sentence}" for sentence in summarise_ablation(expected, n_answers)) in prose(app)
 
     for measure in ("accuracy", "loss"):
@@ -174,11 +174,12 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     strengths = {"mask_padding": "Without it", "dropout_residual": "At 0.3", "clip": "At 0.5", "distill": "At 0.5"}
     effects = measure_effects(expected)
     for result in expected[1:-1]:
-        apart = effects[result.run.name]
+        apart = effects[result.training.name]
         points, nats = 100 * apart.accuracy_change, apart.loss_change
         assert (
-            f"{strengths[result.run.name]}, on “Reverse” with 100 sequences: right answers **{points:+.1f} points**, "
-            f"loss **{nats:+.2f} nats**, gap {100 * apart.gap_change:+.1f} points."
+            f"{strengths[result.training.name]}, on “Reverse” with 100 sequences: "
+            f"right answers **{points:+.1f} points**, loss **{nats:+.2f} nats**, "
+            f"gap {100 * apart.gap_change:+.1f} points."
         ) in captions(app)
     assert captions(app).count("Not measured yet") == len(REGULARISERS) - 4
 
@@ -188,7 +189,7 @@ def test_three_seeds_are_run_drawn_and_summarised() -> None:
     assert "12 runs of 6 steps, 4 with each of the seeds 7, 8 and 9" in captions(app)
     app = measured(app, PAGE)
     assert "All 12 runs are done" in status_text(app)
-    runs = ablation_runs(
+    runs = ablation_trainings(
         short_ablation("reverse", "small", 7, {"noise": 0.3, "shuffling": 0.1}), ["noise", "shuffling"], 3
     )
     ablation = Ablation(ARCHITECTURE, runs)
@@ -275,11 +276,11 @@ def test_while_it_runs_the_other_runs_are_still_to_come(monkeypatch: pytest.Monk
 def test_the_differences_between_two_ablations_name_runs_and_settings() -> None:
     def inputs(fields: list[str], seed: int = 0, norm: Any = "layer") -> ablation_plan.AblationInputs:
         recipe = short_ablation("reverse", "small", seed, {"weight_decay": 0.3})
-        return config(norm=norm), tuple(ablation_runs(recipe, fields))
+        return config(norm=norm), tuple(ablation_trainings(recipe, fields))
 
     before = inputs(["weight_decay"])
     assert ablation_differences(before, inputs(["weight_decay"])) == []
-    three = before[0], ablation_runs(before[1][0].recipe, ["weight_decay"], 3)
+    three = before[0], ablation_trainings(before[1][0].recipe, ["weight_decay"], 3)
     assert ablation_differences(before, three) == ["seeds 1 → 3"]
     assert ablation_differences(before, inputs(["mask_padding"], seed=3, norm="rms")) == [
         "“Weight decay” is gone", "“without padding mask” is new", "norm layer → rms", "seed 0 → 3",

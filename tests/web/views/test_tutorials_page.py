@@ -105,7 +105,7 @@ def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong_and_has_a_do
 def test_open_as_preset_sets_the_sidebar_and_opens_the_page(letter: str) -> None:
     app = press(open_page("tutorials", tutorials_letter=letter, seed="3"), "tutorials_open_overview")
     preset = PRESETS[NAMES[letter]]
-    assert values(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}
+    assert values(app) == {key: vars(preset.config)[key] for key in ARCHITECTURE}
     expected = {"weights": "random", "seed": 3, "text": preset.text or DEFAULT_TEXT,
                 "tokenizer": preset.tokenizer}  # fmt: skip
     assert values(app, *expected) == expected

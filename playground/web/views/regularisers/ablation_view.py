@@ -13,10 +13,10 @@ from playground.figures.training import LINES, Curve, Measured
 from playground.text.wording import join_words
 from playground.training.regularisers.ablation import (
     AblationResult,
-    AblationRun,
     AblationState,
-    runs_of_one_seed,
+    AblationTraining,
     seeds_of,
+    trainings_of_one_seed,
 )
 from playground.training.regularisers.ablation_report import (
     COLUMNS,
@@ -31,7 +31,7 @@ from playground.web.choices.setup import current_value
 from playground.web.components.charts import LegendEntry, draw_legend
 from playground.web.session.experiments import Experiment, session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
-from playground.web.shared.experiment_buttons import difference_sentence, run_differences
+from playground.web.shared.experiment_buttons import difference_sentence, list_changed_settings
 from playground.web.views.regularisers.ablation_plan import (
     PAGE,
     AblationInputs,
@@ -80,12 +80,12 @@ def start_row(plan: AblationPlan | None) -> None:
     """Draw the buttons, and the cost of the plan."""
     experiment_buttons.buttons(PAGE, plan, create_experiment)
     if plan is not None:
-        recipe, config, seeds = plan.runs[0].recipe, plan.config, _name_seeds(plan.runs)
-        runs = f"{len(plan.runs)} runs of {recipe.steps} steps"
-        if len(plan.runs) > len(plan.compared):
-            runs, seeds = f"{runs}, {len(plan.compared)} with each of the {seeds}", "those of one seed"
+        recipe, config, seeds = plan.trainings[0].recipe, plan.config, _name_seeds(plan.trainings)
+        amount = f"{len(plan.trainings)} runs of {recipe.steps} steps"
+        if len(plan.trainings) > len(plan.compared):
+            amount, seeds = f"{amount}, {len(plan.compared)} with each of the {seeds}", "those of one seed"
         st.caption(
-            f"About **{duration(plan.seconds)}** here: {runs}, each on the same {len(training_data(recipe).train):,} "
+            f"About **{duration(plan.seconds)}** here: {amount}, each on the same {len(training_data(recipe).train):,} "
             f"sequences, in the same order, from the same initial weights ({seeds}). {TASKS[recipe.task].question} "
             f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}; all else of the "
             "architecture is the sidebar's."
@@ -97,7 +97,7 @@ def ablation(plan: AblationPlan | None) -> None:
     experiment = session_experiments().get(PAGE)
     if experiment is None and plan is None:
         return
-    # Here and not beside the curves: a whole run of the page ends by putting right what the address says.
+    # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.
     widgets.choice(f"{PAGE}_measure", "Curves of")
     if experiment is not None:
         recipe = experiment.inputs[1][0].recipe
@@ -107,51 +107,57 @@ def ablation(plan: AblationPlan | None) -> None:
             st.info(difference_sentence(experiment, measured, differences))
         experiment_buttons.follow(status_and_curves, PAGE)
     elif plan is not None:
-        _curves(plan.runs, [], panels.chart)
+        _curves(plan.trainings, [], panels.chart)
 
 
 def ablation_differences(before: AblationInputs, now: AblationInputs) -> list[str]:
-    """The runs that only one of two ablations has, and the settings in which their common runs differ."""
-    old, new = ({run.title: run.recipe for run in runs_of_one_seed(runs)} for _, runs in (before, now))
+    """The trainings that only one of two ablations has, and the settings in which their common trainings differ."""
+    old, new = (
+        {training.title: training.recipe for training in trainings_of_one_seed(trainings)}
+        for _, trainings in (before, now)
+    )
     differences = [f"“{title}” is gone" for title in old if title not in new]
     differences += [f"“{title}” is new" for title in new if title not in old]
     for title in (title for title in old if title in new):
-        differences += run_differences((before[0], old[title]), (now[0], new[title]))
-    n_before, n_now = (len(seeds_of(runs)) for _, runs in (before, now))
+        differences += list_changed_settings((before[0], old[title]), (now[0], new[title]))
+    n_before, n_now = (len(seeds_of(trainings)) for _, trainings in (before, now))
     differences += [f"seeds {n_before} → {n_now}"] if n_before != n_now else []
     return list(dict.fromkeys(differences))
 
 
-def _name_seeds(runs: Sequence[AblationRun]) -> str:
-    seeds = [str(seed) for seed in seeds_of(runs)]
+def _name_seeds(trainings: Sequence[AblationTraining]) -> str:
+    seeds = [str(seed) for seed in seeds_of(trainings)]
     return f"seed{'s' if len(seeds) > 1 else ''} {join_words(seeds)}"
 
 
 def status_and_curves(experiment: Experiment[AblationState]) -> None:
     """Draw the progress bar, the curves so far, what they show in words, and the table."""
     experiment_buttons.show_progress(experiment, experiment.progress, status_sentence(experiment))
-    runs, state = experiment.inputs[1], experiment.state
+    trainings, state = experiment.inputs[1], experiment.state
     results = list(state.results) if state else []
-    _curves(runs, results, panels.growing_curves if experiment.in_progress else panels.chart)
+    _curves(trainings, results, panels.growing_curves if experiment.in_progress else panels.chart)
     sentences = summarise_ablation(results, state.n_answers) if state else []
     if sentences:
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
-    _table(runs, results)
+    _table(trainings, results)
 
 
-def _curves(runs: Sequence[AblationRun], results: list[AblationResult], show: Callable[..., None]) -> None:
+def _curves(trainings: Sequence[AblationTraining], results: list[AblationResult], show: Callable[..., None]) -> None:
     measured: Measured = current_value(f"{PAGE}_measure")
-    kinds, n_seeds = group_by_name(results), len(seeds_of(runs))
+    kinds, n_seeds = group_by_name(results), len(seeds_of(trainings))
     draw_legend(
         f"{PAGE}_key",
         [
             LegendEntry(
-                run.title, LINES[run.name].colour, LINES[run.name].dash, _state(kinds.get(run.name, []), n_seeds)
+                training.title,
+                LINES[training.name].colour,
+                LINES[training.name].dash,
+                _state(kinds.get(training.name, []), n_seeds),
             )
-            for run in runs_of_one_seed(runs)
+            for training in trainings_of_one_seed(trainings)
         ],
     )
-    recipe, data = runs[0].recipe, training_data(runs[0].recipe)
+    recipe, data = trainings[0].recipe, training_data(trainings[0].recipe)
     n_classes = len(data.labels)
     curves = _both_sets(results, measured, with_seed=n_seeds > 1)
     top = figures.axis_top([*curves["train"], *curves["validation"]], measured, n_classes)
@@ -171,7 +177,7 @@ def _curves(runs: Sequence[AblationRun], results: list[AblationResult], show: Ca
 
 
 def _state(results: list[AblationResult], n_seeds: int) -> str:
-    """How far a kind of run is, as the legend has it."""
+    """How far a kind of training is, as the legend has it."""
     if not results:
         return "coming"
     return "done" if sum(result.unbatched is not None for result in results) == n_seeds else "growing"
@@ -194,9 +200,9 @@ def _both_sets(results: list[AblationResult], measured: Measured, *, with_seed: 
     curves: dict[str, list[Curve]] = {name: [] for name in SETS}
     for result in results:
         steps, *sets = result.history.series(measured)
-        title, look = result.run.title, LINES[result.run.name]
+        title, look = result.training.title, LINES[result.training.name]
         if with_seed:
-            title, look = f"{title}, seed {result.run.recipe.seed}", replace(look, width=1)
+            title, look = f"{title}, seed {result.training.recipe.seed}", replace(look, width=1)
         for name, values in zip(SETS, sets, strict=True):
             curves[name].append(Curve(title, look, steps, values))
     return curves
@@ -205,8 +211,8 @@ def _both_sets(results: list[AblationResult], measured: Measured, *, with_seed: 
 def _by_step(curves: dict[str, list[Curve]]) -> pd.DataFrame:
     columns = {
         f"{curve.title}, {called}": pd.Series(curve.values, curve.steps)
-        for run in zip(*curves.values(), strict=True)
-        for called, curve in zip(SETS.values(), run, strict=True)
+        for both in zip(*curves.values(), strict=True)
+        for called, curve in zip(SETS.values(), both, strict=True)
     }
     return pd.DataFrame(columns).rename_axis("after step")
 
@@ -219,7 +225,7 @@ def describe_use(task: Task) -> str:
     return f"In use: the validation set again, one sequence at a time{so}."
 
 
-def _table(runs: Sequence[AblationRun], results: list[AblationResult]) -> None:
+def _table(trainings: Sequence[AblationTraining], results: list[AblationResult]) -> None:
     formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
     columns = {
         title: st.column_config.NumberColumn(
@@ -228,17 +234,17 @@ def _table(runs: Sequence[AblationRun], results: list[AblationResult]) -> None:
         for short, title in (COLUMNS | SPREAD_COLUMNS).items()
         if short != "ending"
     }
-    n_seeds = len(seeds_of(runs))
+    n_seeds = len(seeds_of(trainings))
     panels.show_table(
         f"{PAGE}_table",
-        ablation_table(results, runs),
+        ablation_table(results, trainings),
         height="content",
         placeholder="",
         column_config={**columns, COLUMNS["ending"]: st.column_config.TextColumn(width=175 if n_seeds == 1 else 135)},
     )
     st.caption(
         "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. "
-        f"{describe_use(TASKS[runs[0].recipe.task])} ±: against the run with none of them. A run that "
+        f"{describe_use(TASKS[trainings[0].recipe.task])} ±: against the run with none of them. A run that "
         "stops early or runs away keeps earlier weights."
         + (f" {SPREAD_CAPTION.format(n_seeds)}" if n_seeds > 1 else "")
     )

@@ -114,8 +114,8 @@ def _measured_effects() -> dict[str, str]:
 
 def _effect_sentence(regulariser: Regulariser, effect: Effect) -> str:
     """Strength, task and effect of a run that has ended, and the effect's spread over several seeds."""
-    recipe = effect.run.recipe
-    how = "Without it" if regulariser.on_by_default else f"At {getattr(recipe, regulariser.field):g}"
+    recipe = effect.training.recipe
+    how = "Without it" if regulariser.on_by_default else f"At {regulariser.strength_in(recipe):g}"
     spreads = ("", "")
     if effect.n_seeds > 1:
         spreads = f" (spread {100 * effect.accuracy_spread:.1f})", f" (spread {effect.loss_spread:.2f})"

@@ -12,7 +12,7 @@ from playground.training.recipe import Recipe
 from playground.training.trainer import learning_rate
 from playground.web.session.experiments import Experiment, session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
-from playground.web.shared.experiment_buttons import difference_sentence, run_differences
+from playground.web.shared.experiment_buttons import difference_sentence, list_changed_settings
 from playground.web.shared.page_end import fragment
 from playground.web.views.training import training_run
 from playground.web.views.training.training_run import PAGE, TrainingPlan
@@ -30,7 +30,7 @@ def progress(plan: TrainingPlan | None) -> None:
     config, recipe = experiment.inputs
     st.caption(f"**This run:** {training_run.describe_training(config, recipe, training_data(recipe))}.")
     if plan is not None and experiment.inputs != plan.inputs:
-        differences = run_differences(experiment.inputs, plan.inputs)
+        differences = list_changed_settings(experiment.inputs, plan.inputs)
         st.info(difference_sentence(experiment, "the run described above", differences))
     experiment_buttons.follow(status_and_curves, PAGE)
     tables()

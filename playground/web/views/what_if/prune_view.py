@@ -137,7 +137,7 @@ def _draw_curves(run: Run, order: Order, curves: Curves, place: int) -> None:
 
 
 def merge_layers(heads: Sequence[Change], config: ModelConfig) -> list[Change]:
-    """The same heads in fewer changes: one for a layer of which every head is out."""
+    """The changes that take heads out, as few as there can be: one for a layer of which every head is out."""
     merged: list[Change] = []
     for layer in range(config.n_layers):
         out = [each for each in heads if each.layer == layer]
