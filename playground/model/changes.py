@@ -191,6 +191,11 @@ class Menu:
     """What else is asked for after that."""
 
 
+def _miss_nothing(change: Change, subject: Subject) -> str | None:
+    """None: every sentence and every model has what such a change asks for."""
+    return None
+
+
 @dataclass(frozen=True)
 class Kind:
     """All that is known of a kind of change."""
@@ -216,7 +221,7 @@ class Kind:
     formula: Callable[[Change, str, WriteNumber], str]
     """LaTeX of the new number, by the symbol of the old one; where it `blends` by itself, the whole formula."""
     menu: Menu
-    missing: Callable[[Change, Subject], str | None] = lambda change, subject: None
+    missing: Callable[[Change, Subject], str | None] = _miss_nothing
     """What it asks for that a sentence or its model has not, beside layers, heads and tokens, which every kind has."""
     readers: Callable[[Change, Subject], Tensor] | None = None
     """For kinds that set scores: the queries whose weight for its key it sets, (tokens,) bool."""

@@ -17,7 +17,7 @@ HELPERS = re.findall(r"^const (\w+)", (FOLDER / "elements.js").read_text(encodin
 def test_a_component_has_its_files_and_the_helpers_that_it_calls(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     declared: dict[str, dict[str, Any]] = {}
     monkeypatch.setattr(st.components.v2, "component", lambda name, **texts: declared.update({name: texts}))
-    faces = "\n".join(module.read_text(encoding="utf-8") for module in FOLDER.glob("*.py"))
+    faces = "\n".join(module.read_text(encoding="utf-8") for module in FOLDER.rglob("*.py"))
     ((name, options),) = re.findall(rf'= load_component\("({script.stem})"(.*)\)', faces)
     loader.load_component(name, draws="draws=True" in options)
     texts, source = declared[script.stem], script.read_text(encoding="utf-8")

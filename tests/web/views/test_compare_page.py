@@ -57,8 +57,8 @@ def test_norms_of_both_lie_on_one_chart() -> None:
     assert f"{expected[-1]:.4g} → {shown[-1]:.4g}" in words(app).replace("\\", "")
     app = open_panels(app, "norms_by_layer_open")
     (frame,) = (each.value for each in app.dataframe)
-    np.testing.assert_allclose(frame["residual, pinned mean"], expected, rtol=1e-4)
-    np.testing.assert_allclose(frame["residual, mean − pinned"].dropna(), shown - expected[:3], atol=1e-4)
+    np.testing.assert_allclose(frame["residual, mean, pinned"], expected, rtol=1e-4)
+    np.testing.assert_allclose(frame["residual, mean, now − pinned"].dropna(), shown - expected[:3], atol=1e-4)
 
 
 def test_attention_shows_the_pinned_head_and_the_difference() -> None:
