@@ -9,16 +9,21 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from benchmarks.results import Result, paired_ratio, seconds
-from playground.accounting import count_parameters
+from playground.accounting.costs import ModelCosts
 from playground.analysis import streams
+from playground.charts.draw import draw_chart
+from playground.charts.scene import Scene
 from playground.export.all_heads import draw_all_heads
 from playground.export.print_figure import write_print_figure
-from playground.figures import attention, norms, parameters
+from playground.figures import attention, norms
+from playground.link.opening import Focus
 from playground.presets import PRESETS
 from playground.runs import encoder_run
+from playground.views.parameters import show_treemap
 from playground.weights import checkpoint
 
 SENTENCE = "the old man went down to the river and saw a small boat with two men in it "
@@ -40,11 +45,11 @@ def _run(n_tokens: int) -> encoder_run.Run:
 
 def _figures() -> Iterator[Result]:
     run, patterns = _run(16), _run(N_TOKENS).patterns()
-    count = count_parameters(replace(PRESETS["minilm-l6"].config, vocab_size=30_522))
+    costs = Scene(ModelCosts(replace(PRESETS["minilm-l6"].config, vocab_size=30_522), 16), Focus(0, 0, 0, 0))
     figures = {
         "a head": attention.head_heatmap(run.pattern(3)[1], run.tokens, run.allowed, scale=attention.SQUARE_ROOT),
         "norms": norms.norms_by_layer(streams.lengths(run)),
-        "parameters": parameters.breakdown_bar(count, "parameters"),
+        "parameters": go.Figure(draw_chart(show_treemap(costs, has_focus=False), costs).now.figure),
         f"all heads, {N_TOKENS} tokens": draw_all_heads(patterns, attention.SQUARE_ROOT),
     }
     for name, figure in figures.items():

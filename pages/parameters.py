@@ -2,16 +2,13 @@
 
 from playground import accounting
 from playground.web.shared import panels, pinning
-from playground.web.views.parameters import model_size, sentence_cost
+from playground.web.views import parameters
 
 panels.heading("Where do the parameters sit?")
 pinning.draw_pin_line()
-name, config = model_size.choose_model()
-model_size.draw_totals(config)
-model_size.draw_breakdown(config)
-model_size.explain_heads(config)
-sentence_cost.draw_cost(config)
-sentence_cost.compare_models(config, name)
+parameters.show_totals()
+parameters.show_breakdown()
+parameters.show_costs()
 panels.code_behind(
     "parameters",
     accounting.count_parameters,

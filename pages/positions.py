@@ -1,15 +1,15 @@
 """How words are told apart by their place: the table that is added, and what is lost without it."""
 
-from playground.analysis import positions
+from playground.analysis import positions as analysis
 from playground.model import encoder as model_positions
 from playground.model.encoder import Embeddings
 from playground.web.shared import panels, pinning
-from playground.web.views.positions import position_effects, position_table
+from playground.web.views import positions
 
 panels.heading("How does the encoder know the order of the words?")
 pinning.draw_pin_line()
-run = panels.current_run(changed=False)
+panels.current_run(changed=False)
 pinning.explain_pinned_run()
-position_table.show_table(run)
-position_effects.show_chosen_view()
-panels.code_behind("positions", model_positions.sinusoids, Embeddings.place, positions.swap_words)
+positions.show_table()
+positions.explore_positions()
+panels.code_behind("positions", model_positions.sinusoids, Embeddings.place, analysis.swap_words)

@@ -59,16 +59,13 @@ def listed(counts: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{LABELS.get(name, name)} {count:,}" for name, count in counts)
 
 
-def breakdown_table(count: Count, config: ModelConfig, *, pinned: Count | None = None, **sizes: int) -> pd.DataFrame:
-    """One row a part: its formula, the same with the config's numbers, and what it comes to in all layers.
-
-    With another count, also what its part comes to and the difference. Parts that it alone has follow.
-    """
+def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataFrame:
+    """One row a part: its formula, the same with the config's numbers, and what it comes to in all layers."""
     parts: dict[str, list[Term]] = {}
     for term in count:
         parts.setdefault(term.part, []).append(term)
     totals = [sum(term.count for term in terms) for terms in parts.values()]
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "part": list(parts),
             "formula": [terms[0].formula for terms in parts.values()],
@@ -80,22 +77,6 @@ def breakdown_table(count: Count, config: ModelConfig, *, pinned: Count | None =
             "component": [LABELS[terms[0].component] for terms in parts.values()],
         }
     )
-    return table if pinned is None else _beside(table, pinned)
-
-
-def _beside(table: pd.DataFrame, pinned: Count) -> pd.DataFrame:
-    """A breakdown with another model's totals and the differences from them."""
-    before = pinned.by(lambda term: (term.part, LABELS[term.component]))
-    known = set(zip(table["part"], table["component"], strict=True))
-    rows = [
-        {"part": part, "formula": "–", "with these numbers": "–", "each": 0, "times": 0, "total": 0, "share, %": 0.0,
-         "component": component}
-        for part, component in before
-        if (part, component) not in known
-    ]  # fmt: skip
-    table = pd.concat([table, pd.DataFrame(rows, columns=table.columns)], ignore_index=True) if rows else table
-    totals = [before.get(place, 0) for place in zip(table["part"], table["component"], strict=True)]
-    return table.assign(pinned=totals, **{"now − pinned": table["total"] - totals})
 
 
 def comparison_table(pinned: Count, now: Count) -> pd.DataFrame:

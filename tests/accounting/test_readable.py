@@ -113,13 +113,9 @@ def test_two_counts_stand_beside_each_other_with_a_sum() -> None:
     assert not work["now − pinned"].any()
 
 
-def test_tables_beside_another_model_have_its_parts_and_the_differences() -> None:
+def test_memory_beside_another_model_has_the_differences() -> None:
     other = replace(CONFIG, n_layers=5, n_segments=2)
     now, before = count_parameters(CONFIG), count_parameters(other)
-    table = breakdown_table(now, CONFIG, pinned=before).set_index("part")
-    assert (table["total"].sum(), table["pinned"].sum()) == (now.total, before.total)
-    assert list(table.loc["segments", ["total", "pinned", "now − pinned"]]) == [0, 2 * 384, -2 * 384]
-    assert (table["total"] - table["pinned"] == table["now − pinned"]).all()
     memory = memory_table(CONFIG, 19, (other, 7))
     assert list(memory["pinned"]) == [in_units(row.n_bytes, "B") for row in count_memory(other, 7)]
     assert memory["now − pinned"][0] == f"−{in_units(4 * (before.total - now.total), 'B')}"

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 import pytest
 
 from playground.charts.label import chart_label
-from playground.figures import attention, norms, positions
+from playground.figures import attention, norms
 
 TOKENS = ["[CLS]", "<b>", "it"]
 WEIGHTS = np.array([[0.25, 0.5, 0.25], [0.9, 0.1, 0], [0.2, 0.2, 0.6]], np.float32)
@@ -17,7 +17,7 @@ ALL = np.ones((3, 3), bool)
     [
         (attention.head_heatmap(WEIGHTS, TOKENS, ALL), ["0.9", "<b>₁", "[CLS]₀"]),
         (attention.query_ranking(WEIGHTS[2], TOKENS, ALL[2]), ["0.6", "it₂"]),
-        (positions.swap_differences(WEIGHTS[0], WEIGHTS[1], TOKENS), ["0.5, at <b>₁", "0.9, at [CLS]₀"]),
+        (go.Figure(go.Bar(x=["a", "&lt;b&gt;"], y=[1, 3], name="moved")), ["moved: the longest bar is 3, at <b>."]),
         (norms.norms_by_layer({"residual": WEIGHTS.T * 2000}), ["from 900 at 0 to 567 at 2"]),
         (attention.head_grid(np.stack([np.eye(3), ALL / 3])[None]), ["head 0 gives", "head 1 spreads"]),
     ],

@@ -5,13 +5,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
-from playground import count_parameters
+from playground.accounting.costs import ModelCosts
+from playground.charts.draw import draw_chart
+from playground.charts.scene import Scene
 from playground.export.all_heads import all_weights, draw_all_heads
 from playground.export.tables import numbers_of, write_csv
-from playground.figures import attention, gradient_flow, norms, parameters, step_by_step
+from playground.figures import attention, gradient_flow, norms, step_by_step
 from playground.figures.attribution import Bars, bars_figure
+from playground.link.opening import Focus
+from playground.views.parameters import show_treemap
 from tests.figures.test_every_figure import FIGURES
 from tests.model.reference import small_config
 
@@ -56,10 +61,11 @@ def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
 
 
 def test_a_treemaps_numbers_add_up() -> None:
-    count = count_parameters(small_config())
-    rows = numbers_of(parameters.breakdown_treemap(count, "parameters"))
-    assert ["model", "", "model", count.total] in rows
-    assert sum(row[3] for row in rows if row[1] == "model") == count.total
+    scene = Scene(ModelCosts(small_config(), 1), Focus(0, 0, 0, 0))
+    rows = numbers_of(go.Figure(draw_chart(show_treemap(scene, has_focus=False), scene).now.figure))
+    total = scene.now.parameters.total
+    assert ["model", "", "model", total] in rows
+    assert sum(row[3] for row in rows if row[1] == "model") == total
 
 
 def test_bars_of_the_page_are_a_figure_with_their_numbers() -> None:

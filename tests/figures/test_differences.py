@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from playground import count_parameters
-from playground.accounting import flops_by_length
 from playground.accounting.readable import signed
-from playground.figures import norms, palette, parameters
+from playground.figures import norms, palette
 from playground.figures.differences import (
     SMALLEST_SHARE,
     component_pairs,
@@ -36,34 +35,6 @@ def test_an_axis_is_logarithmic_for_what_both_runs_need() -> None:
     short, long = ({part: np.full((2, 4), size, np.float32) for part in norms.PARTS} for size in (1, 1e6))
     assert norms.norms_by_layer(short).layout.yaxis.type is None
     assert norms.norms_by_layer(short, long, "long").layout.yaxis.type == "log"
-
-
-def test_bars_are_paired_and_each_half_adds_up_to_its_model() -> None:
-    now, pinned = count_parameters(small_config()), count_parameters(replace(small_config(), n_layers=1))
-    bars = parameters.breakdown_bar(now, "parameters", pinned).data
-    pale = [bar for bar in bars if bar.opacity == 0.5]
-    assert sum(bar.x[0] for bar in pale) == pinned.total
-    assert sum(bar.x[0] for bar in bars) == now.total + pinned.total
-    assert {bar.y[0] for bar in pale}.isdisjoint({bar.y[0] for bar in bars if bar.opacity is None})
-
-
-def test_rings_and_dotted_lines_have_the_other_models_numbers() -> None:
-    now, pinned = small_config(), replace(small_config(), n_layers=5, d_ff=64)
-    *_, rings = parameters.breakdown_layers(count_parameters(now), "parameters", count_parameters(pinned)).data
-    assert rings.y.sum() == count_parameters(pinned).total
-    figure = parameters.breakdown_layers(count_parameters(now), "parameters", count_parameters(pinned))
-    assert figure.layout.xaxis.categoryarray == ("embed", *"01234", "final")
-    costs = [flops_by_length(config, [4, 8]) for config in (now, pinned)]
-    dotted = [line for line in parameters.flops_by_length([4, 8], costs[0], 4, 1, costs[1]).data if line.line.dash]
-    assert [list(line.y * [4, 8]) for line in dotted] == list(costs[1].values())
-
-
-def test_a_component_of_one_model_alone_has_both_rows() -> None:
-    bare = count_parameters(replace(small_config(), norm="none", embedding_norm=False))
-    figure = parameters.breakdown_bar(bare, "parameters", count_parameters(small_config()))
-    rows = [row for row in figure.layout.yaxis.categoryarray if row.startswith("norms")]
-    assert len(rows) == 2
-    assert "< 0.01 %" in rows[0] or "−" in rows[0]
 
 
 def test_pairs_of_components_have_both_models_sums_and_the_change() -> None:

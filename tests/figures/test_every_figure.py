@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
@@ -14,8 +13,6 @@ from playground.figures import (
     differences,
     gradient_flow,
     norms,
-    parameters,
-    positions,
     similarity,
     step_by_step,
     training,
@@ -32,8 +29,6 @@ ALL = np.ones((4, 4), bool)
 KEY, QUERY, POINT = "key: attended to", "query: who asks", "point of the forward pass"
 SPREAD = "spread of the pattern (0 = one key, 1 = all keys evenly)"
 W4 = WEIGHTS[0]
-LENGTHS = pd.DataFrame(WEIGHTS[:, :3], columns=["token", "position", "sum"])
-OFFSETS = pd.DataFrame({"mean": [4.0, 3], "lowest": [1.0, 2], "highest": [9.0, 4]})
 PARTS = dict.fromkeys(("residual", "attention", "feed-forward"), WEIGHTS)
 COUNT = count_parameters(small_config())
 LINES = [gradient_flow.Line("post-norm", "post", True, np.ones(4))]
@@ -52,21 +47,6 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (differences.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),
     (differences.differences_on_the_way(WEIGHTS[0], list("abcd"), 1e-5), POINT, "largest difference (log scale)"),
-    (parameters.breakdown_bar(COUNT, "FLOPs"), "FLOPs", None),
-    (parameters.breakdown_bar(COUNT, "FLOPs", COUNT), "FLOPs", None),
-    (parameters.breakdown_layers(COUNT, "parameters"), "layer", "parameters"),
-    (parameters.flops_by_length([1], {"attention": [1]}, 1, 1), "length of the sentence T, in tokens", "FLOPs a token"),
-    (parameters.named_models({"this model": COUNT}, "this model"), "share of the parameters", None),
-    (parameters.named_models({"a": COUNT, "<b>": COUNT}, "a", "<b>"), "share of the parameters", None),
-    (positions.dimension_curves(SIGNED, [0, 1]), "position", "value"),
-    (positions.by_offset(OFFSETS, "distance"), "how far apart, in positions", "distance"),
-    (positions.by_offset(OFFSETS, "distance", OFFSETS, "<b>"), "how far apart, in positions", "distance"),
-    (positions.dimension_curves(SIGNED, [0, 1], SIGNED, "<b>"), "position", "value"),
-    (positions.addition_lengths(LENGTHS, TOKENS, LENGTHS), "token", "L2 norm"),
-    (positions.swap_differences(W, W, TOKENS[:2], (W, W)), "token", "largest |difference|"),
-    (positions.wavelengths(W, W, 9), "dimension, the sine of each pair", "wavelength, in positions (log scale)"),
-    (positions.addition_lengths(LENGTHS, TOKENS), "token", "L2 norm"),
-    (positions.swap_differences(WEIGHTS[0], WEIGHTS[0], TOKENS), "token", "largest |difference|"),
     (similarity.depth_map(np.ones((2, 4, 2)), 1, TOKENS, (0, 1), (0.5, 0.25)), "axis 1: 50 % of the variance",
      "axis 2: 25 % of the variance"),
     (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score"), "key", "score"),
@@ -102,11 +82,6 @@ HEATMAPS = [
     Map(attention.entropy_change_grid(SIGNED), "head", "layer", "change", -0.5, 0.5),
     Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, None),
     Map(attention.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
-    Map(positions.table_heatmap(SIGNED), "dimension", "position", "value", -0.5, 0.5),
-    Map(positions.between_positions(SIGNED, "dot product"), "position", "position", "dot product", -0.5, 0.5),
-    Map(positions.table_heatmap(SIGNED, limit=2), "dimension", "position", "value", -2, 2),
-    Map(positions.between_positions(SIGNED, "distance", magnitude=1), "position", "position", "change", -0.5, 0.5),
-    Map(positions.between_positions(WEIGHTS, "distance"), "position", "position", "distance", 0, 0.5),
     Map(step_by_step.vectors({"x": SIGNED[0]}), "number in the vector, first 4", None, "value", -0.5, 0.5),
     Map(step_by_step.projections({"Q": SIGNED}, TOKENS, 0, 0), "<b>Q</b>, first 4", "token", "value", -0.5, 0.5),
     Map(step_by_step.drops({"weights": (WEIGHTS[0], WEIGHTS[1])}), "number in the vector, first 4", None, None, 0, 1),
@@ -149,4 +124,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
         assert not [trace.name for trace in figure.data if "<b>" in (trace.name or "")]
-    assert named == 13
+    assert named == 10

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from playground.figures import attention, positions
-from playground.figures.theme import SAME_COLOUR, SAME_HEIGHT, heatmap
+from playground.figures import attention
+from playground.figures.theme import SAME_COLOUR, SAME_HEIGHT, draw_figure, heatmap, line
 
 TOKENS = list("abcd")
 NOISE = np.random.default_rng(0).uniform(-1, 1, (3, 4)) * 1e-7
@@ -62,7 +62,8 @@ def test_entropies_and_differences_are_judged_by_the_weights_they_come_from(scal
 
 
 def curves(values: NDArray[np.float64]) -> go.Figure:
-    return positions.dimension_curves(values.T.astype(np.float32), range(len(values)))
+    lines = [line(np.arange(len(each)), each, "#112233", None) for each in values.astype(np.float32)]
+    return draw_figure(lines, height=300, x_axis={}, y_axis={})
 
 
 def test_the_axis_of_lines_does_not_zoom_into_their_rounding() -> None:

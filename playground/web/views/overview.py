@@ -6,14 +6,17 @@ import pandas as pd
 import streamlit as st
 
 from playground.accounting import count_flops, count_parameters
+from playground.accounting.costs import ModelCosts, describe_costs
 from playground.accounting.readable import listed
 from playground.accounting.shapes import list_shapes, list_stages, symbolic_shapes
 from playground.analysis import streams
 from playground.charts.markdown import escape_markdown
+from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.figures import attention, norms, parameters
+from playground.figures import attention, norms
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
+from playground.views.parameters import component_bars
 from playground.web.choices import widgets
 from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup
@@ -22,10 +25,11 @@ from playground.web.components.rows import draw_data_flow, draw_token_chips
 from playground.web.shared import panels
 from playground.web.shared.focus_line import ask_why, show_focus
 from playground.web.shared.head_map import head_picker
-from playground.web.shared.model_costs import describe_costs, model_costs, pinned_costs
+from playground.web.shared.model_costs import model_costs, pinned_costs
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import PinnedSide, pinned_side, run_pinned
+from playground.web.shared.renderer import render
 from playground.web.shared.saving import saved_heads
 from playground.web.views.attention import why_panel
 
@@ -118,13 +122,10 @@ def _draw_previews(run: Run, focus: Focus, side: PinnedSide | None, pinned: Run 
     """One small chart each of the pages on attention, norms and parameters, with a link to the page."""
     count = count_parameters(run.config)
     lengths = norms.norms_by_layer(streams.lengths(run))
-    bars = parameters.breakdown_bar(count, "parameters")
-    dotted = paler = ""
+    dotted = ""
     if side and pinned:
         lengths = norms.norms_by_layer(streams.lengths(run), streams.lengths(pinned), side.name)
-        bars = parameters.breakdown_bar(count, "parameters", count_parameters(pinned.config))
         dotted = f" Dotted: {escape_markdown(side.name)}."
-        paler = f" Paler: {escape_markdown(side.name)}."
     columns = dict(zip(("attention", "norms", "parameters"), st.columns(3, gap="medium"), strict=True))
     with columns["attention"]:
         head_picker(
@@ -147,12 +148,17 @@ def _draw_previews(run: Run, focus: Focus, side: PinnedSide | None, pinned: Run 
             alt="Mean L2 norm by depth.",
         )
     with columns["parameters"]:
-        panels.chart(
+        bars = component_bars(
             "overview_parameters",
-            bars.update_layout(height=_PREVIEW_HEIGHT),
-            caption=f"Parameters of each component of the model.{paler}",
+            lambda costs: costs.parameters,
+            "parameters",
+            caption="Parameters of each component of the model.",
             alt=f"Parameters by component: {listed(count.by(lambda term: term.component).items())}.",
+            height=_PREVIEW_HEIGHT,
+            is_tabulated=False,
         )
+        now, before = (each and ModelCosts(each.config, len(each.tokens)) for each in (run, pinned))
+        render([bars], Scene(now, focus, before, side.name if side else ""))
     for page, column in columns.items():
         column.page_link(page_named(page), label=f"Open {page}", icon=":material/arrow_forward:")
 

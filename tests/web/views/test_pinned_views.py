@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from playground import ModelConfig, Trace, count_parameters
-from playground.accounting import count_flops, count_memory, flops_by_length
+from playground.accounting import count_flops
 from playground.analysis.attention import mean_entropy, rollout
 from tests.web.app_test import (
     SMALL_CONFIG,
@@ -162,39 +162,13 @@ def test_one_norm_is_compared_by_its_name() -> None:
 # --- parameters
 
 
-def test_the_treemap_names_the_change_of_each_share() -> None:
-    app = page("parameters", parameters_view="treemap", b_d_ff=128, b_norm="none")
-    now = count_parameters(config := ModelConfig(**SMALL_CONFIG | {"max_len": 512}))
-    before = count_parameters(replace(config, d_ff=128, norm="none"))
-    (tiles,) = charts(app)["parameter_breakdown"]
-    shares = [count.by(lambda term: term.component)["feed_forward"] / count.total for count in (now, before)]
-    text = tiles["text"][tiles["ids"].index("feed_forward")]
-    assert text == f"{100 * (shares[0] - shares[1]):+.1f} points"
-    assert tiles["text"][0] == "+0.0 points"
-    (pinned,) = charts(app)["parameter_breakdown_pinned"]
-    assert array([pinned], name="values")[0] == before.total
-
-
-def test_tables_of_work_and_memory_and_named_models_have_the_pinned_one() -> None:
+def test_what_is_counted_of_the_pinned_text_and_model_stands_in_tables() -> None:
     app = page("parameters", b_n_layers=5, b_text="longer than it was")
-    config = ModelConfig(**SMALL_CONFIG | {"max_len": 512})
-    now, before = count_flops(config, 5), count_flops(replace(config, n_layers=5), 18)
-    memory = table(app, "memory for")
-    sizes = [row.n_bytes for row in count_memory(replace(config, n_layers=5), 18)]
-    assert len(memory) == len(sizes)
-    assert memory["now − pinned"].str.startswith("−").all()
-    open_panels(app, "flops_breakdown_open", "flops_by_length_open", "named_models_open")
-    rows = table(app, "each") if len([f for f in app.dataframe if "each" in f.value]) == 1 else next(
-        frame.value for frame in app.dataframe if "each" in frame.value and "pinned" in frame.value)  # fmt: skip
-    assert (rows["total"].sum(), rows["pinned"].sum()) == (now.total, before.total)
-    by_length = table(app, "attention, pinned")
-    others = flops_by_length(replace(config, n_layers=5), by_length.index.tolist())
-    assert by_length["attention, pinned"].tolist() == others["attention"]
-    models = table(app, "this one over it")
-    assert (
-        models["parameters"]["pinned: text “longer than it was”, n_layers 5"]
-        == count_parameters(replace(config, n_layers=5)).total
-    )
+    config = replace(ModelConfig(**SMALL_CONFIG | {"max_len": 512}), n_layers=5)
+    open_panels(app, "flops_breakdown_open", "named_models_open")
+    assert table(app, "total, pinned")["total, pinned"].sum() == count_flops(config, 18).total
+    models = table(app, "this one over it")["parameters"]
+    assert models["pinned: text “longer than it was”, n_layers 5"] == count_parameters(config).total
 
 
 def test_a_block_among_the_bars_is_the_layer_that_every_page_looks_at() -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.accounting import readable
+from playground.accounting.costs import ModelCosts, describe_costs
 from playground.analysis import streams
 from playground.analysis.comparison import (
     describe_growth_change,
@@ -20,7 +21,7 @@ from playground.web.choices.setup import current_setup
 from playground.web.session.caches import TwoRuns
 from playground.web.shared import panels
 from playground.web.shared.focus_line import show_focus
-from playground.web.shared.model_costs import ModelCosts, describe_costs, model_costs, pinned_costs
+from playground.web.shared.model_costs import model_costs, pinned_costs
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinned_charts import draw_both_heads
 from playground.web.shared.pinning import PinnedSide, pinned_side, run_pinned, shared_weights

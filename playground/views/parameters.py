@@ -1,0 +1,424 @@
+"""Where a model's parameters sit, what a sentence costs, and how large other models are: counted, never run."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from playground import accounting
+from playground.accounting import LABELS, Count, Term, readable
+from playground.accounting.costs import ModelCosts, describe_costs
+from playground.accounting.readable import in_millions, listed, share, signed, substitute, times
+from playground.charts import figure as figures
+from playground.charts.chart import (
+    Axis,
+    Bars,
+    Chart,
+    Control,
+    Curves,
+    Item,
+    Metric,
+    Metrics,
+    Options,
+    Paragraph,
+    Picture,
+    Table,
+)
+from playground.charts.figure import Curve, Figure, Mark
+from playground.charts.markdown import escape_markdown
+from playground.charts.scene import Scene
+from playground.config import ModelConfig, nearest_divisors
+from playground.figures import palette
+from playground.figures.theme import label
+from playground.presets import PRESETS
+
+Costs = Scene[ModelCosts]
+
+COMPONENTS = {LABELS[name]: colour for name, colour in palette.COMPONENTS.items()}
+"""What components are called, in the order of every page, and their colours."""
+
+PARTS = {
+    **dict.fromkeys(("tokens", "segments", "positions"), palette.EMBEDDINGS),
+    **dict.fromkeys(("QKV", "O", "scores", "weighted sum"), palette.ATTENTION),
+    **dict.fromkeys(("W₁", "W₂"), palette.FEED_FORWARD),
+    **dict.fromkeys(("embedding norm", "norm 1", "norm 2", "final norm"), palette.NORMS),
+    "Q": palette.Q,
+    "K": palette.K,
+    "V": palette.V,
+}
+"""Colours of a component's parts."""
+
+COUNTED = dict.fromkeys(("each", "total", "pinned", "now", "now − pinned"), "localized")
+"""Formats of counts in tables."""
+
+
+def show_totals(scene: Costs, n_built: int, head: tuple[str, int] | None = None) -> Iterator[Item]:
+    """The model's size in three numbers, and whether the formulas agree with the `numel()` of the built model.
+
+    `head` is what was trained on top of it, in words, and its number of parameters.
+    """
+    now, pinned = scene.now, scene.pinned
+    config, total, n_tokens = now.config, now.parameters.total, now.n_tokens
+    bert = accounting.count_parameters(PRESETS["bert-base"].config).total
+    size = Metric("Parameters", f"{total:,}", help="The numbers that training adjusts.")
+    work = Metric(
+        f"Forward pass, {n_tokens} token{'' if n_tokens == 1 else 's'}",
+        readable.in_units(now.flops.total, "FLOPs"),
+        help="FLOPs are floating-point operations, a multiplication or an addition each: those of matrix products. "
+        "Norms, softmax and the like are left out.",
+    )
+    if pinned is not None:
+        size = replace(size, change=f"{total - pinned.parameters.total:+,} since pinned")
+        work = replace(work, change=f"{signed(now.flops.total - pinned.flops.total)}FLOPs since pinned")
+    yield Metrics((size, Metric("Compared with BERT base", times(total / bert)), work))
+    if pinned is not None:
+        yield Paragraph(escape_markdown(describe_costs(pinned, now)))
+    elif scene.pinned_name:
+        yield Paragraph("What is pinned is compared with the sidebar's model alone.", "caption")
+    if n_built != total:
+        yield Paragraph(
+            f"The formulas add up to {total:,} parameters, but the built model holds {n_built:,}: please report it.",
+            "error",
+        )
+        return
+    yield Paragraph(
+        f"✓ The formulas below add up to {total:,}. The model itself, built as shapes without memory, has as many: its "
+        f"`numel()` is {total:,}.",
+        "caption",
+    )
+    if not config.vocab_size:
+        yield Paragraph(
+            "This model has no token table. It takes raw vectors, which are input: no parameters.", "caption"
+        )
+    if head is not None:
+        part, n = head
+        yield Paragraph(
+            f"The network that you trained also has {part}: {total:,} + {n:,} = {total + n:,} parameters.", "caption"
+        )
+    if config == PRESETS["minilm-l6"].config:
+        pooler = config.d_model**2 + config.d_model
+        yield Paragraph(
+            f"Why do others write {in_millions(total + pooler)}? They count the pooler, a layer on top that no page "
+            f"here needs: d_model² + d_model = {substitute('d_model² + d_model', config)} = {pooler:,}.",
+            "caption",
+        )
+
+
+def show_breakdown(scene: Costs, options: Options) -> Iterator[Item]:
+    """Parameters by component, and every formula with its numbers."""
+    now, pinned = scene.now, scene.pinned
+    yield Control("parameters_view", "Show as")
+    yield BREAKDOWNS[options["parameters_view"]](scene, options["parameters_model"] == "sidebar")
+    yield Table(
+        key="parameter_formulas",
+        frame=lambda costs: readable.breakdown_table(costs.parameters, costs.config),
+        formats=COUNTED | {"times": "× %d", "share, %": "%.2g"},
+        fills={"share, %": 100},
+        widths={"part": 120},
+        shows_index=False,
+        compares=False,
+    )
+    if pinned is not None:
+        table = readable.comparison_table(pinned.parameters, now.parameters)
+        yield Table(
+            key="parameter_differences", frame=lambda _: table, formats=COUNTED, shows_index=False, compares=False
+        )
+
+
+def show_components(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
+    """A row a component."""
+    return component_bars(
+        "parameter_breakdown",
+        lambda costs: costs.parameters,
+        "parameters",
+        caption="Each bar is a component. Its pieces are weights with their biases, summed over all layers.",
+        alt=f"Parameters by component: {_list_components(scene.now.parameters)}.",
+        reading=_describe_largest,
+        is_tabulated=False,
+    )
+
+
+def component_bars(
+    key: str, count: Callable[[ModelCosts], Count], unit: str, *, caption: str, alt: str, **options: Any
+) -> Bars[ModelCosts]:
+    """A row a component, a piece a part, summed over the blocks; `unit` is what is counted, options are the chart's."""
+
+    def bars(costs: ModelCosts) -> Mapping[str, Mapping[str, float]]:
+        sums = count(costs).by(lambda term: (term.part, LABELS[term.component]))
+        return {part: {component: n} for (part, component), n in sums.items()}
+
+    def notes(costs: ModelCosts, pinned: ModelCosts | None) -> Mapping[str, str]:
+        sums, total = _by_component(count(costs)), count(costs).total
+        if pinned is None:
+            return {name: share(sums.get(name, 0), total) for name in COMPONENTS}
+        before = _by_component(count(pinned))
+        return {
+            name: f"{share(sums.get(name, 0), total)} · {signed(sums.get(name, 0) - before.get(name, 0))}"
+            for name in COMPONENTS
+        }
+
+    return Bars(
+        key=key,
+        alt=alt,
+        caption=caption,
+        bars=bars,
+        labels=Axis(""),
+        value=_count_axis(unit),
+        colours=PARTS,
+        number=",",
+        unit=unit,
+        stacked=True,
+        notes=notes,
+        order=list(COMPONENTS).index,
+        **options,
+    )
+
+
+def _by_component(count: Count) -> dict[str, int]:
+    return count.by(lambda term: LABELS[term.component])
+
+
+def _list_components(count: Count) -> str:
+    return listed(_by_component(count).items())
+
+
+def _count_axis(unit: str) -> Mapping[str, Any]:
+    """An axis of billions of parameters, but of GFLOPs."""
+    return {"title": unit, "exponentformat": "B" if unit == "parameters" else "SI", "nticks": 6}
+
+
+def _describe_largest(costs: ModelCosts) -> str:
+    sums = _by_component(costs.parameters)
+    largest = max(sums, key=sums.__getitem__)
+    block = sum(term.count for term in costs.parameters if term.layer == 0)
+    return (
+        f"The largest share: {largest}, {share(sums[largest], costs.parameters.total)}. Blocks: "
+        f"{costs.config.n_layers} × {block:,} parameters."
+    )
+
+
+def show_layers(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
+    """A bar a block, and one each for what stands before and after the blocks."""
+
+    def bars(costs: ModelCosts) -> Mapping[str, Mapping[str, float]]:
+        sums = costs.parameters.by(lambda term: (LABELS[term.component], _place(term)))
+        places = dict.fromkeys(("embed", *(place for _, place in sums)))
+        found = {component for component, _ in sums}
+        return {
+            component: {place: sums.get((component, place), 0) for place in places}
+            for component in COMPONENTS
+            if component in found
+        }
+
+    frame = f" The frame marks layer {scene.focus.layer}, which every page looks at; click another block to choose it."
+    return Bars(
+        key="parameter_breakdown",
+        alt=f"Parameters by component: {_list_components(scene.now.parameters)}.",
+        caption="Each numbered bar is a block; embed stands for what comes before the blocks, final for what comes "
+        "after.",
+        reading=lambda costs: f"{_describe_largest(costs)}{frame * has_focus}",
+        bars=bars,
+        labels=Axis("layer", place="layer", numbers=lambda costs: [None, *range(costs.config.n_layers)]),
+        value=_count_axis("parameters"),
+        colours=COMPONENTS,
+        number=",",
+        unit="parameters",
+        horizontal=False,
+        stacked=True,
+        order=lambda place: {"embed": -1, "final": math.inf}.get(place) or int(place),
+        click="The chosen layer. Arrow keys choose its neighbours." if has_focus else "",
+        is_tabulated=False,
+    )
+
+
+def _place(term: Term) -> str:
+    if term.layer is not None:
+        return str(term.layer)
+    return "final" if term.name == "final_norm" else "embed"
+
+
+def show_treemap(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
+    """Areas: the model, its components, their parts, and each part's layers."""
+    points = " Points are percentage points: how much larger a share is than the pinned model's."
+    return Picture(
+        key="parameter_breakdown",
+        alt=f"Parameters by component: {_list_components(scene.now.parameters)}.",
+        caption="Areas are numbers of parameters. Click a part to see its layers, and the line above it to go back."
+        f"{points * (scene.pinned is not None)}",
+        reading=lambda costs: (
+            f"The areas are shares of {in_millions(costs.parameters.total)} parameters. {_describe_largest(costs)}"
+        ),
+        figure=lambda costs: _treemap(
+            costs.parameters, scene.pinned.parameters if scene.pinned is not None and costs is scene.now else None
+        ),
+    )
+
+
+def _treemap(count: Count, pinned: Count | None) -> Figure:
+    """Areas by size; beside another model's count, each names the change of its share, in percentage points."""
+    areas = _sum_paths(count)
+    text: dict[str, Any] = {"textinfo": "label+percent root"}
+    if pinned is not None:
+        before = _sum_paths(pinned)
+        points = [n / count.total - before.get(path, 0) / pinned.total for path, n in areas.items()]
+        text = {"text": [f"{100 * point:+.1f} points" for point in points], "textinfo": "label+percent root+text"}
+    colours = {"model": palette.MUTED, **COMPONENTS, **PARTS}
+    tree = {
+        "type": "treemap",
+        "ids": ["/".join(path) for path in areas],
+        "labels": [path[-1] for path in areas],
+        "parents": ["/".join(path[:-1]) for path in areas],
+        "values": np.array(list(areas.values()), np.float64),
+        "branchvalues": "total",
+        "maxdepth": 3,
+        "marker": {"colors": [colours[path[:3][-1]] for path in areas]},
+        "tiling": {"pad": 2},
+        "hovertemplate": "%{label}<br>%{value:,} parameters, %{percentRoot:.2%} of the model<extra></extra>",
+    }
+    return figures.style([tree | text], {}, height=380)
+
+
+def _sum_paths(count: Count) -> dict[tuple[str, ...], int]:
+    """Numbers of the model, its components, their parts, and each part's layers, by the names that lead there."""
+    sums: dict[tuple[str, ...], int] = {}
+    for term in count:
+        layer = () if term.layer is None else (f"layer {term.layer}",)
+        path = ("model", LABELS[term.component], term.part, *layer)
+        for depth in range(1, len(path) + 1):
+            sums[path[:depth]] = sums.get(path[:depth], 0) + term.count
+    return sums
+
+
+BREAKDOWNS: Mapping[str, Callable[[Costs, bool], Chart[ModelCosts]]] = {
+    "components": show_components,
+    "treemap": show_treemap,
+    "layers": show_layers,
+}
+"""By the value of `parameters_view`; whether the focus is one of the counted model's layers."""
+
+
+def explain_heads(config: ModelConfig) -> Paragraph:
+    """Why n_heads leaves the count alone, with counts for several n_heads."""
+    d, h = config.d_model, config.n_heads
+    choices = sorted({h, *nearest_divisors(d, h)})
+    counts = {accounting.count_parameters(replace(config, n_heads=n)).total for n in choices}
+    return Paragraph(
+        f"**Do more heads cost parameters?** No. A head works on d_head = d_model / n_heads = {d:,} / {h} = "
+        f"{config.d_head:,} features. All heads together are n_heads · d_head = {h} · {config.d_head:,} = {d:,} "
+        f"features wide: n_heads cancels. So the weights Q, K, V and O (query, key, value and output) stay {d:,} × "
+        f"{d:,}. With {', '.join(map(str, choices))} heads: {', '.join(f'{n:,}' for n in sorted(counts))} parameters "
+        "each time."
+    )
+
+
+def show_costs(scene: Costs) -> Iterator[Item]:
+    """The work for one sentence, how it grows with the sentence's length, and the memory."""
+    now, pinned = scene.now, scene.pinned
+    sums = now.flops.by(lambda term: term.component)
+    yield Paragraph("What does a sentence cost?", "header")
+    yield component_bars(
+        "flops_breakdown",
+        lambda costs: costs.flops,
+        "FLOPs",
+        caption=f"The matrix products of one pass over T = {now.n_tokens} tokens ({now.length_from}); a multiply-add "
+        "is 2 FLOPs. Scores and weighted sum grow with T², everything else with T. The feed-forward takes "
+        f"{times(sums['feed_forward'] / sums['attention'])} the work of attention.",
+        alt=f"FLOPs by component: {_list_components(now.flops)}.",
+        table=lambda costs: readable.breakdown_table(costs.flops, costs.config, B=1, T=costs.n_tokens).set_index(
+            "part"
+        ),
+    )
+    yield _flops_by_length(now)
+    beside = None if pinned is None else (pinned.config, pinned.n_tokens)
+    memory = readable.memory_table(now.config, now.n_tokens, beside)
+    yield Table(key="parameter_memory", frame=lambda _: memory, shows_index=False, compares=False)
+
+
+def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
+    config, overtakes = now.config, accounting.attention_overtakes(now.config)
+    where = "at every length" if overtakes == 1 else f"from T = {overtakes:,} on"
+    lengths = np.unique(np.geomspace(1, max(256, 4 * overtakes), 64).round().astype(int)).tolist()
+    x = np.array(lengths, np.float64)
+
+    def curves(costs: ModelCosts) -> list[Curve]:
+        return [
+            Curve(
+                LABELS[component], x, total / x, palette.COMPONENTS[component],
+                hover="%{y:.3s}FLOPs a token", marker=0,
+            )
+            for component, total in accounting.flops_by_length(costs.config, lengths).items()
+        ]  # fmt: skip
+
+    return Curves(
+        key="flops_by_length",
+        alt=f"FLOPs a token by length; attention costs more than the feed-forward {where}.",
+        caption="How does the work for one token grow with the sentence? The feed-forward's stays the same. "
+        "Attention's rises, since each token meets all T tokens. Attention costs more above d_ff − 2 · d_model = "
+        f"{substitute('d_ff − 2 · d_model', config)} = {config.d_ff - 2 * config.d_model:,} tokens: {where}.",
+        curves=curves,
+        x=Axis("length of the sentence T, in tokens", options={"type": "log", "exponentformat": "SI", "dtick": 1}),
+        y=[lambda _: {"title": "FLOPs a token", "exponentformat": "SI", "nticks": 6, "rangemode": "tozero"}],
+        marks=(
+            Mark(now.n_tokens, f"this sentence: {now.n_tokens:,}"),
+            Mark(overtakes, f"attention overtakes: {overtakes:,}", "dash"),
+        ),
+        height=340,
+        table=lambda costs: pd.DataFrame(
+            accounting.flops_by_length(costs.config, lengths), index=pd.Index(lengths, name="T")
+        ),
+    )
+
+
+def compare_models(scene: Costs) -> Iterator[Item]:
+    """The same count of every preset, beside the model that is counted."""
+    now, pinned = scene.now, scene.pinned
+    models = {now.name: now.parameters}
+    models |= {name: accounting.count_parameters(preset.config) for name, preset in PRESETS.items()}
+    if pinned is not None:
+        models[scene.pinned_name] = pinned.parameters
+    sizes = {name: count.total for name, count in models.items()}
+    ratios = {name: sizes[now.name] / size for name, size in sizes.items()}
+    compared = f"{escape_markdown(scene.pinned_name)}: {times(ratios[scene.pinned_name])}. " if pinned else ""
+    table = pd.DataFrame({"parameters": sizes, "this one over it": ratios})
+    yield Paragraph("How large are other models?", "header")
+    yield Picture(
+        key="named_models",
+        alt=f"Parameters of named models: {listed(sizes.items())}.",
+        caption="Each bar is a whole model, the smallest on top. Beside it stand its size and how many times as large "
+        f"{now.name} is. {compared}BERT base: {times(ratios['bert-base'])}. GPT-3: {times(ratios['gpt-3'])}. "
+        "GPT-2's and GPT-3's blocks are counted as an encoder's; poolers are left out.",
+        figure=lambda _: _model_shares(models, now.name, scene.pinned_name if pinned else ""),
+        table=lambda _: table,
+        compares=False,
+    )
+
+
+def _model_shares(counts: Mapping[str, Count], this: str, pinned: str) -> Figure:
+    """Each model's shares, the smallest model on top; beside each its size, and the model `this` over it.
+
+    `this` and `pinned`, a name of the pinned settings that a stranger may have typed into, are bold.
+    """
+    by_size = sorted(counts, key=lambda name: counts[name].total)
+    rows = [f"<b>{label(name, 26)}</b>" if name in (this, pinned) else name for name in by_size]
+    sums = [_by_component(counts[name]) for name in by_size]
+    totals = np.array([counts[name].total for name in by_size], np.float64)
+    bars = []
+    for component, colour in COMPONENTS.items():
+        n = np.array([each.get(component, 0) for each in sums], np.float64)
+        hover = f"%{{y}}<br>{component}: %{{x:.1%}}, %{{customdata:,}} parameters<extra></extra>"
+        bars.append(
+            {"type": "bar", "x": n / totals, "y": rows, "orientation": "h", "name": component, "customdata": n,
+             "marker": {"color": colour}, "hovertemplate": hover}
+        )  # fmt: skip
+    sizes = []
+    for name, row in zip(by_size, rows, strict=True):
+        size, ratio = in_millions(counts[name].total), times(counts[this].total / counts[name].total)
+        text = f"<b>{size}</b>" if name == this else f"{size} · {ratio}"
+        sizes.append({"x": 1.02, "y": row, "text": text, "xanchor": "left", "showarrow": False})
+    share_axis = {"title": "share of the parameters", "tickformat": ".0%", "tickvals": [0, 0.5, 1], "range": [0, 1.5]}
+    layout = {"barmode": "stack", "bargap": 0.25, "annotations": sizes, "xaxis": share_axis,
+              "yaxis": {"autorange": "reversed", "showgrid": False}}  # fmt: skip
+    return figures.style(bars, layout, height=90 + 26 * len(rows), legend=True)

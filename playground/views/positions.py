@@ -1,0 +1,498 @@
+"""How words are told apart by their place: the table that is added, and what is lost without it.
+
+Legend: N positions, T real tokens, D = d_model.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, SupportsFloat
+
+import numpy as np
+import pandas as pd
+
+from playground.analysis import positions
+from playground.charts import figure as figures
+from playground.charts.chart import (
+    Axis,
+    AxisOptions,
+    Bars,
+    Columns,
+    Control,
+    Curves,
+    Formula,
+    Heatmap,
+    Item,
+    Options,
+    Paragraph,
+    Widget,
+)
+from playground.charts.figure import Array, Curve
+from playground.charts.markdown import escape_markdown, quote_place
+from playground.charts.scene import Scene
+from playground.config import ModelConfig, Positions
+from playground.figures import palette
+from playground.figures.theme import token_names
+from playground.model.encoder import sinusoids, wavelengths
+from playground.runs.encoder_run import Run
+
+MAX_POSITIONS = 128
+"""Rows of the table that are drawn."""
+
+MAX_DIMENSIONS = 256
+"""Columns of the table that are drawn."""
+
+DESCRIPTIONS: Mapping[Positions, str] = {
+    "learned": "**This table is learned.** Its rows are parameters, like every other weight.",
+    "sinusoidal": "**This table is made of sines and cosines.** Each pair of dimensions changes more slowly than the "
+    "pair before it. Nothing in the table is learned.",
+    "sinusoidal-doubled": "**This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most "
+    "dimensions hardly change. Nothing in the table is learned.",
+    "none": "**This encoder adds no positions** (`positions = none`). The standard table is drawn for comparison.",
+}
+
+HEIGHT = 420
+"""Pixels of heatmaps, and of what stands beside one."""
+
+_POSITION: Axis[Any] = Axis("position")
+_QUERY = "The chosen token. Arrow keys choose its neighbours."
+
+
+@dataclass(frozen=True)
+class PlacedWords:
+    """A sentence's run, and what its model adds to tell places apart."""
+
+    config: ModelConfig
+    rows: Array
+    """The first of the position table, (N, D); the standard table's where the model adds none."""
+    run: Run | None
+    """None where there is no sentence, or it cannot be run."""
+    swap: Callable[[int, int], positions.Swap]
+    """Exchanges the tokens at two positions."""
+    is_causal: bool = False
+    is_random: bool = False
+    """Whether the model's weights are."""
+
+    @property
+    def tokens(self) -> list[str]:
+        """The sentence's tokens without padding."""
+        if self.run is None:
+            return []
+        return [token for token, padding in zip(self.run.tokens, self.run.padding, strict=True) if not padding]
+
+    @property
+    def drawn_rows(self) -> Array:
+        """The rows that are drawn, whole."""
+        return self.rows[:MAX_POSITIONS]
+
+    @property
+    def vectors(self) -> Array:
+        """The tokens' vectors before positions are added, (T, D)."""
+        if self.run is None:
+            return np.zeros((0, self.config.d_model), np.float32)
+        vectors: Array = self.run.arrays["embed.tokens"][~self.run.padding]
+        return vectors
+
+    @cached_property
+    def added(self) -> pd.DataFrame:
+        """What adding the table does to the sentence; see `positions.addition`."""
+        vectors = self.vectors
+        return positions.addition(vectors, self.rows[: len(vectors)])
+
+
+def _same_words(scene: Scene[PlacedWords]) -> PlacedWords | None:
+    """The pinned side, where it has read the present side's tokens."""
+    pinned = scene.pinned
+    return None if pinned is None or pinned.run is None or not scene.same_tokens else pinned
+
+
+def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
+    """The table that the model uses, and what kind of table it is."""
+    now, pinned = scene.now, scene.pinned
+    config, rows = now.config, now.rows
+    caution = " Its numbers are random: nothing is trained yet." * (config.positions == "learned" and now.is_random)
+    yield Paragraph(
+        "Attention by itself treats the tokens as a set: it does not know their order. A position table can add the "
+        "order. Its row $P_t$ is added to the vector of the token at position $t$. "
+        f"{DESCRIPTIONS[config.positions]}{caution}"
+    )
+    n, d = _drawn_cells(now).shape
+    why_not = "" if pinned is None else _explain_no_difference(now, pinned)
+    limit = figures.limit_of_most([_drawn_cells(each) for each in (now, pinned if not why_not else None) if each])
+    yield _table_heatmap(
+        "position_table",
+        _drawn_cells,
+        "Heatmap of the position table: positions in rows, dimensions in columns.",
+        caption="Each row is the vector of one position; each column is one of its numbers, a *dimension*. "
+        f"Drawn: positions 0 to {n - 1} of {config.max_len}, dimensions 0 to {d - 1} of {rows.shape[1]}. "
+        f"Colours end at ±{limit:.3g}; at least 99 % of the numbers lie within. {_describe_lengths(now.drawn_rows)}",
+        change=lambda one, other: f"The largest: {_largest_change(one, other):.3g}.",
+        nearest=lambda other: (
+            "This encoder adds no positions: the standard table is drawn." * (other.config.positions == "none")
+        ),
+        height=HEIGHT,
+        compares=not why_not,
+    )
+    if why_not:
+        yield Paragraph(f"**{escape_markdown(scene.pinned_name)}.** {why_not}", "caption")
+
+
+def _table_heatmap(key: str, values: Callable[[PlacedWords], Array], alt: str, **options: Any) -> Heatmap[PlacedWords]:
+    """A row a position, a column a dimension; options are the chart's."""
+    return Heatmap(
+        key=key,
+        alt=alt,
+        values=values,
+        rows=_POSITION,
+        columns=Axis("dimension"),
+        bar="value",
+        hover="position %{y}, dimension %{x}",
+        more="a larger number",
+        colours=figures.most_around_zero,
+        change_colours=figures.most_around_zero,
+        **options,
+    )
+
+
+def _drawn_cells(placed: PlacedWords) -> Array:
+    return placed.rows[:MAX_POSITIONS, :MAX_DIMENSIONS]
+
+
+def _explain_no_difference(now: PlacedWords, pinned: PlacedWords) -> str:
+    """Why the pinned table is not drawn; nothing where it is."""
+    width, other = now.rows.shape[1], pinned.rows.shape[1]
+    if width != other:
+        return (
+            f"Its rows have {other} numbers and those above {width}, so the tables cannot be subtracted. The curves "
+            "and the similarities below show both."
+        )
+    n = min(len(now.drawn_rows), len(pinned.drawn_rows))
+    is_same = np.array_equal(now.rows[:n], pinned.rows[:n])
+    return f"The first {n} rows of its table are the same, number by number." if is_same else ""
+
+
+def _largest_change(now: PlacedWords, pinned: PlacedWords) -> float:
+    n = min(len(now.drawn_rows), len(pinned.drawn_rows))
+    return float(np.abs(now.rows[:n] - pinned.rows[:n]).max())
+
+
+def _describe_lengths(rows: Array) -> str:
+    """The lengths (L2 norms) of rows, over all their dimensions."""
+    lengths = np.linalg.norm(rows, axis=1)
+    n, longest = len(lengths), int(lengths.argmax())
+    if lengths.max() - lengths.min() < 0.01 * lengths.max():
+        return f"Each of these {n} rows has a length (L2 norm) of about {lengths.mean():.3g}."
+    return (
+        f"The mean length (L2 norm) of these {n} rows is {lengths.mean():.3g}. The longest is that of position "
+        f"{longest}: {lengths[longest]:.3g}."
+    )
+
+
+def show_closer(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
+    """The closer view that `positions_view` names."""
+    yield Control("positions_view", "Look closer")
+    yield from VIEWS[options["positions_view"]](scene, options)
+
+
+def show_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
+    """How far each word's output moves when two words change places, with positions and without."""
+    now, tokens = scene.now, scene.now.tokens
+    last = len(tokens) - 1
+    if last < 1:
+        yield Paragraph("This sentence has only one token: there is nothing to swap it with.", "info")
+        return
+    first, second = min(options["positions_first"], last - 1), min(options["positions_second"], last)
+    yield Columns(
+        (
+            (Control("positions_first", "Swap the token at position", high=last - 1),),
+            (Control("positions_second", "with the token at position", high=last),),
+        )
+    )
+    if first == second:
+        yield Paragraph("Both sliders name the same token. Choose two different positions to swap.", "info")
+        return
+    swap = now.swap(first, second)
+    if swap.unchanged:
+        yield Paragraph(
+            f"{quote_place(tokens, first)} and {quote_place(tokens, second)} are the same token to this encoder. When "
+            "they change places, the sentence stays as it is, and so does every output. Choose two different tokens to "
+            "swap.",
+            "info",
+        )
+        return
+    order = list(range(len(tokens)))
+    order[first], order[second] = second, first
+    chips = [
+        (tokens[old], str(old), "padding" if old == new else "plain", f"position {new}, before: {old}")
+        for new, old in enumerate(order)
+    ]
+    yield Widget("token_chips", {"chips": chips})
+    yield Paragraph(
+        "The sentence after the swap. Each number is a token's old position; faded tokens did not move.", "caption"
+    )
+    table = "the sinusoidal table" if now.config.positions == "none" else "its position table"
+
+    def bars(placed: PlacedWords) -> Mapping[str, Mapping[str, float]]:
+        moved = placed.swap(first, second)
+        return {"with positions": _by_token(placed, moved.placed), "without positions": _by_token(placed, moved.bare)}
+
+    pinned = ""
+    if (other := _same_words(scene)) is not None:
+        before = other.swap(first, second)
+        pinned = (
+            f"In the pinned settings, outputs change by up to {float(before.placed.max()):.2g} with positions and "
+            f"{float(before.bare.max()):.2g} without."
+        )
+    yield Bars(
+        key="swap_differences",
+        alt="Bars: each word's largest change of output after two words changed places, with positions and without.",
+        caption=f"{positions.describe_swap(now.config, swap, causal=now.is_causal)} A bar is the largest change among "
+        "the numbers of one word's output vector. Each word is compared with itself, wherever it stands after the "
+        f"swap. Both colours use the same weights: the encoder with {table}, and without it. Here the blocks compute "
+        "in 64-bit floats, so that a small change is not taken for rounding.",
+        reading=lambda _: pinned,
+        bars=bars,
+        colours={"with positions": palette.EMBEDDINGS, "without positions": palette.RESIDUAL},
+        number=".2g",
+        **_by_token_options(scene, "largest |difference|", "these changes"),
+    )
+
+
+def _by_token(placed: PlacedWords, numbers: Array) -> Mapping[str, float]:
+    return dict(zip(token_names(placed.tokens), numbers.tolist(), strict=True))
+
+
+def _by_token_options(scene: Scene[PlacedWords], title: str, needs_tokens: str) -> dict[str, Any]:
+    """What bars of every token have: their axes, their click, and whether the pinned ones stand beside them."""
+    axis: AxisOptions = {"title": title, "rangemode": "tozero", "exponentformat": "power"}
+    return {
+        "labels": Axis("token", place="query", of_tokens=True),
+        "value": axis,
+        "horizontal": False,
+        "click": _QUERY,
+        "compares": scene.pinned is not None and scene.pinned.run is not None,
+        "needs_tokens": needs_tokens,
+    }
+
+
+def show_addition(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
+    """How long this sentence's embeddings, their position rows and the sums of both are."""
+    now, config = scene.now, scene.now.config
+    is_scaled = config.vocab_size > 0 and config.scale_embeddings
+    row = r"E_{\text{id}_t}" if config.vocab_size else "v_t"
+    scale = r"\sqrt{D}\, " if is_scaled else ""
+    yield Formula(rf"x_t = {scale}{row} + P_t")
+    yield Formula(positions.sum_with_numbers(now.vectors, now.rows, scene.focus.query))
+    scaled = f"multiplied by √{config.d_model} = {config.d_model**0.5:.3g}" if is_scaled else "not scaled"
+    pinned = ""
+    if (other := _same_words(scene)) is not None:
+        shares = other.added["relative"]
+        pinned = f" In the pinned settings, the row is {shares.min():.3g} to {shares.max():.3g} times as long."
+    later = ["the vector of segment 0 is added"] * (config.n_segments > 0)
+    later += ["a norm rescales the sum"] * config.embedding_norm
+    after = f" After that, {' and '.join(later)}." if later else ""
+    colours = {"token": palette.RESIDUAL, "position": palette.EMBEDDINGS, "sum": palette.NORMS}
+    yield Bars(
+        key="addition_lengths",
+        alt="Bars: L2 norm of each token's embedding, its position's row, and their sum.",
+        caption=f"Bars are lengths (L2 norms) of three vectors: a token's embedding ({scaled}), its position's row, "
+        "and their sum.",
+        reading=lambda placed: f"{_describe_addition(placed)}{after}{pinned}",
+        bars=lambda placed: {part: _by_token(placed, placed.added[part].to_numpy()) for part in colours},
+        colours=colours,
+        table=lambda placed: placed.added.set_axis(token_names(placed.tokens)),
+        **_by_token_options(scene, "L2 norm", "these lengths"),
+    )
+
+
+def _describe_addition(placed: PlacedWords) -> str:
+    added = placed.added
+    is_added = "would be" if placed.config.positions == "none" else "is"
+    return (
+        f"The row {is_added} {added['relative'].min():.3g} to {added['relative'].max():.3g} times as long as the "
+        f"embedding. The mean cosine between embedding and sum is {added['cosine'].mean():.3g}; 1 means the same "
+        "direction."
+    )
+
+
+def show_curves(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
+    """Three dimensions of the table as curves over the positions."""
+    now = scene.now
+    rows, last = now.rows, now.rows.shape[1] - 1
+    keys = [f"positions_curve_{i}" for i in (1, 2, 3)]
+    yield Columns(tuple((Control(key, f"dimension, curve {i}", high=last),) for i, key in enumerate(keys, 1)))
+    chosen = [min(options[key], last) for key in keys]
+    colours = dict(zip(dict.fromkeys(chosen), (palette.EMBEDDINGS, palette.Q, palette.V), strict=False))
+    kind: Positions = "sinusoidal" if now.config.positions == "none" else now.config.positions
+    yield Formula(positions.formula(kind))
+    yield Formula(positions.formula_with_numbers(kind, rows, len(now.tokens) - 1, chosen[1]))
+    reading = "A learned table has no wavelengths: only training can bring regularity into it."
+    if kind != "learned":
+        waves = wavelengths(rows.shape[1], doubled=kind == "sinusoidal-doubled")
+        lengths = ", ".join(f"{round_length(waves[dimension // 2])} (dimension {dimension})" for dimension in colours)
+        reading = f"A curve repeats after its *wavelength*. Wavelengths here, in positions: {lengths}."
+
+    def shown(placed: PlacedWords) -> dict[int, Array]:
+        """The chosen dimensions that a table has."""
+        return {i: placed.drawn_rows[:, i] for i in colours if i < placed.rows.shape[1]}
+
+    yield Curves(
+        key="position_curves",
+        alt="Lines: chosen dimensions of the position table by position.",
+        caption=f"A curve is one dimension, that is one column of the table, position by position. {reading}",
+        curves=lambda placed: [
+            Curve(f"dimension {i}", np.arange(len(values)), values, colours[i], marker=4)
+            for i, values in shown(placed).items()
+        ],
+        x=_POSITION,
+        y=[lambda _: {"title": "value"}],
+        height=360,
+        table=lambda placed: pd.DataFrame(shown(placed)).rename_axis("position"),
+    )
+
+
+def show_similarity(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
+    """Dot products or distances between positions, by pair and by how far apart the two are."""
+    measure = options["positions_measure"]
+    yield Control("positions_measure", "Measure")
+    is_product, is_sinusoidal = measure == "dot product", scene.now.config.positions != "learned"
+    compare = positions.dot_products if is_product else positions.distances
+    if is_sinusoidal:
+        yield Formula(
+            r"P_s \cdot P_t = \sum_i \cos\left(\omega_i (s - t)\right)"
+            if is_product
+            else r"\lVert P_s - P_t \rVert^2 = 2 \sum_i \left(1 - \cos\left(\omega_i (s - t)\right)\right)"
+        )
+
+    def values(placed: PlacedWords) -> Array:
+        return compare(placed.drawn_rows)
+
+    def place_of(place: str) -> Axis[PlacedWords]:
+        return Axis(
+            "position", place=place, numbers=lambda placed: range(min(len(placed.tokens), len(placed.drawn_rows)))
+        )
+
+    pairs = Heatmap(
+        key="between_positions",
+        alt=f"Heatmap of the {measure} between positions.",
+        caption=f"The {measure} between every two of the first {len(scene.now.drawn_rows)} rows. Where stripes follow "
+        "the diagonal, only the *offset* counts: how far apart two positions are. The frame marks the chosen query's "
+        "and key's.",
+        values=values,
+        rows=place_of("query"),
+        columns=place_of("key"),
+        bar=measure,
+        hover=f"positions %{{y}} and %{{x}}, {measure}",
+        more=f"a larger {measure}",
+        colours=figures.most_around_zero if is_product else figures.most_from_zero,
+        change_colours=figures.most_around_zero,
+        height=HEIGHT,
+        click="The query's position, in its row, and the key's, in its column. Arrow keys move them.",
+    )
+    unpaired = " An odd d_model leaves the last sine without its cosine. The formula is then only nearly true."
+    is_unpaired = is_sinusoidal and bool(scene.now.rows.shape[1] % 2)
+    offsets: Curves[PlacedWords] = Curves(
+        key="by_offset",
+        alt=f"Line: mean {measure} by how far apart two positions are.",
+        caption="The same numbers by offset. The line is their mean; the band goes from the lowest to the highest.",
+        reading=lambda placed: f"{_describe_spread(values(placed))}{unpaired * is_unpaired}",
+        curves=lambda placed: [_offset_curve(values(placed))],
+        x=Axis("how far apart, in positions"),
+        y=[lambda _: {"title": measure}],
+        height=HEIGHT,
+        table=lambda placed: positions.by_offset(values(placed)),
+    )
+    yield Columns(((pairs,), (offsets,)))
+
+
+def _offset_curve(matrix: Array) -> Curve:
+    table = positions.by_offset(matrix)
+    mean, low, high = (table[column].to_numpy(np.float32) for column in ("mean", "lowest", "highest"))
+    band = " (%{customdata[0]:.4g} … %{customdata[1]:.4g})"
+    return Curve("mean", table.index.to_numpy(), mean, palette.EMBEDDINGS, low, high, band=band, marker=0)
+
+
+def _describe_spread(matrix: Array) -> str:
+    table = positions.by_offset(matrix)
+    return f"Pairs of equal offset differ by up to {float((table['highest'] - table['lowest']).max()):.2g}."
+
+
+def show_exponents(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
+    """The paper's table beside tutorial B's, whose exponent is doubled, and the wavelengths of both."""
+    config, n_rows = scene.now.config, len(scene.now.rows)
+    d_model, max_len = config.d_model, config.max_len
+    standard, doubled = (sinusoids(n_rows, d_model, doubled=twice).numpy() for twice in (False, True))
+    at = f"at d_model {d_model}."
+    yield Columns(
+        (
+            _fixed_table(
+                "standard", "sinusoidal", standard,
+                f"The standard table (Vaswani et al. 2017, section 3.5) {at}",
+            ),
+            _fixed_table(
+                "doubled", "sinusoidal-doubled", doubled,
+                f"The table of tutorial B · Encoder Block {at} Its exponent counts twice: each frequency is squared.",
+            ),
+        )
+    )  # fmt: skip
+    waves, waves_doubled = (wavelengths(d_model, doubled=twice).numpy() for twice in (False, True))
+    turning, turning_doubled = (int((lengths <= max_len).sum()) for lengths in (waves, waves_doubled))
+    dimensions = 2 * np.arange(waves.size)
+    n_drawn = min(n_rows, MAX_POSITIONS)
+    apart = float(np.abs(standard - doubled)[:n_drawn].max())
+    table = pd.DataFrame({"standard": waves, "doubled exponent": waves_doubled}, pd.Index(dimensions, name="dimension"))
+    hover = "%{y:.4g} positions"
+    ends, level = dimensions[[0, -1]], np.full(2, float(max_len))
+    curves = [
+        Curve("standard", dimensions, waves, palette.EMBEDDINGS, hover=hover, marker=4),
+        Curve("doubled exponent", dimensions, waves_doubled, palette.Q, hover=hover, marker=4),
+        Curve(f"max_len = {max_len}", ends, level, palette.RESIDUAL, hover=hover, marker=0, dash="dot"),
+    ]
+    yield Curves[PlacedWords](
+        key="wavelengths",
+        alt="Lines: wavelength of each pair of dimensions, standard and doubled exponent, on a logarithmic axis.",
+        caption="A pair of dimensions, a sine and a cosine, repeats after its *wavelength* in positions. "
+        f"Wavelengths grow from {round_length(waves[0])} to {round_length(waves[-1])} (standard) or "
+        f"{round_length(waves_doubled[-1])} (doubled exponent). Of {waves.size} pairs, {turning} complete a turn "
+        f"within max_len = {max_len:,}; with the doubled exponent {turning_doubled} do. Slower pairs hardly tell "
+        f"neighbouring positions apart. The first {n_drawn} rows of the tables differ by up to {apart:.4g}.",
+        curves=lambda _: curves,
+        x=Axis("dimension, the sine of each pair"),
+        y=[
+            lambda _: {
+                "title": "wavelength, in positions (log scale)", "type": "log", "exponentformat": "power", "dtick": 1
+            }
+        ],
+        height=360,
+        table=lambda _: table,
+        compares=False,
+    )  # fmt: skip
+    if scene.pinned is not None:
+        other = scene.pinned.config
+        yield Paragraph(
+            "Both tables are fixed by their formulas, so there is no before and after here; only d_model and max_len "
+            f"change them. The pinned settings have d_model {other.d_model} and max_len {other.max_len:,}.",
+            "caption",
+        )
+
+
+def _fixed_table(name: str, kind: Positions, rows: Array, caption: str) -> tuple[Item, ...]:
+    """A table's formula, and its first rows as they are drawn."""
+    alt, drawn = f"Heatmap of the {name} position table.", rows[:MAX_POSITIONS, :MAX_DIMENSIONS]
+    options = {"caption": caption, "height": 320, "compares": False, "is_tabulated": False}
+    return Formula(positions.formula(kind)), _table_heatmap(f"table_{name}", lambda _: drawn, alt, **options)
+
+
+def round_length(wavelength: SupportsFloat) -> str:
+    """A wavelength as a whole number from 100 on, with three digits below."""
+    return f"{float(wavelength):,.0f}" if float(wavelength) >= 100 else f"{float(wavelength):.3g}"
+
+
+VIEWS: Mapping[str, Callable[[Scene[PlacedWords], Options], Iterator[Item]]] = {
+    "swap two words": show_swap,
+    "this sentence": show_addition,
+    "curves": show_curves,
+    "similarity": show_similarity,
+    "doubled exponent": show_exponents,
+}
+"""By the value of `positions_view`."""

@@ -1,0 +1,62 @@
+"""What the page Parameters has beside its view: the model that is chosen, and what it is checked against."""
+
+import streamlit as st
+
+from playground.accounting.costs import ModelCosts
+from playground.charts.scene import Scene
+from playground.link.opening import Focus
+from playground.presets import PRESETS
+from playground.training.network import count_head
+from playground.views import parameters as view
+from playground.web.choices.focus import current_layer
+from playground.web.choices.setup import current_setup, current_value
+from playground.web.shared import panels
+from playground.web.shared.model_costs import count_built_parameters, model_costs, pinned_costs
+from playground.web.shared.page_end import as_one_element, fragment
+from playground.web.shared.pinning import pinned_side
+from playground.web.shared.renderer import read_options, render
+
+
+def counted_scene() -> Scene[ModelCosts]:
+    """The model that the page counts; beside the sidebar's, the pinned one."""
+    setup, name, side = current_setup(), current_value("parameters_model"), pinned_side()
+    is_sidebars = name == "sidebar"
+    with panels.explain_errors():
+        now = model_costs(setup) if is_sidebars else model_costs(setup, PRESETS[name].config, name)
+    focus = Focus(current_layer(now.config.n_layers), head=0, query=0, key=0)
+    before = pinned_costs(side) if is_sidebars else None
+    return Scene(now, focus, before, side.name if side else "", side.now if side else "")
+
+
+@as_one_element
+def show_totals() -> None:
+    """The choice of the model to count, and its size."""
+    chosen = st.selectbox(
+        "Model to count",
+        ("sidebar", *PRESETS),
+        key="parameters_model",
+        bind="query-params",
+        width=280,
+        help="sidebar: the model that you set there. The others are models of the tutorials and of papers.",
+    )
+    if chosen != "sidebar":
+        st.caption(f"**{PRESETS[chosen].title}**: {PRESETS[chosen].source}.")
+    scene, setup = counted_scene(), current_setup()
+    config, trained, head = scene.now.config, setup.trained_network, None
+    if trained is not None and config == setup.config:
+        part = "a decoder" if trained.task.has_decoder else "an output head"
+        head = (part, count_head(config, trained.task, len(trained.labels)))
+    render(view.show_totals(scene, count_built_parameters(config), head), scene)
+
+
+@fragment
+def show_breakdown() -> None:
+    """Parameters by component, and every formula with its numbers."""
+    scene = counted_scene()
+    render(view.show_breakdown(scene, read_options("parameters")), scene)
+
+
+def show_costs() -> None:
+    """What heads and a sentence cost, and how large other models are."""
+    scene = counted_scene()
+    render([view.explain_heads(scene.now.config), *view.show_costs(scene), *view.compare_models(scene)], scene)

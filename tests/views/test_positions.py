@@ -1,0 +1,249 @@
+"""The view Positions as a function on values: its tables, curves and bars against torch's own numbers."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig
+from playground.analysis.positions import describe_swap, first_rows, sum_with_numbers, swap_words
+from playground.charts.chart import Bars, Chart, Columns, Control, Curves, Formula, Heatmap, Item, Paragraph, Widget
+from playground.charts.draw import draw_chart
+from playground.charts.scene import Scene
+from playground.link.opening import Focus
+from playground.model.encoder import sinusoids, wavelengths
+from playground.text import characters
+from playground.views.positions import VIEWS, PlacedWords, show_closer, show_table
+from tests.views.scenes import SMALL, small_run
+
+OPTIONS = {"positions_first": 1, "positions_second": 4, "positions_curve_1": 3, "positions_curve_2": 8,
+           "positions_curve_3": 100, "positions_measure": "dot product"}  # fmt: skip
+FOCUS = Focus(1, 2, 3, 0)
+
+
+def place(text: str = "abcdef", *, seed: int = 0, is_causal: bool = False, **changes: Any) -> PlacedWords:
+    config = ModelConfig(**SMALL | {"n_segments": 2} | changes)
+    encoder, batch = Encoder(config, seed), characters().encode_batch([text])
+
+    def swap(first: int, second: int) -> Any:
+        return swap_words(encoder, batch, 0, first, second, causal=is_causal)
+
+    run, _ = small_run(text, seed=seed, n_segments=2, **changes)
+    return PlacedWords(config, first_rows(encoder, 256), run, swap, is_causal, is_random=True)
+
+
+def scene(now: PlacedWords, pinned: PlacedWords | None = None, *, same_tokens: bool = True) -> Scene[PlacedWords]:
+    return Scene(now, FOCUS, pinned, "pinned: <b>" if pinned else "", same_tokens=same_tokens)
+
+
+def show(view: str, looked_at: Scene[PlacedWords], **options: object) -> list[Item]:
+    items = list(show_closer(looked_at, OPTIONS | {"positions_view": view} | options))
+    return [each for item in items for each in (sum(item.columns, ()) if isinstance(item, Columns) else [item])]
+
+
+def words(items: list[Item]) -> str:
+    return "\n".join(item.text for item in items if isinstance(item, Paragraph))
+
+
+def formulas(items: list[Item]) -> list[str]:
+    return [item.latex for item in items if isinstance(item, Formula)]
+
+
+def heatmap(items: list[Item]) -> Heatmap[PlacedWords]:
+    return next(item for item in items if isinstance(item, Heatmap))
+
+
+def curves(items: list[Item]) -> Curves[PlacedWords]:
+    return next(item for item in items if isinstance(item, Curves))
+
+
+def bars(items: list[Item]) -> Bars[PlacedWords]:
+    return next(item for item in items if isinstance(item, Bars))
+
+
+@pytest.mark.parametrize(("kind", "d_model"), [("sinusoidal", 15), ("sinusoidal-doubled", 16), ("none", 16)])
+def test_sinusoids_are_drawn_as_far_as_is_said(kind: str, d_model: int) -> None:
+    looked_at = scene(place(positions=kind, d_model=d_model, n_heads=1, max_len=32))
+    items = list(show_table(looked_at))
+    expected = sinusoids(32, d_model, doubled=kind == "sinusoidal-doubled").numpy()
+    drawn = draw_chart(heatmap(items), looked_at).now
+    np.testing.assert_array_equal(drawn.figure["data"][0]["z"], expected)
+    assert drawn.figure["data"][0]["zmax"] == pytest.approx(np.percentile(np.abs(expected), 99))
+    assert f"positions 0 to 31 of 32, dimensions 0 to {d_model - 1} of {d_model}." in drawn.caption
+    assert ("**This encoder adds no positions**" in words(items)) is (kind == "none")
+    assert (f"about {8**0.5:.3g}." in drawn.caption) is (d_model == 16)
+
+
+def test_a_learned_table_is_told_from_a_random_one() -> None:
+    untrained = place(positions="learned", d_model=320, max_len=200)
+    rows = Encoder(untrained.config, 0).embed.position_vectors(128).detach().numpy()
+    items = list(show_table(scene(untrained)))
+    np.testing.assert_array_equal(heatmap(items).values(untrained), rows[:, :256])
+    lengths = np.linalg.norm(rows, axis=1)
+    assert f"of these 128 rows is {lengths.mean():.3g}" in heatmap(items).caption
+    assert f"position {lengths.argmax()}: {lengths.max():.3g}" in heatmap(items).caption
+    assert "nothing is trained yet" in words(items)
+    assert "nothing is trained yet" not in words(list(show_table(scene(replace(untrained, is_random=False)))))
+
+
+def test_tables_are_subtracted_where_they_are_as_wide_and_differ() -> None:
+    now, doubled = place(), place(positions="sinusoidal-doubled")
+    tables = [sinusoids(128, 16, doubled=twice).numpy() for twice in (False, True)]
+    drawing = draw_chart(heatmap(list(show_table(scene(now, doubled)))), scene(now, doubled))
+    pinned, change = (drawn.figure["data"][0] for drawn in drawing.beside)
+    np.testing.assert_array_equal(pinned["z"], tables[1])
+    np.testing.assert_array_equal(change["z"], tables[0] - tables[1])
+    assert drawing.now.figure["data"][0]["zmax"] == pinned["zmax"]
+    assert f"The largest: {np.abs(tables[0] - tables[1]).max():.3g}." in drawing.beside[1].caption
+    for other, told in ((place(d_model=32), "cannot be subtracted"), (place(seed=5), "are the same, number by number")):
+        items = list(show_table(scene(now, other)))
+        assert not draw_chart(heatmap(items), scene(now, other)).beside
+        assert told in words(items)
+    bare = place(positions="none", seed=5)
+    drawing = draw_chart(heatmap(list(show_table(scene(doubled, bare)))), scene(doubled, bare))
+    assert "adds no positions: the standard table is drawn" in drawing.beside[0].caption
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"positions": "sinusoidal"}, "the order is lost"),
+        ({"positions": "learned"}, "the order is lost"),
+        ({"positions": "none"}, "the order is lost"),
+        ({"is_causal": True}, "the causal mask shows"),
+        ({"head_merge": "reshape"}, "the reshape merge mixes"),
+    ],
+    ids=str,
+)
+def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any], told: str) -> None:
+    now = place(**changes)
+    items, swap = show("swap two words", scene(now)), now.swap(1, 4)
+    shown = bars(items).bars(now)
+    names = ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
+    assert shown["with positions"] == dict(zip(names, swap.placed.tolist(), strict=True))
+    assert shown["without positions"] == dict(zip(names, swap.bare.tolist(), strict=True))
+    caption = draw_chart(bars(items), scene(now)).now.caption
+    assert describe_swap(now.config, swap, causal=now.is_causal) in caption
+    assert told in caption
+    (chips,) = (item.data["chips"] for item in items if isinstance(item, Widget))
+    assert [chip[0] for chip in chips] == list("aecdbf")
+    assert [control.high for control in items if isinstance(control, Control)][1:] == [4, 5]
+
+
+def test_what_cannot_be_swapped_is_said() -> None:
+    for text, options, told in (
+        ("a", {}, "only one token"),
+        ("abcdef", {"positions_second": 1}, "Choose two different positions"),
+        ("abcabc", {}, "are the same token to this encoder"),
+    ):
+        items = show("swap two words", scene(place(text)), **options)
+        assert told in words(items)
+        assert not [item for item in items if isinstance(item, Chart)]
+    last = bars(show("swap two words", scene(place("ab")), positions_first=7))
+    assert list(last.bars(place("ab"))["with positions"]) == ["a₀", "b₁"]
+
+
+@pytest.mark.parametrize("is_scaled", [True, False])
+def test_what_is_added_is_measured(is_scaled: bool) -> None:
+    now = place("abcd", scale_embeddings=is_scaled)
+    items = show("this sentence", scene(now))
+    ids = characters().encode_batch(["abcd"]).ids
+    vectors = Encoder(now.config, 0).state_dict()["embed.tokens.weight"][ids[0]] * (4 if is_scaled else 1)
+    table = sinusoids(4, 16)
+    for name, expected in (("token", vectors), ("position", table), ("sum", vectors + table)):
+        lengths = torch.linalg.vector_norm(expected.double(), dim=-1)
+        np.testing.assert_allclose(list(bars(items).bars(now)[name].values()), lengths, rtol=1e-5)
+    caption = draw_chart(bars(items), scene(now)).now.caption
+    relative = torch.linalg.vector_norm(table, dim=-1) / torch.linalg.vector_norm(vectors, dim=-1)
+    assert f"{relative.min():.3g} to {relative.max():.3g} times as long" in caption
+    assert ("multiplied by √16 = 4" in caption) is is_scaled
+    assert "the vector of segment 0 is added and a norm rescales the sum" in caption
+    assert formulas(items)[1] == sum_with_numbers(vectors.numpy(), table.numpy(), 3)
+
+
+def test_pinned_bars_stand_beside_those_of_the_same_tokens() -> None:
+    now, other = place(), place(seed=5)
+    for view, n in (("swap two words", 2), ("this sentence", 3)):
+        chart = bars(show(view, scene(now, other)))
+        drawn = draw_chart(chart, scene(now, other)).now
+        assert [trace.get("opacity") for trace in drawn.figure["data"]] == [None, 0.5] * n
+        assert "In the pinned settings, " in drawn.caption
+        unlike = scene(now, place("xyz"), same_tokens=False)
+        drawing = draw_chart(bars(show(view, unlike)), unlike)
+        assert (len(drawing.now.figure["data"]), "read other tokens" in drawing.note) == (n, True)
+        untold = scene(now, replace(other, run=None))
+        drawing = draw_chart(bars(show(view, untold)), untold)
+        assert (len(drawing.now.figure["data"]), drawing.note) == (n, "")
+
+
+def test_chosen_dimensions_are_curves_with_their_wavelengths() -> None:
+    now = place("abcd")
+    items = show("curves", scene(now))
+    table, waves = sinusoids(128, 16).numpy(), wavelengths(16)
+    shown = curves(items).curves(now)
+    assert [curve.name for curve in shown] == ["dimension 3", "dimension 8", "dimension 15"]
+    for curve, dimension in zip(shown, (3, 8, 15), strict=True):
+        np.testing.assert_array_equal(curve.y, table[:, dimension])
+    told = f"{waves[1]:.3g} (dimension 3), {waves[4]:,.0f} (dimension 8), {waves[7]:,.0f} (dimension 15)"
+    assert told in curves(items).caption
+    assert formulas(items)[1].endswith(f"= {table[3, 8]:.4g}")
+    narrow = place("abcd", d_model=8)
+    assert [curve.name for curve in curves(items).curves(narrow)] == ["dimension 3"]
+    assert "no wavelengths" in curves(show("curves", scene(place(positions="learned")))).caption
+
+
+@pytest.mark.parametrize("measure", ["dot product", "distance"])
+def test_positions_are_compared(measure: str) -> None:
+    now, table = place(), sinusoids(128, 16).double()
+    expected = (table @ table.T if measure == "dot product" else torch.cdist(table, table)).numpy()
+    items = show("similarity", scene(now), positions_measure=measure)
+    drawn = draw_chart(heatmap(items), scene(now)).now
+    np.testing.assert_allclose(drawn.figure["data"][0]["z"], expected, atol=1e-4)
+    assert (drawn.figure["data"][0]["zmin"] < 0) == (measure == "dot product")
+    assert drawn.cells is not None
+    assert drawn.cells.columns == ("key", {i: i for i in range(6)})
+    (mean,) = curves(items).curves(now)
+    np.testing.assert_allclose(mean.y, expected[0], atol=1e-4)
+    assert mean.low is not None
+    assert mean.high is not None
+    assert float((mean.high - mean.low).max()) < 1e-4, "only the offset counts"
+    assert len(formulas(items)) == 1
+    assert not formulas(show("similarity", scene(place(positions="learned")), positions_measure=measure))
+    odd = scene(place(d_model=15, n_heads=1))
+    assert "leaves the last sine" in draw_chart(curves(show("similarity", odd)), odd).now.caption
+
+
+def test_both_exponents_stand_side_by_side() -> None:
+    now = place(max_len=64)
+    items = show("doubled exponent", scene(now, place(d_model=32)))
+    tables = [sinusoids(64, 16, doubled=doubled).numpy() for doubled in (False, True)]
+    for chart, table in zip((item for item in items if isinstance(item, Heatmap)), tables, strict=True):
+        np.testing.assert_array_equal(chart.values(now), table)
+        assert not draw_chart(chart, scene(now, place(d_model=32))).beside
+    waves = [wavelengths(16, doubled=doubled).numpy() for doubled in (False, True)]
+    standard, doubled, limit = curves(items).curves(now)
+    np.testing.assert_array_equal(standard.y, waves[0])
+    np.testing.assert_array_equal(doubled.y, waves[1])
+    assert (limit.name, limit.x.tolist(), limit.y.tolist()) == ("max_len = 64", [0, 14], [64, 64])
+    caption = curves(items).caption
+    assert f"from {waves[0][0]:.3g} to {waves[0][-1]:,.0f} (standard) or {waves[1][-1]:,.0f} (doubled" in caption
+    turning = [int((lengths <= 64).sum()) for lengths in waves]
+    assert f"Of 8 pairs, {turning[0]} complete a turn" in caption
+    assert f"with the doubled exponent {turning[1]} do" in caption
+    assert f"differ by up to {np.abs(tables[0] - tables[1]).max():.4g}." in caption
+    assert "The pinned settings have d_model 32" in words(items)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("pinned", [None, {"seed": 5}, {"d_model": 32}, {"max_len": 8}], ids=str)
+def test_plotly_takes_every_view(view: str, pinned: dict[str, Any] | None) -> None:
+    looked_at = scene(place(), None if pinned is None else place(**pinned))
+    for item in (*show_table(looked_at), *show(view, looked_at)):
+        if isinstance(item, Chart):
+            drawing = draw_chart(item, looked_at)
+            for drawn in (drawing.now, *drawing.beside):
+                go.Figure(drawn.figure)  # raises where a name or a value is none of Plotly's
+                assert drawn.table is None or len(drawn.table())
