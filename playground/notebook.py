@@ -58,10 +58,10 @@ def _display(item: "Item", scene: "Scene[Any]") -> None:
             _display_text(text)
         case charts.Formula(latex):
             _display_text(f"$$\n{latex}\n$$")
-        case charts.Columns(columns):
+        case charts.Columns(columns=columns):
             for each in (each for column in columns for each in column):
                 _display(each, scene)
-        case charts.Group(_, items):
+        case charts.Group(items=items) | charts.Later(items):
             for each in items:
                 _display(each, scene)
 

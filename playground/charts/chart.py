@@ -78,8 +78,8 @@ class Chart(Generic[S]):
     is_tabulated: bool = True
     """Whether its numbers stand in a table below it, where it has any."""
     table_title: str = "The numbers"
-    on_row: Callable[[Any], Mapping[str, int]] | None = None
-    """What a click on a row of its table chooses, by the row's label: numbers by place."""
+    on_row: Callable[[Any], Mapping[str, Any]] | None = None
+    """What a click on a row of its table chooses, by the row's label: values by place, or by parameter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,8 +235,8 @@ class Table(Generic[S]):
     """By column of texts, pixels; else as they need, while there is room."""
     is_folded: bool = False
     """Whether it stands in an expander, under a heading of its own."""
-    on_row: Callable[[Any], Mapping[str, int]] | None = None
-    """What a click on a row chooses, by the row's label: numbers by place."""
+    on_row: Callable[[Any], Mapping[str, Any]] | None = None
+    """What a click on a row chooses, by the row's label: values by place, or by parameter."""
 
 
 @dataclass(frozen=True)
@@ -289,6 +289,8 @@ class Columns:
     """Items side by side; below one another where there is no room."""
 
     columns: tuple[tuple["Item", ...], ...]
+    shares: tuple[int, ...] = ()
+    """Of the width, by column; all alike without."""
 
 
 @dataclass(frozen=True)
@@ -296,6 +298,16 @@ class Group:
     """Items that belong together, in a container of this key: what a link to a part of a page scrolls to."""
 
     key: str
+    """May be empty."""
+    items: tuple["Item", ...]
+    is_row: bool = False
+    """Whether they stand in a row, as far as there is room."""
+
+
+@dataclass(frozen=True)
+class Later:
+    """Items that a live page draws after all others, in their place: what a click changes is seen first."""
+
     items: tuple["Item", ...]
 
 
@@ -307,7 +319,7 @@ class Widget:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-Item: TypeAlias = Chart[Any] | Table[Any] | Paragraph | Formula | Metrics | Control | Columns | Group | Widget
+Item: TypeAlias = Chart[Any] | Table[Any] | Paragraph | Formula | Metrics | Control | Columns | Group | Later | Widget
 """What a view yields, in the order of the page."""
 
 Options: TypeAlias = Mapping[str, Any]

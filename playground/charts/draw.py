@@ -67,7 +67,7 @@ class Drawn:
     saved_table: Callable[[], pd.DataFrame] | None = None
     """What is saved as numbers, where the figure does not have them."""
     table_title: str = "The numbers"
-    on_row: Callable[[Any], Mapping[str, int]] | None = None
+    on_row: Callable[[Any], Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,18 @@
 """The Streamlit renderer of views: charts with caption, alt, numbers, menu, focus frame and the pinned side."""
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 import streamlit as st
 from plotly.basedatatypes import BaseFigure
+from streamlit.delta_generator import DeltaGenerator
 
 from playground.charts.chart import (
     CellRanges,
@@ -19,6 +22,7 @@ from playground.charts.chart import (
     Formula,
     Group,
     Item,
+    Later,
     Metrics,
     Options,
     Paragraph,
@@ -48,6 +52,9 @@ from playground.web.shared.saving import Saved, draw_save_menu, saved_heads
 
 S = TypeVar("S")
 
+ON_CHANGE: dict[str, Callable[[], None]] = {}
+"""What runs when the widget of a parameter is used, by the parameter's key; pages add theirs."""
+
 WIDGETS: dict[str, Callable[..., None]] = {"token_chips": draw_token_chips}
 """What draws a `Widget`, by its name; pages add theirs."""
 
@@ -64,7 +71,18 @@ class PlainFigure(BaseFigure):  # type: ignore[misc]
     def to_dict(self) -> Figure:
         """The figure, with the theme's template."""
         template = plotly.io.templates[plotly.io.templates.default]
-        return {"data": self._figure["data"], "layout": {**self._figure["layout"], "template": template}}
+        data = [{name: _pack(value) for name, value in trace.items()} for trace in self._figure["data"]]
+        return {"data": data, "layout": {**self._figure["layout"], "template": template}}
+
+
+def _pack(value: Any) -> Any:
+    """A table of numbers as its bytes, which are a fraction of its JSON; Plotly reads both."""
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.str[1:] not in ("f4", "f8", "u1"):
+        return value
+    if not value.size:
+        return value
+    text = b64encode(value.tobytes()).decode()
+    return {"dtype": value.dtype.str[1:], "bdata": text, "shape": ", ".join(map(str, value.shape))}
 
 
 def read_options(page: str) -> Options:
@@ -83,13 +101,20 @@ def run_scene(*, changed: bool = True) -> Scene[Run]:
 
 def render(items: Iterable[Item], scene: Scene[S]) -> None:
     """Draw what a view yields."""
+    later: list[tuple[DeltaGenerator, Later]] = []
+    _render_all(items, scene, later)
+    for place, item in later:
+        with place:
+            _render_all(item.items, scene, later)
+
+
+def _render_all(items: Iterable[Item], scene: Scene[S], later: list[tuple[DeltaGenerator, Later]]) -> None:
     for item in items:
-        drawings = _render_item(item, scene)
-        for drawing in drawings:
+        for drawing in _render_item(item, scene, later):
             _draw_beside(drawing, scene.focus)
 
 
-def _render_item(item: Item, scene: Scene[S]) -> list[Drawing]:
+def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, Later]]) -> list[Drawing]:
     """Draw an item; returns the charts whose pinned side is still to be drawn: below them, as wide as the page."""
     drawings: list[Drawing] = []
     match item:
@@ -108,15 +133,19 @@ def _render_item(item: Item, scene: Scene[S]) -> list[Drawing]:
             st.latex(latex)
         case Control(key, label, help_text, high):
             limits: dict[str, Any] = {} if high is None else {"high": high}
+            if key in ON_CHANGE:
+                limits["on_change"] = ON_CHANGE[key]
             widgets.draw(key, label, help_text=help_text or None, **limits)
-        case Columns(columns):
-            for column, items in zip(st.columns(len(columns), gap="medium"), columns, strict=True):
+        case Columns(columns, shares):
+            for column, items in zip(st.columns(shares or len(columns), gap="medium"), columns, strict=True):
                 with column:
                     for each in items:
-                        drawings += _render_item(each, scene)
-        case Group(key, items):
-            with st.container(key=key):
-                render(items, scene)
+                        drawings += _render_item(each, scene, later)
+        case Group(key, items, is_row):
+            with st.container(key=key or None, horizontal=is_row, vertical_alignment="bottom" if is_row else "top"):
+                _render_all(items, scene, later)
+        case Later():
+            later.append((st.container(), item))
         case Metrics(metrics):
             with st.container(horizontal=True, gap="medium"):
                 for metric in metrics:
@@ -179,10 +208,19 @@ def _take_line(key: str) -> None:
 
 
 def _row_chooser(
-    on_row: Callable[[Any], Mapping[str, int]] | None, table: Callable[[], pd.DataFrame]
+    on_row: Callable[[Any], Mapping[str, Any]] | None, table: Callable[[], pd.DataFrame]
 ) -> Callable[[int], None] | None:
     """What takes the number of a row that was clicked."""
-    return None if on_row is None else lambda row: move_focus(**on_row(table().index[row]))
+    if on_row is None:
+        return None
+
+    def choose(row: int) -> None:
+        chosen = dict(on_row(table().index[row]))
+        for key in chosen.keys() & PARAMS.keys() - asdict(Focus(0, 0, 0, 0)).keys():
+            st.session_state[key] = chosen.pop(key)
+        move_focus(**chosen)
+
+    return choose
 
 
 def _saved(drawn: Drawn) -> Saved:

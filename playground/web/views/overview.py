@@ -14,20 +14,21 @@ from playground.config import ModelConfig
 from playground.figures import attention, norms, parameters
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
+from playground.views.attention.why import ask_why
 from playground.web.choices import widgets
 from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup
 from playground.web.components import rows
 from playground.web.components.rows import draw_data_flow, draw_token_chips
 from playground.web.shared import panels
-from playground.web.shared.focus_line import ask_why, show_focus
+from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_map import head_picker
 from playground.web.shared.model_costs import describe_costs, model_costs, pinned_costs
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.saving import saved_heads
-from playground.web.views.attention import why_panel
+from playground.web.views.attention import show_on_arrival
 
 TUTORIAL_C_BATCH = (30, 200)
 """Sentences and tokens of the batch whose shapes tutorial C prints."""
@@ -185,7 +186,7 @@ def _take_query() -> None:
 
 def _open_why() -> None:
     st.session_state[NEXT_PAGE] = "attention"
-    why_panel.show_on_arrival()
+    show_on_arrival()
 
 
 def _remember_opened_page() -> None:
