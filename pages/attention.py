@@ -5,13 +5,24 @@ from playground.analysis.attribution import split_score
 from playground.analysis.head_search import search_heads
 from playground.analysis.stream_sources import split_stream
 from playground.model.attention import Attention, attend
+from playground.views.attention.page import show_attention
 from playground.web.shared import panels, pinning
-from playground.web.views.attention import head_charts
+from playground.web.shared.page_end import fragment
+from playground.web.shared.renderer import read_options, render
+from playground.web.views.attention import heads_scene
+
+
+@fragment
+def explore_heads() -> None:
+    """The focus, and every chart that depends on it."""
+    scene = heads_scene()
+    render(show_attention(scene, read_options("attention")), scene)
+
 
 panels.heading("Who attends to whom?")
 pinning.draw_pin_line()
 panels.current_run()
 pinning.explain_pinned_run()
-head_charts.explore_heads()
+explore_heads()
 sources = (split_stream, split_score, search_heads, measure_habits)
 panels.code_behind("attention", attend, Attention, mean_entropy, rollout, *sources)

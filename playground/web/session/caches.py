@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
 import torch
 
 from playground.config import ModelConfig
@@ -16,6 +15,7 @@ from playground.figures import attention
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
+from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_kept, check_pair_budget, check_pair_patterns, choose_device
 from playground.runs.encoder_run import DroppedRun, LayerRun, Run, run, run_with_dropout
 from playground.runs.encoder_run import trace_layer as trace
@@ -207,13 +207,13 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
 
 
 @cache_by_weights
-def head_grid(key: RunKey, scale: attention.WeightScale, *, hide_special: bool) -> go.Figure:
-    """Every head of a run as thumbnails, with or without special tokens, drawn once; raises as `run_sentence`."""
+def thumbnails(key: RunKey, *, hide_special: bool) -> Array:
+    """Every head's weights, shrunk, with or without special tokens; raises as `run_sentence`."""
     computed = run_sentence(key)
     patterns = computed.patterns()
     if hide_special:
         patterns = patterns[:, :, ~computed.special][..., ~computed.special]
-    return attention.head_grid(patterns, scale=scale)
+    return attention.shrink(patterns)
 
 
 @cache_by_weights

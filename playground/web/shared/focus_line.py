@@ -1,4 +1,4 @@
-"""The focus on a page: the line that names and moves it, the question why, and frames in charts that a click moves."""
+"""The focus on a page: the line that names and moves it, and frames in charts that a click moves."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,31 +8,12 @@ from typing import Self
 import numpy as np
 import streamlit as st
 
-from playground.charts.markdown import quote_place
 from playground.figures.theme import shortened
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import current_focus, last_places, move_focus, moved_places
 from playground.web.components.charts import CellFrame, clicked_cell
 from playground.web.components.rows import FOCUS_KEY, draw_focus_line
-
-ROUNDING = 1e-4
-"""Share of the largest weight that rounding may take."""
-
-
-def ask_why(run: Run, focus: Focus) -> str:
-    """The question in markdown: why the query looks at the key, why not more, or why not at all.
-
-    "Not more" is where another key has more weight: the answer is then what that one has ahead of this one.
-    """
-    query, key = focus.query, focus.key
-    weights = run.pattern(focus.layer)[focus.head, query]
-    looks = "look at"
-    if run.padding[query] or not run.allowed[query, key]:
-        looks = "not look at"
-    elif weights[key] < (1 - ROUNDING) * weights.max():
-        looks = "not look more at"
-    return f"Why does {quote_place(run.tokens, query)} {looks} {quote_place(run.tokens, key)}?"
 
 
 @dataclass(frozen=True)

@@ -79,35 +79,6 @@ def draw_both_heads(run: Run, pinned: Run, side: PinnedSide, focus: Focus) -> No
         _draw_moved_weight(side, focus)
 
 
-def draw_pinned_head(
-    run: Run, pinned: Run, side: PinnedSide, focus: Focus, pattern: Array, scale: figures.WeightScale, *,
-    average: bool, hide: bool,
-) -> None:  # fmt: skip
-    """The pinned run's map of what the page shows large as `pattern`, and the change from it.
-
-    Args:
-        run: the present run.
-        pinned: the pinned one.
-        side: what is pinned.
-        focus: the head and the cell to look at.
-        pattern: one head's weights (T, T) in the present run, or the mean over a layer's heads.
-        scale: how weights become colours.
-        average: whether it is the mean.
-        hide: whether special tokens are left out.
-    """
-    layer, head = nearest_head(pinned, focus)
-    before = pinned.pattern(layer).mean(axis=0) if average else pinned.pattern(layer)[head]
-    visible = ~pinned.special if hide else np.full(len(pinned.tokens), True)
-    has_same = have_same_tokens(run, pinned)
-    st.markdown(f"**Before and now.** {escape_markdown(describe_head_change((pinned, before), (run, pattern)))}")
-    left, right = st.columns(2, gap="medium")
-    with left:
-        _draw_pinned(pinned, side, focus, before, visible, scale, has_same=has_same, average=average)
-    if has_same:
-        with right:
-            _draw_difference(run, pinned, pattern - before, visible, focus)
-
-
 def nearest_head(run: Run, focus: Focus) -> tuple[int, int]:
     """The layer and head of a run at the focus of another, or the nearest that it has."""
     return min(focus.layer, run.config.n_layers - 1), min(focus.head, run.config.n_heads - 1)

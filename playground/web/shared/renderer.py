@@ -1,13 +1,18 @@
 """The Streamlit renderer of views: charts with caption, alt, numbers, menu, focus frame and the pinned side."""
 
-from collections.abc import Callable, Iterable, Mapping
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 import streamlit as st
 from plotly.basedatatypes import BaseFigure
+from streamlit.delta_generator import DeltaGenerator
 
 from playground.charts.chart import (
     CellRanges,
@@ -17,29 +22,38 @@ from playground.charts.chart import (
     Formula,
     Group,
     Item,
+    Later,
     Metrics,
     Options,
     Paragraph,
     Table,
     Widget,
 )
-from playground.charts.draw import Drawing, Drawn, draw_chart, draw_table
+from playground.charts.draw import Drawing, Drawn, Heads, draw_chart, draw_table
 from playground.charts.figure import Figure
+from playground.charts.head_lines import Lines
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
+from playground.export.tables import rows_of
+from playground.figures.attribution import Bars as LabelledRows
 from playground.link.opening import Focus
 from playground.link.params import PARAMS
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
+from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_value
-from playground.web.components.charts import CellFrame
+from playground.web.components.charts import CellFrame, draw_bars
+from playground.web.components.head_lines import clicked_tokens, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.pinning import beside
-from playground.web.shared.saving import Saved, draw_save_menu
+from playground.web.shared.saving import Saved, draw_save_menu, saved_heads
 
 S = TypeVar("S")
+
+ON_CHANGE: dict[str, Callable[[], None]] = {}
+"""What runs when the widget of a parameter is used, by the parameter's key; pages add theirs."""
 
 WIDGETS: dict[str, Callable[..., None]] = {"token_chips": draw_token_chips}
 """What draws a `Widget`, by its name; pages add theirs."""
@@ -57,7 +71,18 @@ class PlainFigure(BaseFigure):  # type: ignore[misc]
     def to_dict(self) -> Figure:
         """The figure, with the theme's template."""
         template = plotly.io.templates[plotly.io.templates.default]
-        return {"data": self._figure["data"], "layout": {**self._figure["layout"], "template": template}}
+        data = [{name: _pack(value) for name, value in trace.items()} for trace in self._figure["data"]]
+        return {"data": data, "layout": {**self._figure["layout"], "template": template}}
+
+
+def _pack(value: Any) -> Any:
+    """A table of numbers as its bytes, which are a fraction of its JSON; Plotly reads both."""
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.str[1:] not in ("f4", "f8", "u1"):
+        return value
+    if not value.size:
+        return value
+    text = b64encode(value.tobytes()).decode()
+    return {"dtype": value.dtype.str[1:], "bdata": text, "shape": ", ".join(map(str, value.shape))}
 
 
 def read_options(page: str) -> Options:
@@ -76,20 +101,30 @@ def run_scene(*, changed: bool = True) -> Scene[Run]:
 
 def render(items: Iterable[Item], scene: Scene[S]) -> None:
     """Draw what a view yields."""
+    later: list[tuple[DeltaGenerator, Later]] = []
+    _render_all(items, scene, later)
+    for place, item in later:
+        with place:
+            _render_all(item.items, scene, later)
+
+
+def _render_all(items: Iterable[Item], scene: Scene[S], later: list[tuple[DeltaGenerator, Later]]) -> None:
     for item in items:
-        drawings = _render_item(item, scene)
-        for drawing in drawings:
+        for drawing in _render_item(item, scene, later):
             _draw_beside(drawing, scene.focus)
 
 
-def _render_item(item: Item, scene: Scene[S]) -> list[Drawing]:
+def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, Later]]) -> list[Drawing]:
     """Draw an item; returns the charts whose pinned side is still to be drawn: below them, as wide as the page."""
     drawings: list[Drawing] = []
     match item:
         case Chart():
             drawing = draw_chart(item, scene)
-            _draw(drawing.now, scene.focus)
-            drawings.append(drawing)
+            if drawing.in_one_row:
+                _draw_in_columns((drawing.now, *drawing.beside), scene.focus)
+            else:
+                _draw(drawing.now, scene.focus)
+                drawings.append(drawing)
         case Table():
             _render_table(item, scene)
         case Paragraph(text, kind):
@@ -98,16 +133,19 @@ def _render_item(item: Item, scene: Scene[S]) -> list[Drawing]:
             st.latex(latex)
         case Control(key, label, help_text, high):
             limits: dict[str, Any] = {} if high is None else {"high": high}
+            if key in ON_CHANGE:
+                limits["on_change"] = ON_CHANGE[key]
             widgets.draw(key, label, help_text=help_text or None, **limits)
-        case Columns(columns):
-            for column, items in zip(st.columns(len(columns), gap="medium"), columns, strict=True):
+        case Columns(columns, shares):
+            for column, items in zip(st.columns(shares or len(columns), gap="medium"), columns, strict=True):
                 with column:
                     for each in items:
-                        drawings += _render_item(each, scene)
-        case Group(key, items):
-            with st.container(key=key):
-                for each in items:
-                    drawings += _render_item(each, scene)
+                        drawings += _render_item(each, scene, later)
+        case Group(key, items, is_row):
+            with st.container(key=key or None, horizontal=is_row, vertical_alignment="bottom" if is_row else "top"):
+                _render_all(items, scene, later)
+        case Later():
+            later.append((st.container(), item))
         case Metrics(metrics):
             with st.container(horizontal=True, gap="medium"):
                 for metric in metrics:
@@ -130,11 +168,15 @@ _PARAGRAPHS: Mapping[str, Callable[[str], object]] = {
 def _draw_beside(drawing: Drawing, focus: Focus) -> None:
     """What a chart has of the pinned subject, side by side."""
     if drawing.beside:
-        for column, drawn in zip(st.columns(len(drawing.beside), gap="medium"), drawing.beside, strict=True):
-            with column:
-                _draw(drawn, focus)
+        _draw_in_columns(drawing.beside, focus)
     if drawing.note:
         st.caption(drawing.note)
+
+
+def _draw_in_columns(several: Sequence[Drawn], focus: Focus) -> None:
+    for column, drawn in zip(st.columns(len(several), gap="medium"), several, strict=True):
+        with column:
+            _draw(drawn, focus)
 
 
 def _draw(drawn: Drawn, focus: Focus) -> None:
@@ -142,17 +184,54 @@ def _draw(drawn: Drawn, focus: Focus) -> None:
         return
     frame = None if drawn.cells is None else _frame(drawn, drawn.cells, focus)
     with st.container(key=drawn.key):
-        label = chart_label(drawn.alt, drawn.figure)
-        config = {"displayModeBar": False}
-        st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=config)
+        match drawn.live:
+            case Lines() as lines:
+                draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
+            case LabelledRows() as bars:
+                draw_bars(drawn.key, bars, alt=drawn.alt)
+            case _:
+                label = chart_label(drawn.alt, drawn.figure)
+                config = {"displayModeBar": False}
+                st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=config)
         st.caption(drawn.caption)
         picture = partial(_validate, drawn.figure, frame)
-        draw_save_menu(drawn.key, picture, caption=drawn.caption, title=drawn.alt, saved=Saved(drawn.saved_as))
+        draw_save_menu(drawn.key, picture, caption=drawn.caption, title=drawn.alt, saved=_saved(drawn))
         saving.draw_way_out(drawn.key)
         if frame is not None:
             frame.draw()
     if drawn.table is not None:
-        panels.numbers(drawn.key, drawn.table)
+        panels.numbers(drawn.key, drawn.table, drawn.table_title, on_row=_row_chooser(drawn.on_row, drawn.table))
+
+
+def _take_line(key: str) -> None:
+    move_focus(**clicked_tokens(key))
+
+
+def _row_chooser(
+    on_row: Callable[[Any], Mapping[str, Any]] | None, table: Callable[[], pd.DataFrame]
+) -> Callable[[int], None] | None:
+    """What takes the number of a row that was clicked."""
+    if on_row is None:
+        return None
+
+    def choose(row: int) -> None:
+        chosen = dict(on_row(table().index[row]))
+        for key in chosen.keys() & PARAMS.keys() - asdict(Focus(0, 0, 0, 0)).keys():
+            st.session_state[key] = chosen.pop(key)
+        move_focus(**chosen)
+
+    return choose
+
+
+def _saved(drawn: Drawn) -> Saved:
+    """What the menu of a chart saves."""
+    if isinstance(drawn.live, Heads):
+        heads = drawn.live
+        return saved_heads(drawn.saved_as, heads.weights, heads.queries, heads.keys, heads.n_heads, heads.scale)
+    if drawn.saved_table is not None:
+        table = drawn.saved_table
+        return Saved(drawn.saved_as, numbers=lambda: rows_of(table()))
+    return Saved(drawn.saved_as)
 
 
 def _validate(figure: Figure, frame: CellFrame | None) -> go.Figure:
@@ -163,12 +242,14 @@ def _validate(figure: Figure, frame: CellFrame | None) -> go.Figure:
 
 def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:
     rows, columns = (None if side is None else Cells(*side) for side in (ranges.rows, ranges.columns))
-    return frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.click)
+    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.click)
+    return replace(frame, is_mosaic=ranges.is_mosaic)
 
 
 def _render_table(table: Table[S], scene: Scene[S]) -> None:
+    chooser = _row_chooser(table.on_row, lambda: draw_table(table, scene))
     if table.is_folded:
-        panels.numbers(table.key, lambda: draw_table(table, scene))
+        panels.numbers(table.key, lambda: draw_table(table, scene), on_row=chooser)
         return
     frame = draw_table(table, scene)
     formats: dict[str, Any] = {name: st.column_config.TextColumn(width=pixels) for name, pixels in table.widths.items()}
@@ -180,4 +261,6 @@ def _render_table(table: Table[S], scene: Scene[S]) -> None:
             if name in table.fills
             else st.column_config.NumberColumn(format=form)
         )
-    panels.show_table(table.key, frame, height="content", hide_index=not table.shows_index, column_config=formats)
+    panels.show_table(
+        table.key, frame, height="content", hide_index=not table.shows_index, column_config=formats, on_row=chooser
+    )

@@ -16,6 +16,7 @@ from playground.config import ModelConfig
 from playground.figures import attention, norms
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
+from playground.views.attention.why import ask_why
 from playground.views.parameters import component_bars
 from playground.web.choices import widgets
 from playground.web.choices.focus import move_focus
@@ -23,7 +24,7 @@ from playground.web.choices.setup import current_setup
 from playground.web.components import rows
 from playground.web.components.rows import draw_data_flow, draw_token_chips
 from playground.web.shared import panels
-from playground.web.shared.focus_line import ask_why, show_focus
+from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_map import head_picker
 from playground.web.shared.model_costs import model_costs, pinned_costs
 from playground.web.shared.navigation import page_named
@@ -31,7 +32,7 @@ from playground.web.shared.page_end import fragment
 from playground.web.shared.pinning import PinnedSide, pinned_side, run_pinned
 from playground.web.shared.renderer import render
 from playground.web.shared.saving import saved_heads
-from playground.web.views.attention import why_panel
+from playground.web.views.attention import show_on_arrival
 
 TUTORIAL_C_BATCH = (30, 200)
 """Sentences and tokens of the batch whose shapes tutorial C prints."""
@@ -191,7 +192,7 @@ def _take_query() -> None:
 
 def _open_why() -> None:
     st.session_state[NEXT_PAGE] = "attention"
-    why_panel.show_on_arrival()
+    show_on_arrival()
 
 
 def _remember_opened_page() -> None:

@@ -1,10 +1,10 @@
 """The focus in charts: which cell has the frame, what a click on another sets, and what the line says."""
 
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,9 +13,8 @@ from playground.figures import palette
 from playground.link.opening import Focus
 from playground.web.choices import focus
 from playground.web.components import charts
-from playground.web.shared import panels
+from playground.web.shared import panels, renderer
 from playground.web.shared.focus_line import Cells, frame_cell
-from playground.web.views.attention.head_charts import _open_row
 from tests.web.app_test import SMALL, choose, component_data, drawn_data, open_page, small_trace
 
 PLACE = {"layer": 1, "head": 2, "query": 4, "key": 1}
@@ -95,11 +94,16 @@ def test_a_click_sets_what_row_and_column_stand_for(
 
 def test_a_row_of_a_table_opens_its_head(monkeypatch: pytest.MonkeyPatch) -> None:
     session: dict[str, Any] = {}
-    monkeypatch.setattr(focus, "st", SimpleNamespace(session_state=session))
-    for cells, expected in (([], {}), ([(9, "key")], {"layer": 2, "head": 1})):
+    for module in (focus, renderer):
+        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=session))
+    heads = pd.DataFrame({"key": range(12)}, pd.MultiIndex.from_product([range(3), range(4)]))
+    choose = renderer._row_chooser(
+        lambda at: {"layer": at[0], "head": at[1], "attention_show": "one head"}, lambda: heads
+    )
+    for cells, expected in (([], {}), ([(9, "key")], {"layer": 2, "head": 1, "attention_show": "one head"})):
         selected = {"heads_table": {"selection": {"cells": cells}}}
         monkeypatch.setattr(panels, "st", SimpleNamespace(session_state=selected))
-        panels._row_clicks("heads_table", partial(_open_row, 4))["on_select"]()
+        panels._row_clicks("heads_table", choose)["on_select"]()
         assert session == expected
 
 

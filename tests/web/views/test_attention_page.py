@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy, rollout
+from playground.charts.head_lines import head_lines
 from playground.figures.theme import SAME_COLOUR, token_labels
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
-from playground.web.components.head_lines import head_lines
 from tests.web import app_test
 from tests.web.app_test import (
     SMALL_CONFIG,
@@ -96,12 +96,12 @@ def test_hidden_tokens_leave_thumbnails_tables_and_ranking() -> None:
     names = {"two₁", "words₂"}
     open_panels(app, "attention_pattern_open", "attention_grid_open", "attention_ranking_open")
     pattern, ranking, heads = (table(app, column) for column in ("two₁", "weight", "largest weight"))
-    assert set(pattern.index) == set(pattern.columns) == set(ranking["key"]) == names
+    assert set(pattern.index) == set(pattern.columns) == set(ranking.index) == names
     assert set(heads["query"]) | set(heads["key"]) == names
     np.testing.assert_allclose(pattern.loc["two₁"], row[1:3], atol=1e-7)
     choose(app, attention_view="lines")
     open_panels(app, "attention_lines_open")
-    assert set(table(app, "weight")["key"]) == names
+    assert set(table(app, "weight").index) == names
     choose(app, attention_view="rollout", attention_hide=False)
     open_panels(app, "attention_rollout_open")
     assert all(len(frame.value.columns) == 4 for frame in app.dataframe if "two₁" in frame.value)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from playground.analysis.attention import PROBES, measure_habits
 from playground.analysis.head_search import search_heads
@@ -33,7 +32,7 @@ def test_all_heads_are_ranked_for_the_panels_pair() -> None:
     app = without_error(open_page("attention", attention_view=LINK))
     encoder, tokenizer = load("minilm")
     expected = search_heads(run(encoder, tokenizer.encode_batch([SENTENCE])), 10, 2).table
-    np.testing.assert_allclose(table(app, "z").to_numpy(), expected.to_numpy(), atol=1e-4)
+    np.testing.assert_allclose(table(app, "z").reset_index().to_numpy(), expected.to_numpy(), atol=1e-4)
     assert "**layer 3, head 1**" in prose(app)
     n_first = int((expected["rank"] == 1).sum())
     assert f"In {n_first} of 72 heads" in prose(app)
@@ -41,7 +40,7 @@ def test_all_heads_are_ranked_for_the_panels_pair() -> None:
 
 def test_the_head_where_the_weight_is_most_unusual_is_named_both_ways() -> None:
     app = without_error(open_page("attention", attention_view=LINK, query=10, key=3))
-    z = table(app, "z")
+    z = table(app, "z").reset_index()
     for at, pattern in ((z["z"].idxmax(), "strongest"), (z["z"].idxmin(), "weakest")):
         head = z.loc[at]
         found = re.search(rf"{pattern} in layer (\d+), head (\d+) \(z = ([-+.\d]+)\)", prose(app))
@@ -65,13 +64,15 @@ def test_a_button_below_the_table_says_which_head_is_open_and_shows_it(view: str
 def test_what_is_of_the_present_settings_alone_is_said_where_others_are_pinned(view: str) -> None:
     for pinned in ({}, {"b_seed": 5}):
         app = open_page("attention", **SMALL, attention_view=view, **pinned)
-        assert captions(app).count("of the present settings alone") == 2 * len(pinned), "the steps and the table"
+        assert captions(app).count("of the present settings alone") == len(pinned) * (1 + (view == KNOWN)), (
+            "the steps too"
+        )
 
 
 def test_heads_are_measured_on_the_fixed_sentences_and_on_this_text() -> None:
     app = without_error(open_page("attention", attention_view=KNOWN, layer=0, head=2))
     assert "is known for: previous token" in prose(app)
-    fixed = table(app, "known for")
+    fixed = table(app, "known for").reset_index()
     encoder, tokenizer = load("minilm")
     batch = tokenizer.encode_batch(list(PROBES))
     habits = measure_habits([run(encoder, batch, i) for i in range(len(PROBES))])
@@ -82,7 +83,7 @@ def test_heads_are_measured_on_the_fixed_sentences_and_on_this_text() -> None:
     assert known.index("–") == len(known) - known.count("–"), "heads that are known for nothing come last"
     choose(app, attention_habits="this text")
     text = measure_habits([run(encoder, tokenizer.encode_batch([SENTENCE]))])
-    here = table(app, "known for").set_index(["layer", "head"]).sort_index()
+    here = table(app, "known for").sort_index()
     np.testing.assert_allclose(here["punctuation"], text.scores["punctuation"].ravel(), atol=1e-5)
 
 
@@ -117,44 +118,6 @@ def test_sentences_that_cannot_be_read_are_said_to_be(tokenizer: str) -> None:
     assert without_error(choose(app, attention_habits="this text"))
 
 
-def test_a_hidden_key_is_linked_by_no_head() -> None:
-    def script() -> None:
-        from dataclasses import replace
-
-        import numpy as np
-
-        from playground.web.shared import panels
-        from playground.web.views.attention.heads_view import draw_linking_heads
-
-        run = panels.shown_run()
-        draw_linking_heads(replace(run, allowed=np.zeros_like(run.allowed)), 1, 2)
-
-    app = AppTest.from_function(script, default_timeout=60).run()
-    assert not app.exception
-    assert not app.dataframe
-    assert "the mask hides the key" in prose(app)
-
-
-def test_a_selected_row_opens_its_head_and_leaves_the_average() -> None:
-    def script() -> None:
-        import streamlit as st
-
-        from playground.web.views.attention.open_head import _open_selected
-
-        st.session_state.setdefault("attention_show", "average of heads")
-        for name, rows in (("none", []), ("second", [1]), ("beyond", [2])):
-            st.session_state.setdefault(name, {"selection": {"rows": rows}})
-            st.button(name, key=f"click {name}", on_click=_open_selected, args=(name, [(0, 0), (1, 3)]))
-
-    app = AppTest.from_function(script).run()
-    for name in ("none", "beyond"):
-        assert not app.button(key=f"click {name}").click().run().exception
-        assert "layer" not in app.session_state, "a selection that is taken back opens nothing"
-    app.button(key="click second").click().run()
-    state = {key: app.session_state[key] for key in ("layer", "head", "attention_show")}
-    assert state == {"layer": 1, "head": 3, "attention_show": "one head"}
-
-
 @pytest.mark.parametrize("view", [LINK, KNOWN])
 def test_hidden_special_tokens_count_as_keys_and_that_is_said(view: str) -> None:
     app = open_page("attention", attention_view=view)
@@ -168,7 +131,7 @@ def test_hidden_special_tokens_count_as_keys_and_that_is_said(view: str) -> None
 
 def test_position_only_gives_way_to_another_rule_as_the_caption_says() -> None:
     app = open_page("attention", attention_view=KNOWN)
-    rows = table(app, "known for").set_index("known for").drop(columns=["layer", "head"]).drop(index="–")
+    rows = table(app, "known for").set_index("known for").drop(index="–")
     highest = rows.idxmax(axis=1)
     given_way = rows[(highest == "position only") & (rows.index != "position only")]
     assert len(given_way), "otherwise there is nothing to say"

@@ -46,8 +46,8 @@ def test_a_querys_weights_stand_in_pairs_and_in_the_table() -> None:
     np.testing.assert_allclose(array(bars, 0, "x"), now[order], atol=1e-6)
     np.testing.assert_allclose(array(bars, 1, "x"), before[order], atol=1e-6)
     open_panels(app, "attention_ranking_open")
-    rows = table(app, "now − pinned")
-    np.testing.assert_allclose(rows["now − pinned"], (now - before)[np.argsort(-now)], atol=1e-6)
+    rows = table(app, "weight, now − pinned")
+    np.testing.assert_allclose(rows["weight, now − pinned"], (now - before)[np.argsort(-now)], atol=1e-6)
 
 
 def test_both_runs_have_their_lines() -> None:
@@ -87,11 +87,11 @@ def test_rollout_is_shown_of_both() -> None:
 
 
 def test_heads_that_link_have_both_weights_where_both_have_the_head() -> None:
-    rows = table(page("attention", attention_view="heads that link", b_n_layers=1, b_seed=5), "now − pinned")
+    rows = table(page("attention", attention_view="heads that link", b_n_layers=1, b_seed=5), "weight, pinned")
     before = small_trace(TEXT, 5, n_layers=1)["layers.0.attn.pattern"][0, :, 3, 1].numpy()
-    shown = rows.sort_values(["layer", "head"])
-    np.testing.assert_allclose(shown["pinned"], [*before, *[np.nan] * 4], atol=1e-6)
-    np.testing.assert_allclose((shown["weight"] - shown["pinned"]), shown["now − pinned"], atol=1e-6)
+    shown = rows.sort_index()
+    np.testing.assert_allclose(shown["weight, pinned"], [*before, *[np.nan] * 4], atol=1e-6)
+    np.testing.assert_allclose(shown["weight"] - shown["weight, pinned"], shown["weight, now − pinned"], atol=1e-6)
 
 
 def test_why_is_answered_for_both_in_words() -> None:

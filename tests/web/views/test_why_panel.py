@@ -188,13 +188,19 @@ def test_a_hidden_key_has_a_reason_and_no_charts(query: int, key: int, reason: s
 
         import numpy as np
 
-        from playground.web.shared import panels
-        from playground.web.views.attention.why_panel import draw_answer
+        from playground.charts.scene import Scene
+        from playground.link.opening import Focus
+        from playground.views.attention.why import answer_why
+        from playground.web.shared.renderer import render
+        from playground.web.views.attention import heads_scene
 
-        run = panels.shown_run()
+        scene = heads_scene()
+        run = scene.now.run
         padding = np.arange(len(run.tokens)) >= 5
         allowed = np.tri(len(run.tokens), dtype=bool) & ~padding
-        draw_answer(replace(run, padding=padding, allowed=allowed), 0, 0, query, key)
+        now = replace(scene.now, run=replace(run, padding=padding, allowed=allowed))
+        hidden = Scene(now, Focus(0, 0, query, key))
+        render([answer_why(hidden, {"attention_hide": False})[0]], hidden)
 
     app = AppTest.from_function(script, default_timeout=60, args=(query, key)).run()
     assert not app.exception

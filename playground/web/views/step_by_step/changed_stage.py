@@ -11,8 +11,8 @@ from playground.analysis.walkthrough import Walk
 from playground.charts.markdown import escape_markdown
 from playground.figures import step_by_step as figures
 from playground.figures.theme import Array, token_names
+from playground.views.change_names import name_change
 from playground.web.shared import panels
-from playground.web.shared.change_names import name_change
 
 _BY_KEY = {"attn.scores": "score", "attn.pattern": "attention weight"}
 """Points with one number a key: what it is."""

@@ -13,10 +13,10 @@ from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS
 from playground.model.interventions import divide_changes
 from playground.runs.encoder_run import Run
 from playground.runs.inputs import intervention_subject
+from playground.views.change_names import explain_change, explain_changes
 from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.change_chips import explain_refusal, is_same_place, make_in_place
-from playground.web.shared.change_names import explain_change, explain_changes
 
 CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
 CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.web.shared.change_names import explain_change, name_change
+from playground.views.change_names import explain_change, name_change
 from tests.changes import made
 
 TOKENS = ["[CLS]", "the", "animal", "it", "a" * 300]

@@ -1,0 +1,476 @@
+"""Why one query looks at one key: an answer in words and bars, and the computation behind it in four steps."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from playground.analysis.attention import Habits
+from playground.analysis.attribution import (
+    NAMES,
+    Competition,
+    HeadMaps,
+    ScoreSplit,
+    Verdict,
+    compete,
+    describe,
+    judge,
+    largest_pair,
+    move,
+    multiply,
+    split_score,
+)
+from playground.analysis.changes import list_output_changes, list_row_changes
+from playground.analysis.stream_sources import CHANGES, StreamSplit
+from playground.analysis.tex import factor, number, sum_of_products
+from playground.analysis.walkthrough import Walk
+from playground.charts import figure as figures
+from playground.charts.chart import (
+    Columns,
+    Control,
+    Formula,
+    Group,
+    Item,
+    LabelledBars,
+    Options,
+    Paragraph,
+    Picture,
+    Widget,
+)
+from playground.charts.figure import Array, Figure
+from playground.charts.markdown import escape_markdown, quote_place
+from playground.charts.scene import Scene
+from playground.errors import PlaygroundError
+from playground.figures import attribution as bars
+from playground.figures import palette
+from playground.figures.theme import token_names
+from playground.link.opening import Focus
+from playground.model.changes import Change
+from playground.runs.encoder_run import LayerRun, Run
+from playground.text.wording import join_words, write_amount
+from playground.views.change_names import name_change
+
+ROUNDING = 1e-4
+"""Share of the largest weight that rounding may take."""
+
+HELP = (
+    "sources: what wrote the two vectors that meet. competition: the other keys, in the softmax. "
+    "products: q · k, number by number. what it moves: the value behind the weight."
+)
+
+
+@dataclass(frozen=True)
+class HeadsRun:
+    """A run, and what explains its heads: a page has it in caches, so all of it may raise as a run does."""
+
+    run: Run
+    trace_layer: Callable[[int], LayerRun]
+    split_stream: Callable[[int], StreamSplit]
+    """What each source adds to the vectors that a layer's attention reads; of the number of layers: at the end."""
+    head_maps: Callable[[Walk], HeadMaps]
+    measure_habits: Callable[[str], Habits]
+    """What heads do in `fixed sentences`, or in `this text`."""
+    thumbnails: Callable[[bool], Array]
+    """Every head's weights, shrunk; without special tokens on request."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What explains one cell of a head's map."""
+
+    walk: Walk
+    maps: HeadMaps
+    split: ScoreSplit
+    rivals: Competition
+    verdict: Verdict
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the score's parts say something: there is an opponent, and the parts add up to the lead over it."""
+        return self.verdict.kind not in ("only key", "rounding", "not finite")
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The query, the key and its opponent in markdown."""
+        tokens, opponent = self.walk.layer.run.tokens, self.split.opponent
+        query, key = quote_place(tokens, self.walk.query), quote_place(tokens, self.walk.key)
+        return query, key, "no other key" if opponent is None else quote_place(tokens, opponent)
+
+
+def explain_cell(subject: HeadsRun, focus: Focus) -> Explanation:
+    """What explains a cell, set beside the strongest other key; raises as the run.
+
+    That is the key that won where this one lost, and the next one where this one won.
+    """
+    walk = Walk(subject.trace_layer(focus.layer), focus.head, focus.query, focus.key)
+    stream, maps, rivals = subject.split_stream(focus.layer), subject.head_maps(walk), compete(walk)
+    opponent = None if rivals.best_other is None else int(rivals.keys[rivals.best_other])
+    split = split_score(walk, stream, maps, opponent)
+    return Explanation(walk, maps, split, rivals, judge(split, len(rivals.keys)))
+
+
+def ask_why(run: Run, focus: Focus) -> str:
+    """The question in markdown: why the query looks at the key, why not more, or why not at all.
+
+    "Not more" is where another key has more weight: the answer is then what that one has ahead of this one.
+    """
+    query, key = focus.query, focus.key
+    weights = run.pattern(focus.layer)[focus.head, query]
+    looks = "look at"
+    if is_hidden(run, focus):
+        looks = "not look at"
+    elif weights[key] < (1 - ROUNDING) * weights.max():
+        looks = "not look more at"
+    return f"Why does {quote_place(run.tokens, query)} {looks} {quote_place(run.tokens, key)}?"
+
+
+def is_hidden(run: Run, focus: Focus) -> bool:
+    """Whether the mask hides the key from the query."""
+    return bool(run.padding[focus.query] or not run.allowed[focus.query, focus.key])
+
+
+def nearest_head(run: Run, focus: Focus) -> Focus:
+    """The focus with the layer and head of this run, or the nearest that it has."""
+    config = run.config
+    return Focus(min(focus.layer, config.n_layers - 1), min(focus.head, config.n_heads - 1), focus.query, focus.key)
+
+
+def note_special_tokens(run: Run, count: str = "count") -> str:
+    """That special tokens count in numbers which hiding them leaves as they are; empty where there are none."""
+    return f"Special tokens {count}, hidden or not." if (run.special & ~run.padding).any() else ""
+
+
+def say_present_alone(scene: Scene[Any], what: str) -> Iterator[Item]:
+    """One sentence, where anything is pinned, on what is shown of the present settings only: a plural."""
+    if scene.pinned is not None:
+        text = f"This view shows {what} of the present settings alone. **Swap** shows the pinned ones instead."
+        yield Paragraph(text, "caption")
+
+
+def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[Item]]:
+    """The answer in words and in bars, and the steps of the computation where there is anything to compute."""
+    items: list[Item] = [Widget("why_arrival"), Paragraph(ask_why(scene.now.run, scene.focus), "header")]
+    steps: list[Item] = []
+    if is_hidden(scene.now.run, scene.focus):
+        items.append(Paragraph(_describe_hidden(scene.now.run, scene.focus)))
+    else:
+        try:
+            found = explain_cell(scene.now, scene.focus)
+        except PlaygroundError as error:
+            return Group("why", (*items, Paragraph(escape_markdown(error), "error"))), []
+        hidden = f" {note_special_tokens(scene.now.run)}" if options["attention_hide"] else ""
+        items.append(Paragraph(f"{_describe_changes(found.walk)}{_describe(found)}{hidden}"))
+        items += _show_parts(found)
+        if found.verdict.kind != "not finite":
+            steps = [Group("why_steps", tuple(_show_steps(scene, found, options)))]
+    return Group("why", (*items, *_answer_pinned(scene))), steps
+
+
+def _answer_pinned(scene: Scene[HeadsRun]) -> Iterator[Item]:
+    """The same answer for the pinned settings, in words; nothing where nothing is pinned."""
+    if scene.pinned is None:
+        return
+    if not scene.same_tokens:
+        text = "The pinned settings read other tokens, so these reasons are shown for the present settings alone."
+        yield Paragraph(text, "caption")
+        return
+    focus = nearest_head(scene.pinned.run, scene.focus)
+    if is_hidden(scene.pinned.run, focus):
+        answer = _describe_hidden(scene.pinned.run, focus)
+    else:
+        try:
+            found = explain_cell(scene.pinned, focus)
+            answer = f"{_describe_changes(found.walk)}{_describe(found)}"
+        except PlaygroundError as error:
+            answer = escape_markdown(error)
+    name = escape_markdown(scene.pinned_name)
+    yield Paragraph(f"**{name}, layer {focus.layer}, head {focus.head}.** {answer}", "caption")
+
+
+def _describe(found: Explanation) -> str:
+    """The answer in words, in markdown."""
+    answer = describe(found.verdict, found.split.lead)
+    return answer if found.verdict.kind == "not finite" else f"{_describe_place(found.walk, found.rivals)} {answer}"
+
+
+def _describe_hidden(run: Run, focus: Focus) -> str:
+    """Why a query gives a key no weight at all."""
+    if run.padding[focus.query]:
+        return "This query is padding, which is no word: nobody reads what it attends to."
+    if run.padding[focus.key]:
+        return "This key is padding, which is no word. The mask hides it from every query, so its weight is 0."
+    return "This key comes later in the sentence, and the mask is causal. It is hidden from the query: its weight is 0."
+
+
+def _describe_place(walk: Walk, rivals: Competition) -> str:
+    """The weight, and the score beside the strongest other key's."""
+    tokens = walk.layer.run.tokens
+    n, weight, score = len(rivals.keys), rivals.weights[rivals.rank - 1], float(rivals.scores[rivals.rank - 1])
+    subject = f"{quote_place(tokens, walk.query)} looks at {quote_place(tokens, walk.key)} with weight **{weight:.2f}**"
+    if rivals.best_other is None:
+        return f"{subject}, its only key."
+    other, lead = quote_place(tokens, int(rivals.keys[rivals.best_other])), float(rivals.lead[rivals.best_other])
+    place = f"the strongest of its {n} keys" if rivals.rank == 1 else f"number {rivals.rank} of its {n} keys"
+    against = "the next" if rivals.rank == 1 else "the strongest"
+    side = "above" if lead >= 0 else "below"
+    return (
+        f"{subject}, {place}. Its score is {write_amount(score)}: {write_amount(abs(lead))} {side} {against}, {other}."
+    )
+
+
+def _describe_changes(walk: Walk) -> str:
+    """That changes set weights of this row, and what they make of this one; empty where none does."""
+    changes = list_row_changes(walk)
+    if not changes:
+        return ""
+    weight = walk.of_query("attn.pattern")[walk.key]
+    return (
+        f"**Weights of this row are set by {_name_changes(walk, changes)}.** This one is **{weight:.2f}** now. "
+        "What follows is what the model itself computes before that. "
+    )
+
+
+def _name_changes(walk: Walk, changes: Sequence[Change]) -> str:
+    tokens = walk.layer.run.tokens
+    what = "your change" if len(changes) == 1 else "your changes"
+    return f"{what} {join_words([f'“{escape_markdown(name_change(change, tokens))}”' for change in changes])}"
+
+
+def _show_parts(found: Explanation) -> Iterator[Item]:
+    """The lead over the opponent by kinds of sources, the same for every cell, so that nothing below them moves."""
+    if not found.has_parts:
+        return
+    groups = [group for group in NAMES if group != "change" or CHANGES in found.split.sources]
+    amounts = np.array([found.verdict.amounts.get(group, 0.0) for group in groups])
+    kinds = ["bias" if group == "others" else group for group in groups]
+    _, key, opponent = found.names
+    yield _bars(
+        "why_parts",
+        bars.contributions([NAMES[group] for group in groups], kinds, amounts, title="part of the difference"),
+        caption=f"**Score of {key} minus score of {opponent}, by what wrote their vectors.** A bar to the right "
+        f"speaks for {key}, one to the left for {opponent}. They add up to {write_amount(found.split.lead, '+')}.",
+        alt="Bars: parts of the difference of two keys' scores, by kind of source",
+    )
+
+
+def _bars(key: str, drawn: bars.Bars, **chart: Any) -> LabelledBars[HeadsRun]:
+    return LabelledBars(key=key, bars=lambda _: drawn, **chart)
+
+
+def _show_steps(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Iterator[Item]:
+    yield Control("attention_why", "How it comes about", HELP)
+    yield from say_present_alone(scene, "these four steps")
+    yield from STEPS[options["attention_why"]](found)
+
+
+def show_sources(found: Explanation) -> Iterator[Item]:
+    """The difference of two keys' scores, by what wrote the keys' vectors and by what wrote the query's."""
+    if not found.has_parts:
+        yield Paragraph("There is nothing to compare here: the other steps show the computation.", "caption")
+        return
+    walk, split, (query, key, opponent) = found.walk, found.split, found.names
+    names, kinds = [source.name for source in split.sources], [source.kind for source in split.sources]
+    first, second = (f"s_{{{walk.query},{place}}}" for place in (walk.key, split.opponent))
+    yield Formula(
+        r"s = \tfrac{1}{\sqrt{d_\mathrm{head}}} \sum_a \sum_b q_a \cdot k_b \qquad "
+        rf"{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}"
+    )
+    from_query, from_key, amount = largest_pair(split)
+    against = ", against the rest" if amount * split.lead < 0 else ""
+    yield Paragraph(
+        "A vector is the sum of what its sources wrote, so a score is a sum over pairs of sources. The softmax sees "
+        f"differences of scores alone; so each part of {key} is shown minus that of {opponent}. By size, the largest "
+        f"pair is {from_query.name} at {query} with {from_key.name} at {key} instead of at {opponent}: "
+        f"{write_amount(amount, '+')}{against}."
+    )
+    lead = write_amount(float(split.relative.sum()), "+")
+    sums = f"The bars add up to {lead}. {_describe_exactness(walk)} (remainder {abs(split.relative_remainder):.0e})."
+    by_key, by_query = (
+        bars.contributions(names, kinds, amounts, title="part of the difference")
+        for amounts in (split.by_key_source, split.by_query_source)
+    )
+    keys = _bars(
+        "why_key_sources",
+        by_key,
+        caption=f"**By what wrote the keys' vectors**: that of {key}, to the right, against that of {opponent}, to "
+        f"the left. {sums}",
+        alt="Bars: parts of the difference of two keys' scores, by source of the keys' vectors",
+        table=lambda _: pd.DataFrame(split.relative, names, names).rename_axis("query \\ key"),
+    )
+    queries = _bars(
+        "why_query_sources",
+        by_query,
+        caption=f"**By what wrote the query's vector**, that of {query}: the same {lead}, split the "
+        "other way. The numbers below the left chart have every pair.",
+        alt="Bars: parts of the difference of two keys' scores, by source of the query's vector",
+    )
+    yield Columns(((keys,), (queries,)))
+
+
+def show_competition(explained: Explanation) -> Iterator[Item]:
+    """The query's strongest keys, and by how much the chosen one is ahead of each."""
+    walk, found, (query, key, opponent) = explained.walk, explained.rivals, explained.names
+    words: list[Item] = [Formula(r"w_j = \frac{e^{s_j}}{\sum_i e^{s_i}} \qquad \frac{w_j}{w_i} = e^{s_j - s_i}")]
+    if found.best_other is not None:
+        lead = float(found.lead[found.best_other])
+        mine, others = (float(found.weights[i]) for i in (found.rank - 1, found.best_other))
+        ratio = rf" \approx \frac{{{number(mine)}}}{{{number(others)}}}" if others else ""
+        words.append(Formula(rf"e^{{{number(lead)}}} = {number(_exp(lead))}{ratio}"))
+        told = (
+            f"Every point of score more is a factor of e = 2.72 in weight. {key} is {write_amount(abs(lead))} "
+            f"{'ahead of' if lead >= 0 else 'behind'} {opponent}: it has {_times(lead)} the weight."
+        )
+        words.append(Paragraph(told))
+    words.append(Paragraph(f"All {len(found.keys)} weights of {query} add up to 1: a key gains only what others lose."))
+    place = found.rank - 1
+    shown = bars.strongest(found.weights, place)
+    labels = np.array(token_names(walk.layer.run.tokens))
+    scores = [f"score {write_amount(float(score))}" for score in found.scores]
+    texts = [f"{found.weights[i]:.2f} ({scores[i]}{'' if i == place else f', × {found.ratios[i]:.2g}'})" for i in shown]
+    left_out = "" if len(shown) == len(found.keys) else f" The strongest of {len(found.keys)} keys are drawn."
+    chosen = int(np.flatnonzero(shown == place)[0])
+    columns = {
+        "key": labels[found.keys],
+        "score": found.scores,
+        "weight": found.weights,
+        "chosen key ahead by": found.lead,
+        "its weight over the chosen key's": found.ratios,
+    }
+    chart = _bars(
+        "why_competition",
+        bars.competition(labels[found.keys[shown]].tolist(), found.weights[shown], texts, chosen),
+        caption=f"**What {query} may look at.** Bars are weights. In brackets: the score, and how many times the "
+        f"weight of {key} that is. The amber bar is {key}.{left_out}",
+        alt="Bars: attention weights of one query's keys",
+        table=lambda _: pd.DataFrame(columns),
+    )
+    yield Columns((tuple(words), (chart,)), (2, 3))
+
+
+def show_products(explained: Explanation) -> Iterator[Item]:
+    """The products of q and k from the largest on, and their running sum."""
+    walk, (query, key, _) = explained.walk, explained.names
+    found = multiply(walk)
+    q, k = walk.of_query("attn.q")[found.numbers], walk.layer["attn.k"][walk.head, walk.key][found.numbers]
+    dot, d_head = float(found.running[-1]), walk.config.d_head
+    root = math.sqrt(d_head)
+    half = 1 + int(np.argmax(np.abs(found.products).cumsum() >= np.abs(found.products).sum() / 2))
+    words = (
+        Formula(sum_of_products(r"q \cdot k", q, k, dot)),
+        Formula(
+            rf"s = \frac{{q \cdot k}}{{\sqrt{{d_\mathrm{{head}}}}}} = \frac{{{number(dot)}}}{{\sqrt{{{d_head}}}}}"
+            rf" = {number(dot / root)}"
+        ),
+        Paragraph(
+            f"{query} asks with its query vector q, {key} answers with its key vector k: {d_head} numbers each. "
+            f"Half of their products' total size is in {half} of {d_head}."
+        ),
+    )
+    columns = {"number": found.numbers, "q": q, "k": k, "q × k": found.products, "sum so far": found.running}
+    chart = Picture[HeadsRun](
+        key="why_products",
+        alt="Bars: products of query and key; line: their running sum",
+        caption=f"**All {d_head} products**, each over √d_head = {root:.4g}. Blue: one product. Amber: their sum "
+        f"so far, which ends at the score, {dot / root:.4g}.",
+        figure=lambda _: running_sum(found.numbers, found.products / root, found.running / root),
+        table=lambda _: pd.DataFrame(columns),
+        compares=False,
+    )
+    yield Columns((words, (chart,)), (2, 3))
+
+
+def running_sum(numbers: Any, products: Array, running: Array) -> Figure:
+    """Products as bars, in their order, and a line for their sum so far; `numbers` say where each stands in q and k."""
+    x = np.arange(1, len(products) + 1)
+    pieces = {
+        "type": "bar",
+        "x": x,
+        "y": products.astype(np.float32),
+        "customdata": numbers.astype(np.int32),
+        "marker": {"color": palette.Q},
+        "name": "one product",
+        "hovertemplate": "number %{customdata}: %{y:.4g}",
+    }
+    sums = figures.Curve("sum so far", x, running.astype(np.float32), palette.K, hover="sum so far: %{y:.4g}", marker=4)
+    layout = {
+        "xaxis": {"title": "products, the largest size first", "fixedrange": True, "zeroline": False},
+        "yaxis": {"title": "part of the score", "fixedrange": True},
+        "hovermode": "x unified",
+    }
+    return figures.style([pieces, *figures.curve_traces(sums)], layout, height=340, legend=True)
+
+
+def show_moved(explained: Explanation) -> Iterator[Item]:
+    """What the weight moves to the query, and what share of everything that is."""
+    walk, (query, key, _) = explained.walk, explained.names
+    changes = list_output_changes(walk)
+    if changes:
+        yield Paragraph(
+            f"What the head gathers is then set by {_name_changes(walk, changes)}: it goes no further as shown here."
+        )
+    found = move(walk, explained.maps)
+    tokens, weights = token_names(walk.layer.run.tokens), walk.of_query("attn.pattern")
+    lengths = rf"{number(found.value_norm, 3)} = {number(found.moved_norm, 3)}"
+    told = (
+        f"Behind $W_O$ this is {_share(found.output_share)} of attention's output, all heads together (by projection)."
+    )
+    if walk.config.residual:
+        told += f" Its length is {_share(found.stream_share)} of that of the stream which it is added to."
+    else:
+        told += " There is no residual stream that it would be added to."
+    if found.token != walk.query:
+        told += (
+            f" With `head_merge = reshape` it is written to {quote_place(walk.layer.run.tokens, found.token)}, "
+            f"not to {query}."
+        )
+    words = (
+        Formula(rf"\lVert w v \rVert = {number(float(weights[walk.key]), 3)} \cdot {lengths}"),
+        Formula(rf"\lVert W_O\, w v \rVert = {number(found.written_norm, 3)}"),
+        Paragraph(told),
+    )
+    shares = np.where(walk.allowed, found.head_shares, 0)
+    shown = bars.strongest(np.abs(shares), walk.key)
+    chosen = int(np.flatnonzero(shown == walk.key)[0])
+    chart = _bars(
+        "why_moved",
+        bars.head_shares([tokens[i] for i in shown], shares[shown], chosen),
+        caption=f"**Whose values make up the head's output for {query}**, z = Σ w v? A key's share is its w v, "
+        "projected on z: (w v) · z / ‖z‖². Shares add up to 1; one below 0 pulls against the others. A heavy "
+        f"weight on a short value moves little (Kobayashi et al. 2020). The amber bar is {key}.",
+        alt="Bars: each key's share of the head's output",
+        table=lambda _: pd.DataFrame({"weight": weights, "share of the head's output": shares}, tokens),
+    )
+    yield Columns((words, (chart,)), (2, 3))
+
+
+def _describe_exactness(walk: Walk) -> str:
+    """On what condition the sum is exact."""
+    config = walk.config
+    before = config.norm_placement == "pre" or config.embedding_norm or walk.layer.layer > 0
+    if config.norm == "none" or not before:
+        return "No norm stands in the way, so the sum is exact"
+    return "The sum is exact, with each norm at the scale of this run; without a source, that would be another"
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf
+
+
+def _times(lead: float) -> str:
+    return f"{_exp(lead):.2g} times" if _exp(lead) < math.inf else "∞ times"
+
+
+def _share(x: float) -> str:
+    return f"{x:.1%}" if math.isfinite(x) else "no measurable share"
+
+
+STEPS: Mapping[str, Callable[[Explanation], Iterator[Item]]] = {
+    "sources": show_sources,
+    "competition": show_competition,
+    "products": show_products,
+    "what it moves": show_moved,
+}
+"""By the value of `attention_why`."""

@@ -1,0 +1,313 @@
+"""The live parts of the page Attention: caches, two buttons that change the head, and the trained network's reading."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from playground.analysis import attribution, stream_sources
+from playground.analysis.attention import PROBES, Habits, measure_habits
+from playground.analysis.attribution import HeadMaps, destination
+from playground.analysis.comparison import moved_weight
+from playground.analysis.stream_sources import StreamSplit, read_depths
+from playground.analysis.vector_changes import sentence_change, stream_change
+from playground.analysis.walkthrough import Walk
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
+from playground.charts.scene import Scene
+from playground.config import ModelConfig
+from playground.errors import InputError
+from playground.link.opening import Focus
+from playground.model.changes import Change
+from playground.runs.encoder_run import Run
+from playground.training.network import Tagger
+from playground.views.attention.why import HeadsRun
+from playground.views.change_names import explain_change
+from playground.web.choices import changes
+from playground.web.choices.focus import current_focus
+from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
+from playground.web.components.without_picture import scroll_to
+from playground.web.session import caches, trained_slot
+from playground.web.session.caches import RunKey
+from playground.web.session.services import services
+from playground.web.session.weights_cache import WeightsId, cache_by_weights
+from playground.web.shared import panels, renderer
+from playground.web.shared.change_chips import draw_followed_button, explain_refusal, make_in_place
+from playground.web.shared.pinning import pinned_side
+
+T = TypeVar("T")
+
+LEAST_MOVED = 5e-4
+"""The smallest share of weight, or of a length, that a percentage with one decimal does not round to 0."""
+
+LIKELIEST = 3
+"""Answers that are named at each depth."""
+
+_ARRIVING = "_why_arriving"
+"""Session key that is there until the answer is drawn, for a visitor who comes from elsewhere to see it."""
+
+
+def heads_scene() -> Scene[HeadsRun]:
+    """The run and the pinned one, each with what explains its heads in the app's caches."""
+    scene, side = renderer.run_scene(), pinned_side()
+    now = _heads_run(scene.now, current_setup().run_key)
+    pinned = None
+    if scene.pinned is not None and side is not None:
+        pinned = _heads_run(scene.pinned, side.setup.run_key)
+    return Scene(now, scene.focus, pinned, scene.pinned_name, scene.now_name, scene.same_tokens)
+
+
+def _heads_run(run: Run, key: RunKey) -> HeadsRun:
+    return HeadsRun(
+        run,
+        partial(caches.trace_layer, key),
+        partial(split_stream, key),
+        partial(find_maps, key),
+        lambda source: habits_in_probes(key) if source == "fixed sentences" else habits_in_text(key),
+        lambda hide: _or_explain(lambda: caches.thumbnails(key, hide_special=hide)),
+    )
+
+
+def _or_explain(compute: Callable[[], T]) -> T:
+    """What is computed; an expected error is shown as one sentence, and ends the page."""
+    with panels.explain_errors():
+        return compute()
+
+
+@cache_by_weights
+def split_stream(key: RunKey, layer: int) -> StreamSplit:
+    """What each source adds to the vectors that a layer's attention reads; raises as `caches.run_sentence`."""
+    run = caches.run_sentence(key)
+    with services().turns.take():
+        return stream_sources.split_stream(run, caches.encoder(key.weights, key.config, key.seed), layer)
+
+
+def find_maps(key: RunKey, walk: Walk) -> HeadMaps:
+    """The learned maps of a walk's head; raises as `caches.run_sentence`."""
+    _, piece = destination(walk)
+    return _cut_maps(key.weights, key.config, key.seed, walk.layer.layer, walk.head, piece)
+
+
+@cache_by_weights
+def habits_in_text(key: RunKey) -> Habits:
+    """What heads do in one sentence; raises as `caches.run_sentence`."""
+    return measure_habits([caches.run_sentence(key)])
+
+
+@cache_by_weights
+def habits_in_probes(key: RunKey) -> Habits:
+    """What heads do in the fixed sentences, read as the key's text is.
+
+    Raises:
+        InputError: the encoder cannot read them; and as `caches.run_sentence`.
+    """
+    if key.text.tokenizer == "word" and key.config.vocab_size:
+        raise InputError("The tokenizer word knows the words of your own text alone, and not the fixed sentences.")
+    probes = key._replace(text=replace(key.text, sentences=PROBES), sentence=0, interventions=())
+    batch = caches.tokenize(probes.text)
+    unknown = [flag for sentence in batch.unknown for flag in sentence]
+    if sum(unknown) > len(unknown) / 4:
+        raise InputError("This tokenizer knows too few words of the fixed sentences; look at this text instead.")
+    return measure_habits([caches.compute_run(probes._replace(sentence=i)) for i in range(len(PROBES))])
+
+
+@cache_by_weights
+def _cut_maps(weights: WeightsId, config: ModelConfig, seed: int, layer: int, head: int, piece: int) -> HeadMaps:
+    with services().turns.take():
+        return attribution.head_maps(caches.encoder(weights, config, seed), layer, head, piece)
+
+
+def show_on_arrival() -> None:
+    """Have the page Attention open at its answer; for callbacks, also on other pages."""
+    st.session_state[_ARRIVING] = True
+    _leave_difference()
+
+
+def _leave_difference() -> None:
+    if current_value("attention_show") != "one head":
+        st.session_state["attention_show"] = "one head"
+
+
+def arrive_at_why() -> None:
+    """Scroll to the answer, once, where the visitor came for it."""
+    if st.session_state.pop(_ARRIVING, False):
+        scroll_to("why")
+
+
+def draw_open_head(key: str) -> None:
+    """A button below a table of heads that says which one is open, far above it, and scrolls there."""
+    focus = current_focus(panels.shown_run())
+    if current_value("attention_show") == "one head":
+        st.button(
+            f"Layer {focus.layer}, head {focus.head} is open above",
+            key=f"{key}_up",
+            icon=":material/arrow_upward:",
+            type="tertiary",
+            on_click=show_on_arrival,
+            help="Scrolls to the answer on this head.",
+        )
+
+
+def draw_quick_changes() -> None:
+    """The buttons; one whose change is made takes it back, and one whose change cannot be made is grey and says why.
+
+    Where the head is off, what that leaves as it was and what it moved stands below them.
+    """
+    run, setup = panels.shown_run(), current_setup()
+    focus = current_focus(run)
+    applied = setup.fitted_changes.applied
+    asked: dict[str, tuple[str, str, Change]] = {
+        "off": ("What if this head were off?", "Made: this head is off. Undo", Change("zero", focus.layer, focus.head)),
+        "cut": (
+            "What if it could not look there?",
+            "Made: it cannot look there. Undo",
+            Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0)),
+        ),
+    }
+    refused = []
+    with st.container(key="quick_changes", horizontal=True, gap="small"):
+        for key, (question, answer, wanted) in asked.items():
+            is_made = wanted in applied
+            reason = "" if is_made else explain_refusal(setup, [wanted])
+            if reason:
+                refused.append(reason)
+            if st.button(
+                answer if is_made else question,
+                key=f"quick_{key}",
+                help=reason or explain_change(wanted, run.tokens),
+                disabled=bool(reason),
+                icon=":material/undo:" if is_made else ":material/question_exchange:",
+            ):
+                if is_made:
+                    changes.take_back([wanted])
+                else:
+                    make_in_place([wanted])
+                st.rerun()  # the chips above are outside of this fragment
+    for reason in dict.fromkeys(refused):
+        st.caption(escape_markdown(reason))
+    if any(_is_off(each, focus) for each in applied):
+        with st.container(key="head_is_off"):
+            st.markdown(_describe_off(run, focus))
+    if applied and not st.context.is_embedded:
+        draw_followed_button("quick_followed")
+
+
+def _is_off(change: Change, focus: Focus) -> bool:
+    """Whether a change drops what the head in focus gathers, in part or in whole."""
+    drops = change.kind == "zero" or change["sublayer"] == "attn"
+    return drops and change.layer == focus.layer and change.head in (None, focus.head) and change.strength > 0
+
+
+def _describe_off(run: Run, focus: Focus) -> str:
+    """That a head that is off still attends, and what the changes have moved, in markdown."""
+    with panels.explain_errors():
+        untouched = caches.run_sentence(current_setup().untouched_key)
+    share = max(each.strength for each in run.interventions if _is_off(each, focus))
+    off, dropped = ("off", "is dropped") if share == 1 else ("partly off", f"is dropped by {share:.0%}")
+    told = (
+        f"**Layer {focus.layer}, head {focus.head} is {off}, and still attends:** its pattern stays, and what it "
+        f"gathers {dropped} on the way to the stream."
+    )
+    moved = float(sentence_change(untouched, run).relative)
+    if not np.isfinite(moved):
+        return f"{told} What moved is beyond the range of 32-bit floats."
+    whose = "That" if len(run.interventions) == 1 else "All your changes together"
+    told += f" {whose} moved the sentence's vector by **{moved:.1%}** of its length"
+    by_token = stream_change(untouched, run).relative[-1]
+    if np.isfinite(by_token).all() and by_token.max() >= LEAST_MOVED:
+        token = int(by_token.argmax())
+        told += (
+            f"; of its tokens' vectors, that of {quote_place(run.tokens, token)} moved most, by {by_token[token]:.1%}"
+        )
+    weights = moved_weight(untouched, run)
+    if not np.nan_to_num(weights).max() >= LEAST_MOVED:
+        return f"{told}. No head's pattern changed by {LEAST_MOVED:.2%} of its weight."
+    layer, head = np.unravel_index(int(np.nanargmax(weights)), weights.shape)
+    return f"{told}. The pattern of layer {layer}, head {head} changed most: {weights[layer, head]:.1%} of its weight."
+
+
+def draw_stream_reading(token: int) -> None:
+    """The likeliest answers of the trained network's own head at every depth, or why there are none."""
+    run, setup = panels.shown_run(), current_setup()
+    name = quote_place(run.tokens, token)
+    st.markdown(f"**What would {name} be read as on its way?**")
+    with panels.explain_errors():
+        network = _find_tagger(setup.weights)
+        if network is None:
+            st.markdown(_why_unread(setup))
+            return
+        with services().turns.take():
+            probabilities = read_depths(run, token, network.encoder, network.head)
+        labels = trained_slot.find_network(setup.weights).labels
+    if not np.isfinite(probabilities).all():
+        st.markdown("The head's scores are no finite numbers here: the network's numbers have left fp32's range.")
+        return
+    order = np.argsort(-probabilities, axis=1, kind="stable")[:, :LIKELIEST]
+    likeliest = labels[order[-1, 0]]
+    settled = next(depth for depth in range(len(order)) if (order[depth:, 0] == order[-1, 0]).all())
+    st.markdown(
+        f"At the end the network answers {quote_token(likeliest)} ({probabilities[-1, order[-1, 0]]:.0%}). From depth "
+        f"{settled} on, this is the head's first choice."
+    )
+    rows = {
+        f"choice {place + 1}": [
+            f"{labels[answer]}  {probabilities[depth, answer]:.0%}" for depth, answer in enumerate(order[:, place])
+        ]
+        for place in range(order.shape[1])
+    }
+    entropies = [-sum(p * math.log2(p) for p in row if p > 0) for row in probabilities.tolist()]
+    with st.container(key="stream_reading"):
+        panels.show_table(
+            "stream_reading_table",
+            pd.DataFrame({"depth": range(len(order)), **rows, "entropy, bits": entropies}),
+            hide_index=True,
+        )
+        learnt = (
+            "Neither encoder nor head has learnt anything yet"
+            if is_random(setup.weights)
+            else "It has learnt to read the last depth alone: early rows say what it would make of them, and not all "
+            "that they hold (Belrose et al. 2023)"
+        )
+        st.caption(
+            f"**The network's own output head, at every depth of {name}** (the *logit lens*, nostalgebraist 2020). A "
+            f"depth counts the blocks passed: 0 is the embeddings. {learnt}."
+        )
+
+
+def _find_tagger(weights: str) -> Tagger | None:
+    """The network trained in this session, after training or before, if it is an encoder with an output head."""
+    network = trained_slot.network_on_device(weights) if trained_slot.is_trained_network(weights) else None
+    return network if isinstance(network, Tagger) else None
+
+
+def _why_unread(setup: Setup) -> str:
+    """Why no output head can read this encoder's vectors."""
+    here = "A network that you train on the Training page has one, and is read here at every depth."
+    if trained_slot.is_trained_network(setup.weights):
+        title = escape_markdown(trained_slot.find_network(setup.weights).task.title)
+        return (
+            f"The network that learnt “{title}” writes with its decoder. Its encoder has no output head: none of its "
+            "vectors was ever turned into an answer."
+        )
+    if setup.weights == "minilm":
+        return (
+            "As no word. This encoder was trained to make one vector of a whole sentence, and to place sentences that "
+            "mean the same near each other. It has no output head that turns a token's vector into words. The nearest "
+            f"rows of its token table would be a guess, as no training asked for them. {here}"
+        )
+    if setup.weights == "random":
+        return f"As nothing yet: random weights have learnt no words, and there is no output head. {here}"
+    return f"As no word: your file's encoder has no output head here, which would turn its vectors into words. {here}"
+
+
+renderer.WIDGETS |= {
+    "why_arrival": arrive_at_why,
+    "quick_changes": draw_quick_changes,
+    "open_head": draw_open_head,
+    "stream_reading": draw_stream_reading,
+}
+renderer.ON_CHANGE["attention_why"] = partial(record_action, "computation opened")

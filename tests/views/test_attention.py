@@ -1,0 +1,176 @@
+"""The view Attention as a function on values: its charts, answers and tables against torch's own numbers."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig, Trace
+from playground.analysis import attribution, stream_sources
+from playground.analysis.attention import measure_habits, rollout
+from playground.charts.chart import Bars, Columns, Group, HeadGrid, Heatmap, Item, LabelledBars, Later, Paragraph, Table
+from playground.charts.draw import draw_chart
+from playground.charts.scene import Scene
+from playground.figures.attention import shrink
+from playground.link.opening import Focus
+from playground.runs.encoder_run import run, trace_layer
+from playground.text import characters
+from playground.views.attention.page import VIEWS, show_attention
+from playground.views.attention.why import STEPS, HeadsRun, explain_cell
+from tests.views.scenes import SMALL
+
+TEXT = "abcab"
+FOCUS = Focus(1, 2, 3, 1)
+OPTIONS: dict[str, Any] = {
+    "attention_show": "one head", "attention_colours": "square root", "attention_hide": False,
+    "attention_stretch": False, "attention_other": 0, "attention_view": "lines", "attention_why": "sources",
+    "attention_habits": "this text",
+}  # fmt: skip
+
+
+def subject(text: str = TEXT, seed: int = 0, *, causal: bool = False, **changes: Any) -> tuple[HeadsRun, Trace]:
+    """A small run with what explains its heads, and the trace that the model itself computes."""
+    encoder, batch, trace = Encoder(ModelConfig(**SMALL | changes), seed), characters().encode_batch([text]), Trace()
+    mask = torch.ones(1, len(text), len(text)).tril().bool() if causal else batch.mask
+    with torch.inference_mode():
+        encoder(batch.ids, mask, trace)
+    computed = run(encoder, batch, causal=causal)
+    explained = HeadsRun(
+        computed,
+        lambda layer: trace_layer(encoder, batch, 0, layer, causal=causal),
+        partial(stream_sources.split_stream, computed, encoder),
+        lambda walk: attribution.head_maps(encoder, walk.layer.layer, walk.head, attribution.destination(walk)[1]),
+        lambda _: measure_habits([computed]),
+        lambda _: shrink(computed.patterns()),
+    )
+    return explained, trace
+
+
+def show(scene: Scene[HeadsRun], **options: object) -> list[Item]:
+    return [part for item in show_attention(scene, OPTIONS | options) for part in parts(item)]
+
+
+def parts(item: Item) -> Iterator[Item]:
+    match item:
+        case Columns(columns=columns):
+            yield from (part for column in columns for each in column for part in parts(each))
+        case Group(items=items) | Later(items):
+            yield from (part for each in items for part in parts(each))
+        case _:
+            yield item
+
+
+def chart(items: list[Item], key: str) -> Any:
+    return next(each for each in items if getattr(each, "key", "") == key)
+
+
+def words(items: list[Item]) -> str:
+    return "\n".join(each.text for each in items if isinstance(each, Paragraph))
+
+
+def test_the_map_is_one_head_the_average_or_the_difference_of_two() -> None:
+    now, trace = subject()
+    before, pinned_trace = subject(seed=5, n_layers=1)
+    patterns, pinned = trace["layers.1.attn.pattern"][0].numpy(), pinned_trace["layers.0.attn.pattern"][0].numpy()
+    scene = Scene(now, FOCUS, before, "pinned", "now")
+    shown: dict[str, Callable[[Any], Any]] = {
+        "one head": lambda heads: heads[2],
+        "average of heads": lambda heads: heads.mean(axis=0),
+        "difference of two heads": lambda heads: heads[2] - heads[0],
+    }
+    for how, of in shown.items():
+        heatmap = chart(show(scene, attention_show=how), "attention_pattern")
+        assert isinstance(heatmap, Heatmap)
+        np.testing.assert_allclose(heatmap.values(now), of(patterns), atol=1e-6)
+        drawing = draw_chart(heatmap, scene)
+        assert [each.key for each in drawing.beside] == ["head_pinned", "head_difference"]
+        np.testing.assert_allclose(drawing.beside[1].figure["data"][0]["z"], of(patterns) - of(pinned), atol=1e-6)
+        assert "it has no layer 1" in drawing.beside[0].caption
+
+
+def test_the_answer_and_every_step_split_the_same_lead() -> None:
+    now, trace = subject()
+    scores = trace["layers.1.attn.scores"][0, 2, 3].double().numpy()
+    lead = scores[1] - max(np.delete(scores, 1))
+    items = show(Scene(now, FOCUS))
+    for key in ("why_parts", "why_key_sources", "why_query_sources"):
+        assert sum(chart(items, key).bars(now).values) == pytest.approx(lead, abs=1e-4)
+    weight = float(trace["layers.1.attn.pattern"][0, 2, 3, 1])
+    assert f"with weight **{weight:.2f}**" in words(items)
+    found = explain_cell(now, FOCUS)
+    (columns,) = STEPS["products"](found)
+    products = next(each for each in parts(columns) if getattr(each, "key", "") == "why_products")
+    assert products.figure(now)["data"][1]["y"][-1] == pytest.approx(scores[1], abs=1e-5)  # type: ignore[union-attr]
+    moved = chart(show(Scene(now, FOCUS), attention_why="what it moves"), "why_moved")
+    assert sum(moved.bars(now).values) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_a_hidden_key_has_a_reason_and_nothing_to_compute(hidden: bool) -> None:
+    now, _ = subject(causal=hidden)
+    items = show(Scene(now, Focus(1, 2, 1, 3)))
+    assert ("comes later in the sentence" in words(items)) == hidden
+    assert any(isinstance(each, LabelledBars) for each in items) != hidden
+
+
+def test_the_pinned_run_has_its_own_answer() -> None:
+    now, _ = subject()
+    before, trace = subject(seed=5)
+    scene = Scene(now, FOCUS, before, "pinned", "now")
+    assert f"**{float(trace['layers.1.attn.pattern'][0, 2, 3, 1]):.2f}**" in words(show(scene))
+    other = Scene(now, FOCUS, before, "pinned", "now", same_tokens=False)
+    assert "these reasons are shown for the present settings alone" in words(show(other))
+
+
+def test_the_ranking_has_both_runs_weights_by_the_larger_of_the_two() -> None:
+    (now, trace), (before, other) = subject(), subject(seed=5)
+    row, pinned = (each["layers.1.attn.pattern"][0, 2, 3].numpy() for each in (trace, other))
+    ranking = chart(show(Scene(now, FOCUS, before, "pinned"), attention_view="ranking"), "attention_ranking")
+    assert isinstance(ranking, Bars)
+    order = np.argsort(np.maximum(row, pinned))[::-1]
+    np.testing.assert_allclose(list(ranking.bars(now)[""].values()), row[order], atol=1e-6)
+    np.testing.assert_allclose(list(ranking.bars(before)[""].values()), pinned[order], atol=1e-6)
+    assert ranking.table is not None
+    assert ranking.on_row is not None
+    assert ranking.on_row(ranking.table(now).index[0]) == {"key": int(row.argmax())}
+
+
+def test_entropy_and_rollout_are_those_of_the_patterns() -> None:
+    now, trace = subject()
+    patterns = np.stack([trace[f"layers.{layer}.attn.pattern"][0].double().numpy() for layer in range(2)])
+    entropy = chart(show(Scene(now, FOCUS), attention_view="entropy"), "attention_entropy")
+    bits = -(patterns * np.log2(patterns)).sum(axis=-1).mean(axis=-1)
+    np.testing.assert_allclose(entropy.values(now), bits, rtol=1e-5)
+    assert f"{bits[1, 2]:.2f} bits" in entropy.reading(now)
+    assert f"{np.log2(5):.2f} if every query" in entropy.reading(now)
+    shares = chart(show(Scene(now, FOCUS), attention_view="rollout"), "attention_rollout")
+    mixed = [0.5 * (each.mean(axis=0) + np.eye(5)) for each in patterns]
+    np.testing.assert_allclose(shares.values(now), mixed[1] @ mixed[0], rtol=1e-5)
+    np.testing.assert_allclose(shares.values(now), rollout(patterns)[1], rtol=1e-5)
+
+
+def test_a_row_of_a_table_opens_its_head_and_leaves_the_average() -> None:
+    now, trace = subject()
+    items = show(Scene(now, FOCUS), attention_view="heads that link", attention_show="average of heads")
+    table = chart(items, "heads_that_link_table")
+    assert isinstance(table, Table)
+    assert table.on_row is not None
+    shown = table.frame(now)
+    weights = np.stack([trace[f"layers.{layer}.attn.pattern"][0, :, 3, 1] for layer in range(2)])
+    np.testing.assert_allclose(shown["weight"].sort_index(), weights.ravel(), atol=1e-6)
+    layer, head = np.unravel_index(weights.argmax(), weights.shape)
+    assert table.on_row(shown.index[0]) == {"layer": layer, "head": head, "attention_show": "one head"}
+    grid = chart(items, "attention_grid")
+    assert isinstance(grid, HeadGrid)
+    assert grid.table is not None
+    largest = grid.table(now)
+    assert largest.loc[(1, 2), "largest weight"] == pytest.approx(float(trace["layers.1.attn.pattern"][0, 2].max()))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_has_something_to_show_of_one_token(view: str) -> None:
+    now, _ = subject("a", norm="none")
+    assert show(Scene(now, Focus(0, 0, 0, 0)), attention_view=view)
