@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import pandas as pd
 
-from playground.charts.figure import Array, Colours, Curve, Figure, from_zero
+from playground.charts.figure import Array, Colours, Curve, Figure, Mark, around_zero, from_zero
 
 S = TypeVar("S")
 
@@ -61,6 +61,10 @@ class Chart(Generic[S]):
     """Pixels; else as the numbers need."""
     saved_as: str = ""
     """Name of the saved files, without their ending; else the key."""
+    compares: bool = True
+    """Whether a pinned subject's numbers belong beside it."""
+    is_tabulated: bool = True
+    """Whether its numbers stand in a table below it, where it has any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +86,8 @@ class Heatmap(Chart[S]):
     """How numbers become colours, from those of all subjects that share them."""
     magnitude: float | None = None
     """Of the numbers that these were computed from, where those were larger; changes below its rounding are none."""
+    change_colours: Callable[[Sequence[Array]], Colours] = field(default_factory=around_zero)
+    """Likewise of the difference."""
     change: Callable[[S, S], str] = _nothing
     """What else the difference's caption says, of the present and the pinned subject, after a space."""
     nearest: Callable[[S], str] = _nothing
@@ -102,11 +108,15 @@ class Curves(Chart[S]):
     """Of the height, by panel."""
     order: Callable[[str], Any] | None = None
     """What the names on the horizontal axis sort by, where two subjects have other names; else they stand as given."""
+    marks: Sequence[Mark] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Chart[S]):
-    """Bars, one a label; a pinned subject's are paler, each beside its own."""
+    """Bars, one a label and series; a pinned subject's are paler, each beside its own.
+
+    Stacked bars have a row a label, and the pinned subject's the row below it; upright ones have rings at those' ends.
+    """
 
     bars: Callable[[S], Mapping[str, Mapping[str, float]]]
     """Numbers by label, by series; a series is one colour. Labels are plain texts."""
@@ -116,7 +126,15 @@ class Bars(Chart[S]):
     colours: Mapping[str, str]
     """By series."""
     number: str = ".4g"
+    unit: str = ""
+    """Of a number, behind it where the pointer is."""
     horizontal: bool = True
+    stacked: bool = False
+    """Whether a label's series lie end to end, and so make up one bar."""
+    notes: Callable[[S, S | None], Mapping[str, str]] | None = None
+    """The line below each label of a row: of a subject, and of the pinned one that it is compared with."""
+    order: Callable[[str], Any] | None = None
+    """What the labels of stacked bars sort by; else they stand as given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +169,10 @@ class Table(Generic[S]):
     shows_index: bool = True
     compares: bool = True
     """Whether a pinned subject's numbers belong beside it."""
+    fills: Mapping[str, float] = field(default_factory=dict)
+    """By column whose numbers are drawn as bars: the number that fills one."""
+    widths: Mapping[str, int] = field(default_factory=dict)
+    """By column of texts, pixels; else as they need, while there is room."""
     is_folded: bool = False
     """Whether it stands in an expander, under a heading of its own."""
 
@@ -168,6 +190,24 @@ class Formula:
     """LaTeX."""
 
     latex: str
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number in large letters."""
+
+    label: str
+    value: str
+    change: str = ""
+    """Of a pinned subject's number, in words."""
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """A few numbers in large letters, side by side."""
+
+    metrics: tuple[Metric, ...]
 
 
 @dataclass(frozen=True)
@@ -205,7 +245,7 @@ class Widget:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-Item: TypeAlias = Chart[Any] | Table[Any] | Paragraph | Formula | Control | Columns | Group | Widget
+Item: TypeAlias = Chart[Any] | Table[Any] | Paragraph | Formula | Metrics | Control | Columns | Group | Widget
 """What a view yields, in the order of the page."""
 
 Options: TypeAlias = Mapping[str, Any]

@@ -1,7 +1,7 @@
 """A chart of a scene, for any renderer: the present subject's figure, the pinned one's beside it, the difference."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from playground.charts.chart import Axis, Bars, CellRanges, Chart, Curves, Heatm
 from playground.charts.figure import Array, Colours, Figure
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
+from playground.figures import palette
 from playground.figures.theme import PALE, label, token_names
 
 S = TypeVar("S")
@@ -48,13 +49,20 @@ class Drawing:
 
 def draw_chart(chart: Chart[S], scene: Scene[S]) -> Drawing:
     """A chart of the present subject and, where one is pinned, what its kind has for two."""
+    if not chart.compares:
+        scene = Scene(scene.now, scene.focus)
     if scene.pinned is not None and chart.needs_tokens and not scene.same_tokens:
         alone = Scene(scene.now, scene.focus)
         note = (
             f"The pinned settings read other tokens, so {chart.needs_tokens} are shown for the present settings alone."
         )
-        return Drawing(_draw_kind(chart, alone).now, note=note)
-    return _draw_kind(chart, scene)
+        drawing = Drawing(_draw_kind(chart, alone).now, note=note)
+    else:
+        drawing = _draw_kind(chart, scene)
+    if not chart.is_tabulated:
+        now, *beside = (replace(drawn, table=None) for drawn in (drawing.now, *drawing.beside))
+        drawing = Drawing(now, tuple(beside), drawing.note)
+    return drawing
 
 
 def _draw_kind(chart: Chart[S], scene: Scene[S]) -> Drawing:
@@ -126,8 +134,7 @@ def _draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
         chart.change(scene.now, scene.pinned),
     )
     magnitude = chart.magnitude or float(max(figures.largest(np.abs(each)) for each in (now, before)))
-    signed = figures.around_zero()([change])
-    difference = _heatmap_of(chart, scene.now, change, signed, caption, "difference", magnitude)
+    difference = _heatmap_of(chart, scene.now, change, chart.change_colours([change]), caption, "difference", magnitude)
     return Drawing(first, (pinned, difference))
 
 
@@ -229,6 +236,9 @@ def _draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawn:
         layout[f"yaxis{panel + 1 if panel else ''}"] = {**axis(numbers), **domain}
         bottom -= gap
     layout["xaxis"] = _curve_axis(chart, curves, ghosts)
+    if chart.marks and curves:
+        x = np.concatenate([each.x for each in curves])
+        layout |= figures.mark_places(chart.marks, x, is_log=layout["xaxis"].get("type") == "log")
     figure = figures.style(traces, layout, height=chart.height or 380, legend=True)
     note = figures.include_zero(figure)
     dotted = f"Dotted lines, on the same axes: {escape_markdown(scene.pinned_name)}." if ghosts else ""
@@ -262,37 +272,110 @@ def _table_of(chart: Chart[S], scene: Scene[S]) -> pd.DataFrame:
 def _draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
     """The present bars and, paler beside each, the pinned ones."""
     bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
-    traces = [_bar_trace(chart, series, numbers) for series, numbers in bars.items()]
-    if before is not None:
-        for series, numbers in before.items():
-            pale = _bar_trace(chart, series, numbers)
-            name = f"{series}, pinned" if series else "pinned"
-            traces.append({**pale, "opacity": PALE, "name": name, "showlegend": False})
-    n_labels = max((len(numbers) for numbers in bars.values()), default=0)
-    labels = {"title": chart.labels.title, "type": "category", **chart.labels.options}
-    layout: dict[str, Any]
-    if chart.horizontal:
-        layout = {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **labels}}
-        height = 110 + (22 if before is None else 32) * n_labels * max(1, len(bars))
+    labels = _bar_labels(chart, bars, before or {})
+    axis: dict[str, Any] = {"title": chart.labels.title, "type": "category"}
+    layout: dict[str, Any] = {"barmode": "group"}
+    if chart.stacked:
+        axis |= {"showgrid": False, "categoryorder": "array"}
+        layout = {"barmode": "stack", "bargap": 0.25, "uniformtext": {"minsize": 10, "mode": "hide"}}
+    if not chart.stacked:
+        traces, paler = _paired_bars(chart, bars, before), "The paler bar beside each"
+        height = 110 + (22 if before is None else 32) * len(labels) * max(1, len(bars)) if chart.horizontal else 380
+    elif chart.horizontal:
+        traces, rows = _stacked_rows(chart, scene, labels)
+        axis["categoryarray"], height, paler = rows, 70 + 44 * len(rows), "The paler bar below each"
     else:
-        layout, height = {"xaxis": {"tickangle": -55, **labels}, "yaxis": dict(chart.value)}, 380
-    layout["barmode"] = "group"
-    figure = figures.style(traces, layout, height=chart.height or height, legend=len(bars) > 1)
-    paler = f"The paler bar beside each: {escape_markdown(scene.pinned_name)}." if before is not None else ""
-    places = _places(chart.labels, scene.now, n_labels)
+        traces = [_bar_trace(chart, series, numbers) for series, numbers in bars.items()]
+        traces += [_rings(chart, before)] if before else []
+        axis |= {"categoryarray": [label(name, len(name)) for name in labels], "tickangle": 0}
+        height, paler = 340, "Rings, where these bars end"
+    if chart.horizontal:
+        layout |= {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **axis, **chart.labels.options}}
+    else:
+        layout |= {"xaxis": {"tickangle": -55, **axis, **chart.labels.options}, "yaxis": dict(chart.value)}
+    has_legend = len(bars) > 1 and not (chart.stacked and chart.horizontal)
+    figure = figures.style(traces, layout, height=chart.height or height, legend=has_legend)
+    places = _places(chart.labels, scene.now, len(labels))
     cells = None
     if chart.click and places:
         cells = CellRanges(places, None) if chart.horizontal else CellRanges(None, places)
     table = partial(_table_of, chart, scene) if chart.table else partial(_bars_table, bars, before)
-    caption = _join(chart.caption, chart.reading(scene.now), paler)
+    pinned = "" if before is None else f"{paler}: {escape_markdown(scene.pinned_name)}."
+    caption = _join(chart.caption, chart.reading(scene.now), pinned)
     return Drawn(chart.key, figure, caption, chart.alt, table, cells, chart.click, chart.saved_as)
+
+
+def _bar_labels(chart: Bars[S], *subjects: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """The labels that any of the subjects has."""
+    labels = dict.fromkeys(name for bars in subjects for numbers in bars.values() for name in numbers)
+    return list(labels) if chart.order is None else sorted(labels, key=chart.order)
+
+
+def _paired_bars(
+    chart: Bars[S], bars: Mapping[str, Mapping[str, float]], before: Mapping[str, Mapping[str, float]] | None
+) -> list[dict[str, Any]]:
+    """Each series, and behind it the pinned one, so that their bars stand side by side."""
+    traces = []
+    for series in dict.fromkeys((*bars, *(before or ()))):
+        if series in bars:
+            traces.append(_bar_trace(chart, series, bars[series]))
+        if before is not None and series in before:
+            name = f"{series}, pinned" if series else "pinned"
+            pale = {"opacity": PALE, "name": label(name, len(name)), "showlegend": False}
+            traces.append(_bar_trace(chart, series, before[series]) | pale)
+    return traces
+
+
+def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Pieces end to end, each with its series' name in it, and the rows that they lie in, from the top."""
+    sides = [("", scene.now, scene.pinned)]
+    if scene.pinned is not None:
+        sides.append((", pinned", scene.pinned, None))
+    traces: list[dict[str, Any]] = []
+    rows: dict[tuple[str, str], str] = {}
+    for side, subject, other in sides:
+        notes = chart.notes(subject, other) if chart.notes else {}
+        for name in labels:
+            note = f"<br>{label(notes[name], len(notes[name]))}" if name in notes else ""
+            rows[name, side] = f"{label(name, len(name))}{side}{note}"
+        bars = chart.bars(subject)
+        total = sum(sum(numbers.values()) for numbers in bars.values())
+        for series, numbers in bars.items():
+            trace = _bar_trace(chart, series, numbers)
+            trace["y"] = [rows[name, side] for name in numbers]
+            trace["customdata"] = [number / total if total else 0 for number in numbers.values()]
+            hover = f"%{{y}}<br>{trace['name']}: %{{x:{chart.number}}} {chart.unit}, %{{customdata:.2%}}<extra></extra>"
+            trace["hovertemplate"] = hover
+            trace["marker"] |= {"line": {"width": 1, "color": "rgba(255, 255, 255, 0.55)"}}
+            trace |= {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
+            trace |= {"opacity": PALE} if side else {"text": [trace["name"]] * len(numbers)}
+            traces.append(trace)
+    return traces, [rows[name, side] for name in labels for side, *_ in sides]
+
+
+def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Where a pinned subject's stacked bars end."""
+    ends: dict[str, float] = {}
+    for numbers in before.values():
+        for name, number in numbers.items():
+            ends[name] = ends.get(name, 0) + number
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [label(name, len(name)) for name in ends],
+        "y": np.array(list(ends.values()), np.float64),
+        "name": "pinned, whole bars",
+        "marker": {"size": 9, "symbol": "circle-open", "color": palette.RESIDUAL},
+        "hovertemplate": f"%{{x}}<br>pinned: %{{y:{chart.number}}} {chart.unit}<extra></extra>",
+    }
 
 
 def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float]) -> dict[str, Any]:
     names, values = [label(name, len(name)) for name in numbers], np.array(list(numbers.values()), np.float64)
     x, y = (values, names) if chart.horizontal else (names, values)
     value, name = ("%{x", "%{y}") if chart.horizontal else ("%{y", "%{x}")
-    hover = f"{name}{f', {label(series)}' if series else ''}: {value}:{chart.number}}}<extra></extra>"
+    unit = f" {chart.unit}" if chart.unit else ""
+    hover = f"{name}{f', {label(series)}' if series else ''}: {value}:{chart.number}}}{unit}<extra></extra>"
     return {
         "type": "bar",
         "x": x,

@@ -26,7 +26,8 @@ LOGARITHMIC_FROM = 100
 _LONGEST_SIDE = 48
 """Letters of the pinned settings' name in a legend."""
 
-_GHOST: dict[str, Any] = {"width": 1.5, "dash": "dot", "marker": 5, "symbol": "circle-open"}
+_GHOST_MARKER = 5
+"""Pixels of the mark at each number of a pinned curve."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,19 @@ class Curve:
     band: str = ""
     """What the hover says of the band, after a space: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
     panel: int = 0
+    marker: int = 6
+    """Pixels of the mark at each number; 0 draws none."""
+    dash: str | None = None
+    """Plotly's name of a broken line."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A vertical line at a number of the horizontal axis, with a name."""
+
+    at: float
+    name: str
+    dash: str = "dot"
 
 
 def from_zero(numbers: Sequence[Array]) -> Colours:
@@ -86,6 +100,21 @@ def around_zero(limit: float | None = None) -> Callable[[Sequence[Array]], Colou
         return Colours({"colorscale": diverging_scale(plotly.io.templates.default), "zmin": -end, "zmax": end})
 
     return colours
+
+
+def most_around_zero(numbers: Sequence[Array]) -> Colours:
+    """Colours that diverge from 0 and end at ±`limit_of_most`."""
+    return around_zero(limit_of_most(numbers))(numbers)
+
+
+def most_from_zero(numbers: Sequence[Array]) -> Colours:
+    """Colours from 0 to `limit_of_most`."""
+    return Colours({"zmin": 0.0, "zmax": limit_of_most(numbers)})
+
+
+def limit_of_most(numbers: Sequence[Array]) -> float:
+    """The size that 99 % of the numbers do not exceed, the largest of all subjects'; 1 where it would be 0."""
+    return max(float(np.percentile(np.abs(each), 99)) or 1.0 for each in numbers)
 
 
 @lru_cache(maxsize=4)
@@ -132,8 +161,11 @@ def axis_beyond_rounding(title: str, magnitude: Callable[[Sequence[Array]], floa
 
 
 def whole_ticks(n: int) -> dict[str, Any]:
-    """Ticks at whole numbers, however few or many there are."""
-    return {"tickmode": "linear", "tick0": 0, "dtick": max(1, n // 12)}
+    """Ticks at round whole numbers, twelve or so at most, however many numbers there are."""
+    power = 1
+    while n > 12 * 5 * power:
+        power *= 10
+    return {"tickmode": "linear", "tick0": 0, "dtick": next(m * power for m in (1, 2, 5) if n <= 12 * m * power)}
 
 
 def faint(colour: str) -> str:
@@ -205,8 +237,8 @@ def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
 
 def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
     """A curve's band, where it has one, and the curve over it."""
-    look = {"line": {"color": curve.colour, "width": 2, "dash": None}, "marker": {"size": 6, "symbol": None}}
-    points = {"type": "scatter", "mode": "lines+markers", "x": curve.x, "y": curve.y, "name": curve.name, **look}
+    line = {"color": curve.colour, "width": 2, "dash": curve.dash}
+    points = {"type": "scatter", "x": curve.x, "y": curve.y, "name": curve.name, "line": line, **_marker(curve.marker)}
     points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend, **_panel(curve.panel)}
     if curve.low is None or curve.high is None:
         return [points]
@@ -229,7 +261,7 @@ def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
 def ghost_trace(curve: Curve, side: str) -> dict[str, Any]:
     """A pinned curve beside the present one of this name and colour: dotted; `side` is what the settings are called."""
     name = f"{curve.name}, {label(side, _LONGEST_SIDE)}"
-    return _dotted(curve.x, curve.y, curve.colour, name) | {
+    return _dotted(curve.x, curve.y, curve.colour, name, _GHOST_MARKER if curve.marker else 0) | {
         "hovertemplate": curve.hover,
         "showlegend": False,
         **_panel(curve.panel),
@@ -242,16 +274,32 @@ def ghost_entry(side: str) -> dict[str, Any]:
     return _dotted(nothing, nothing, palette.RESIDUAL, f"dotted: {label(side, _LONGEST_SIDE)}")
 
 
-def _dotted(x: NDArray[Any], y: NDArray[Any], colour: str, name: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": x,
-        "y": y,
-        "name": name,
-        "line": {"color": colour, "width": _GHOST["width"], "dash": _GHOST["dash"]},
-        "marker": {"size": _GHOST["marker"], "symbol": _GHOST["symbol"]},
-    }
+def _dotted(x: NDArray[Any], y: NDArray[Any], colour: str, name: str, marker: int = _GHOST_MARKER) -> dict[str, Any]:
+    line = {"color": colour, "width": 1.5, "dash": "dot"}
+    return {"type": "scatter", "x": x, "y": y, "name": name, "line": line, **_marker(marker, "circle-open")}
+
+
+def _marker(size: int, symbol: str | None = None) -> dict[str, Any]:
+    """What draws a mark of so many pixels at each number of a line."""
+    return {"mode": "lines+markers", "marker": {"size": size, "symbol": symbol}} if size else {"mode": "lines"}
+
+
+def mark_places(marks: Sequence[Mark], x: NDArray[Any], *, is_log: bool) -> dict[str, Any]:
+    """The layout's vertical lines over curves at `x`; a name stands on the side of its line that has room."""
+    ends = (float(x.min()), float(x.max()))
+    middle = np.sqrt(ends[0] * ends[1]) if is_log else sum(ends) / 2
+    shapes = [
+        {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": 1, "yref": "y domain",
+         "line": {"color": palette.RESIDUAL, "width": 1.5, "dash": mark.dash}}
+        for mark in marks
+    ]  # fmt: skip
+    names = [
+        {"x": np.log10(mark.at) if is_log else mark.at, "y": 1 - 0.1 * (len(marks) - place),
+         "yref": "paper", "yanchor": "top", "xanchor": "left" if mark.at < middle else "right",
+         "text": label(mark.name, 48), "showarrow": False}
+        for place, mark in enumerate(marks, 1)
+    ]  # fmt: skip
+    return {"shapes": shapes, "annotations": names}
 
 
 def _panel(number: int) -> dict[str, str]:

@@ -56,6 +56,22 @@ BARS: Bars[Array] = Bars(
     colours={"weight": "#112233"},
     click="The key.",
 )
+STACK: Bars[Array] = Bars(
+    key="stack",
+    alt="Stacked bars",
+    caption="How to read it.",
+    bars=lambda values: {
+        "left": {f"row {i}": float(row[0]) for i, row in enumerate(values)},
+        "right": {f"row {i}": float(row[1]) for i, row in enumerate(values)},
+    },
+    labels=Axis("row", place="layer"),
+    value={"title": "parameters"},
+    colours={"left": "#112233", "right": "#445566"},
+    number=",",
+    unit="parameters",
+    stacked=True,
+    notes=lambda values, other: {"row 0": f"{values.sum():g}" + ("" if other is None else f" < {other.sum():g}")},
+)
 PICTURE: Picture[Array] = Picture(
     key="tree",
     alt="A treemap",
@@ -69,7 +85,10 @@ def scene(now: Array = NOW, pinned: Array | None = None, **changes: Any) -> Scen
     return Scene(now, FOCUS, pinned, "pinned: <3> layers" if pinned is not None else "", **changes)
 
 
-@pytest.mark.parametrize("chart", [HEATMAP, CURVES, BARS, PICTURE], ids=lambda chart: chart.key)
+UPRIGHT = replace(STACK, key="upright", horizontal=False, click="The layer.", order=lambda name: -int(name[-1]))
+
+
+@pytest.mark.parametrize("chart", [HEATMAP, CURVES, BARS, STACK, UPRIGHT, PICTURE], ids=lambda chart: chart.key)
 @pytest.mark.parametrize("pinned", [None, PINNED], ids=["alone", "beside"])
 def test_plotly_takes_what_is_drawn(chart: Chart[Array], pinned: Array | None) -> None:
     drawing = draw_chart(chart, scene(pinned=pinned))
@@ -171,6 +190,61 @@ def test_pinned_curves_are_dotted_and_pinned_bars_paler() -> None:
     assert (list(now["x"]), list(pinned["x"])) == ([1, 4], [8, 1, 1])
     assert now["y"] == ["&lt;a&gt;", "b"]
     assert pinned["opacity"] < 1
+    two = replace(
+        BARS,
+        bars=lambda values: {"a": {"x": values[0, 0]}, "b": {"x": values[0, 1]}},
+        colours=dict.fromkeys("ab", "#112233"),
+    )
+    names = [trace["name"] for trace in draw_chart(two, scene(pinned=PINNED)).now.figure["data"]]
+    assert names == ["a", "a, pinned", "b", "b, pinned"], "side by side"
+
+
+def test_stacked_rows_have_the_pinned_ones_below_them_and_upright_bars_rings() -> None:
+    drawn = draw_chart(STACK, scene(NOW[:2], PINNED[:, :2])).now
+    left, right, pinned_left, _ = drawn.figure["data"]
+    rows = drawn.figure["layout"]["yaxis"]["categoryarray"]
+    assert rows == ["row 0<br>10 &lt; 9", "row 0, pinned<br>9", "row 1", "row 1, pinned"]
+    assert (left["y"], pinned_left["y"]) == (rows[::2], rows[1:2])
+    np.testing.assert_allclose([*left["customdata"], *right["customdata"]], np.array([1, 2, 4, 3]) / 10)
+    assert (drawn.figure["layout"]["barmode"], pinned_left["opacity"], "text" in pinned_left) == ("stack", 0.5, False)
+    upright = draw_chart(UPRIGHT, scene(NOW, PINNED)).now
+    *_, rings = upright.figure["data"]
+    assert (rings["x"], list(rings["y"])) == (["row 0"], [9])
+    assert upright.figure["layout"]["xaxis"]["categoryarray"] == ["row 2", "row 1", "row 0"]
+    assert upright.cells is not None
+    assert upright.cells.columns == ("layer", {0: 0, 1: 1, 2: 2})
+
+
+def test_marks_stand_at_their_numbers_and_their_names_where_there_is_room() -> None:
+    line = Curve("", np.array([1.0, 1000]), np.ones(2), "#000000", marker=0)
+    marks = (figures.Mark(3, "early"), figures.Mark(700, "late", "dash"))
+    for kind, places in (("log", [np.log10(3), np.log10(700)]), ("linear", [3, 700])):
+        axis = Axis[Array]("length", options={"type": kind})
+        chart = replace(CURVES, curves=lambda _: [line], x=axis, marks=marks)
+        layout = draw_chart(chart, scene()).now.figure["layout"]
+        assert [(each["x0"], each["line"]["dash"]) for each in layout["shapes"]] == [(3, "dot"), (700, "dash")]
+        assert [each["x"] for each in layout["annotations"]] == places
+        assert [each["xanchor"] for each in layout["annotations"]] == ["left", "right"]
+
+
+def test_ticks_stand_at_round_numbers() -> None:
+    steps = {n: figures.whole_ticks(n)["dtick"] for n in (1, 12, 13, 24, 25, 60, 61, 128, 256, 5000)}
+    assert list(steps.values()) == [1, 1, 2, 2, 5, 5, 10, 20, 50, 500]
+
+
+def test_what_is_not_compared_shows_the_present_subject_alone() -> None:
+    for chart in (HEATMAP, CURVES, BARS, STACK, PICTURE):
+        alone = draw_chart(replace(chart, compares=False, is_tabulated=False), scene(pinned=PINNED))
+        assert (alone.beside, alone.now.caption) == ((), draw_chart(chart, scene()).now.caption)
+        assert alone.now.table is None
+
+
+def test_colours_may_leave_the_farthest_numbers_out() -> None:
+    near, far = np.linspace(-1, 1, 401), np.append(np.linspace(-2, 2, 400), 1e6)
+    end = np.percentile(np.abs(far), 99)
+    assert figures.most_around_zero([near, far]).options["zmin"] == -end
+    assert figures.most_from_zero([near, far]).options == {"zmin": 0, "zmax": end}
+    assert figures.limit_of_most([np.zeros(3)]) == 1
 
 
 def test_tables_keep_rows_that_only_one_side_has() -> None:

@@ -17,12 +17,13 @@ from playground.charts.chart import (
     Formula,
     Group,
     Item,
+    Metrics,
     Options,
     Paragraph,
     Table,
     Widget,
 )
-from playground.charts.draw import Drawn, draw_chart, draw_table
+from playground.charts.draw import Drawing, Drawn, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
@@ -32,6 +33,7 @@ from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.components.charts import CellFrame
+from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.pinning import beside
@@ -39,7 +41,7 @@ from playground.web.shared.saving import Saved, draw_save_menu
 
 S = TypeVar("S")
 
-WIDGETS: dict[str, Callable[..., None]] = {}
+WIDGETS: dict[str, Callable[..., None]] = {"token_chips": draw_token_chips}
 """What draws a `Widget`, by its name; pages add theirs."""
 
 
@@ -75,13 +77,19 @@ def run_scene(*, changed: bool = True) -> Scene[Run]:
 def render(items: Iterable[Item], scene: Scene[S]) -> None:
     """Draw what a view yields."""
     for item in items:
-        _render_item(item, scene)
+        drawings = _render_item(item, scene)
+        for drawing in drawings:
+            _draw_beside(drawing, scene.focus)
 
 
-def _render_item(item: Item, scene: Scene[S]) -> None:
+def _render_item(item: Item, scene: Scene[S]) -> list[Drawing]:
+    """Draw an item; returns the charts whose pinned side is still to be drawn: below them, as wide as the page."""
+    drawings: list[Drawing] = []
     match item:
         case Chart():
-            render_chart(item, scene)
+            drawing = draw_chart(item, scene)
+            _draw(drawing.now, scene.focus)
+            drawings.append(drawing)
         case Table():
             _render_table(item, scene)
         case Paragraph(text, kind):
@@ -94,12 +102,19 @@ def _render_item(item: Item, scene: Scene[S]) -> None:
         case Columns(columns):
             for column, items in zip(st.columns(len(columns), gap="medium"), columns, strict=True):
                 with column:
-                    render(items, scene)
+                    for each in items:
+                        drawings += _render_item(each, scene)
         case Group(key, items):
             with st.container(key=key):
                 render(items, scene)
+        case Metrics(metrics):
+            with st.container(horizontal=True, gap="medium"):
+                for metric in metrics:
+                    change = metric.change.replace("−", "-") or None  # Streamlit's arrow points down at a hyphen
+                    st.metric(metric.label, metric.value, change, "off", help=metric.help or None, width="content")
         case Widget(name, data):
             WIDGETS[name](**data)
+    return drawings
 
 
 _PARAGRAPHS: Mapping[str, Callable[[str], object]] = {
@@ -111,14 +126,12 @@ _PARAGRAPHS: Mapping[str, Callable[[str], object]] = {
 }
 
 
-def render_chart(chart: Chart[S], scene: Scene[S]) -> None:
-    """Draw a chart in a container of its name; below it what it has of the pinned subject, side by side."""
-    drawing = draw_chart(chart, scene)
-    _draw(drawing.now, scene.focus)
+def _draw_beside(drawing: Drawing, focus: Focus) -> None:
+    """What a chart has of the pinned subject, side by side."""
     if drawing.beside:
-        for column, drawn in zip(st.columns(2, gap="medium"), drawing.beside, strict=False):
+        for column, drawn in zip(st.columns(len(drawing.beside), gap="medium"), drawing.beside, strict=True):
             with column:
-                _draw(drawn, scene.focus)
+                _draw(drawn, focus)
     if drawing.note:
         st.caption(drawing.note)
 
@@ -157,8 +170,13 @@ def _render_table(table: Table[S], scene: Scene[S]) -> None:
         panels.numbers(table.key, lambda: draw_table(table, scene))
         return
     frame = draw_table(table, scene)
-    formats: dict[str, Any] = {
-        str(name): st.column_config.NumberColumn(format=table.formats.get(str(name).split(",")[0], "%.4g"))
-        for name in frame.select_dtypes("number")
-    }
+    formats: dict[str, Any] = {name: st.column_config.TextColumn(width=pixels) for name, pixels in table.widths.items()}
+    for name in map(str, frame.select_dtypes("number")):
+        column = name.removesuffix(", pinned").removesuffix(", now − pinned")
+        form = table.formats.get(column, "%.4g")
+        formats[name] = (
+            st.column_config.ProgressColumn(format=form, max_value=table.fills[name])
+            if name in table.fills
+            else st.column_config.NumberColumn(format=form)
+        )
     panels.show_table(table.key, frame, height="content", hide_index=not table.shows_index, column_config=formats)
