@@ -8,9 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from playground.charts.figure import Array, Colours, Curve, Figure, Mark, around_zero, from_zero
+from playground.charts.head_lines import Lines
+from playground.figures.attention import SQUARE_ROOT, WeightScale
+from playground.figures.attribution import Bars as LabelledRows
 
 S = TypeVar("S")
 
@@ -18,8 +23,15 @@ AxisOptions: TypeAlias = Mapping[str, Any]
 """Of an axis, by Plotly's names."""
 
 
+Mask: TypeAlias = NDArray[np.bool_]
+
+
 def _nothing(*_: object) -> str:
     return ""
+
+
+def _grow_with_rows(n_rows: int) -> int:
+    return int(np.clip(170 + 26 * n_rows, 280, 620))
 
 
 @dataclass(frozen=True)
@@ -65,6 +77,9 @@ class Chart(Generic[S]):
     """Whether a pinned subject's numbers belong beside it."""
     is_tabulated: bool = True
     """Whether its numbers stand in a table below it, where it has any."""
+    table_title: str = "The numbers"
+    on_row: Callable[[Any], Mapping[str, int]] | None = None
+    """What a click on a row of its table chooses, by the row's label: numbers by place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +109,14 @@ class Heatmap(Chart[S]):
     """What the pinned chart's caption says where the pinned subject lacks the place that is shown, after a space."""
     gap: int = 0
     """Pixels between cells."""
+    shown: Callable[[S], Mask] | None = None
+    """Cells (R, C) that have a colour; others are grey. Of a difference, those of either subject."""
+    height_of: Callable[[int], int] = _grow_with_rows
+    """Pixels for so many rows, where `height` says nothing."""
+    beside_key: str = ""
+    """What the keys of the charts beside it begin with, if not with its own."""
+    clicks_beside: bool = False
+    """Whether cells of the charts beside it can be chosen too, where both subjects have the same tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +170,43 @@ class Picture(Chart[S]):
     frame: "CellRanges | None" = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class HeadGrid(Chart[S]):
+    """Every head's weights as a thumbnail, rows being layers; saved with all its weights."""
+
+    thumbnails: Callable[[S], Array]
+    """(L, H, rows, columns), as `shrink` makes them of the weights."""
+    weights: Callable[[S], Array]
+    """(L, H, Tq, Tk), for what is saved."""
+    queries: Callable[[S], Sequence[str]]
+    keys: Callable[[S], Sequence[str]]
+    scale: WeightScale = SQUARE_ROOT
+    names: bool = True
+    """Whether layers, heads and weights are named beside the picture."""
+    places: tuple[str, str] = ("layer", "head")
+    """What a click chooses."""
+    compares: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadLines(Chart[S]):
+    """A head's weights as lines between two columns of tokens; a pinned subject's beside them."""
+
+    lines: Callable[[S], Lines]
+    weights: Callable[[S], pd.DataFrame]
+    """The weights between the tokens that are drawn, for what is saved."""
+    nearest: Callable[[S], str] = _nothing
+    """What the pinned drawing's caption says, after its name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledBars(Chart[S]):
+    """Horizontal bars of the present subject, each with a text at its end, drawn without Plotly on a live page."""
+
+    bars: Callable[[S], LabelledRows]
+    compares: bool = False
+
+
 @dataclass(frozen=True)
 class CellRanges:
     """What the rows and columns of a picture stand for, where cells of it can be chosen."""
@@ -175,6 +235,8 @@ class Table(Generic[S]):
     """By column of texts, pixels; else as they need, while there is room."""
     is_folded: bool = False
     """Whether it stands in an expander, under a heading of its own."""
+    on_row: Callable[[Any], Mapping[str, int]] | None = None
+    """What a click on a row chooses, by the row's label: numbers by place."""
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,42 @@ import numpy as np
 import pandas as pd
 
 from playground.charts import figure as figures
-from playground.charts.chart import Axis, Bars, CellRanges, Chart, Curves, Heatmap, Picture, Table
+from playground.charts.chart import (
+    Axis,
+    Bars,
+    CellRanges,
+    Chart,
+    Curves,
+    HeadGrid,
+    HeadLines,
+    Heatmap,
+    LabelledBars,
+    Mask,
+    Picture,
+    Table,
+)
 from playground.charts.figure import Array, Colours, Figure
+from playground.charts.head_lines import Lines, lines_figure
+from playground.charts.head_map import head_grid
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.figures import palette
+from playground.figures.attention import WeightScale
+from playground.figures.attribution import Bars as LabelledRows
 from playground.figures.theme import PALE, label, token_names
 
 S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Heads:
+    """All heads' weights, to be saved in place of their thumbnails."""
+
+    weights: Callable[[], Array]
+    queries: Sequence[str]
+    keys: Sequence[str]
+    n_heads: int
+    scale: WeightScale
 
 
 @dataclass(frozen=True)
@@ -34,6 +62,12 @@ class Drawn:
     click: str = ""
     """What the frame marks and the arrow keys move."""
     saved_as: str = ""
+    live: LabelledRows | Lines | Heads | None = None
+    """What a live page draws without Plotly in place of the figure, or saves in its place."""
+    saved_table: Callable[[], pd.DataFrame] | None = None
+    """What is saved as numbers, where the figure does not have them."""
+    table_title: str = "The numbers"
+    on_row: Callable[[Any], Mapping[str, int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +79,8 @@ class Drawing:
     """The pinned subject's, and the difference, to stand side by side below."""
     note: str = ""
     """Why something of the pinned subject is not shown; markdown."""
+    in_one_row: bool = False
+    """Whether the pinned subject's stand in a row with the present one, and not below it."""
 
 
 def draw_chart(chart: Chart[S], scene: Scene[S]) -> Drawing:
@@ -59,9 +95,11 @@ def draw_chart(chart: Chart[S], scene: Scene[S]) -> Drawing:
         drawing = Drawing(_draw_kind(chart, alone).now, note=note)
     else:
         drawing = _draw_kind(chart, scene)
+    if chart.on_row or chart.table_title != "The numbers":
+        drawing = replace(drawing, now=replace(drawing.now, table_title=chart.table_title, on_row=chart.on_row))
     if not chart.is_tabulated:
         now, *beside = (replace(drawn, table=None) for drawn in (drawing.now, *drawing.beside))
-        drawing = Drawing(now, tuple(beside), drawing.note)
+        drawing = replace(drawing, now=now, beside=tuple(beside))
     return drawing
 
 
@@ -75,6 +113,12 @@ def _draw_kind(chart: Chart[S], scene: Scene[S]) -> Drawing:
             return Drawing(_draw_bars(chart, scene))
         case Picture():
             return _draw_picture(chart, scene)
+        case HeadGrid():
+            return Drawing(_draw_head_grid(chart, scene.now))
+        case HeadLines():
+            return _draw_head_lines(chart, scene)
+        case LabelledBars():
+            return Drawing(_draw_labelled_bars(chart, scene.now))
     raise TypeError(f"{type(chart).__name__} is no kind of chart")
 
 
@@ -114,17 +158,19 @@ def _join(*sentences: str) -> str:
 
 def _draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
     """The present numbers; below them the pinned ones in the same colours, and the difference where both have cells."""
-    now = chart.values(scene.now)
+    now, shown = chart.values(scene.now), chart.shown(scene.now) if chart.shown else None
+    caption = _join(chart.caption, chart.reading(scene.now))
     if scene.pinned is None:
-        return Drawing(
-            _heatmap_of(chart, scene.now, now, chart.colours([now]), _join(chart.caption, chart.reading(scene.now)))
-        )
-    before = chart.values(scene.pinned)
-    colours = chart.colours([now, before])
-    first = _heatmap_of(chart, scene.now, now, colours, _join(chart.caption, chart.reading(scene.now)))
+        return Drawing(_heatmap_of(chart, scene.now, now, chart.colours([_colour(now, shown)]), caption, shown=shown))
+    before, shown_before = chart.values(scene.pinned), chart.shown(scene.pinned) if chart.shown else None
+    colours = chart.colours([_colour(now, shown), _colour(before, shown_before)])
+    first = _heatmap_of(chart, scene.now, now, colours, caption, shown=shown)
+    is_clicked = chart.clicks_beside and scene.same_tokens
     name = escape_markdown(scene.pinned_name)
     caption = _join(f"**{name}.** In the same colours.", chart.nearest(scene.pinned), chart.reading(scene.pinned))
-    pinned = _heatmap_of(chart, scene.pinned, before, colours, caption, "pinned")
+    pinned = _heatmap_of(
+        chart, scene.pinned, before, colours, caption, "pinned", shown=shown_before, is_clicked=is_clicked
+    )
     if not scene.same_tokens and (chart.rows.of_tokens or chart.columns.of_tokens):
         return Drawing(first, (pinned,), "There is no map of the difference, as the two read different tokens.")
     rows, columns = (min(sizes) for sizes in zip(now.shape, before.shape, strict=True))
@@ -134,22 +180,31 @@ def _draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
         chart.change(scene.now, scene.pinned),
     )
     magnitude = chart.magnitude or float(max(figures.largest(np.abs(each)) for each in (now, before)))
-    difference = _heatmap_of(chart, scene.now, change, chart.change_colours([change]), caption, "difference", magnitude)
+    either = None
+    if shown is not None and shown_before is not None:
+        either = shown[:rows, :columns] | shown_before[:rows, :columns]
+    difference = _heatmap_of(
+        chart, scene.now, change, chart.change_colours([_colour(change, either)]), caption, "difference", magnitude,
+        shown=either, is_clicked=is_clicked,
+    )  # fmt: skip
     return Drawing(first, (pinned, difference))
 
 
 def _heatmap_of(
     chart: Heatmap[S], subject: S, values: Array, colours: Colours, caption: str, side: str = "",
-    magnitude: float | None = None,
+    magnitude: float | None = None, *, shown: Mask | None = None, is_clicked: bool = False,
 ) -> Drawn:  # fmt: skip
     """One heatmap of a subject's `values`; `side` is `pinned`, `difference`, or empty for the present one."""
-    key = f"{chart.key}_{side}" if side else chart.key
+    key = f"{chart.beside_key or chart.key}_{side}" if side else chart.key
     is_change = side == "difference"
     rows, columns = (
         _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)
     )
+    margin = None
+    if not isinstance(rows, range) and not isinstance(columns, range):
+        margin = figures.room_for_names(rows, columns, is_signed=is_change)
     figure, note = figures.heatmap(
-        values,
+        _colour(values, shown),
         x=_on_axis(columns),
         y=_on_axis(rows),
         hover=chart.hover,
@@ -158,9 +213,11 @@ def _heatmap_of(
         colours=colours,
         x_axis=_axis_look(chart.columns, values.shape[1], slanted=True),
         y_axis=_axis_look(chart.rows, values.shape[0]),
-        height=chart.height or int(np.clip(170 + 26 * len(values), 280, 620)),
+        height=chart.height or chart.height_of(len(values)),
         magnitude=magnitude if is_change else chart.magnitude,
         gap=chart.gap,
+        margin=margin,
+        empty=palette.MUTED if chart.shown else "",
     )
     alts = {"pinned": "The same heatmap of the pinned settings.", "difference": "Its change."}
     return Drawn(
@@ -169,10 +226,18 @@ def _heatmap_of(
         _join(caption, note),
         alts.get(side, chart.alt),
         partial(_heatmap_table, chart, subject, values),
-        None if side or not chart.click else _clickable(chart.rows, chart.columns, subject, values.shape),
+        _clickable(chart.rows, chart.columns, subject, values.shape)
+        if chart.click and (is_clicked or not side)
+        else None,
         chart.click,
-        f"{chart.saved_as or chart.key}_{side}" if side else chart.saved_as,
+        f"{chart.saved_as or key.removesuffix(f'_{side}')}_{side}" if side else chart.saved_as,
     )
+
+
+def _colour(values: Array, shown: Mask | None) -> Array:
+    """The numbers that have a colour; NaN elsewhere."""
+    coloured: Array = values if shown is None else np.where(shown, values, values.dtype.type(np.nan))
+    return coloured
 
 
 def _heatmap_table(chart: Heatmap[S], subject: S, values: Array) -> pd.DataFrame:
@@ -198,7 +263,12 @@ def _on_axis(names: Sequence[str] | range) -> Any:
 def _axis_look(axis: Axis[S], size: int, *, slanted: bool = False) -> Mapping[str, Any]:
     if axis.names is None:
         return {"title": axis.title, **figures.whole_ticks(size), **axis.options}
-    return {"title": axis.title, "type": "category", **({"tickangle": -55} if slanted else {}), **axis.options}
+    return {
+        "title": axis.title,
+        "type": "category",
+        **({"tickangle": -figures.SLANT} if slanted else {}),
+        **axis.options,
+    }
 
 
 def _clickable(rows: Axis[S], columns: Axis[S], subject: S, shape: tuple[int, ...]) -> CellRanges:
@@ -407,6 +477,80 @@ def _draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:
     caption = _join(f"**{name}.**", chart.reading(scene.pinned))
     alt = "The same chart of the pinned settings."
     return Drawing(now, (Drawn(f"{chart.key}_pinned", chart.figure(scene.pinned), caption, alt, None),))
+
+
+def _draw_head_grid(chart: HeadGrid[S], subject: S) -> Drawn:
+    """All heads as thumbnails; a click on one chooses its layer and head."""
+    thumbnails = chart.thumbnails(subject)
+    n_layers, n_heads = thumbnails.shape[:2]
+    figure = head_grid(thumbnails, chart.scale, names=chart.names, height=chart.height)
+    rows, columns = (
+        (place, {n: n for n in range(size)}) for place, size in zip(chart.places, thumbnails.shape[:2], strict=True)
+    )
+    heads = Heads(
+        partial(chart.weights, subject), chart.queries(subject), chart.keys(subject), n_layers * n_heads, chart.scale
+    )
+    return Drawn(
+        chart.key,
+        figure,
+        _join(chart.caption, chart.reading(subject)),
+        chart.alt,
+        partial(chart.table, subject) if chart.table else None,
+        CellRanges(rows, columns, is_mosaic=True) if chart.click else None,
+        chart.click,
+        chart.saved_as,
+        heads,
+    )
+
+
+def _draw_head_lines(chart: HeadLines[S], scene: Scene[S]) -> Drawing:
+    """The present lines, and in a row with them the pinned ones."""
+    table = partial(_table_of, chart, scene) if chart.table else None
+    caption = _join(chart.caption, chart.reading(scene.now))
+    now = _lines_of(chart, scene.now, chart.key, caption, chart.alt)
+    if scene.pinned is None:
+        return Drawing(replace(now, table=table))
+    name = escape_markdown(scene.pinned_name)
+    caption = _join(f"**{name}.**", chart.nearest(scene.pinned), "The same width for the same weight.")
+    pinned = _lines_of(chart, scene.pinned, f"{chart.key}_pinned", caption, "The same lines of the pinned settings.")
+    pinned = replace(pinned, saved_as=f"{chart.saved_as}_pinned" if chart.saved_as else "")
+    return Drawing(replace(now, table=table), (pinned,), in_one_row=True)
+
+
+def _lines_of(chart: HeadLines[S], subject: S, key: str, caption: str, alt: str) -> Drawn:
+    lines = chart.lines(subject)
+    weights = partial(chart.weights, subject)
+    figure = lines_figure(lines)
+    return Drawn(key, figure, caption, alt, None, None, chart.click, chart.saved_as, lines, weights)
+
+
+def _draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
+    bars = chart.bars(subject)
+    caption = _join(chart.caption, chart.reading(subject))
+    table = partial(chart.table, subject) if chart.table else None
+    return Drawn(chart.key, _labelled_bars_figure(bars), caption, chart.alt, table, saved_as=chart.saved_as, live=bars)
+
+
+def _labelled_bars_figure(bars: LabelledRows) -> Figure:
+    """The same bars as a figure, for pictures and notebooks."""
+    values = np.array(bars.values, np.float64)
+    finite = np.append(values[np.isfinite(values)], 0)
+    low, high = float(finite.min()), float(finite.max())
+    room = 0.18 * ((high - low) or 1)  # for the texts behind the bars
+    trace = {
+        "type": "bar",
+        "x": values,
+        "y": [label(name, len(name)) for name in bars.labels],
+        "orientation": "h",
+        "marker": {"color": list(bars.colours)},
+        "text": list(bars.texts),
+        "textposition": "outside",
+    }
+    layout = {
+        "xaxis": {"title": bars.title, "range": [low - room * (low < 0), high + room]},
+        "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
+    }
+    return figures.style([trace], layout, height=70 + 22 * len(bars.labels))
 
 
 def token_axis(tokens: Callable[[S], Sequence[str]], place: str = "query", title: str = "token") -> Axis[S]:

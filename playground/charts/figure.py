@@ -3,6 +3,7 @@
 Colours of the page, fonts and the sequential scale come from the app's theme, light or dark, in the browser.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,7 +14,7 @@ import plotly.io
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import ROUNDING, SAME_COLOUR, SAME_HEIGHT, label
+from playground.figures.theme import ROUNDING, SAME_COLOUR, SAME_HEIGHT, colour_bar, label, text_width
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 
@@ -22,6 +23,9 @@ Figure: TypeAlias = dict[str, Any]
 
 LOGARITHMIC_FROM = 100
 """Where the largest value is this many times the smallest, an axis is logarithmic: small ones would not be seen."""
+
+SLANT = 55
+"""Degrees by which the names rise along a horizontal axis."""
 
 _LONGEST_SIDE = 48
 """Letters of the pinned settings' name in a legend."""
@@ -188,11 +192,14 @@ def heatmap(
     height: int,
     magnitude: float | None = None,
     gap: int = 0,
+    margin: Mapping[str, int] | None = None,
+    empty: str = "",
 ) -> tuple[Figure, str]:
     """Numbers (R, C) as colours, rows from the top; NaN is empty. Returns the figure, and a note for its caption.
 
     Colours that would end at the numbers themselves, and so at their rounding, get a wider range, and the note says so.
-    `magnitude` is that of the numbers that these were computed from, where those were larger, as a difference's are.
+    `magnitude` is that of the numbers that these were computed from, where those were larger, as a difference's are;
+    `margin` is as of `style`, and `empty` the colour of empty cells.
     """
     z = values if colours.place is None else colours.place(values)
     options = dict(colours.options)
@@ -208,7 +215,6 @@ def heatmap(
             twice = (low + high) or 1.0
             options |= {"zmin": min(0.0, twice), "zmax": max(0.0, twice)}
     is_recoloured = z is not values
-    title = {"text": bar, "side": "top"}
     cells = {
         "type": "heatmap",
         "z": z,
@@ -218,13 +224,16 @@ def heatmap(
         "hoverongaps": False,
         "xgap": gap,
         "ygap": gap,
-        "colorbar": {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": title, **colours.ticks},
+        "colorbar": {**colour_bar(bar), **colours.ticks},
         **({"customdata": values} if is_recoloured else {}),
         **options,
     }
     plain = {"showgrid": False, "zeroline": False}
     axes = {"xaxis": {**plain, **x_axis}, "yaxis": {**plain, "autorange": "reversed", **y_axis}}
-    return style([cells], axes, height=height), SAME_COLOUR if is_rounding and np.isfinite(z).sum() > 1 else ""
+    figure = style([cells], axes, height=height, margin=margin)
+    if empty:
+        figure["layout"]["plot_bgcolor"] = empty
+    return figure, SAME_COLOUR if is_rounding and np.isfinite(z).sum() > 1 else ""
 
 
 def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
@@ -306,12 +315,25 @@ def _panel(number: int) -> dict[str, str]:
     return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
 
 
-def style(traces: list[dict[str, Any]], layout: Mapping[str, Any], *, height: int, legend: bool = False) -> Figure:
-    """A figure with the margins and the legend that every figure has."""
+def room_for_names(rows: Sequence[str], columns: Sequence[str], *, is_signed: bool = False) -> dict[str, int]:
+    """Margins of a heatmap that its names fit into: where they don't, Plotly draws it once more, with wider ones."""
+    slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
+    return {"l": text_width(rows) + 35, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
+
+
+def style(
+    traces: list[dict[str, Any]],
+    layout: Mapping[str, Any],
+    *,
+    height: int,
+    legend: bool = False,
+    margin: Mapping[str, int] | None = None,
+) -> Figure:
+    """A figure with the margins and the legend that every figure has; `margin` in pixels by `l`, `r`, `t` and `b`."""
     styled: dict[str, Any] = {
         **layout,
         "height": height,
-        "margin": {"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0},
+        "margin": {"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0, **(margin or {})},
         "showlegend": legend,
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "title": None, "traceorder": "normal"},
         "uirevision": "keep",

@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from playground.charts.head_lines import Lines, lines_figure
 from playground.charts.label import chart_label
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
@@ -22,7 +23,7 @@ from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.choices.shortcuts import can_undo, undo_reset
 from playground.web.components.charts import CellFrame, draw_bars, draw_curves
-from playground.web.components.head_lines import HeadLines, draw_head_lines, lines_figure
+from playground.web.components.head_lines import draw_head_lines
 from playground.web.server.monitoring import count_refusal
 from playground.web.session import caches, trained_slot
 from playground.web.shared import saving
@@ -200,15 +201,13 @@ def bars(
         numbers(key, table)
 
 
-def head_lines(
-    key: str, lines: HeadLines, *, caption: str, alt: str, on_click: Callable[[], None], saved: Saved
-) -> None:
+def head_lines(key: str, lines: Lines, *, caption: str, alt: str, on_click: Callable[[], None], saved: Saved) -> None:
     """Show a head's lines in a container of their name; arguments as of `chart` and `draw_head_lines`."""
     if saving.is_left_out(key):
         return
     with st.container(key=key):
         draw_head_lines(key, lines, alt=alt, on_click=on_click)
-        _caption(key, caption, alt, partial(lines_figure, lines), saved)
+        _caption(key, caption, alt, lambda: go.Figure(lines_figure(lines)), saved)
 
 
 def _caption(key: str, caption: str, alt: str, figure: Callable[[], go.Figure], saved: Saved = AS_SHOWN) -> None:

@@ -1,9 +1,11 @@
 """The Streamlit renderer of views: charts with caption, alt, numbers, menu, focus frame and the pinned side."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 import streamlit as st
@@ -23,21 +25,26 @@ from playground.charts.chart import (
     Table,
     Widget,
 )
-from playground.charts.draw import Drawing, Drawn, draw_chart, draw_table
+from playground.charts.draw import Drawing, Drawn, Heads, draw_chart, draw_table
 from playground.charts.figure import Figure
+from playground.charts.head_lines import Lines
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
+from playground.export.tables import rows_of
+from playground.figures.attribution import Bars as LabelledRows
 from playground.link.opening import Focus
 from playground.link.params import PARAMS
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
+from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_value
-from playground.web.components.charts import CellFrame
+from playground.web.components.charts import CellFrame, draw_bars
+from playground.web.components.head_lines import clicked_tokens, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
 from playground.web.shared.focus_line import Cells, frame_cell, show_focus
 from playground.web.shared.pinning import beside
-from playground.web.shared.saving import Saved, draw_save_menu
+from playground.web.shared.saving import Saved, draw_save_menu, saved_heads
 
 S = TypeVar("S")
 
@@ -88,8 +95,11 @@ def _render_item(item: Item, scene: Scene[S]) -> list[Drawing]:
     match item:
         case Chart():
             drawing = draw_chart(item, scene)
-            _draw(drawing.now, scene.focus)
-            drawings.append(drawing)
+            if drawing.in_one_row:
+                _draw_in_columns((drawing.now, *drawing.beside), scene.focus)
+            else:
+                _draw(drawing.now, scene.focus)
+                drawings.append(drawing)
         case Table():
             _render_table(item, scene)
         case Paragraph(text, kind):
@@ -129,11 +139,15 @@ _PARAGRAPHS: Mapping[str, Callable[[str], object]] = {
 def _draw_beside(drawing: Drawing, focus: Focus) -> None:
     """What a chart has of the pinned subject, side by side."""
     if drawing.beside:
-        for column, drawn in zip(st.columns(len(drawing.beside), gap="medium"), drawing.beside, strict=True):
-            with column:
-                _draw(drawn, focus)
+        _draw_in_columns(drawing.beside, focus)
     if drawing.note:
         st.caption(drawing.note)
+
+
+def _draw_in_columns(several: Sequence[Drawn], focus: Focus) -> None:
+    for column, drawn in zip(st.columns(len(several), gap="medium"), several, strict=True):
+        with column:
+            _draw(drawn, focus)
 
 
 def _draw(drawn: Drawn, focus: Focus) -> None:
@@ -141,17 +155,45 @@ def _draw(drawn: Drawn, focus: Focus) -> None:
         return
     frame = None if drawn.cells is None else _frame(drawn, drawn.cells, focus)
     with st.container(key=drawn.key):
-        label = chart_label(drawn.alt, drawn.figure)
-        config = {"displayModeBar": False}
-        st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=config)
+        match drawn.live:
+            case Lines() as lines:
+                draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
+            case LabelledRows() as bars:
+                draw_bars(drawn.key, bars, alt=drawn.alt)
+            case _:
+                label = chart_label(drawn.alt, drawn.figure)
+                config = {"displayModeBar": False}
+                st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=config)
         st.caption(drawn.caption)
         picture = partial(_validate, drawn.figure, frame)
-        draw_save_menu(drawn.key, picture, caption=drawn.caption, title=drawn.alt, saved=Saved(drawn.saved_as))
+        draw_save_menu(drawn.key, picture, caption=drawn.caption, title=drawn.alt, saved=_saved(drawn))
         saving.draw_way_out(drawn.key)
         if frame is not None:
             frame.draw()
     if drawn.table is not None:
-        panels.numbers(drawn.key, drawn.table)
+        panels.numbers(drawn.key, drawn.table, drawn.table_title, on_row=_row_chooser(drawn.on_row, drawn.table))
+
+
+def _take_line(key: str) -> None:
+    move_focus(**clicked_tokens(key))
+
+
+def _row_chooser(
+    on_row: Callable[[Any], Mapping[str, int]] | None, table: Callable[[], pd.DataFrame]
+) -> Callable[[int], None] | None:
+    """What takes the number of a row that was clicked."""
+    return None if on_row is None else lambda row: move_focus(**on_row(table().index[row]))
+
+
+def _saved(drawn: Drawn) -> Saved:
+    """What the menu of a chart saves."""
+    if isinstance(drawn.live, Heads):
+        heads = drawn.live
+        return saved_heads(drawn.saved_as, heads.weights, heads.queries, heads.keys, heads.n_heads, heads.scale)
+    if drawn.saved_table is not None:
+        table = drawn.saved_table
+        return Saved(drawn.saved_as, numbers=lambda: rows_of(table()))
+    return Saved(drawn.saved_as)
 
 
 def _validate(figure: Figure, frame: CellFrame | None) -> go.Figure:
@@ -162,12 +204,14 @@ def _validate(figure: Figure, frame: CellFrame | None) -> go.Figure:
 
 def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:
     rows, columns = (None if side is None else Cells(*side) for side in (ranges.rows, ranges.columns))
-    return frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.click)
+    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.click)
+    return replace(frame, is_mosaic=ranges.is_mosaic)
 
 
 def _render_table(table: Table[S], scene: Scene[S]) -> None:
+    chooser = _row_chooser(table.on_row, lambda: draw_table(table, scene))
     if table.is_folded:
-        panels.numbers(table.key, lambda: draw_table(table, scene))
+        panels.numbers(table.key, lambda: draw_table(table, scene), on_row=chooser)
         return
     frame = draw_table(table, scene)
     formats: dict[str, Any] = {name: st.column_config.TextColumn(width=pixels) for name, pixels in table.widths.items()}
@@ -179,4 +223,6 @@ def _render_table(table: Table[S], scene: Scene[S]) -> None:
             if name in table.fills
             else st.column_config.NumberColumn(format=form)
         )
-    panels.show_table(table.key, frame, height="content", hide_index=not table.shows_index, column_config=formats)
+    panels.show_table(
+        table.key, frame, height="content", hide_index=not table.shows_index, column_config=formats, on_row=chooser
+    )

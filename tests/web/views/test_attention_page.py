@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import mean_entropy, rollout
+from playground.charts.head_lines import head_lines
 from playground.figures.theme import SAME_COLOUR, token_labels
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
-from playground.web.components.head_lines import head_lines
 from tests.web import app_test
 from tests.web.app_test import (
     SMALL_CONFIG,

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis.attention import highest_entropy, mean_entropy, rollout
+from playground.charts.head_lines import SMALLEST_WEIGHT, choose_tokens, head_lines, strongest_keys
 from playground.charts.markdown import quote_token
 from playground.export.tables import rows_of
 from playground.figures import attention as figures
@@ -19,13 +20,7 @@ from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import move_focus
-from playground.web.components.head_lines import (
-    SMALLEST_WEIGHT,
-    choose_tokens,
-    clicked_tokens,
-    head_lines,
-    strongest_keys,
-)
+from playground.web.components.head_lines import clicked_tokens
 from playground.web.shared import panels
 from playground.web.shared.change_names import has_odd_rows
 from playground.web.shared.focus_line import Cells, frame_cell

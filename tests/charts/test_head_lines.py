@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
+from playground.charts.head_lines import MOST_TOKENS, Lines, choose_tokens, head_lines, strongest_keys
 from playground.figures import palette
 from playground.figures.theme import token_names
-from playground.web.components.head_lines import MOST_TOKENS, HeadLines, choose_tokens, head_lines, strongest_keys
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
 T = len(TOKENS)
 EVERY = np.ones(T, dtype=bool)
 
 
-def lines_of(drawn: HeadLines, *, chosen: bool = False) -> list[tuple[int, int]]:
+def lines_of(drawn: Lines, *, chosen: bool = False) -> list[tuple[int, int]]:
     """Every line as its two ends, query and key: those of the weights, or the one between the chosen tokens."""
     return [edge for stroke in drawn.strokes for edge in stroke.edges if (stroke.colour == palette.FOCUS) == chosen]
 

@@ -1,0 +1,138 @@
+"""One head's weights as a large map, and every head's as thumbnails, of any subject.
+
+Legend: L layers, H heads, T tokens. Tq/Tk queries/keys, where they are not the same tokens.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from playground.charts import figure as figures
+from playground.charts.chart import Axis, Heatmap, Mask
+from playground.charts.figure import Array, Colours, Figure
+from playground.figures.attention import MOST_KEYS, MOST_QUERIES, SQUARE_ROOT, WeightScale, map_height
+from playground.figures.theme import colour_bar, token_names
+
+S = TypeVar("S")
+
+_SHADES = 256
+"""Shades of a colour scale, as many as a screen has: numbers rounded to them take a quarter of the room on the wire."""
+
+
+def head_map(
+    *,
+    weights: Callable[[S], Array],
+    tokens: Callable[[S], Sequence[str]],
+    allowed: Callable[[S], Mask],
+    keys: Callable[[S], Sequence[str]] | None = None,
+    visible: Callable[[S], Mask] | None = None,
+    colours: Callable[[Sequence[Array]], Colours] | None = None,
+    axes: tuple[str, str] = ("query: who asks", "key: attended to"),
+    places: tuple[str, str] = ("query", "key"),
+    reading: Callable[[S], str] = lambda _: "",
+    **chart: Any,
+) -> Heatmap[S]:
+    """One pattern, large: who (row) attends to whom (column); what is masked stays grey, and the caption says so.
+
+    Args:
+        weights: (Tq, Tk); weights in 0 … 1, scores, or differences.
+        tokens: the queries' pieces.
+        allowed: (Tq, Tk), False where a query may not look.
+        keys: the keys' pieces, where they are not the queries'.
+        visible: (T,), the tokens to show, where queries and keys are the same; all of them by default.
+        colours: such as `weight_colours(scale)`, which is the default, `around_zero()` or `from_zero`.
+        axes: what rows and columns stand for.
+        places: what a click on a cell chooses, by its row and its column, where `click` says so.
+        reading: as of `Heatmap`.
+        chart: the other fields of `Heatmap`: key, alt, caption at least.
+    """
+
+    def choose(values: Any, subject: S) -> Any:
+        return values if visible is None else values[np.ix_(*[visible(subject)] * values.ndim)]
+
+    def axis(title: str, of: Callable[[S], Sequence[str]], place: str, most: int) -> Axis[S]:
+        def numbers(subject: S) -> list[int]:
+            return [int(number) for number in choose(np.arange(len(of(subject))), subject)]
+
+        def names(subject: S) -> list[str]:
+            every = token_names(of(subject))
+            return [every[number] for number in numbers(subject)]
+
+        return Axis(title, names, place=place, numbers=numbers, of_tokens=True, options={"nticks": most})
+
+    def shown(subject: S) -> Mask:
+        cells: Mask = choose(allowed(subject), subject)
+        return cells
+
+    def read(subject: S) -> str:
+        grey = "" if shown(subject).all() else "Grey cells are masked: padding, or tokens that a causal mask hides."
+        return " ".join(filter(None, (reading(subject).strip(), grey)))
+
+    options: dict[str, Any] = {
+        "bar": "weight",
+        "hover": "%{y} attends to %{x}",
+        "more": "more weight",
+        "number": ".4f",
+        "magnitude": None,
+        "height_of": map_height,
+        "clicks_beside": True,
+    }
+    return Heatmap(
+        values=lambda subject: choose(weights(subject), subject),
+        shown=shown,
+        reading=read,
+        rows=axis(axes[0], tokens, places[0], MOST_QUERIES),
+        columns=axis(axes[1], keys or tokens, places[1], MOST_KEYS),
+        colours=colours or weight_colours(SQUARE_ROOT),
+        **options | chart,
+    )
+
+
+def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
+    """Colours of weights: by their square roots, so that faint attention shows too, or as they are."""
+
+    def shades(weights: Array) -> Array:
+        rounded: Array = np.round(scale.places(weights) * _SHADES) / np.float32(_SHADES)
+        return rounded
+
+    if scale.square_root:
+        return lambda _: Colours({"zmin": 0, "zmax": 1}, shades, scale.ticks(1))
+    return lambda _: Colours({"zmin": 0, "zmax": scale.top})
+
+
+def stretch(scale: WeightScale, weights: Array) -> WeightScale:
+    """The scale, ending at the largest of these weights."""
+    return replace(scale, top=figures.largest(weights))
+
+
+def head_grid(
+    thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, names: bool = True, height: int | None = None
+) -> Figure:
+    """Every head as a thumbnail (L, H, rows, columns): a stronger colour is a heavier weight.
+
+    One heatmap holds them all, and nothing in it answers the pointer. All thumbnails have equal shares of the picture,
+    so that a frame can be laid over one of them, and a click be told from its place.
+    """
+    n_layers, n_heads, n_rows, n_columns = thumbnails.shape
+    mosaic = np.zeros((n_layers, n_rows + 1, n_heads, n_columns + 1), np.uint8)  # an empty row and column after each
+    places = np.nan_to_num(scale.places(thumbnails))  # what has left fp32's range has no colour
+    mosaic[:, :n_rows, :, :n_columns] = (places * 255).transpose(0, 2, 1, 3)
+    mosaic = mosaic.reshape(n_layers * (n_rows + 1), n_heads * (n_columns + 1))
+    cells = {"type": "heatmap", "z": mosaic, "zmin": 0, "zmax": 255, "hoverinfo": "skip", "showscale": names}
+    bar = colour_bar("weight", **scale.ticks(255))
+    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": names}
+    layout = {
+        "xaxis": {**axis, "title": "head", "range": [-0.5, mosaic.shape[1] - 0.5], **_ticks(n_heads, n_columns)},
+        "yaxis": {**axis, "title": "layer", "range": [mosaic.shape[0] - 0.5, -0.5], **_ticks(n_layers, n_rows)},
+        "hovermode": False,
+        "dragmode": False,
+    }
+    margin = {"l": 38, "r": 64, "b": 48} if names else None
+    return figures.style([cells | {"colorbar": bar}], layout, height=height or 90 + 44 * n_layers, margin=margin)
+
+
+def _ticks(n: int, size: int) -> dict[str, Any]:
+    """A number in the middle of each thumbnail, which is so many dots high or wide."""
+    return {"tickvals": np.arange(n) * (size + 1) + (size - 1) / 2, "ticktext": [str(number) for number in range(n)]}

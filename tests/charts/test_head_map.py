@@ -1,0 +1,178 @@
+"""A head's map, all heads' thumbnails, a head's lines and labelled bars: the numbers that are drawn, and of whom."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from numpy.typing import NDArray
+
+from playground.charts import figure as figures
+from playground.charts.chart import Chart, HeadGrid, HeadLines, LabelledBars
+from playground.charts.draw import Heads, draw_chart
+from playground.charts.head_lines import head_lines
+from playground.charts.head_map import head_grid, head_map, weight_colours
+from playground.charts.scene import Scene
+from playground.figures import palette
+from playground.figures.attention import THUMBNAIL, WeightScale, shrink
+from playground.figures.attribution import Bars
+from playground.figures.theme import text_width, token_labels
+from playground.link.opening import Focus
+
+TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
+T = len(TOKENS)
+CAUSAL = np.tri(T, dtype=bool)
+INNER = np.array([False, True, True, True, True, False])
+
+
+def random_patterns(*shape: int, seed: int = 0) -> NDArray[np.float32]:
+    weights = np.random.default_rng(seed).random(shape) ** 4
+    patterns: NDArray[np.float32] = (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return patterns
+
+
+def a_map(**changes: Any) -> Any:
+    options: dict[str, Any] = {
+        "key": "head", "alt": "A head", "caption": "How to read it.", "click": "The cell.",
+        "weights": lambda pattern: pattern, "tokens": lambda _: TOKENS, "allowed": lambda _: CAUSAL,
+    }  # fmt: skip
+    return head_map(**options | changes)
+
+
+def draw(chart: Chart[Any], now: Any, pinned: Any = None) -> Any:
+    return draw_chart(chart, Scene(now, Focus(0, 0, 2, 1), pinned, "pinned"))
+
+
+@pytest.mark.parametrize("top", [1.0, 0.25])
+@pytest.mark.parametrize("square_root", [False, True])
+def test_a_weight_has_the_same_colour_in_the_thumbnail_and_in_the_map(square_root: bool, top: float) -> None:
+    pattern, scale = random_patterns(T, T), WeightScale(square_root=square_root, top=top)
+    (large,) = draw(a_map(allowed=lambda _: np.ones((T, T), bool), colours=weight_colours(scale)), pattern).now.figure[
+        "data"
+    ]
+    (small,) = head_grid(pattern[None, None], scale)["data"]
+    exact = np.clip(pattern / top, 0, 1) ** (0.5 if square_root else 1)
+    np.testing.assert_allclose(small["z"][:T, :T] / 255, exact, atol=1 / 255)
+    places = np.clip(large["z"] / large["zmax"], 0, 1)
+    np.testing.assert_allclose(places, exact, atol=1 / 512 if square_root else 1e-6)
+    np.testing.assert_array_equal(large["customdata" if square_root else "z"], pattern)
+    for bar, length in ((small["colorbar"], 255), (large["colorbar"], 1)):
+        if "tickvals" in bar:
+            weights = np.array([float(text) for text in bar["ticktext"]])
+            np.testing.assert_allclose(np.array(bar["tickvals"]) / length, scale.places(weights), atol=1e-6)
+
+
+def test_masked_cells_are_grey_and_hidden_tokens_left_out() -> None:
+    pattern = random_patterns(T, T)
+    drawn = draw(a_map(visible=lambda _: INNER), pattern).now
+    (cells,) = drawn.figure["data"]
+    inner = np.ix_(INNER, INNER)
+    np.testing.assert_array_equal(cells["customdata"], np.where(CAUSAL, pattern, np.float32(np.nan))[inner])
+    assert cells["x"] == cells["y"] == token_labels(TOKENS)[1:5]
+    assert drawn.figure["layout"]["plot_bgcolor"] == palette.MUTED
+    assert "Grey cells are masked" in drawn.caption
+    assert drawn.cells.rows == ("query", {0: 1, 1: 2, 2: 3, 3: 4})
+    np.testing.assert_array_equal(drawn.table(), pattern[inner])
+    margin = drawn.figure["layout"]["margin"]
+    assert margin["l"] > text_width(cells["y"])
+    assert margin["b"] > 0.8 * text_width(cells["x"]), "else Plotly draws the chart twice"
+    assert "Grey" not in draw(a_map(allowed=lambda _: np.ones((T, T), bool)), pattern).now.caption
+
+
+def test_beside_it_are_the_pinned_map_and_the_change_where_either_may_look() -> None:
+    now, before = random_patterns(T, T), random_patterns(T, T, seed=1)
+    chart = a_map(beside_key="side", allowed=lambda subject: CAUSAL if subject is now else CAUSAL.T)
+    drawing = draw(chart, now, before)
+    assert [each.key for each in drawing.beside] == ["side_pinned", "side_difference"]
+    pinned, change = (each.figure["data"][0] for each in drawing.beside)
+    np.testing.assert_array_equal(pinned["customdata"], np.where(CAUSAL.T, before, np.float32(np.nan)))
+    np.testing.assert_array_equal(change["z"], now - before)
+    assert all(each.cells for each in drawing.beside)
+
+
+@pytest.mark.parametrize("colours", [figures.around_zero(), figures.from_zero, weight_colours(WeightScale(False))])
+@pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
+def test_a_scale_has_a_length_whatever_the_numbers(colours: Any, value: float) -> None:
+    for visible in (np.ones(T, bool), np.zeros(T, bool)):
+        chart = a_map(colours=colours, visible=lambda _, visible=visible: visible)
+        (cells,) = draw(chart, np.full((T, T), value, np.float32)).now.figure["data"]
+        assert cells["zmin"] < cells["zmax"] < np.inf
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1, 1), (2, 3, 4, 4), (2, 2, 23, 23), (3, 5, 7, 22), (2, 3, 100, 23), (2, 3, 0, 0)]
+)
+def test_the_mosaic_has_each_heads_strongest_weights_in_its_share(shape: tuple[int, int, int, int]) -> None:
+    """Bytes are square roots, with an empty row and column after each thumbnail; all thumbnails are equally large."""
+    n_layers, n_heads, n_queries, n_keys = shape
+    patterns = random_patterns(*shape)
+    figure = head_grid(shrink(patterns))
+    (mosaic,) = figure["data"]
+    block = max(1, -(-max(n_queries, n_keys) // THUMBNAIL))
+    height, width = -(-n_queries // block), -(-n_keys // block)
+    expected = np.zeros((n_layers * (height + 1), n_heads * (width + 1)), dtype=np.uint8)
+    for layer, head, row, column in np.ndindex(n_layers, n_heads, height, width):
+        rows, columns = (slice(i * block, (i + 1) * block) for i in (row, column))
+        dot = patterns[layer, head, rows, columns].max()
+        expected[layer * (height + 1) + row, head * (width + 1) + column] = np.uint8(255 * np.sqrt(dot))
+    assert mosaic["z"].dtype == np.uint8
+    assert np.abs(mosaic["z"].astype(int) - expected).max() <= 1  # the same but for the last bit of a float
+    assert not mosaic["z"][height :: height + 1].any()
+    x_axis, y_axis = figure["layout"]["xaxis"], figure["layout"]["yaxis"]
+    assert (x_axis["range"], y_axis["range"]) == ([-0.5, expected.shape[1] - 0.5], [expected.shape[0] - 0.5, -0.5])
+    assert [int(x // (width + 1)) for x in x_axis["tickvals"]] == list(range(n_heads)) or not n_keys
+    assert y_axis["ticktext"] == [str(layer) for layer in range(n_layers)]
+
+
+def test_all_heads_are_saved_in_place_of_their_thumbnails_and_a_click_opens_one() -> None:
+    patterns = random_patterns(2, 3, 30, 30)
+    chart = HeadGrid[Any](
+        key="grid", alt="Heads", caption="Every head.", click="The head.", thumbnails=shrink, weights=lambda p: p,
+        queries=lambda _: ["a"] * 30, keys=lambda _: ["a"] * 30,
+    )  # fmt: skip
+    drawing = draw(chart, patterns, patterns)
+    drawn = drawing.now
+    go.Figure(drawn.figure)
+    assert not drawing.beside
+    assert drawn.cells.is_mosaic
+    assert (drawn.cells.rows, drawn.cells.columns) == (("layer", {0: 0, 1: 1}), ("head", {0: 0, 1: 1, 2: 2}))
+    assert isinstance(drawn.live, Heads)
+    assert drawn.live.weights() is patterns
+    assert drawn.live.n_heads == 6
+
+
+def test_lines_stand_in_a_row_with_the_pinned_ones_and_are_saved_with_their_weights() -> None:
+    now, before = random_patterns(T, T), random_patterns(T, T, seed=1)
+    every = np.ones(T, bool)
+    chart = HeadLines[Any](
+        key="lines", alt="Lines", caption="How to read it.", nearest=lambda _: "Head 3.",
+        lines=lambda pattern: head_lines(pattern, TOKENS, 2, 1, shown=every), weights=pd.DataFrame,
+        table=lambda pattern: pd.DataFrame({"weight": pattern[2]}),
+    )  # fmt: skip
+    drawing = draw(chart, now, before)
+    (pinned,) = drawing.beside
+    assert (drawing.in_one_row, pinned.key) == (True, "lines_pinned")
+    assert pinned.live == head_lines(before, TOKENS, 2, 1, shown=every)
+    assert pinned.caption.startswith("**pinned.** Head 3.")
+    assert list(drawing.now.table()) == ["weight", "weight, pinned", "weight, now − pinned"]
+    np.testing.assert_array_equal(pinned.saved_table(), before)
+    figure = go.Figure(pinned.figure)
+    assert [trace.text for trace in figure.data[-2:]] == [tuple(token_labels(TOKENS))] * 2
+    assert sum(len(trace.x) for trace in figure.data[:-2]) == 3 * sum(len(each.edges) for each in pinned.live.strokes)
+
+
+def test_labelled_bars_are_of_the_present_alone_and_a_row_of_the_table_is_a_choice() -> None:
+    bars = Bars(["<b>", "x"], [0.5, -1.25], ["red", "blue"], ["a", "b"], "part")
+    chart = LabelledBars[Any](
+        key="bars", alt="Bars", caption="How to read it.", bars=lambda _: bars,
+        table=lambda _: pd.DataFrame({"part": [0.5, -1.25]}, ["<b>", "x"]), on_row=lambda name: {"key": len(name)},
+        table_title="Click a row",
+    )  # fmt: skip
+    drawing = draw(chart, 0, 1)
+    assert not drawing.beside
+    assert drawing.now.live is bars
+    assert drawing.now.figure["data"][0]["y"] == ["&lt;b&gt;", "x"]
+    assert drawing.now.on_row("<b>") == {"key": 3}
+    assert draw(replace(chart, is_tabulated=False), 0).now.table is None
