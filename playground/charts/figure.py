@@ -187,10 +187,10 @@ def whole_ticks(n: int) -> dict[str, Any]:
     return {"tickmode": "linear", "tick0": 0, "dtick": next(m * power for m in (1, 2, 5) if n <= 12 * m * power)}
 
 
-def faint(colour: str) -> str:
-    """A palette colour, `#rrggbb`, as a band that others show through."""
+def faint(colour: str, opacity: float = 0.16) -> str:
+    """A palette colour, `#rrggbb`, that others show through."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
-    return f"rgba({red}, {green}, {blue}, 0.16)"
+    return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
 def heatmap(

@@ -17,7 +17,6 @@ from playground.figures import (
     parameters,
     positions,
     similarity,
-    step_by_step,
     training,
     what_if,
 )
@@ -69,8 +68,6 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (positions.swap_differences(WEIGHTS[0], WEIGHTS[0], TOKENS), "token", "largest |difference|"),
     (similarity.depth_map(np.ones((2, 4, 2)), 1, TOKENS, (0, 1), (0.5, 0.25)), "axis 1: 50 % of the variance",
      "axis 2: 25 % of the variance"),
-    (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score"), "key", "score"),
-    (step_by_step.keys(WEIGHTS[0], TOKENS, ALL[0], title="score", paler=WEIGHTS[1]), "key", "score"),
     (training.loss_curves([2.0, 1.0], HISTORY, 30, 13), "step", "loss, nats"),
     (training.accuracy_curves(HISTORY, 30, 0.1), "step", "right answers"),
     (training.rate_curve([1.0], 30), "step", "learning rate"),
@@ -107,9 +104,6 @@ HEATMAPS = [
     Map(positions.table_heatmap(SIGNED, limit=2), "dimension", "position", "value", -2, 2),
     Map(positions.between_positions(SIGNED, "distance", magnitude=1), "position", "position", "change", -0.5, 0.5),
     Map(positions.between_positions(WEIGHTS, "distance"), "position", "position", "distance", 0, 0.5),
-    Map(step_by_step.vectors({"x": SIGNED[0]}), "number in the vector, first 4", None, "value", -0.5, 0.5),
-    Map(step_by_step.projections({"Q": SIGNED}, TOKENS, 0, 0), "<b>Q</b>, first 4", "token", "value", -0.5, 0.5),
-    Map(step_by_step.drops({"weights": (WEIGHTS[0], WEIGHTS[1])}), "number in the vector, first 4", None, None, 0, 1),
     Map(similarity.similarity_matrix(WEIGHTS, TOKENS), "sentence", None, "cosine", -1, 1),
     Map(similarity.contribution_map(SIGNED, TOKENS, TOKENS), "second sentence", "first sentence", "part", -0.5, 0.5),
     Map(differences.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
@@ -149,4 +143,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
         assert not [trace.name for trace in figure.data if "<b>" in (trace.name or "")]
-    assert named == 13
+    assert named == 10

@@ -10,11 +10,11 @@ from playground.link.interventions import MAX_INTERVENTIONS, FittedChanges, writ
 from playground.model.interventions import Intervention
 from playground.pages import page_at
 from playground.runs.inputs import intervention_subject
+from playground.views.change_names import explain_change, name_change, name_tokens
 from playground.web.choices import changes
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
 from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
 from playground.web.components.without_picture import scroll_to
-from playground.web.shared.change_names import explain_change, name_change, name_tokens
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import STAGES
-from playground.figures.step_by_step import SHOWN
+from playground.charts.figure import SHOWN
 from playground.text.batch import draw_vectors
 from playground.tutorials.table import SHORT_TITLES
 from playground.web.choices.shortcuts import preset_values
@@ -52,7 +52,7 @@ def test_the_colours_of_bars_are_explained_also_where_the_chosen_key_has_none() 
     choose(app, key=0)
     assert "marks the chosen key, `a`; click a bar to choose another. Grey" in captions(app)
     choose(app, query=2)
-    assert "Grey" not in captions(app)
+    assert "Grey places" not in captions(app)
     choose(app, query=1, key=2, step_stage="scale")
     assert "marks the chosen key, `c`;" in captions(app), "the mask is still to come"
 

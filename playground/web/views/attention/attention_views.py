@@ -19,10 +19,10 @@ from playground.figures.theme import largest, token_names, token_table
 from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
+from playground.views.change_names import has_odd_rows
 from playground.web.choices.focus import move_focus
 from playground.web.components.head_lines import clicked_tokens
 from playground.web.shared import panels
-from playground.web.shared.change_names import has_odd_rows
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.head_map import Mask
 from playground.web.shared.saving import Saved

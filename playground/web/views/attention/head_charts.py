@@ -11,12 +11,12 @@ from playground.figures.theme import largest, token_names
 from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
+from playground.views.change_names import has_odd_rows, note_changes, note_set_weights
 from playground.web.choices import widgets
 from playground.web.choices.focus import move_focus
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.change_names import has_odd_rows, note_changes, note_set_weights
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.head_map import Mask, draw_head_map, has_grey_cells, head_picker
 from playground.web.shared.page_end import fragment

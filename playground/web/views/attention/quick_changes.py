@@ -9,12 +9,12 @@ from playground.charts.markdown import escape_markdown, quote_place
 from playground.link.opening import Focus
 from playground.model.interventions import Intervention, SetWeight, SkipSublayer, ZeroHead
 from playground.runs.encoder_run import Run
+from playground.views.change_names import explain_change
 from playground.web.choices import changes
 from playground.web.choices.setup import current_setup
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.change_chips import draw_followed_button, explain_refusal, make_in_place
-from playground.web.shared.change_names import explain_change
 
 LEAST_MOVED = 5e-4
 """The smallest share of weight, or of a length, that a percentage with one decimal does not round to 0."""

@@ -30,13 +30,13 @@ from playground.link.opening import Focus
 from playground.model.interventions import Intervention
 from playground.runs.encoder_run import Run
 from playground.text.wording import join_words, write_amount
+from playground.views.change_names import name_change
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value, record_action
 from playground.web.components.without_picture import scroll_to
 from playground.web.session import caches
 from playground.web.session.caches import RunKey
 from playground.web.shared import panels
-from playground.web.shared.change_names import name_change
 from playground.web.shared.focus_line import ask_why
 from playground.web.shared.pinned_charts import nearest_head
 from playground.web.shared.pinning import beside_same_tokens, say_present_alone

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.link.interventions.read_interventions import read_intervention
-from playground.web.shared.change_names import explain_change, name_change
+from playground.views.change_names import explain_change, name_change
 
 TOKENS = ["[CLS]", "the", "animal", "it", "a" * 300]
 

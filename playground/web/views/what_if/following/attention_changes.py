@@ -9,8 +9,8 @@ from playground.figures import attention as figures
 from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
+from playground.views.change_names import note_set_weights
 from playground.web.shared import panels
-from playground.web.shared.change_names import note_set_weights
 from playground.web.shared.focus_line import Cells, frame_cell
 from playground.web.shared.head_map import draw_head_map, has_grey_cells
 

@@ -19,7 +19,7 @@ from playground.model.interventions import (
     ZeroHead,
 )
 from playground.model.interventions.intervention_kinds import HEAD_POINTS, RowKind
-from playground.web.shared.change_names import POINTS, SUBLAYERS
+from playground.views.change_names import POINTS, SUBLAYERS
 
 CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
 CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"

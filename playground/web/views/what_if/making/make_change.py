@@ -9,10 +9,10 @@ from playground.link.opening import Focus
 from playground.model.interventions import Intervention, SetWeight, ShufflePositions, SkipSublayer, Subject, ZeroHead
 from playground.runs.encoder_run import Run
 from playground.runs.inputs import intervention_subject
+from playground.views.change_names import explain_change, explain_changes
 from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.change_chips import explain_refusal, is_same_place, make_in_place
-from playground.web.shared.change_names import explain_change, explain_changes
 from playground.web.views.what_if.making.compose_change import compose_changes
 
 
