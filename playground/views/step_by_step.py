@@ -118,7 +118,14 @@ def _describe_destination(walk: Walk) -> str:
 def _draw_vectors(key: str, rows: Mapping[str, Floats], caption: str) -> Vectors[Walk]:
     """Vectors of the walk below one another; `key` is the chart's name after `step_`."""
     alt = f"Heatmap of vectors: {', '.join(rows)}"
-    return Vectors(key=f"step_{key}", alt=alt, caption=caption, rows=lambda _: rows, compares=False)
+    return Vectors(
+        key=f"step_{key}",
+        alt=alt,
+        caption=caption,
+        rows=lambda _: rows,
+        compares=False,
+        table_title="All the numbers",
+    )
 
 
 def _draw_bars(
@@ -129,7 +136,6 @@ def _draw_bars(
     caption: str,
     *,
     masked: bool = True,
-    table: Callable[[Walk], Mapping[str, Floats]] | None = None,
     click: str = "",
     compares: bool = False,
 ) -> Bars[Walk]:
@@ -139,11 +145,15 @@ def _draw_bars(
         return token_names(walk.layer.run.tokens)
 
     def bars(walk: Walk) -> dict[str, dict[str, float]]:
-        drawn = {name: np.isfinite(row) & (walk.allowed | (not masked)) for name, row in numbers(walk).items()}
-        return {
-            name: dict(zip(names(walk), np.where(drawn[name], row, np.nan).tolist(), strict=True))
-            for name, row in numbers(walk).items()
-        }
+        series = {}
+        for name, row in numbers(walk).items():
+            drawn = np.isfinite(row) & (walk.allowed | (not masked))
+            series[name] = dict(zip(names(walk), np.where(drawn, row, np.nan).tolist(), strict=True))
+        return series
+
+    def table(walk: Walk) -> pd.DataFrame:
+        columns = {name or title: row for name, row in numbers(walk).items()}
+        return pd.DataFrame(columns, names(walk)).rename_axis("key")
 
     return Bars(
         key=f"step_{key}",
@@ -156,7 +166,7 @@ def _draw_bars(
         horizontal=False,
         height=320,
         grey=(lambda walk: (~walk.allowed).tolist()) if masked else None,
-        table=lambda walk: pd.DataFrame((table or numbers)(walk), names(walk)).rename_axis("key"),
+        table=table,
         click=click,
         compares=compares,
     )
@@ -185,7 +195,6 @@ def _draw_keys(
         lambda walk: {"": numbers(walk)},
         caption,
         masked=masked,
-        table=lambda walk: {title: numbers(walk)},
         click="The chosen key. Arrow keys choose its neighbours.",
     )
 
@@ -536,7 +545,6 @@ def _compare_results(now: Walk, pinned: Walk, stage: str) -> Item:
         lambda walk: {"": result(walk)[title]},
         escape_markdown(change),
         masked=stage in ("mask", "softmax"),
-        table=lambda walk: {"now": result(walk)[title]},
         compares=True,
     )
 
