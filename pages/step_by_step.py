@@ -4,10 +4,10 @@ from playground.analysis import steps
 from playground.model.attention import Attention, attend
 from playground.model.blocks import EncoderBlock
 from playground.web.shared import panels, pinning
-from playground.web.views.step_by_step import stage_panel
+from playground.web.views.step_by_step import show_chosen_stage
 
 panels.heading("How is one vector computed, number by number?")
 pinning.draw_pin_line()
 pinning.explain_pinned_run()
-stage_panel.show_chosen_stage()
+show_chosen_stage()
 panels.code_behind("step", Attention, attend, EncoderBlock, steps.work_out)

@@ -158,6 +158,19 @@ class Bars(Chart[S]):
     """The line below each label of a row: of a subject, and of the pinned one that it is compared with."""
     order: Callable[[str], Any] | None = None
     """What the labels of stacked bars sort by; else they stand as given."""
+    grey: Callable[[S], Sequence[bool]] | None = None
+    """By label, whether its place is grey, as nothing can be there; beside a pinned subject, where that is so too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vectors(Chart[S]):
+    """Vectors of any lengths below one another, their first numbers written into cells; all are in the table.
+
+    A pinned subject's stand above the present ones of their names, differences of equally long ones below them.
+    """
+
+    rows: Callable[[S], Mapping[str, Array]]
+    """By name, a plain text."""
 
 
 @dataclass(frozen=True, kw_only=True)

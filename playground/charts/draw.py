@@ -22,6 +22,7 @@ from playground.charts.chart import (
     Mask,
     Picture,
     Table,
+    Vectors,
 )
 from playground.charts.figure import Array, Colours, Figure
 from playground.charts.head_lines import Lines, lines_figure
@@ -111,6 +112,8 @@ def _draw_kind(chart: Chart[S], scene: Scene[S]) -> Drawing:
             return Drawing(_draw_curves(chart, scene))
         case Bars():
             return Drawing(_draw_bars(chart, scene))
+        case Vectors():
+            return Drawing(_draw_vectors(chart, scene))
         case Picture():
             return _draw_picture(chart, scene)
         case HeadGrid():
@@ -363,6 +366,9 @@ def _draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawn:
         layout |= {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **axis, **chart.labels.options}}
     else:
         layout |= {"xaxis": {"tickangle": -55, **axis, **chart.labels.options}, "yaxis": dict(chart.value)}
+    if chart.grey is not None:
+        sides = [chart.grey(subject) for subject in (scene.now, scene.pinned) if subject is not None]
+        layout["shapes"] = figures.grey_places(np.all(sides, axis=0).tolist())
     has_legend = len(bars) > 1 and not (chart.stacked and chart.horizontal)
     figure = figures.style(traces, layout, height=chart.height or height, legend=has_legend)
     places = _places(chart.labels, scene.now, len(labels))
@@ -392,7 +398,7 @@ def _paired_bars(
         if before is not None and series in before:
             name = f"{series}, pinned" if series else "pinned"
             pale = {"opacity": PALE, "name": label(name, len(name)), "showlegend": False}
-            traces.append(_bar_trace(chart, series, before[series]) | pale)
+            traces.append(_bar_trace(chart, series, before[series], "pinned") | pale)
     return traces
 
 
@@ -440,12 +446,13 @@ def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[st
     }
 
 
-def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float]) -> dict[str, Any]:
+def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float], side: str = "") -> dict[str, Any]:
     names, values = [label(name, len(name)) for name in numbers], np.array(list(numbers.values()), np.float64)
     x, y = (values, names) if chart.horizontal else (names, values)
     value, name = ("%{x", "%{y}") if chart.horizontal else ("%{y", "%{x}")
     unit = f" {chart.unit}" if chart.unit else ""
-    hover = f"{name}{f', {label(series)}' if series else ''}: {value}:{chart.number}}}{unit}<extra></extra>"
+    whose = "".join(f", {each}" for each in (label(series), side) if each)
+    hover = f"{name}{whose}: {value}:{chart.number}}}{unit}<extra></extra>"
     return {
         "type": "bar",
         "x": x,
@@ -460,6 +467,38 @@ def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float]) -> dic
 def _bars_table(bars: Mapping[str, Any], before: Mapping[str, Any] | None) -> pd.DataFrame:
     now = pd.DataFrame(bars)
     return compare_tables(now, None if before is None else pd.DataFrame(before))
+
+
+def _draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawn:
+    """The present vectors, each between the pinned one of its name and the difference."""
+    rows = dict(chart.rows(scene.now))
+    paired = ""
+    if scene.pinned is not None:
+        rows = _pair_vectors(rows, chart.rows(scene.pinned))
+        paired = f"The rows that are pinned: {escape_markdown(scene.pinned_name)}."
+    longest = max(map(len, rows.values()))
+    cut = ""
+    if longest > figures.SHOWN:
+        cut = f"Drawn: the first {figures.SHOWN} of up to {longest:,} numbers."
+    caption = _join(chart.caption, chart.reading(scene.now), paired, cut)
+    table = partial(_vectors_table, rows)
+    return Drawn(chart.key, figures.vectors(rows), caption, chart.alt, table, saved_as=chart.saved_as)
+
+
+def _pair_vectors(now: Mapping[str, Array], pinned: Mapping[str, Array]) -> dict[str, Array]:
+    rows: dict[str, Array] = {}
+    for name, vector in now.items():
+        before = pinned.get(name)
+        if before is not None:
+            rows[f"{name}, pinned"] = before
+        rows[f"{name}, now"] = vector
+        if before is not None and len(before) == len(vector):
+            rows[f"{name}, now − pinned"] = vector - before
+    return rows
+
+
+def _vectors_table(rows: Mapping[str, Array]) -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(vector) for name, vector in rows.items()}).rename_axis("number")
 
 
 def _draw_picture(chart: Picture[S], scene: Scene[S]) -> Drawing:

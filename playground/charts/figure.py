@@ -14,7 +14,16 @@ import plotly.io
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import ROUNDING, SAME_COLOUR, SAME_HEIGHT, colour_bar, label, text_width
+from playground.figures.theme import (
+    ROOM_ABOVE,
+    ROUNDING,
+    SAME_COLOUR,
+    SAME_HEIGHT,
+    bar_above,
+    colour_bar,
+    label,
+    text_width,
+)
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 
@@ -26,6 +35,12 @@ LOGARITHMIC_FROM = 100
 
 SLANT = 55
 """Degrees by which the names rise along a horizontal axis."""
+
+SHOWN = 8
+"""Numbers of a vector that are drawn."""
+
+MOST_VECTORS = 16
+"""Vectors that one figure shows."""
 
 _LONGEST_SIDE = 48
 """Letters of the pinned settings' name in a legend."""
@@ -172,10 +187,10 @@ def whole_ticks(n: int) -> dict[str, Any]:
     return {"tickmode": "linear", "tick0": 0, "dtick": next(m * power for m in (1, 2, 5) if n <= 12 * m * power)}
 
 
-def faint(colour: str) -> str:
-    """A palette colour, `#rrggbb`, as a band that others show through."""
+def faint(colour: str, opacity: float = 0.16) -> str:
+    """A palette colour, `#rrggbb`, that others show through."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
-    return f"rgba({red}, {green}, {blue}, 0.16)"
+    return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
 def heatmap(
@@ -242,6 +257,55 @@ def _ends(z: NDArray[Any], *, from_zero: bool) -> tuple[float, float]:
     if from_zero or not numbers.size:
         numbers = np.append(numbers, 0)
     return float(numbers.min()), float(numbers.max())
+
+
+def vectors(rows: Mapping[str, Array]) -> Figure:
+    """At most MOST_VECTORS vectors, of any lengths, by their names: the first SHOWN numbers of each in its cells."""
+    drawn = dict(list(rows.items())[:MOST_VECTORS])
+    z = np.full((len(drawn), min(SHOWN, max(map(len, drawn.values())))), np.nan, np.float32)
+    for cells, vector in zip(z, drawn.values(), strict=True):
+        n = min(len(cells), len(vector))
+        cells[:n] = vector[:n]
+    look = {"texttemplate": "%{z:.2g}", "textfont": {"size": 11}, "colorbar": bar_above("value", nticks=4)}
+    look |= around_zero()([z]).options
+    margin = {"t": ROOM_ABOVE}
+    return number_cells(z, list(drawn), "%{z:.6g}", look, height=110 + 30 * len(drawn), margin=margin)
+
+
+def number_cells(
+    z: Array,
+    names: Sequence[str],
+    hover: str,
+    look: Mapping[str, Any],
+    *,
+    height: int,
+    margin: Mapping[str, int] | None = None,
+) -> Figure:
+    """Numbers (R, C) as cells with gaps, a row a vector with its name; `look` is of Plotly's heatmap."""
+    n = z.shape[1]
+    cells = {
+        "type": "heatmap",
+        "z": z,
+        "x": np.arange(n),
+        "y": [label(name, len(name)) for name in names],
+        "xgap": 1,
+        "ygap": 1,
+        "hovertemplate": f"%{{y}}, number %{{x}}: {hover}<extra></extra>",
+        "hoverongaps": False,
+        **look,
+    }
+    plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
+    layout = {
+        "xaxis": {**plain, "title": f"number in the vector, first {n}", "dtick": 1},
+        "yaxis": {**plain, "type": "category", "autorange": "reversed"},
+    }
+    return style([cells], layout, height=height, margin=margin)
+
+
+def grey_places(is_grey: Sequence[bool]) -> list[dict[str, Any]]:
+    """The layout's shapes behind the bars of a figure: grey where a label, by its place on the horizontal axis, is."""
+    look = {"type": "rect", "yref": "y domain", "y0": 0, "y1": 1, "fillcolor": palette.MUTED, "line": {"width": 0}}
+    return [{**look, "x0": i - 0.5, "x1": i + 0.5, "layer": "below"} for i in np.flatnonzero(is_grey)]
 
 
 def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from playground.analysis.comparison import have_same_tokens
+from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
-from playground.link.opening import LinkedView
-from playground.runs.encoder_run import Run
+from playground.link.opening import Focus, LinkedView
+from playground.runs.encoder_run import Run, trace_layer
 from playground.views.norms import show_norms
+from playground.views.step_by_step import compare_walks, nearest_focus, show_steps
 
 
 @dataclass(frozen=True)
@@ -35,5 +37,21 @@ def run_scene(view: LinkedView) -> Scene[Run]:
     return Scene(view.run, view.focus, pinned, "pinned", "now", have_same_tokens(view.run, pinned))
 
 
-VIEWS: Mapping[str, View] = {"norms": View(show_norms, run_scene)}
+def walk_scene(view: LinkedView) -> Scene[Walk]:
+    """The walk that a link's focus chooses, and the pinned one where it can be had through the same tokens."""
+    runs, now = run_scene(view), _walk(view, view.focus)
+    if view.pinned is None or runs.pinned is None or not runs.same_tokens:
+        return compare_walks(now, None, "")
+    return compare_walks(now, _walk(view.pinned, nearest_focus(runs.pinned, view.focus)), runs.pinned_name)
+
+
+def _walk(view: LinkedView, focus: Focus) -> Walk:
+    changes = view.changes.applied
+    layer = trace_layer(
+        view.encoder, view.batch, view.sentence, focus.layer, seed=view.seed, causal=view.causal, interventions=changes
+    )
+    return Walk(layer, focus.head, focus.query, focus.key)
+
+
+VIEWS: Mapping[str, View] = {"norms": View(show_norms, run_scene), "step-by-step": View(show_steps, walk_scene)}
 """By the pages' paths."""

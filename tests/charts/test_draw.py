@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from playground.charts import figure as figures
-from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table
+from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table, Vectors
 from playground.charts.draw import compare_tables, draw_chart, draw_table, token_axis
 from playground.charts.figure import Array, Curve
 from playground.charts.scene import Scene
@@ -79,6 +79,12 @@ PICTURE: Picture[Array] = Picture(
     reading=lambda values: f"{values.size} areas.",
     figure=lambda values: figures.style([{"type": "treemap", "labels": ["a"], "parents": [""]}], {}, height=300),
 )
+VECTORS: Vectors[Array] = Vectors(
+    key="vectors",
+    alt="Vectors",
+    caption="How to read it.",
+    rows=lambda values: {"<q>": values[0], "long": np.tile(values[0], 5)},
+)
 
 
 def scene(now: Array = NOW, pinned: Array | None = None, **changes: Any) -> Scene[Array]:
@@ -88,7 +94,9 @@ def scene(now: Array = NOW, pinned: Array | None = None, **changes: Any) -> Scen
 UPRIGHT = replace(STACK, key="upright", horizontal=False, click="The layer.", order=lambda name: -int(name[-1]))
 
 
-@pytest.mark.parametrize("chart", [HEATMAP, CURVES, BARS, STACK, UPRIGHT, PICTURE], ids=lambda chart: chart.key)
+@pytest.mark.parametrize(
+    "chart", [HEATMAP, CURVES, BARS, STACK, UPRIGHT, VECTORS, PICTURE], ids=lambda chart: chart.key
+)
 @pytest.mark.parametrize("pinned", [None, PINNED], ids=["alone", "beside"])
 def test_plotly_takes_what_is_drawn(chart: Chart[Array], pinned: Array | None) -> None:
     drawing = draw_chart(chart, scene(pinned=pinned))
@@ -233,7 +241,7 @@ def test_ticks_stand_at_round_numbers() -> None:
 
 
 def test_what_is_not_compared_shows_the_present_subject_alone() -> None:
-    for chart in (HEATMAP, CURVES, BARS, STACK, PICTURE):
+    for chart in (HEATMAP, CURVES, BARS, STACK, VECTORS, PICTURE):
         alone = draw_chart(replace(chart, compares=False, is_tabulated=False), scene(pinned=PINNED))
         assert (alone.beside, alone.now.caption) == ((), draw_chart(chart, scene()).now.caption)
         assert alone.now.table is None
@@ -245,6 +253,43 @@ def test_colours_may_leave_the_farthest_numbers_out() -> None:
     assert figures.most_around_zero([near, far]).options["zmin"] == -end
     assert figures.most_from_zero([near, far]).options == {"zmin": 0, "zmax": end}
     assert figures.limit_of_most([np.zeros(3)]) == 1
+
+
+def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_long_ones() -> None:
+    alone = draw_chart(VECTORS, scene()).now
+    (cells,) = alone.figure["data"]
+    assert (cells["y"], cells["z"].shape, cells["z"].dtype) == (["&lt;q&gt;", "long"], (2, figures.SHOWN), np.float32)
+    np.testing.assert_array_equal(cells["z"][0], [*NOW[0], *[np.nan] * 6])
+    assert (cells["zmin"], cells["zmax"], cells["texttemplate"]) == (-4, 4, "%{z:.2g}")
+    assert "Drawn: the first 8 of up to 10 numbers." in alone.caption
+    assert alone.table is not None
+    assert alone.table()["long"].tolist() == [1, 4] * 5
+    assert draw_chart(VECTORS, scene(pinned=PINNED)).now.figure["data"][0]["y"] == [
+        "&lt;q&gt;, pinned", "&lt;q&gt;, now", "long, pinned", "long, now"
+    ]  # fmt: skip
+    beside = draw_chart(VECTORS, scene(pinned=NOW + 1)).now
+    np.testing.assert_array_equal(beside.figure["data"][0]["z"][:3, :2], [NOW[0] + 1, NOW[0], [-1, -1]])
+    assert beside.table is not None
+    assert list(beside.table())[2] == "<q>, now − pinned"
+    many = replace(VECTORS, rows=lambda values: {str(i): values[0] for i in range(40)})
+    assert len(draw_chart(many, scene()).now.figure["data"][0]["z"]) == figures.MOST_VECTORS
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
+def test_a_scale_of_vectors_has_a_length_whatever_the_numbers(value: float) -> None:
+    cells = draw_chart(VECTORS, scene(np.full((1, 2), value, np.float32))).now.figure["data"][0]
+    assert np.isfinite(cells["zmax"])
+    assert cells["zmin"] < cells["zmax"]
+
+
+def test_places_without_bars_are_grey_where_both_subjects_have_none() -> None:
+    chart = replace(BARS, horizontal=False, grey=lambda values: (values[0] > 1).tolist())
+    for pinned, grey in ((None, [1]), (PINNED[:, 1:], []), (NOW, [1])):
+        drawn = draw_chart(chart, scene(pinned=pinned)).now
+        assert [(each["x0"], each["x1"]) for each in drawn.figure["layout"]["shapes"]] == [
+            (place - 0.5, place + 0.5) for place in grey
+        ]
+    assert drawn.figure["data"][1]["hovertemplate"].startswith("%{x}, weight, pinned: ")
 
 
 def test_tables_keep_rows_that_only_one_side_has() -> None:

@@ -13,12 +13,14 @@ from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.export.all_heads import all_weights, draw_all_heads
 from playground.export.tables import numbers_of, write_csv
-from playground.figures import attention, gradient_flow, norms, step_by_step
+from playground.figures import attention, gradient_flow, norms
 from playground.figures.attribution import Bars, bars_figure
 from playground.link.opening import Focus
 from playground.views.parameters import show_treemap
+from playground.views.step_by_step import draw_projections
 from tests.figures.test_every_figure import FIGURES
 from tests.model.reference import small_config
+from tests.views.scenes import small_walk
 
 RNG = np.random.default_rng(5)
 
@@ -74,11 +76,11 @@ def test_bars_of_the_page_are_a_figure_with_their_numbers() -> None:
 
 
 def test_several_heatmaps_lie_below_each_other() -> None:
-    matrices = {name: RNG.normal(size=(3, 12)).astype(np.float32) for name in "QKV"}
-    header, *rows = numbers_of(step_by_step.projections(matrices, list("abc"), 0, 1))
+    walk, trace = small_walk("abc", focus=Focus(1, 2, 0, 1))
+    header, *rows = numbers_of(go.Figure(draw_projections(walk)))
     assert header[:2] == ["chart", "token \\ column [value]"]
-    np.testing.assert_array_equal([row[2:] for row in rows[3:6]], matrices["K"][:, :8])
-    assert {row[0] for row in rows} == {f"{name}, first 8" for name in "QKV"}
+    np.testing.assert_allclose([row[2:] for row in rows[3:6]], trace["layers.1.attn.k"][0, 2], atol=1e-6)
+    assert {row[0] for row in rows} == {f"{name}, first 4" for name in "QKV"}
 
 
 @pytest.mark.parametrize("drawn", FIGURES, ids=range(len(FIGURES)))

@@ -1,11 +1,13 @@
-"""Small runs for the tests of views, with the trace that the model itself computes."""
+"""Small runs and walks for the tests of views, with the trace that the model itself computes."""
 
 from typing import Any
 
 import torch
 
 from playground import Encoder, ModelConfig, Trace
-from playground.runs.encoder_run import Run, run
+from playground.analysis.walkthrough import Walk
+from playground.link.opening import Focus
+from playground.runs.encoder_run import Run, run, trace_layer
 from playground.text import characters
 
 SMALL: dict[str, Any] = {
@@ -21,3 +23,14 @@ def small_run(text: str, *, seed: int = 0, **changes: Any) -> tuple[Run, Trace]:
     with torch.inference_mode():
         encoder(batch.ids, batch.mask, trace)
     return run(encoder, batch), trace
+
+
+def small_walk(*text: str, focus: Focus, seed: int = 0, causal: bool = False, **changes: Any) -> tuple[Walk, Trace]:
+    """A walk through the first of these sentences, and the model's trace."""
+    encoder, batch, trace = Encoder(ModelConfig(**SMALL | changes), seed), characters().encode_batch(text), Trace()
+    with torch.inference_mode():
+        n_tokens = batch.ids.shape[1]
+        mask = batch.mask[:1, None] & (torch.ones(n_tokens, n_tokens).tril().bool() if causal else True)
+        encoder(batch.ids[:1], mask, trace)
+    layer = trace_layer(encoder, batch, 0, focus.layer, seed=seed, causal=causal)
+    return Walk(layer, focus.head, focus.query, focus.key), trace

@@ -156,7 +156,8 @@ def array(traces: list[dict[str, Any]], trace: int = 0, name: str = "z") -> NDAr
     """One array of a chart, as it travels: base64, or a list."""
     value = traces[trace][name]
     if not isinstance(value, dict):
-        return np.array(value)
+        numbers = np.array(value)  # None stands for NaN
+        return numbers.astype(float) if numbers.dtype == object else numbers
     shape = [int(n) for n in value["shape"].split(",")] if "shape" in value else [-1]
     return np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"]).reshape(shape)
 

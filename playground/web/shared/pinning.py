@@ -96,13 +96,13 @@ def beside_same_tokens(run: Run, what: str) -> PinnedRun | None:
     pinned = beside(run)
     if pinned is None or pinned.has_same_tokens:
         return pinned
-    say_other_tokens(what)
+    st.caption(describe_other_tokens(what))
     return None
 
 
-def say_other_tokens(what: str) -> None:
+def describe_other_tokens(what: str) -> str:
     """One sentence on why `what`, a plural, is not shown of the pinned settings."""
-    st.caption(f"The pinned settings read other tokens, so {what} are shown for the present settings alone.")
+    return f"The pinned settings read other tokens, so {what} are shown for the present settings alone."
 
 
 def say_present_alone(what: str) -> None:

@@ -1,4 +1,4 @@
-"""The step-by-step page: each stage's numbers against ones computed here, and the ways through the stages."""
+"""The page Steps, as it opens: the ways through the stages, the chapters' own inputs, dropout."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import STAGES
-from playground.figures.step_by_step import SHOWN
+from playground.charts.figure import SHOWN
 from playground.text.batch import draw_vectors
 from playground.tutorials.table import SHORT_TITLES
 from playground.web.choices.shortcuts import preset_values
@@ -22,14 +22,12 @@ from tests.web.app_test import (
     charts,
     choose,
     component_data,
-    formulas,
     open_page,
     open_panels,
     press,
     prose,
     sentences,
     shown_focus,
-    small_trace,
     trained_trace,
     values,
     widgets,
@@ -46,59 +44,18 @@ def page(**query: object) -> AppTest:
 # --- stages
 
 
-def test_the_colours_of_bars_are_explained_also_where_the_chosen_key_has_none() -> None:
-    app = page(**SMALL | {"causal": True, "query": 1, "key": 2, "step_stage": "softmax"})
-    assert "`c`, is masked: it has no bar. Grey" in captions(app)
-    choose(app, key=0)
-    assert "marks the chosen key, `a`; click a bar to choose another. Grey" in captions(app)
-    choose(app, query=2)
-    assert "Grey" not in captions(app)
-    choose(app, query=1, key=2, step_stage="scale")
-    assert "marks the chosen key, `c`;" in captions(app), "the mask is still to come"
-
-
 def test_every_stage_of_the_trained_model() -> None:
-    app, trace = page(layer=2, head=5), trained_trace()
-    q, k, scores, pattern = (trace[f"layers.2.attn.{name}"][0, 5].numpy() for name in ("q", "k", "scores", "pattern"))
-    shown: dict[str, Any] = {}
+    app, pattern = page(layer=2, head=5), trained_trace()["layers.2.attn.pattern"][0, 5].numpy()
     for stage in STAGES:
         choose(app, step_stage=stage)
         assert app.header[0].value.lower() == stage
         assert shown_focus(app) == {"layer": 2, "head": 5, "query": 10, "key": 2}
         (difference,) = re.findall(r"largest difference from the model is (\d\.\de[+-]\d\d)\.", captions(app))
         assert float(difference) < 1e-5
-        shown |= charts(app)
-        if stage == "scale":
-            assert f"= {scores[10, 2]:.4g}" in "".join(formulas(app))
-            assert r"\sqrt{32}" in "".join(formulas(app))
         if stage == "softmax":
             assert f"weight {pattern[10].max():.3f}. All its weights add up to 1.0000." in captions(app)
-    np.testing.assert_allclose(array(shown["step_dot_products"], name="y"), k @ q[10], atol=1e-4)
-    np.testing.assert_allclose(array(shown["step_products"])[2], (q[10] * k[2])[:SHOWN], atol=1e-5)
-    np.testing.assert_allclose(array(shown["step_scale"], name="y"), scores[10], atol=1e-5)
-    np.testing.assert_allclose(array(shown["step_softmax"], name="y"), pattern[10], atol=1e-5)
-    np.testing.assert_allclose(array(shown["step_pattern"]), pattern, atol=1e-5)
-
-
-def test_the_block_is_followed_to_its_end() -> None:
-    app = page(**SMALL | {"text": "0123456789"}, layer=1, head=3, query=4, key=1)
-    trace = small_trace("0123456789", 3)
-    for stage, row, name in (
-        ("embedding", -2, "embed.out"),
-        ("embedding", -1, "layers.0.out"),
-        ("output projection", -1, "layers.1.attn.out"),
-        ("first residual", -1, "layers.1.resid_mid"),
-        ("first norm", -1, "layers.1.norm1.out"),
-        ("feed-forward", -1, "layers.1.ffn.out"),
-        ("second residual", -1, "layers.1.resid_post"),
-        ("second norm", -1, "layers.1.out"),
-    ):
-        (drawn,) = charts(choose(app, step_stage=stage)).values()
-        np.testing.assert_allclose(array(drawn)[row], trace[name][0, 4, :SHOWN].numpy(), atol=1e-5)
-    assert "leaves the last layer" in captions(app)
-    for norm, output in (("scalar", "after gain and bias"), ("rms", "after gain"), ("none", "after")):
-        (drawn,) = charts(choose(app, norm=norm)).values()
-        assert drawn[0]["y"] == ["before", "normalised", output]
+            np.testing.assert_allclose(array(charts(app)["step_softmax"], name="y"), pattern[10], atol=1e-5)
+            np.testing.assert_allclose(array(charts(app)["step_pattern"]), pattern, atol=1e-5)
 
 
 def test_all_numbers_of_a_vector_are_in_the_table() -> None:
@@ -106,54 +63,6 @@ def test_all_numbers_of_a_vector_are_in_the_table() -> None:
     (table,) = (frame.value for frame in app.dataframe)
     assert table.shape == (1536, 4)
     assert table["output f"].count() == 384
-
-
-# --- captions
-
-
-def test_the_mask_counts_what_is_hidden() -> None:
-    app = page(**SMALL | {"text": "abc\nabcdefg"}, step_stage="mask", causal=True, query=1, key=5)
-    assert re.search("hidden from `b`: 1 later .*, 4 of padding", captions(app))
-    allowed = np.tri(7, dtype=bool) & (np.arange(7) < 3)
-    assert np.array_equal(np.isnan(array(charts(app)["step_mask"])), ~allowed)
-    masked = formulas(choose(app, step_stage="softmax"))[-1]
-    assert r"e^{-\infty - " in masked
-    assert masked.endswith("= 0")
-    assert "No key is hidden from `c`." in captions(page(**SMALL, step_stage="mask"))
-
-
-def test_the_reshape_merge_is_called_by_its_name() -> None:
-    app = page(**SMALL | {"text": "abcdef"}, step_stage="merge", head_merge="reshape", layer=0, query=1)
-    assert "**Heads and positions are scrambled**" in captions(app)
-    assert "3 of 4 pieces" in captions(app)  # head 0 at 4 and 5, head 1 at 0 and 1
-    z = small_trace("abcdef", 3, head_merge="reshape")["layers.0.attn.z"][0].numpy()
-    np.testing.assert_allclose(array(charts(app)["step_merge"]), [z[0, 4], z[0, 5], z[1, 0], z[1, 1]], atol=1e-5)
-    assert "scrambled" not in captions(choose(app, head_merge="transpose"))
-
-
-def stage_words(app: AppTest, stage: str) -> str:
-    """What the page says of a stage, before its numbers."""
-    return prose(choose(app, step_stage=stage))
-
-
-def test_the_words_follow_the_architecture() -> None:
-    app = page(**SMALL | {"text": "abcdef"}, step_stage="projections")
-    assert "Three learned maps" in stage_words(app, "projections")
-    assert formulas(app)[0].startswith("q_t = W_Q")
-    assert "joined end to end" in stage_words(app, "merge")
-    assert "results of the heads" in stage_words(app, "output projection")
-    choose(app, fused_qkv=True, head_merge="reshape")
-    assert "One learned map gives" in stage_words(app, "projections")
-    assert "Three learned maps" not in prose(app)
-    assert "W^{(1)}_{QKV}" in formulas(app)[0]
-    assert "results of several tokens" in stage_words(app, "merge")
-    assert "end to end" not in prose(app)
-    assert "results of the heads" not in stage_words(app, "output projection")
-    choose(app, n_heads=1)  # then the reshape moves nothing
-    assert "joined end to end" in stage_words(app, "merge")
-    assert "scrambled" not in captions(app)
-    choose(app, step_path="as tutorial B")
-    assert "by one learned map" in stage_words(app, "projections")
 
 
 def test_padding_can_be_asked_but_does_not_ask() -> None:
@@ -183,18 +92,6 @@ def test_next_and_back_walk_through_the_stages_in_the_blocks_own_order() -> None
     assert app.session_state["step_stage"] == "feed-forward"
     choose(app, norm_placement="post")
     assert app.header[0].value == "Feed-forward", "another norm placement keeps the stage"
-
-
-def test_tutorial_b_is_a_path_of_chapters() -> None:
-    app = choose(page(**SMALL, step_stage="first norm"), step_path="as tutorial B")
-    assert app.header[0].value == "Dot products"
-    chapters = []
-    while not app.button(key="stage_next").disabled:
-        chapters += re.findall(r"Chapter (\d) of 5: (.*?)\.\*\*", prose(app))
-        press(app, "stage_next")
-    titles = ["Attention", "Self-attention", "Multi-head attention", "Positions", "The block"]
-    assert list(dict.fromkeys(chapters)) == [(str(number), title) for number, title in enumerate(titles, start=1)]
-    assert choose(app, step_path="as the data moves").header[0].value == "Embedding"
 
 
 # --- the chapters' own inputs
@@ -282,13 +179,21 @@ def test_the_chapters_input_needs_no_text_and_hostile_numbers_move_into_it() -> 
     assert widgets(app)["step_input"].value == "the tutorial's"
 
 
-def test_all_chapters_are_walked_through_on_their_own_inputs() -> None:
-    app, shapes = page(**TUTORIAL_B, step_stage="dot products"), []
+def test_tutorial_b_is_a_path_of_chapters_on_their_own_inputs() -> None:
+    app = choose(
+        page(**TUTORIAL_B | {"step_path": "as the data moves"}, step_stage="first norm"), step_path="as tutorial B"
+    )
+    assert app.header[0].value == "Dot products"
+    chapters, shapes = [], []
     while not app.button(key="stage_next").disabled:
+        chapters += re.findall(r"Chapter \d of 5: (.*?)\.\*\*", prose(app))
         shapes += re.findall(r"has the shape \*\*(\(.*?\))\*\*", captions(app))
         without_error(press(app, "stage_next"))
+    titles = ["Attention", "Self-attention", "Multi-head attention", "Positions", "The block"]
+    assert list(dict.fromkeys(chapters)) == titles
     assert list(dict.fromkeys(shapes)) == ["(5, 3, 8)", "(2, 4, 8)", "(2, 5, 16)", "(1, 10, 16)"]
     assert sentences(app) == ""
+    assert choose(app, step_path="as the data moves").header[0].value == "Embedding"
 
 
 # --- dropout

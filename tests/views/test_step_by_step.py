@@ -1,0 +1,212 @@
+"""The view Steps as a function on values: each stage's numbers against torch's own, its words and its changes."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from playground import Encoder
+from playground.analysis.walkthrough import STAGES, Walk, tutorial_b
+from playground.charts.chart import (
+    Bars,
+    Chart,
+    Columns,
+    Formula,
+    Group,
+    Heatmap,
+    Item,
+    Paragraph,
+    Picture,
+    Table,
+    Vectors,
+)
+from playground.charts.draw import draw_chart
+from playground.charts.scene import Scene
+from playground.figures import palette
+from playground.link.opening import Focus
+from playground.runs.encoder_run import run_with_dropout
+from playground.text import characters
+from playground.tutorials.table import SHORT_TITLES
+from playground.views.step_by_step import DroppedWalk, compare_walks, draw_drops, show_dropout, show_steps
+from tests.views.scenes import small_walk
+
+FOCUS = Focus(1, 2, 3, 1)
+RESULTS = {
+    "embedding": "embed.out", "mask": "attn.scores", "softmax": "attn.pattern", "weighted sum": "attn.z",
+    "output projection": "attn.out", "first residual": "resid_mid", "first norm": "norm1.out",
+    "feed-forward": "ffn.out", "second residual": "resid_post", "second norm": "norm2.out",
+}  # fmt: skip
+
+
+def show(scene: Scene[Walk], stage: str) -> list[Item]:
+    """What the view yields, without groups and columns."""
+    return [each for item in show_steps(scene, {"step_stage": stage}) for each in _parts(item)]
+
+
+def _parts(item: Item) -> list[Item]:
+    match item:
+        case Group(_, items):
+            return [each for one in items for each in _parts(one)]
+        case Columns(columns):
+            return [each for column in columns for each in column]
+    return [item]
+
+
+def charts_of(scene: Scene[Walk], stage: str) -> dict[str, Chart[Any]]:
+    return {each.key: each for each in show(scene, stage) if isinstance(each, Chart)}
+
+
+def alone(*text: str, focus: Focus = FOCUS, **changes: Any) -> tuple[Scene[Walk], Any]:
+    walk, trace = small_walk(*text, focus=focus, **changes)
+    return compare_walks(walk, None, ""), trace
+
+
+def words(scene: Scene[Walk], stage: str) -> str:
+    items = show(scene, stage)
+    captions = [draw_chart(each, scene).now.caption for each in items if isinstance(each, Chart)]
+    return " ".join([*(each.text for each in items if isinstance(each, Paragraph)), *captions])
+
+
+def expected(trace: Any, stage: str) -> Any:
+    name = RESULTS[stage] if stage == "embedding" else f"layers.1.{RESULTS[stage]}"
+    numbers = trace[name][0].double().numpy()
+    return numbers[FOCUS.head, FOCUS.query] if numbers.ndim == 3 else numbers[FOCUS.query]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_is_drawn_and_its_result_stands_beside_the_pinned_one(stage: str) -> None:
+    walk, trace = small_walk("abcab", focus=FOCUS)
+    other, pinned_trace = small_walk("abcab", focus=FOCUS, seed=5)
+    scene = compare_walks(walk, other, "pinned: seed 5")
+    for key, chart in charts_of(scene, stage).items():
+        drawn = draw_chart(chart, scene)
+        go.Figure(drawn.now.figure)  # raises where a name or a value is none of Plotly's
+        assert key.startswith("step_")
+        assert not drawn.beside
+    if stage not in RESULTS:
+        return
+    now, before = expected(trace, stage), expected(pinned_trace, stage)
+    pinned = draw_chart(charts_of(scene, stage)["step_pinned"], scene).now
+    traces = pinned.figure["data"]
+    drawn_numbers = [each["y"] for each in traces] if len(traces) == 2 else traces[0]["z"][[1, 0, 2]]
+    wanted = [now, before] if len(traces) == 2 else [each[:8] for each in (now, before, now - before)]
+    np.testing.assert_allclose(drawn_numbers, wanted, atol=1e-5)
+    assert pinned.table is not None
+    np.testing.assert_allclose(pinned.table().filter(like="now − pinned").iloc[:, 0], now - before, atol=1e-5)
+    assert r"pinned\: seed 5" in pinned.caption
+    if len(traces) == 1:
+        (vectors,) = (each for key, each in charts_of(scene, stage).items() if key != "step_pinned")
+        assert isinstance(vectors, Vectors)
+        row = -2 if stage == "embedding" else -1
+        np.testing.assert_allclose(list(vectors.rows(walk).values())[row], now, atol=1e-5)
+
+
+def test_dot_products_scale_and_projections_are_those_of_the_head() -> None:
+    scene, trace = alone("abcab")
+    q, k, v = (trace[f"layers.1.attn.{name}"][0, 2].double() for name in "qkv")
+    drawn = charts_of(scene, "dot products")
+    bars, products = drawn["step_dot_products"], drawn["step_products"]
+    assert isinstance(bars, Bars)
+    assert isinstance(products, Vectors)
+    np.testing.assert_allclose(list(bars.bars(scene.now)[""].values()), k @ q[3], atol=1e-5)
+    np.testing.assert_allclose(products.rows(scene.now)["q × k"], q[3] * k[1], atol=1e-5)
+    scaled = charts_of(scene, "scale")["step_scale"]
+    assert isinstance(scaled, Bars)
+    np.testing.assert_allclose(list(scaled.bars(scene.now)[""].values()), k @ q[3] / 2, atol=1e-5)
+    picture = charts_of(scene, "projections")["step_projections"]
+    assert isinstance(picture, Picture)
+    figure = picture.figure(scene.now)
+    for cells, matrix in zip(figure["data"], (q, k, v), strict=True):
+        np.testing.assert_allclose(cells["z"], matrix, atol=1e-5)
+        assert cells["zmax"] == figure["data"][0]["zmax"]
+    frames = [(each["xref"], each["y0"], each["line"]["color"]) for each in figure["layout"]["shapes"]]
+    assert frames == [("x", 2.5, palette.FOCUS), ("x2", 0.5, palette.FOCUS), ("x3", 0.5, palette.FOCUS)]
+
+
+def test_masked_keys_are_grey_and_counted_by_their_reason() -> None:
+    scene, trace = alone("abc", "abcdefg", focus=Focus(1, 2, 1, 5), causal=True)
+    assert "hidden from `b`: 1 later in the sentence (the mask is causal), 4 of padding" in words(scene, "mask")
+    matrix = charts_of(scene, "mask")["step_mask"]
+    assert isinstance(matrix, Heatmap)
+    assert matrix.shown is not None
+    np.testing.assert_array_equal(matrix.shown(scene.now), np.tri(7, dtype=bool) & (np.arange(7) < 3))
+    assert matrix.rows.numbers is not None
+    assert list(matrix.rows.numbers(scene.now)) == [0, 1, 2, *[None] * 4], "padding asks nothing"
+    bars = charts_of(scene, "softmax")["step_softmax"]
+    assert isinstance(bars, Bars)
+    weights = np.array(list(bars.bars(scene.now)[""].values()))
+    np.testing.assert_allclose(weights[:2], trace["layers.1.attn.pattern"][0, 2, 1, :2], atol=1e-6)
+    assert np.isnan(weights[2:]).all()
+    assert bars.grey is not None
+    assert list(bars.grey(scene.now)) == [False, False, *[True] * 5]
+    assert "is masked: it has no bar. Grey places are masked keys." in words(scene, "softmax")
+    number = [each.latex for each in show(scene, "softmax") if isinstance(each, Formula)][-1]
+    assert number.startswith(r"a_{t,j} = \frac{e^{-\infty - ")
+    assert number.endswith("= 0")
+    assert "masked" not in words(scene, "scale"), "the mask is still to come"
+    seen, _ = alone("abc", focus=Focus(1, 2, 1, 0), causal=True)
+    assert "marks the chosen key, `a`; click a bar to choose another. Grey places" in words(seen, "softmax")
+    assert "No key is hidden from `d`." in words(alone("abcde")[0], "mask")
+
+
+def test_the_words_follow_the_architecture() -> None:
+    plain, trace = alone("abcdef", head_merge="reshape", focus=Focus(0, 0, 1, 0))
+    merge = charts_of(plain, "merge")["step_merge"]
+    assert isinstance(merge, Vectors)
+    z = trace["layers.0.attn.z"][0]
+    np.testing.assert_allclose(list(merge.rows(plain.now).values()), [z[0, 4], z[0, 5], z[1, 0], z[1, 1]], atol=1e-5)
+    assert "**Heads and positions are scrambled**" in merge.caption
+    assert "3 of 4 pieces" in merge.caption  # head 0 at 4 and 5, head 1 at 0 and 1
+    assert "results of several tokens" in words(plain, "merge")
+    assert "results of the heads" not in words(plain, "output projection")
+    single, _ = alone("abcdef", head_merge="reshape", n_heads=1, focus=Focus(0, 0, 1, 0))
+    assert "joined end to end" in words(single, "merge"), "then the reshape moves nothing"
+    assert "Three learned maps" in words(plain, "projections")
+    fused, _ = alone("abcab", fused_qkv=True)
+    assert "One learned map gives" in words(fused, "projections")
+    for scene, formula in ((plain, "q_t = W_Q"), (fused, "W^{(2)}_{QKV}")):
+        assert formula in next(each.latex for each in show(scene, "projections") if isinstance(each, Formula))
+    assert "by one learned map" in tutorial_b(fused.now.config)[1].idea
+    for norm, output in (("scalar", "after gain and bias"), ("rms", "after gain"), ("none", "after")):
+        scene, _ = alone("abcab", norm=norm)
+        vectors = charts_of(scene, "second norm")["step_second_norm"]
+        assert isinstance(vectors, Vectors)
+        assert list(vectors.rows(scene.now)) == ["before", "normalised", output]
+    assert "leaves the last layer" in words(scene, "second norm")
+
+
+def test_the_pinned_name_says_which_place_stands_for_a_missing_one() -> None:
+    now, _ = small_walk("abcab", focus=FOCUS)
+    few, _ = small_walk("abcab", focus=Focus(0, 1, 3, 1), n_heads=2, n_layers=1)
+    scene = compare_walks(now, few, "pinned: 2 heads")
+    assert scene.pinned_name == "pinned: 2 heads (layer 0, as it has no layer 1; head 1, as it has no head 2)"
+    assert "cannot be subtracted" in words(scene, "weighted sum")
+
+
+def test_dropout_says_what_each_number_was_multiplied_by() -> None:
+    before, after = np.array([2, 0, -4, 1], np.float32), np.array([2.5, 0, 0, 1.25], np.float32)
+    wide = np.ones(40, np.float32)
+    (cells,) = draw_drops({"weights": (before, after), "hidden": (wide, wide / 0.8)})["data"]
+    np.testing.assert_allclose(cells["z"][0, :4], [1.25, np.nan, 0, 1.25])
+    assert np.isnan(cells["z"][0, 4:]).all()
+    np.testing.assert_allclose(cells["z"][1], np.full(16, 1.25))
+    assert cells["customdata"][0, 2].tolist() == [-4, 0]
+    assert cells["zmax"] == pytest.approx(1.25)
+
+
+def test_the_drops_are_those_of_the_query_in_its_head() -> None:
+    walk, _ = small_walk("abcab", focus=FOCUS, dropout=0.5)
+    encoder, batch = Encoder(walk.config, 0), characters().encode_batch(["abcab"])
+    dropped = run_with_dropout(encoder, batch, 0, 1, seed=7)
+    scene = Scene(DroppedWalk(walk, dropped, 7), FOCUS)
+    picture, where = show_dropout(scene, {})
+    assert isinstance(picture, Picture)
+    assert isinstance(where, Table)
+    factors = picture.figure(scene.now)["data"][0]["z"]
+    assert set(np.unique(np.round(factors[np.isfinite(factors)], 3))) == {0, 2}
+    table = where.frame(scene.now)
+    assert list(table[SHORT_TITLES["C"]]) == ["–", "–", "✓", "✓", "✓"]
+    assert table["zeroed here"].iloc[0].endswith(" of 16")
+    assert "p = 0.5. It multiplies the others by 1 / (1 − p) = 2. " in picture.caption
+    assert "seed 7 repeats it" in picture.caption
