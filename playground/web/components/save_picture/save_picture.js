@@ -233,7 +233,7 @@ const save = (bytes, format, name) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }
 
-export default function ({ data, parentElement }) {
+export default function ({ data: [data], parentElement }) {
   const [buttons, status] = parentElement.querySelectorAll(".formats, [role=status]")
   if (!buttons.children.length) {
     buttons.replaceChildren(...Object.keys(MIMES).map(format => htmlElement("button", format, format.toUpperCase())))
