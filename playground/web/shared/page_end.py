@@ -14,7 +14,7 @@ from playground.accounting import count_flops, count_parameters
 from playground.analysis.gradient_variants import LONGEST, VARIANTS, common_config
 from playground.config import ModelConfig
 from playground.errors import BusyError, PlaygroundError
-from playground.pages import page_at
+from playground.pages import PAGES
 from playground.runs.budget import MAX_KEPT, count_kept
 from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup
@@ -52,8 +52,8 @@ def hold_long_place(page: str) -> Iterator[None]:
 
 
 def is_long(page: str) -> bool:
-    """Whether a page takes long, or much memory, with the visitor's choices; what it will refuse takes neither."""
-    if not page_at(page).runs_text:
+    """Whether a page, or the dialog of exports, takes long, or much memory; what it will refuse takes neither."""
+    if page in PAGES and not PAGES[page].runs_text:
         return False
     try:
         return any(_is_long(page, setup) for setup in (current_setup(), pinned_setup()) if setup is not None)
