@@ -16,8 +16,9 @@ NEEDED = {
     "encoder_decoder": {"encdec_source": "your text"},
     "compare": {"pinned": "true"},
     "what_if": {"do": "0.0:zero"},
+    "gradient_flow": {"gradient_layers": "3"},  # else a sweep over twelve depths, at each look
 }
-"""What a page's link has to say for the page to show a run of the text."""
+"""What a page's link has to say for the page to show a run of the text, or to show it soon."""
 IN_THE_EXPANDERS = ("n_layers", "d_ff", "norm", "tokenizer", "max_len")
 
 
