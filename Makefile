@@ -33,7 +33,7 @@ serve: $(VENV)/front_end.stamp nginx
 CHECK_SOURCE = $(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy
 PYTEST       = $(PY) -m pytest -q -rR -W error -n 2 --dist loadscope --no-loadscope-reorder
 
-# What to run while working: all that needs no browser, no server, no cluster and no process beside the tests' own.
+# What to run while working: all that needs no browser, no server, no cluster and no second Python.
 check: $(VENV)/test.stamp
 	$(CHECK_SOURCE)
 	$(PYTEST) $(addprefix --ignore=tests/,attacks browser cluster deploy processes)

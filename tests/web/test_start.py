@@ -22,11 +22,16 @@ from tests.waiting import run_coroutine
 
 
 @pytest.fixture(autouse=True)
-def _thawed() -> Iterator[None]:
-    """Nothing is frozen before or after."""
+def _thawed() -> None:
+    """Nothing is frozen before a test."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _frozen_for_other_tests() -> Iterator[None]:
     yield
-    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
