@@ -1,4 +1,4 @@
-# `make run` serves the app, `make test` runs every check; both set up what they need first.
+# `make run` serves the app, `make check` and `make test` check it; all set up what they need first.
 
 PYTHON   ?= python3
 CHROMIUM ?= chromium-headless-shell
@@ -16,7 +16,7 @@ export MALLOC_ARENA_MAX ?= 1
 export MALLOC_MMAP_THRESHOLD_ ?= 33554432
 export MALLOC_TRIM_THRESHOLD_ ?= 536870912
 
-.PHONY: run dev serve test soak bench load lock format clean browser nginx
+.PHONY: run dev serve check test soak bench load lock format clean browser nginx
 
 run: $(VENV)/run.stamp
 	$(PY) -m streamlit run streamlit_app.py
@@ -29,11 +29,19 @@ dev: $(VENV)/run.stamp
 serve: $(VENV)/front_end.stamp nginx
 	$(PY) -m deploy.serve $(SERVE)
 
+# On two cores; a module's tests stay together, as they share what was built for the first.
+CHECK_SOURCE = $(PY) -m ruff format --check . && $(PY) -m ruff check . && $(PY) -m mypy
+PYTEST       = $(PY) -m pytest -q -rR -W error -n 2 --dist loadscope --no-loadscope-reorder
+
+# What to run while working: all that needs no browser, no server, no cluster and no second Python.
+check: $(VENV)/test.stamp
+	$(CHECK_SOURCE)
+	$(PYTEST) $(addprefix --ignore=tests/,attacks browser cluster deploy processes)
+
+# All that protects, as CI runs it.
 test: $(VENV)/test.stamp browser nginx
-	$(PY) -m ruff format --check .
-	$(PY) -m ruff check .
-	$(PY) -m mypy
-	$(PY) -m pytest -q -rR -W error -n 2 --dist loadscope --no-loadscope-reorder
+	$(CHECK_SOURCE)
+	$(PYTEST)
 
 # Ten thousand links of junk instead of two hundred, one after the other: about forty minutes. Then the attacks,
 # ten to twenty times as long, the last ones beside a student's waits, and code of every configuration, written and run.

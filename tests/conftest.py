@@ -1,15 +1,21 @@
 """What every test may rely on."""
 
+import gc
 import importlib
 import os
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
+
+from playground import Encoder
+from playground.text import Tokenizer
+from playground.weights import checkpoint
 
 # The same examples on every machine, and no deadline: a slow machine must not turn a true property false.
 settings.register_profile("playground", derandomize=True, deadline=None, max_examples=50)
@@ -24,12 +30,33 @@ torch.set_num_threads(1)  # the tests run side by side, and their models are sma
 
 
 _FOLDER = Path(__file__).resolve().parent
-_IN_REAL_TIME = [_FOLDER / name for name in ("attacks", "browser", "cluster", "deploy", "notebooks")]
+_IN_REAL_TIME = [_FOLDER / name for name in ("attacks", "browser", "cluster", "deploy", "processes")]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put tests of servers and other processes first: a long one at the end would leave the other core without work."""
     items.sort(key=lambda item: not any(folder in item.path.parents for folder in _IN_REAL_TIME))
+
+
+def pytest_collection_finish() -> None:
+    """A collection looks at what tests make, and not at all the packages that are loaded: it takes 10 ms, not 700."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def trained_weights_read_once() -> Iterator[None]:
+    """What asks `checkpoint` for the trained encoder gets one, whose files are read and hashed at the first time."""
+    read, read_tokenizer = cache(checkpoint.load), cache(checkpoint.read_minilm_tokenizer)
+
+    def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]:
+        is_here = source == "minilm" and checkpoint.minilm_path() is not None
+        return read() if is_here else read.__wrapped__(source)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoint, "load", load)
+        patch.setattr(checkpoint, "read_minilm_tokenizer", read_tokenizer)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -39,22 +39,20 @@ def test_every_field_has_wrong_values_below() -> None:
     assert set(WRONG) == {field.name for field in fields(ModelConfig)}
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [pytest.param(field, value, id=f"{field}={value!r:.20}") for field, values in WRONG.items() for value in values],
-)
-def test_a_wrong_value_is_refused_with_values_that_work(field: str, value: Any) -> None:
-    with pytest.raises(ConfigError) as caught:
-        replace(SMALL, **{field: value})
-    error = caught.value
-    assert error.field == field
-    assert error.value is value
-    assert str(error).startswith(f"{field}={value!r} ")
-    assert error.works
-    for works in error.works:
-        assert str(works) in str(error)
-        repaired: Any = {field: works}
-        assert getattr(replace(SMALL, **repaired), field) == works
+@pytest.mark.parametrize("field", WRONG)
+def test_a_wrong_value_is_refused_with_values_that_work(field: str) -> None:
+    for value in WRONG[field]:
+        with pytest.raises(ConfigError) as caught:
+            replace(SMALL, **{field: value})
+        error = caught.value
+        assert error.field == field
+        assert error.value is value
+        assert str(error).startswith(f"{field}={value!r} ")
+        assert error.works
+        for works in error.works:
+            assert str(works) in str(error)
+            repaired: Any = {field: works}
+            assert getattr(replace(SMALL, **repaired), field) == works
 
 
 def test_an_indivisible_width_is_explained() -> None:

@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,10 +61,16 @@ def floor(package: str) -> int:
     return next(number for number, packages in enumerate(FLOORS) if package in packages)
 
 
+@cache
+def parse(path: Path, source: str) -> ast.Module:
+    """The tree of `source`, the text of `path`."""
+    return ast.parse(source, str(path))
+
+
 def imported(path: Path, source: str, modules: Collection[str] = MODULES) -> set[str]:
     """The modules that `source`, the text of `path`, imports; `from a import b` is a.b where that is a module."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(path, source)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -121,45 +128,52 @@ def imports_streamlit(path: Path, source: str) -> bool:
     return any(name.split(".")[0] == "streamlit" for name in imported(path, source))
 
 
+@cache
 def read(path: Path) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_imports_point_downwards_and_streamlit_stays_in_the_web_layer(path: Path) -> None:
-    assert not reverse_edges(path, read(path))
-    if not module_name(path).startswith(("playground.web", "pages", "streamlit_app")):
-        assert not imports_streamlit(path, read(path))
+def test_imports_point_downwards_and_streamlit_stays_in_the_web_layer() -> None:
+    edges = {str(path): reverse_edges(path, read(path)) for path in SOURCES}
+    assert {path: found for path, found in edges.items() if found} == {}
+    below = (path for path in SOURCES if not module_name(path).startswith(("playground.web", "pages", "streamlit_app")))
+    assert [path for path in below if imports_streamlit(path, read(path))] == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=str)
-def test_modules_print_nothing(path: Path) -> None:
-    calls = (node.func for node in ast.walk(ast.parse(read(path))) if isinstance(node, ast.Call))
-    assert not [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
+def prints(path: Path) -> bool:
+    calls = (node.func for node in ast.walk(parse(path, read(path))) if isinstance(node, ast.Call))
+    return any(isinstance(call, ast.Name) and call.id == "print" for call in calls)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.parts[0] == "pages" or "web" in path.parts], ids=str)
-def test_no_session_holds_on_to_a_run(path: Path) -> None:
-    """A session keeps its fragments' arguments, and all globals of a page that defines a function."""
-    tree = ast.parse(read(path))
+def test_modules_print_nothing() -> None:
+    assert [path for path in SOURCES if prints(path)] == []
+
+
+def kept_for_a_session(path: Path) -> list[str]:
+    """What a session keeps of a module: its fragments' arguments, and all globals of a page that defines a function."""
+    tree = parse(path, read(path))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     fragments = [node for node in functions if "fragment" in {ast.unparse(mark) for mark in node.decorator_list}]
     assert "st.fragment" not in {ast.unparse(mark) for node in functions for mark in node.decorator_list}, (
-        "see page_end.py"
+        f"{path}: see page_end.py"
     )
     handed = [ast.unparse(argument) for node in fragments for argument in node.args.args]
-    assert not [argument for argument in handed if argument.endswith("Run")]
-    kept = [ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)] if functions else []
-    assert not [value for value in kept if "current_run(" in value or "shown_run(" in value]
+    return handed + ([ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)] * bool(functions))
 
 
-FOLDERS = sorted({path.parent for path in SOURCES if path.parts[0] == "playground"})
+def test_no_session_holds_on_to_a_run() -> None:
+    drawn = {path: kept_for_a_session(path) for path in SOURCES if path.parts[0] == "pages" or "web" in path.parts}
+    assert len(drawn) > 50
+    runs = {
+        str(path): [each for each in kept if each.endswith("Run") or "current_run(" in each or "shown_run(" in each]
+        for path, kept in drawn.items()
+    }
+    assert {path: kept for path, kept in runs.items() if kept} == {}
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=str)
-def test_no_modules_of_a_folder_import_each_other_in_a_circle(folder: Path) -> None:
-    if folder != Path("playground"):  # its floors are those above
-        longest_chain(folder_edges(".".join(folder.parts)))  # fails on a cycle
+def test_no_modules_of_a_folder_import_each_other_in_a_circle() -> None:
+    for folder in sorted({path.parent for path in SOURCES if path.parts[0] == "playground"} - {Path("playground")}):
+        longest_chain(folder_edges(".".join(folder.parts)))  # fails on a cycle; the package's floors are those above
 
 
 def test_long_work_in_the_background_knows_neither_torch_nor_streamlit() -> None:

@@ -1,9 +1,6 @@
 """The command: what it prints is what the package computes, and whatever is wrong is one sentence."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -188,24 +185,3 @@ def test_junk_never_shows_a_traceback(arguments: list[str]) -> None:
     except SystemExit as exit_:
         code = exit_.code
     assert code in (0, 2)
-
-
-# --- the process
-
-
-def test_the_module_prints_plain_text_where_no_terminal_is(repository: Path) -> None:
-    command = [sys.executable, "-m", "playground", *SMALL]
-    run = subprocess.run(
-        command, capture_output=True, text=True, cwd=repository, env={"PYTHONIOENCODING": "ascii", "FORCE_COLOR": ""}
-    )
-    assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout.isascii()
-    assert "\x1b" not in run.stdout
-    assert "Attention of layer 1, head 1" in run.stdout
-
-
-def test_a_reader_that_leaves_early_is_no_error(repository: Path) -> None:
-    command = f"{sys.executable} -m playground {' '.join(map(repr, SMALL))} | head -n 1"
-    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=repository)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert len(run.stdout.splitlines()) == 1

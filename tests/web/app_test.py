@@ -15,7 +15,7 @@ from streamlit.util import calc_hash
 from playground import Encoder, ModelConfig, Trace
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, write_all
 from playground.text import characters
-from playground.weights.checkpoint import load
+from playground.weights import checkpoint
 
 SESSION = "test session id"
 """What AppTest calls every session."""
@@ -51,7 +51,7 @@ def small_trace(text: str, seed: int = 0, mask: torch.Tensor | None = None, **ch
 
 def trained_trace(*sentences: str) -> Trace:
     """What the trained encoder computes from sentences, or from the default one, without the app."""
-    encoder, tokenizer = load("minilm")
+    encoder, tokenizer = checkpoint.load()
     batch, trace = tokenizer.encode_batch(list(sentences) or [DEFAULT_TEXT]), Trace()
     with torch.inference_mode():
         encoder(batch.ids, batch.mask, trace)

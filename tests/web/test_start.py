@@ -4,11 +4,9 @@ import asyncio
 import contextlib
 import gc
 import logging
-import subprocess
 import sys
 import weakref
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,11 +22,16 @@ from tests.waiting import run_coroutine
 
 
 @pytest.fixture(autouse=True)
-def _thawed() -> Iterator[None]:
-    """Nothing is frozen before or after."""
+def _thawed() -> None:
+    """Nothing is frozen before a test."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _frozen_for_other_tests() -> Iterator[None]:
     yield
-    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,20 +60,6 @@ def test_a_model_that_cannot_be_loaded_is_no_secret(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(start, "checkpoint_available", fail)
     with pytest.raises(OSError, match="as asked"):
         start.prepare()
-
-
-def test_no_visitor_waits_for_what_only_trainings_need(repository: Path) -> None:
-    program = """
-import asyncio, sys
-from playground.web import start
-start.prepare()
-before = "torch._dynamo" in sys.modules
-asyncio.run(start.prepare_training(after=0))
-print(before, "torch._dynamo" in sys.modules)
-"""
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.splitlines()[-1] == "False True"
 
 
 def test_the_speed_is_measured_ahead_and_a_failure_is_logged_alone(

@@ -52,7 +52,7 @@ def hold_long_place(page: str) -> Iterator[None]:
 
 
 def is_long(page: str) -> bool:
-    """Whether a page takes long, or much memory, with the visitor's choices; what it will refuse takes neither."""
+    """Whether a page, or the dialog of exports, takes long, or much memory; what it will refuse takes neither."""
     if page in PAGES and not PAGES[page].runs_text:
         return False
     try:

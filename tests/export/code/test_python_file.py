@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from playground import Encoder, ModelConfig
 from playground.config import CHOICES
 from playground.errors import InputError
-from playground.export import Place, as_python
+from playground.export import as_python
 from playground.presets import PRESETS
-from playground.weights.checkpoint import MINILM_SHA256, VOCABULARY, WEIGHTS
 from tests.export.code.setups import TEXTS, TOKENIZERS, Arguments, arguments, setups
-from tests.export.code.written import complaints, run_apart, run_here
+from tests.export.code.written import complaints, run_here
 from tests.model.strategies import SWITCHES
 
 SMALL = ModelConfig(vocab_size=100, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=64)
@@ -83,23 +82,6 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def test_files_need_no_formatter_and_no_linter(examples: list[Path]) -> None:
     assert complaints(*examples) == ""
-
-
-def test_a_file_runs_in_a_process_of_its_own(examples: list[Path]) -> None:
-    assert "are those of the page" in run_apart(examples[0])
-    imported = set(re.findall(r"^(?:import|from) (\w+)", examples[0].read_text(encoding="utf-8"), re.MULTILINE))
-    assert imported <= {"hashlib", "math", "functools", "torch"}
-
-
-def test_trained_weights_are_checked_by_hash_and_give_the_pages_numbers(tmp_path: Path) -> None:
-    code = as_python(PRESETS["minilm-l6"].config, weights="minilm", place=Place(2, 7, 5), text=TEXTS[1])
-    path = tmp_path / "trained.py"
-    path.write_text(code, encoding="utf-8")
-    assert complaints(path) == ""
-    assert "are those of the page" in run_apart(path)
-    for name in (WEIGHTS, VOCABULARY):
-        with pytest.raises(AssertionError, match=f"{name} is not the file that was published"):
-            run_here(code.replace(MINILM_SHA256[name], MINILM_SHA256[name][::-1]))
 
 
 @pytest.mark.parametrize("name", ["tutorial-a", "tutorial-b", "tutorial-c", "tutorial-d", "minilm-l6"])

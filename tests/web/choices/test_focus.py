@@ -12,10 +12,7 @@ from playground.link.params import DEFAULT_TEXT, FOCUS, PARAMS
 from playground.link.query import FOCUS_KEYS, rename_focus
 from playground.web.choices import focus
 from playground.web.choices.focus import current_focus, move_focus, moved_places
-from tests.web.app_test import PAGES, SMALL, choose, component_data, open_page, sentences, shown_focus, trained_trace
-
-SHOWING = ("overview", "attention", "norms", "what_if", "step_by_step", "positions")
-"""The pages of the sidebar's encoder and the visitor's sentence."""
+from tests.web.app_test import SMALL, choose, component_data, open_page, sentences, shown_focus, trained_trace
 
 DEFAULT = {place: param.default for place, param in FOCUS.items()}
 
@@ -55,16 +52,6 @@ def test_what_a_browser_sends_is_a_place_or_nothing(junk: object, session: dict[
 
 
 # --- on the pages
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_keeps_the_focus_in_the_address_and_those_of_the_sentence_show_it(page: str) -> None:
-    app = open_page(page, **SMALL, text="a cat sat", layer=1, head=2, query=4, key=0)
-    written = component_data(app, "address_guard")["parameters"]
-    assert {place: written[place] for place in FOCUS} == {"layer": ["1"], "head": ["2"], "query": ["4"], "key": ["0"]}
-    shown = component_data(app, "focus_line").get("places")
-    assert shown == ({"layer": 1, "head": 2, "query": 4, "key": 0} if page in SHOWING else None)
-    assert sentences(app) == ""
 
 
 NURSE = "The nurse told the doctor that she had washed her hands."

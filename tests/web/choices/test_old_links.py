@@ -18,7 +18,7 @@ OTHER_NUMBERS = "seed 7 gives other ones now"
         ("encoder_decoder", {}, False),
         ("encoder_decoder", SMALL, False),
         ("encoder_decoder", SMALL | {"encdec_source": "your text"}, True),
-        ("gradient_flow", {}, True),
+        ("gradient_flow", {"gradient_layers": "3"}, True),
         ("training", {}, True),
         ("tutorials", {}, True),
     ],

@@ -11,7 +11,6 @@ from playground.link.query import MARKER, PINNED_KEYS, read_pinned
 from playground.web.choices import setup
 from playground.web.choices.setup import pinned_values, write_pinned
 from tests.web.app_test import (
-    PAGES,
     SMALL,
     charts,
     choose,
@@ -23,7 +22,6 @@ from tests.web.app_test import (
 )  # fmt: skip
 
 NOW: dict[str, Any] = {key: param.default for key, param in SHARED.items()}
-COMPARING = ("overview", "attention", "norms", "positions", "step_by_step", "parameters", "compare")
 
 
 @pytest.fixture
@@ -131,14 +129,6 @@ def test_swapping_brings_trained_weights_and_their_text_back() -> None:
 
 def test_reset_unpins() -> None:
     assert written(press(open_page("norms", **SMALL, b_n_layers=1), "reset")) == {}
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_keeps_what_is_pinned_in_the_address(page: str) -> None:
-    app = open_page(page, **SMALL, b_n_layers=4, b_text="another")
-    assert written(app) == {"b_n_layers": ["4"], "b_text": ["another"]}
-    assert sentences(app) == ""
-    assert ("unpin" in {button.key for button in app.button}) == (page in COMPARING)
 
 
 @pytest.mark.parametrize(

@@ -110,10 +110,11 @@ def test_changed_text_is_told() -> None:
         ("Zoë drank coffee in a café in São Paulo.", False),
     ],
 )
-@pytest.mark.parametrize("page", ["attention", "similarity"])
-def test_a_page_says_once_that_the_trained_model_reads_english_only(page: str, text: str, is_told: bool) -> None:
-    assert sentences(open_page(page, text=text)).count("English only") == is_told
-    assert "English only" not in sentences(open_page(page, text=text, weights="random", tokenizer="char"))
+def test_a_page_says_once_that_the_trained_model_reads_english_only(text: str, is_told: bool) -> None:
+    app = open_page("attention", text=text)
+    assert sentences(app).count("English only") == is_told
+    assert sentences(working(app.switch_page("../../pages/similarity.py").run())).count("English only") == is_told
+    assert "English only" not in sentences(open_page("attention", text=text, weights="random", tokenizer="char"))
 
 
 @pytest.mark.parametrize(

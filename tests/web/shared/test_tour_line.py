@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.web.shared.tour import STEPS
-from tests.web.app_test import PAGES, SMALL, choose, component_data, open_page, press, prose, sentences, working
+from tests.web.app_test import SMALL, choose, component_data, open_page, press, prose, sentences, working
 
 BUTTONS = {"tour_start", "tour_back", "tour_skip", "tour_end", "tour_show"}
 
@@ -27,22 +27,6 @@ def act(app: AppTest, action: str) -> AppTest:
     """Do by hand what only a browser can, in a view of a component."""
     app.session_state["_actions"] = frozenset({action})
     return working(app.run())
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_without_a_tour_there_is_nothing_of_it_but_a_start_on_the_overview(page: str) -> None:
-    app = open_page(page, **SMALL)
-    assert shown_step(app) is None
-    assert tour_buttons(app) == ({"tour_start"} if page == "overview" else set())
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_link_opens_its_step_on_every_page(page: str) -> None:
-    app = open_page(page, **SMALL, tour=2)
-    assert shown_step(app) == "cell"
-    there = {"tour_show"} if page == "attention" else set()
-    assert tour_buttons(app) == {"tour_back", "tour_skip", "tour_end"} | there
-    assert sentences(app) == ""
 
 
 @pytest.mark.parametrize(

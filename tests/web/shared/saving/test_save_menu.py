@@ -19,7 +19,7 @@ from playground.link.query import VERSION
 from playground.web.components import save_picture
 from playground.web.shared import saving
 from playground.web.shared.saving import file_name
-from tests.web.app_test import PAGES, SMALL, captions, charts, new_page, open_page, small_trace, working
+from tests.web.app_test import SMALL, captions, new_page, small_trace, working
 
 
 def saved_files(page: str, *menus: str, **query: object) -> tuple[AppTest, dict[str, Any], dict[str, Any]]:
@@ -48,15 +48,6 @@ def array(values: dict[str, str]) -> NDArray[Any]:
     """An array as Plotly's JSON has it."""
     shape = [int(n) for n in values["shape"].split(",")]
     return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).reshape(shape)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_chart_has_one_closed_menu(page: str) -> None:
-    app = open_page(page, **SMALL, **({"gradient_layers": 3} if page == "gradient_flow" else {}))
-    menus = [one.proto.id.rsplit("-", 1)[-1] for one in app.get("popover") if one.proto.id.endswith("_save_menu")]
-    assert len(set(menus)) == len(menus)
-    assert {f"{chart}_save_menu" for chart in charts(app)} <= set(menus)
-    assert not app.get("download_button")
 
 
 def test_a_heads_files_are_named_by_the_focus_and_hold_its_weights() -> None:
