@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from playground.charts.figure import Array, Colours, Curve, Figure, Mark, around_zero, from_zero
+from playground.charts.figure import Array, Colours, Curve, Figure, Frame, Mark, around_zero, from_zero
 from playground.charts.head_lines import Lines
 from playground.figures.attention import SQUARE_ROOT, WeightScale
 from playground.figures.attribution import Bars as LabelledRows
@@ -28,6 +28,10 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 def _nothing(*_: object) -> str:
     return ""
+
+
+def _no_frames(_: object) -> Sequence[Frame]:
+    return ()
 
 
 def _grow_with_rows(n_rows: int) -> int:
@@ -109,6 +113,8 @@ class Heatmap(Chart[S]):
     """What the pinned chart's caption says where the pinned subject lacks the place that is shown, after a space."""
     gap: int = 0
     """Pixels between cells."""
+    frames: Callable[[S], Sequence[Frame]] = _no_frames
+    """Cells that a subject's heatmap has framed, besides the chosen one; a difference has those of the present."""
     shown: Callable[[S], Mask] | None = None
     """Cells (R, C) that have a colour; others are grey. Of a difference, those of either subject."""
     height_of: Callable[[int], int] = _grow_with_rows
@@ -248,6 +254,8 @@ class Table(Generic[S]):
     """By column of texts, pixels; else as they need, while there is room."""
     is_folded: bool = False
     """Whether it stands in an expander, under a heading of its own."""
+    title: str = "The numbers"
+    """The heading of that expander."""
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
     """What a click on a row chooses, by the row's label: values by place, or by parameter."""
 

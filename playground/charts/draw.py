@@ -222,6 +222,8 @@ def _heatmap_of(
         margin=margin,
         empty=palette.MUTED if chart.shown else "",
     )
+    if frames := figures.draw_frames(chart.frames(subject)):
+        figure["layout"]["shapes"] = frames
     alts = {"pinned": "The same heatmap of the pinned settings.", "difference": "Its change."}
     return Drawn(
         key,

@@ -83,11 +83,35 @@ class Curve:
 
 @dataclass(frozen=True)
 class Mark:
-    """A vertical line at a number of the horizontal axis, with a name."""
+    """A vertical line at a number of the horizontal axis, with a name where it has one."""
 
     at: float
-    name: str
+    name: str = ""
     dash: str = "dot"
+    colour: str = palette.RESIDUAL
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame around cells of a heatmap, from the first to the last of these rows and columns."""
+
+    rows: tuple[int, int]
+    """By the numbers that the axis counts; with names, from 0."""
+    columns: tuple[int, int]
+    colour: str
+    width: int = 3
+    """Of its line, in pixels, half of them outside the cells."""
+
+
+def draw_frames(frames: Sequence[Frame]) -> list[dict[str, Any]]:
+    """The layout's shapes for frames around cells."""
+    return [
+        {"type": "rect", "xref": "x", "yref": "y",
+         "x0": frame.columns[0] - 0.5, "x1": frame.columns[1] + 0.5,
+         "y0": frame.rows[0] - 0.5, "y1": frame.rows[1] + 0.5,
+         "line": {"color": frame.colour, "width": frame.width}}
+        for frame in frames
+    ]  # fmt: skip
 
 
 def from_zero(numbers: Sequence[Array]) -> Colours:
@@ -363,7 +387,7 @@ def mark_places(marks: Sequence[Mark], x: NDArray[Any], *, is_log: bool) -> dict
     middle = np.sqrt(ends[0] * ends[1]) if is_log else sum(ends) / 2
     shapes = [
         {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": 1, "yref": "y domain",
-         "line": {"color": palette.RESIDUAL, "width": 1.5, "dash": mark.dash}}
+         "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
         for mark in marks
     ]  # fmt: skip
     names = [
@@ -371,6 +395,7 @@ def mark_places(marks: Sequence[Mark], x: NDArray[Any], *, is_log: bool) -> dict
          "yref": "paper", "yanchor": "top", "xanchor": "left" if mark.at < middle else "right",
          "text": label(mark.name, 48), "showarrow": False}
         for place, mark in enumerate(marks, 1)
+        if mark.name
     ]  # fmt: skip
     return {"shapes": shapes, "annotations": names}
 

@@ -302,3 +302,12 @@ def test_tables_keep_rows_that_only_one_side_has() -> None:
     single = Table[Array](key="t", frame=lambda values: pd.DataFrame({"now": values[0]}))
     assert list(draw_table(single, scene(pinned=NOW + 1))) == ["pinned", "now", "now − pinned"]
     assert list(draw_table(replace(single, compares=False), scene(pinned=NOW))) == ["now"]
+
+
+def test_a_heatmaps_frames_go_around_whole_cells_and_a_mark_needs_no_name() -> None:
+    frame = figures.Frame((1, 2), (0, 1), "#112233", 9)
+    figure = draw_chart(replace(HEATMAP, frames=lambda _: [frame]), Scene(NOW, FOCUS)).now.figure
+    (shape,) = go.Figure(figure).layout.shapes
+    assert (shape.x0, shape.x1, shape.y0, shape.y1, shape.line.width) == (-0.5, 1.5, 0.5, 2.5, 9)
+    places = figures.mark_places([figures.Mark(3, colour="#112233")], np.arange(9), is_log=False)
+    assert (places["shapes"][0]["line"]["color"], places["annotations"]) == ("#112233", [])

@@ -249,7 +249,7 @@ def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:
 def _render_table(table: Table[S], scene: Scene[S]) -> None:
     chooser = _row_chooser(table.on_row, lambda: draw_table(table, scene))
     if table.is_folded:
-        panels.numbers(table.key, lambda: draw_table(table, scene), on_row=chooser)
+        panels.numbers(table.key, lambda: draw_table(table, scene), table.title, on_row=chooser)
         return
     frame = draw_table(table, scene)
     formats: dict[str, Any] = {name: st.column_config.TextColumn(width=pixels) for name, pixels in table.widths.items()}
