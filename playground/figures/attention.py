@@ -212,11 +212,9 @@ def entropy_change_grid(changes: Array) -> go.Figure:
     return _number_by_head(changes, "%{z:+.2f} bits", "change", **signed_colours(largest(np.abs(changes))))
 
 
-def moved_weight_grid(shares: Array, *, least_height: int = 0) -> go.Figure:
-    """The share of its weight that every head has moved between two runs, (L, H) in 0 … 1; at least so many pixels."""
-    figure = _number_by_head(shares, "%{z:.1%} moved", "share")
-    figure.layout.height = max(figure.layout.height, least_height)
-    return figure
+def moved_weight_grid(shares: Array) -> go.Figure:
+    """The share of its weight that every head has moved between two runs, (L, H) in 0 … 1."""
+    return _number_by_head(shares, "%{z:.1%} moved", "share")
 
 
 def _number_by_head(numbers: Array, hover: str, bar: str, **colours: Any) -> go.Figure:

@@ -7,8 +7,7 @@ import pytest
 from playground.charts.label import chart_label
 from playground.figures import palette
 from playground.figures import what_if as figures
-from playground.figures.attention import moved_weight_grid
-from playground.figures.what_if import pruning_curves, vector_changes
+from playground.figures.what_if import pruning_curves
 
 EFFECTS = np.array([[0.1, 0.4, np.nan], [0.0, 0.2, 0.3]], np.float32)
 SIGNED = EFFECTS - 0.15
@@ -88,15 +87,3 @@ def test_curves_without_any_number_are_empty() -> None:
     nothing = np.full(2, np.nan, np.float32)
     figure = pruning_curves([0, 1], nothing, np.stack([nothing] * 3), 0, title="left", number=".3f")
     assert not len(figure.data[1].y)
-
-
-def test_a_frame_around_one_cell_is_wide_enough_to_be_seen_around_the_focus() -> None:
-    figure = vector_changes(EFFECTS, TOKENS, [(0, 1), (1, None)])
-    one, row = figure.layout.shapes
-    assert one.line.width > 2 * 3, "the focus's frame is 3 pixels within the cell"
-    assert row.line.width == 3
-
-
-def test_a_map_of_heads_is_as_high_as_it_has_to_be_beside_another() -> None:
-    assert moved_weight_grid(EFFECTS, least_height=500).layout.height == 500
-    assert moved_weight_grid(EFFECTS, least_height=10).layout.height == moved_weight_grid(EFFECTS).layout.height > 10

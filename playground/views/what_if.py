@@ -1,0 +1,300 @@
+"""What followed from changes of the computation, which parts matter, and how many heads can go.
+
+Legend: L layers; H heads; T tokens; N sentences; P sizes, each a number of heads that are taken out. NaN is what is not
+measured yet.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from playground.analysis.changes import list_places
+from playground.analysis.comparison import moved_weight
+from playground.analysis.vector_changes import Pooling, sentence_change, stream_change
+from playground.charts import figure as figures
+from playground.charts.chart import Axis, Columns, Control, Group, Heatmap, Item, Options, Paragraph, Table
+from playground.charts.draw import token_axis
+from playground.charts.figure import Array, Colours, Frame
+from playground.charts.head_map import head_map
+from playground.charts.markdown import quote_token
+from playground.charts.scene import Scene
+from playground.figures import palette
+from playground.figures.attention import map_height
+from playground.runs.encoder_run import Run
+
+POOLING_HELP = (
+    "How the tokens' vectors become one for the sentence. mean: over its tokens. first token: its vector alone. mean "
+    "with padding: a mistake that is often made, shown here on purpose."
+)
+
+_AROUND_FOCUS = 9
+"""Pixels of a frame around a single cell: it is seen around the focus's frame, and within it, where both are one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a network that was trained here answers to this sentence, before and after the changes. A positions."""
+
+    labels: Sequence[str]
+    """By class."""
+    tokens: Sequence[str]
+    """What the tokens whose answers are asked for are called, (A,)."""
+    right: Sequence[int]
+    """Their right classes."""
+    before: Array
+    """The classes' probabilities, (A, classes)."""
+    after: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """A sentence's run with changes and without them, and what else follows."""
+
+    run: Run
+    untouched: Run
+    sentence: int
+    """Of the text, from 0."""
+    n_sentences: int
+    similarities: Callable[[Pooling], tuple[Array, Array]]
+    """The cosines between the vectors of the text's sentences before and after, (N, N) each."""
+    pooled_in_training: bool
+    """Whether the weights are those that were trained with the mean of a sentence's tokens."""
+    causal: bool
+    notes: Callable[[int, int], str] = lambda layer, head: ""
+    """What is odd about the weights of a layer's head, after a space."""
+
+
+def show_sentences(scene: Scene[Followed], options: Options) -> Iterator[Item]:
+    """How far the sentence's vector has moved, and every pair of sentences before and after."""
+    followed, pooling = scene.now, cast(Pooling, options["whatif_pooling"])
+    yield Control("whatif_pooling", "One vector of the tokens' vectors", POOLING_HELP)
+    change = sentence_change(followed.untouched, followed.run, pooling)
+    cosine, relative = float(change.cosine), float(change.relative)
+    if np.isfinite(cosine) and np.isfinite(relative):
+        yield Paragraph(
+            f"The sentence's vector has moved by **{relative:.3g} of its length**. Its cosine with the untouched one "
+            f"is **{cosine:.4f}**; 1 is the same direction."
+        )
+    else:
+        yield Paragraph("The sentence's vector is 0, or has left the range of 32-bit floats: it has no direction.")
+    yield Paragraph(_describe_pooling(pooling, followed), "caption")
+    if followed.n_sentences == 1:
+        alone = "With a second sentence in your text, a table here says how similar the two are before and after."
+        yield Paragraph(alone, "caption")
+        return
+    four = "%.4f"
+    table = Table[Followed](
+        key="whatif_similarities",
+        frame=lambda shown: _list_pairs(*shown.similarities(pooling)),
+        formats={"before": four, "after": four, "after − before": "%+.4f"},
+        shows_index=False,
+    )
+    own = any(not each.names_no_token for each in followed.run.interventions)
+    alone = f" Changes that name a token are made in sentence {followed.sentence + 1} alone." if own else ""
+    caption = (
+        "**How similar are the sentences?** The cosine of their vectors, before and after, the largest change "
+        f"first. The changes are made in every sentence.{alone}"
+    )
+    yield Group("whatif_pairs_of_sentences", (table, Paragraph(caption, "caption")))
+
+
+def _list_pairs(before: Array, after: Array) -> pd.DataFrame:
+    """Every two sentences' similarity before and after, the largest change first."""
+    pairs = list(combinations(range(len(before)), 2))
+    old, new = (np.array([similarity[pair] for pair in pairs]) for similarity in (before, after))
+    names = [f"{one + 1} and {two + 1}" for one, two in pairs]
+    table = pd.DataFrame({"sentences": names, "before": old, "after": new, "after − before": new - old})
+    return table.iloc[np.argsort(-np.nan_to_num(np.abs(new - old)), kind="stable")]
+
+
+def _describe_pooling(pooling: Pooling, followed: Followed) -> str:
+    """What a way of pooling means for this model, and what goes wrong with it."""
+    run = followed.run
+    if pooling == "mean":
+        trained = ", as this model was trained" if followed.pooled_in_training else ""
+        return f"The mean of all tokens' vectors, special ones included and padding left out{trained} (Sentence-BERT)."
+    if pooling == "first token":
+        wrong = (
+            "This model's training never asked [CLS] to stand for the sentence."
+            if followed.pooled_in_training
+            else "It can stand for the sentence only where training has asked for that."
+        )
+        sees = " With the causal mask it sees itself alone, whatever follows." if followed.causal else ""
+        return f"The vector of the first token alone, {quote_token(run.tokens[0])}. {wrong}{sees}"
+    n = int(run.padding.sum())
+    padded = (
+        f"Here {n} of {len(run.tokens)} vectors are padding's."
+        if n
+        else "This sentence has no padding here, so nothing is wrong: add a longer sentence to see it."
+    )
+    return (
+        f"A mean that forgets the mask: padding counts as if it were words. {padded} The vector then depends on how "
+        "long the other sentences are."
+    )
+
+
+def show_answers(scene: Scene[Answers], options: Options) -> Iterator[Item]:
+    """The probability of each right answer to this sentence, before and after."""
+    answers = scene.now
+    asked = np.arange(len(answers.right)), np.array(answers.right)
+    old, new = answers.before[asked], answers.after[asked]
+    n_before, n_after = (int((each.argmax(axis=1) == asked[1]).sum()) for each in (answers.before, answers.after))
+    yield Paragraph(
+        f"The right answer has a probability of **{new.mean():.0%}** on average, before the changes {old.mean():.0%}. "
+        f"The likeliest answer is right at {n_after} of {len(new)} tokens, before at {n_before}."
+    )
+    table = pd.DataFrame(
+        {
+            "right answer": [answers.labels[answer] for answer in answers.right],
+            "before": old,
+            "after": new,
+            "likeliest after": [answers.labels[answer] for answer in answers.after.argmax(axis=1)],
+        },
+        list(answers.tokens),
+    ).rename_axis("token")
+    yield Table[Answers](
+        key="whatif_answers", frame=lambda _: table, is_folded=True, title="Every answer's probability"
+    )
+
+
+def show_tokens(scene: Scene[Followed], options: Options) -> Iterator[Item]:
+    """How far each token's vector has moved, by depth, with frames where changes first show."""
+    followed = scene.now
+    change = stream_change(followed.untouched, followed.run)
+    by_length = options["whatif_measure"] == "length of the change"
+    numbers = change.relative if by_length else change.cosine
+    yield Control("whatif_measure", "Measured by")
+    if by_length:
+        finite = numbers[np.isfinite(numbers)]
+        told = (
+            "The number is the length of the difference, divided by the vector's length before. The largest is "
+            f"{finite.max(initial=0):.3g}."
+        )
+    else:
+        told = (
+            "The number is the cosine of the angle between the two: 1 is the same direction. The smallest is "
+            f"{np.nanmin(numbers, initial=1):.3g}."
+        )
+    yield Heatmap[Followed](
+        key="whatif_vectors",
+        alt="Heatmap of how far each token's vector has moved, by depth",
+        caption="How far is each token's vector from where the untouched model has it? A row is a depth, the number "
+        f"of blocks passed; a column is a token. {told} Green frames mark where your changes first show. Click a cell "
+        "to choose its token and layer.",
+        values=lambda _: numbers,
+        rows=_depths(len(numbers)),
+        columns=token_axis(lambda shown: _words(shown.run)),
+        bar="moved by" if by_length else "cosine",
+        hover="%{x} after %{y} blocks, " + ("moved, in lengths of the vector" if by_length else "cosine"),
+        more="farther",
+        number=".3g" if by_length else ".4f",
+        colours=figures.from_zero if by_length else _below_one,
+        frames=lambda shown: _frame_changes(shown.run),
+        click="The chosen layer, in its row, and token, in its column. Arrow keys move them.",
+    )
+
+
+def _words(run: Run) -> list[str]:
+    """The sentence's tokens without padding."""
+    return [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
+
+
+def _depths(n: int) -> Axis[Any]:
+    """Depths, each choosing the layer that ends there; the embeddings, depth 0, are no layer's."""
+    return Axis("blocks passed", place="layer", numbers=lambda _: [None, *range(n - 1)])
+
+
+def _below_one(numbers: Sequence[Array]) -> Colours:
+    """Colours of cosines: a stronger one is less than 1."""
+    low = min(float(np.nanmin(each, initial=1)) for each in numbers)
+    return Colours({"zmin": min(low, 1 - 1e-6), "zmax": 1, "reversescale": True})
+
+
+def _frame_changes(run: Run) -> list[Frame]:
+    """Where a run's changes first show."""
+    last = int((~run.padding).sum()) - 1
+    framed = []
+    for depth, token in list_places(run.interventions):
+        columns = (0, last) if token is None else (token, token)
+        width = _AROUND_FOCUS if columns[0] == columns[1] else 3
+        framed.append(Frame((depth, depth), columns, palette.CHANGE, width))
+    return framed
+
+
+def show_attention(scene: Scene[Followed], options: Options) -> Iterator[Item]:
+    """How far every head's attention has changed, and the chosen head before, after, and the difference."""
+    followed, layer, head = scene.now, scene.focus.layer, scene.focus.head
+    before, after = (each.pattern(layer)[head] for each in (followed.untouched, followed.run))
+    name = f"layer {layer}, head {head}"
+    heads = _map_of_heads(
+        "whatif_heads",
+        moved_weight(followed.untouched, followed.run),
+        caption="**How much has each head changed?** A cell is half the sum of all changes in a query's weights, "
+        "averaged over queries: 0 is the same attention, 1 looks at other keys altogether.",
+        reading=lambda shares: (
+            f"The largest is {np.nanmax(shares, initial=0):.2g}. A head that is off still attends: what it gathers is "
+            "lost. Click a cell to choose its head."
+        ),
+        alt="How much each head's attention has changed.",
+        bar="share",
+        number=".1%",
+        click="The chosen layer, in its row, and head, in its column. Arrow keys choose their neighbours.",
+        height=max(110 + 34 * followed.run.config.n_layers, map_height(int((~followed.run.padding).sum()))),
+    )
+    difference = _map_of_head(
+        "whatif_difference",
+        scene,
+        after - before,
+        f"**Changed − untouched, {name}.** Violet: more weight with your changes. Orange: less.",
+        colours=figures.around_zero(),
+        magnitude=1.0,
+        bar="difference",
+    )
+    yield Columns(((heads,), (difference,)))
+    set_by_hand = followed.notes(layer, head)
+    caption = f"**With your changes, {name}.** In the same colours.{set_by_hand}"
+    untouched = _map_of_head("whatif_before", scene, before, f"**Untouched, {name}.**")
+    yield Columns(((untouched,), (_map_of_head("whatif_after", scene, after, caption),)))
+
+
+def _map_of_heads(
+    key: str, numbers: Array, *, reading: Callable[[Array], str] = lambda _: "", **chart: Any
+) -> Heatmap[Any]:
+    """Numbers (L, H), a cell a head, which a click on it chooses; `chart` has the other fields of `Heatmap`."""
+    options: dict[str, Any] = {
+        "hover": "layer %{y}, head %{x}",
+        "click": "The chosen layer, in its row, and head, in its column. Arrow keys move them.",
+        "height": 110 + 34 * len(numbers),
+    }
+    return Heatmap(
+        key=key,
+        values=lambda _: numbers.astype(np.float32),
+        reading=lambda _: reading(numbers),
+        rows=Axis("layer", place="layer"),
+        columns=Axis("head", place="head"),
+        magnitude=1.0,
+        more="more",
+        gap=1,
+        **options | chart,
+    )
+
+
+def _map_of_head(key: str, scene: Scene[Followed], weights: Array, caption: str, **chart: Any) -> Heatmap[Followed]:
+    """Weights (T, T) of the chosen head, or their difference."""
+    run, focus = scene.now.run, scene.focus
+    return head_map(
+        key=key,
+        alt="Attention: queries in rows, keys in columns.",
+        caption=caption,
+        weights=lambda _: weights,
+        tokens=lambda _: run.tokens,
+        allowed=lambda _: run.allowed & ~run.padding[:, None],
+        visible=lambda _: ~run.padding,
+        click="The chosen query, in its row, and key, in its column. Arrow keys move them.",
+        saved_as=f"{key}_layer{focus.layer}_head{focus.head}",
+        **chart,
+    )

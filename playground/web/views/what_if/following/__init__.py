@@ -1,1 +1,0 @@
-"""What followed from the changes: for vectors, attention, sentences and answers."""
