@@ -4,11 +4,10 @@ from playground.analysis.effects.sweeps import Sweep, score_change, score_nearne
 from playground.model.changes import Kind
 from playground.model.interventions import InterventionTrace
 from playground.web.shared import panels
-from playground.web.views.what_if import how_to_read
-from playground.web.views.what_if.page import explore_changes
+from playground.web.views.what_if.page import draw_how_to_read, explore_changes
 
 panels.heading("What if a part worked otherwise?")
 panels.current_run()
 explore_changes()
-how_to_read.draw_how_to_read()
+draw_how_to_read()
 panels.code_behind("what_if", Kind, InterventionTrace, Sweep, score_change, score_nearness, score_similarity)

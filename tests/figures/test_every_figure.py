@@ -15,7 +15,6 @@ from playground.figures import (
     norms,
     similarity,
     training,
-    what_if,
 )
 from tests.model.reference import small_config
 
@@ -26,7 +25,6 @@ SIGNED = WEIGHTS * np.array([[-1], [1], [1], [1]], np.float32)
 W = np.array([6.0, 60.0])
 ALL = np.ones((4, 4), bool)
 KEY, QUERY, POINT = "key: attended to", "query: who asks", "point of the forward pass"
-SPREAD = "spread of the pattern (0 = one key, 1 = all keys evenly)"
 W4 = WEIGHTS[0]
 PARTS = dict.fromkeys(("residual", "attention", "feed-forward"), WEIGHTS)
 COUNT = count_parameters(small_config())
@@ -53,8 +51,6 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (training.rate_curve([1.0], 30), "step", "learning rate"),
     (training.gradient_curve([1.0], 30, 0), "step", "gradient norm (log scale)"),
     (training.next_tokens(["a"], WEIGHTS[0, :1]), "probability of being drawn next", "character"),
-    (what_if.pruning_curves(range(4), W4, WEIGHTS, 1, title="left", number=".3f"), "heads taken out", "left"),
-    (what_if.spread_and_effect(WEIGHTS, SIGNED, (1, 2), "effect"), SPREAD, "effect"),
 ]  # fmt: skip
 
 
@@ -83,12 +79,6 @@ HEATMAPS = [
     Map(similarity.contribution_map(SIGNED, TOKENS, TOKENS), "second sentence", "first sentence", "part", -0.5, 0.5),
     Map(differences.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
     Map(differences.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
-    Map(what_if.effects_by_head(WEIGHTS, "change"), "head", "layer", "change", 0, 0.5),
-    Map(what_if.effects_by_head(SIGNED, "change", signed=True), "head", "layer", "change", -0.5, 0.5),
-    Map(what_if.effects_by_sublayer(WEIGHTS[:, :2], "change"), "sublayer", "layer", "change", 0, 0.5),
-    Map(what_if.effects_by_position(WEIGHTS, TOKENS, "change"), "token that is hidden", "layer", "change", 0, 0.5),
-    Map(what_if.spread_by_head(WEIGHTS), "head", "layer", "spread", 0, 1),
-    Map(what_if.shares_by_place(SIGNED, TOKENS, [1]), "token", "blocks passed", "nearer by", -0.5, 0.5),
 ]  # fmt: skip
 FIGURES = CURVES + [(each.figure, each.x, each.y) for each in HEATMAPS]
 
@@ -118,4 +108,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
         assert not [trace.name for trace in figure.data if "<b>" in (trace.name or "")]
-    assert named == 10
+    assert named == 6

@@ -1,22 +1,28 @@
-"""What if, on values: what followed is what two runs differ by."""
+"""What if, on values: what followed is what two runs differ by; maps and words have the numbers that they are given."""
 
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.charts.chart import Columns, Heatmap, Table
+from playground.analysis.attention import pattern_spread
+from playground.charts.chart import Columns, Heatmap, Paragraph, Table
 from playground.charts.draw import draw_chart, draw_table
+from playground.charts.label import chart_label
 from playground.charts.scene import Scene
 from playground.figures import palette
+from playground.figures.theme import SAME_COLOUR
 from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
-from playground.views import what_if
-from playground.views.what_if import Followed
-from tests.views.scenes import SMALL
+from playground.views.what_if.followed import Followed, show_attention, show_sentences, show_tokens
+from playground.views.what_if.parts import PARTS, Effects, Parts, show_heads
+from playground.views.what_if.patching import Patches, show_patches
+from playground.views.what_if.pruning import Pruning, show_pruning
+from tests.views.scenes import SMALL, small_run
 
 TEXT = ["abcdefgh", "abc"]
 FOCUS = Focus(1, 2, 3, 4)
@@ -35,13 +41,13 @@ def follow(*changes: Change, sentence: int = 0) -> Scene[Followed]:
 
 
 def charts(items: Any) -> dict[str, Any]:
-    """The charts of a view, by key, also of those in columns."""
+    """The charts of a view, by key, also of those in columns, and its first paragraph."""
     found: dict[str, Any] = {}
     for item in items:
         if isinstance(item, Columns):
             found |= charts([each for column in item.columns for each in column])
         else:
-            found[getattr(item, "key", type(item).__name__)] = item
+            found.setdefault(getattr(item, "key", type(item).__name__), item)
     return found
 
 
@@ -58,7 +64,7 @@ def test_a_token_has_moved_by_the_difference_of_two_runs(sentence: int) -> None:
         "cosine": [cosine(one, two) for one, two in zip(before, after, strict=True)],
     }
     for measure, numbers in expected.items():
-        chart = charts(what_if.show_tokens(scene, {"whatif_measure": measure}))["whatif_vectors"]
+        chart = charts(show_tokens(scene, {"whatif_measure": measure}))["whatif_vectors"]
         drawn = draw_chart(chart, scene).now
         np.testing.assert_allclose(drawn.figure["data"][0]["z"][2], numbers, atol=1e-5)
         assert drawn.cells is not None
@@ -69,7 +75,7 @@ def test_a_token_has_moved_by_the_difference_of_two_runs(sentence: int) -> None:
 
 def test_a_frame_around_one_cell_is_wide_enough_to_be_seen_around_the_focus() -> None:
     scene = follow(Change("uniform", 0, 1, (3,)), Change("zero", 1, 1))
-    chart: Heatmap[Followed] = charts(what_if.show_tokens(scene, {"whatif_measure": "cosine"}))["whatif_vectors"]
+    chart: Heatmap[Followed] = charts(show_tokens(scene, {"whatif_measure": "cosine"}))["whatif_vectors"]
     one, row = chart.frames(scene.now)
     assert (one.columns, one.width > 2 * 3) == ((3, 3), True), "the focus's frame is 3 pixels within the cell"
     assert (row.rows, row.columns, row.width) == ((2, 2), (0, 7), 3)
@@ -77,7 +83,7 @@ def test_a_frame_around_one_cell_is_wide_enough_to_be_seen_around_the_focus() ->
 
 def test_maps_of_attention_are_the_difference_of_the_patterns() -> None:
     scene = follow(Change("zero", 0, 1))
-    found = charts(what_if.show_attention(scene, {}))
+    found = charts(show_attention(scene, {}))
     before, after = (each.pattern(1)[2] for each in (scene.now.untouched, scene.now.run))
     expected = {"whatif_before": before, "whatif_after": after, "whatif_difference": after - before}
     for key, numbers in expected.items():
@@ -87,8 +93,119 @@ def test_maps_of_attention_are_the_difference_of_the_patterns() -> None:
 
 
 def test_pairs_of_sentences_stand_by_the_size_of_their_change() -> None:
-    *_, group = what_if.show_sentences(follow(Change("zero", 0, 1)), {"whatif_pooling": "mean"})
+    *_, group = show_sentences(follow(Change("zero", 0, 1)), {"whatif_pooling": "mean"})
     (table,) = (item for item in group.items if isinstance(item, Table))  # type: ignore[union-attr]
     shown = draw_table(table, follow(Change("zero", 0, 1)))
     assert shown["sentences"].tolist() == ["2 and 3", "1 and 2", "1 and 3"]
     np.testing.assert_allclose(shown["after − before"], [-0.5, -0.1, 0])
+
+
+VALUES = np.array([0.1, 0.4, np.nan, 0.0, 0.0, 0.2, 0.3, 0.35], np.float32)
+PLAIN, SIGNED = Effects(VALUES, "how far it moves", ".1%"), Effects(VALUES - np.float32(0.15), "what is added", "+.2f")
+
+
+def parts(effects: Effects, sublayers: Effects | None = None, focus: Focus = FOCUS) -> Scene[Parts]:
+    return Scene(Parts(changed_run(), effects, sublayers), focus)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "shape"),
+    [("heads", "head_effects", (2, 4)), ("sublayers", "sublayer_effects", (2, 2)),
+     ("hidden tokens", "hidden_tokens", (2, 8)), ("pairs of one head", "pair_effects", (8, 8))],
+)  # fmt: skip
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_maps_of_parts_show_their_numbers(kind: Any, key: str, shape: tuple[int, int], is_signed: bool) -> None:
+    numbers = np.linspace(-0.5 if is_signed else 0, 0.5, np.prod(shape), dtype=np.float32)
+    scene = parts(Effects(numbers, "told", "+.4f" if is_signed else ".1%"))
+    chart = charts(PARTS[kind](scene, {}))[key]
+    figure = go.Figure(draw_chart(chart, scene).now.figure)
+    cells = figure.data[0]
+    np.testing.assert_array_equal(cells.z, numbers.reshape(shape))
+    assert (cells.zmin, cells.zmax) == pytest.approx((-0.5 if is_signed else 0, 0.5))
+    assert cells.colorbar.title.text == "change"
+
+
+def test_an_effect_below_rounding_has_one_colour() -> None:
+    for numbers in (np.full(8, 1e-8, np.float32), np.full(8, np.nan, np.float32)):
+        scene = parts(Effects(numbers, "told", ".1%"))
+        drawn = draw_chart(charts(show_heads(scene, {}))["head_effects"], scene).now
+        assert (SAME_COLOUR in drawn.caption) == bool(np.isfinite(numbers).any())
+
+
+def test_the_largest_effects_are_told_by_size_and_the_median_with_and_without_signs() -> None:
+    items = [next(iter(show_heads(parts(each), {}))) for each in (PLAIN, SIGNED)]
+    plain, signed = (item.text for item in items if isinstance(item, Paragraph))
+    assert "of 7 measured so far" in plain
+    assert "layer 0, head 1 (40.0%); layer 1, head 3 (35.0%); layer 1, head 2 (30.0%)" in plain
+    assert f"The median is {np.nanmedian(VALUES):.1%}." in plain
+    assert "layer 0, head 1 (+0.25); layer 1, head 3 (+0.20); " in signed
+    assert "The median is +0.05; without signs 0.15." in signed
+
+
+def test_heads_are_points_and_the_chosen_one_stands_out() -> None:
+    scene = parts(SIGNED)
+    chart = charts(show_heads(scene, {}))["spread_and_effect"]
+    figure = draw_chart(chart, scene).now.figure
+    others, chosen = go.Figure(figure).data
+    spread = pattern_spread(scene.now.run)
+    assert (chosen.x[0], chosen.y[0]) == pytest.approx((spread[1, 2], abs(SIGNED.values[6])))
+    np.testing.assert_allclose(others.y, np.delete(np.abs(SIGNED.values), 6))
+    assert others.customdata.tolist() == [[i, j] for i, j in np.ndindex(2, 4) if (i, j) != (1, 2)]
+    assert chosen.marker.color == palette.FOCUS
+    assert chart_label("Heads", figure).startswith("Heads. every other head: 6 points, across from ")
+
+
+@pytest.mark.parametrize(("attention", "replaced"), [(0.9, False), (9.0, True)])
+def test_the_verdict_has_the_heads_of_a_layer_together(attention: float, replaced: bool) -> None:
+    known = Effects(np.nan_to_num(VALUES), "", ".1%")
+    sublayers = Effects(np.array([0.1, 0, attention, 0], np.float32), "", ".1%")
+    told = [item.text for item in show_heads(parts(known, sublayers), {}) if isinstance(item, Paragraph)]
+    assert "of the 4 heads in layer 1, the strongest alone brings 35.0%, " in told[1]
+    assert f"and the layer's whole attention {attention:.1%}" in told[1]
+    assert ("others do its work" in told[1]) == replaced
+
+
+def test_patched_places_are_depths_downwards_with_changed_tokens_framed() -> None:
+    shares = np.array([[0, 0.5, 0, 0.001], [0, -0.2, 0.1, 0], [0.3, 0.2, 0.1, 0]], np.float32)
+    patches = Patches(small_run("a<bc")[0], shares, 0, 1, list("ax<c"), [1, 2])
+    scene = Scene(patches, FOCUS)
+    items = charts(show_patches(scene, {}))
+    drawn = draw_chart(items["patched_places"], scene).now
+    figure = go.Figure(drawn.figure)
+    np.testing.assert_array_equal(figure.data[0].z, shares)
+    assert list(figure.data[0].x) == ["a₀", "x for &lt;₁", "&lt; for b₂", "c₃"]
+    assert figure.layout.yaxis.autorange == "reversed", "as layers in every other map"
+    assert [(each.x0, each.x1, each.y0, each.y1) for each in figure.layout.shapes] == [
+        (0.5, 1.5, -0.5, 2.5),
+        (1.5, 2.5, -0.5, 2.5),
+    ]
+    told = items["Paragraph"].text
+    assert "**2 tokens differ:**" in told
+    assert "At the embeddings, `x` in place of `<`₁ brings it nearest, by **50%**." in told
+    assert "both sentences share, `a`₀ at depth 2 brings it nearest, by **30%**." in told
+
+
+def test_curves_have_a_band_of_random_orders_where_all_are_measured() -> None:
+    left = np.ones((3, 9), np.float32)
+    left[1:, 1] = 0.5, 0.7
+    left[0, 8] = left[2, 2:] = np.nan
+    pruning = Pruning(small_run("abc")[0], tuple(range(8)), left, "left", ".3f", "measured")
+    scene = Scene(pruning, FOCUS)
+    items = charts(show_pruning(scene, {"whatif_pruned": 1}))
+    figure = go.Figure(draw_chart(items["pruning_curves"], scene).now.figure)
+    area, mean, ordered = figure.data
+    np.testing.assert_allclose(area.y, np.array([1, 0.7, 0.5, 1], np.float32))
+    np.testing.assert_allclose(mean.y, [1, 0.6])
+    np.testing.assert_allclose(ordered.y, left[0])
+    assert [(each.x0, each.line.color) for each in figure.layout.shapes] == [(1, palette.FOCUS)]
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("heads taken out", "left")
+    told = items["Paragraph"].text
+    assert "**Without 1 of 8 heads**, left: **1.000**, and 0.600 in random order (0.500 to 0.700)" in told
+
+
+def test_curves_without_any_number_are_empty() -> None:
+    nothing = np.full((4, 9), np.nan, np.float32)
+    scene = Scene(Pruning(small_run("abc")[0], tuple(range(8)), nothing, "left", ".3f", "measured"), FOCUS)
+    items = charts(show_pruning(scene, {"whatif_pruned": 0}))
+    assert not len(draw_chart(items["pruning_curves"], scene).now.figure["data"][1]["y"])
+    assert "not measured yet" in items["Paragraph"].text

@@ -1,6 +1,6 @@
-"""Where a change is made: what, where it is by the focus, how far it goes; one sentence on that, and the button."""
+"""Where a change is made: what, where by the focus, how far it goes; buttons that make one, or say why they cannot."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from playground.runs.inputs import intervention_subject
 from playground.views.change_names import explain_change, explain_changes
 from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
-from playground.web.shared.change_chips import explain_refusal, is_same_place, make_in_place
+from playground.web.shared.change_chips import draw_followed_button, explain_refusal, is_same_place, make_in_place
 
 CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
 CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
@@ -242,3 +242,32 @@ def _pick(label: str, options: Sequence[str], key: str, help_text: str | None = 
         label, options, default=options[0], required=True, key=f"compose_{key}", help=help_text
     )
     return chosen or options[0]
+
+
+def offer_changes(key: str, offers: Mapping[str, Sequence[Change]]) -> None:
+    """Draw a button for each offer, by its label; grey where it is made already, or cannot be made, which is said.
+
+    The whole page follows a press, as its heading names the changes.
+    """
+    setup, refused = current_setup(), []
+    on = {made.change for made in setup.changes if made.is_on}
+    with st.container(key=key, horizontal=True):
+        for number, (label, wanted) in enumerate(offers.items()):
+            is_made = set(wanted) <= on
+            reason = "This is changed already." if is_made else explain_refusal(setup, wanted)
+            if reason and not is_made:
+                refused.append(reason)
+            pressed = st.button(
+                label,
+                key=f"{key}_{number}",
+                icon=":material/add:",
+                disabled=bool(reason),
+                help=reason or "It joins the changes below the heading; the pages show the model with it.",
+            )
+            if pressed and not reason:
+                make_in_place(wanted)
+                st.rerun()
+        if any(wanted and set(wanted) <= on for wanted in offers.values()):
+            draw_followed_button(f"{key}_followed", "Made. What followed?")
+    for reason in dict.fromkeys(refused):
+        st.caption(escape_markdown(reason))

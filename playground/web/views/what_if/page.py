@@ -15,8 +15,17 @@ from playground.runs.encoder_run import Run
 from playground.training.after.answers import answer_probabilities, right_answers
 from playground.training.network import Tagger
 from playground.training.tasks.task import IGNORE
-from playground.views.what_if import Answers, Followed, show_answers, show_attention, show_sentences, show_tokens
+from playground.views.change_names import note_set_weights
+from playground.views.what_if.followed import (
+    Answers,
+    Followed,
+    show_answers,
+    show_attention,
+    show_sentences,
+    show_tokens,
+)
 from playground.web.choices import widgets
+from playground.web.choices.focus import current_focus
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey
@@ -24,15 +33,12 @@ from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.change_chips import FOLLOWED, scroll_on_arrival
-from playground.web.shared.change_names import note_set_weights
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import read_options, render
+from playground.web.views.what_if import measurements
 from playground.web.views.what_if.make_change import draw_change_maker
-from playground.web.views.what_if.measurements import task_caches
-from playground.web.views.what_if.parts_view import draw_parts
-from playground.web.views.what_if.patch_view import draw_patches
-from playground.web.views.what_if.prune_view import draw_pruning
+from playground.web.views.what_if.measured_views import draw_parts, draw_patches, draw_pruning
 
 IN_EVERY_SEQUENCE = ("zero", "mean", "off")
 """Kinds of changes that name no token, and so mean the same in every sequence."""
@@ -50,9 +56,17 @@ def explore_changes() -> None:
         return
     if current_setup().fitted_changes.applied:
         st.caption("This view looks at the model without your changes.")
-    {"which parts matter": draw_parts, "where the difference sits": draw_patches, "take heads out": draw_pruning}[
-        view
-    ]()
+    with panels.explain_errors():
+        untouched = caches.run_sentence(current_setup().untouched_key)
+        MEASURED[view](untouched, current_focus(untouched))
+
+
+MEASURED = {
+    "which parts matter": draw_parts,
+    "where the difference sits": draw_patches,
+    "take heads out": draw_pruning,
+}
+"""By the other values of `whatif_view`."""
 
 
 def _draw_followed(run: Run, focus: Focus) -> None:
@@ -133,8 +147,8 @@ def _draw_validation_scores(setup: Setup, run: Run) -> None:
     if not all(each.kind in IN_EVERY_SEQUENCE for each in run.interventions):
         st.caption("Validation sequences have tokens of their own: only changes of heads and sublayers apply to them.")
         return
-    n = len(task_caches.validation_sequences(setup.weights))
-    scores = task_caches.changed_scores(setup.weights, run.interventions)
+    n = len(measurements.validation_sequences(setup.weights))
+    scores = measurements.changed_scores(setup.weights, run.interventions)
     (old, old_probability), (new, new_probability) = scores.tolist()
     has_decoder = setup.trained_network is not None and setup.trained_network.task.has_decoder
     whose = " The decoder is given the right beginning of each." if has_decoder else ""
@@ -167,3 +181,28 @@ def _draw_answers(setup: Setup, run: Run, untouched: Run, focus: Focus) -> None:
     names, right = token_names(run.tokens), [answers[place] for place in asked]
     scene = Scene(Answers(trained.labels, [names[place] for place in asked], right, before, after), focus)
     render(show_answers(scene, {}), scene)
+
+
+HOW_TO_READ = """
+**An effect says what the rest of the model does without a part**, in this sentence, by this measure. Many heads can be
+taken out at little cost ([Michel et al. 2019](https://arxiv.org/abs/1905.10650);
+[Voita et al. 2019](https://arxiv.org/abs/1905.09418)). That is no proof that they do nothing. Where two parts do the
+same, each alone seems useless, and without both the model fails. *Take heads out* leaves out many at once and shows it.
+
+**Zero is an unusual value.** What comes after a head has hardly ever read it in training. Some of the effect may be
+that surprise, rather than what the head carried. A head's mean over the tokens is closer to what it usually writes.
+
+**A pattern alone explains little.** Very different attention weights can lead to the same output
+([Jain & Wallace 2019](https://arxiv.org/abs/1902.10186)). That does not make weights meaningless: what counts as an
+explanation has to be said first, and then tested
+([Wiegreffe & Pinter 2019](https://arxiv.org/abs/1908.04626)). To change a weight and look at what follows is one test.
+
+**A patch shows where a difference can be brought in**, not where the model first needs it. The shares of several places
+need not add up to 100 %: the vector of one token already holds a part of what another's holds.
+"""
+
+
+def draw_how_to_read() -> None:
+    """How to read effects, patterns and patches, with the papers that argue about it, to be opened."""
+    with st.container(key="whatif_how_to_read"), st.expander("How to read this, and what it does not prove"):
+        st.markdown(HOW_TO_READ)

@@ -66,15 +66,6 @@ def test_the_verdict_has_the_heads_of_a_layer_together_in_the_same_sentence() ->
     assert ("others do its work" in verdict[1]) == (together[layer] > 2 * alone)
 
 
-def test_effects_with_signs_have_a_median_with_a_sign() -> None:
-    app = open_view(PARTS, whatif_on="similarity")
-    effects = array(charts(app)["head_effects"])
-    assert effects.min() < 0
-    signed, unsigned = np.median(effects), np.median(np.abs(effects))
-    assert f"The median is {signed:+.4f}; without signs {unsigned:.4f}.".replace("-", "−") in prose(app)
-    assert re.search(r"The median is [\d.]+%\.", prose(choose(app, whatif_on="sentence vector")))
-
-
 def test_on_similarity_it_is_the_change_of_the_cosine() -> None:
     app = open_view(PARTS, whatif_on="similarity")
     other = vector(Encoder(CONFIG, 0), SECOND)

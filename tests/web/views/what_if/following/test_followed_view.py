@@ -18,7 +18,6 @@ from tests.training.after.trained import trained
 from tests.web.app_test import (
     SMALL,
     SMALL_CONFIG,
-    array,
     captions,
     charts,
     new_page,
@@ -61,29 +60,6 @@ def test_similarities_before_and_after_are_those_of_the_runs(pooling: str) -> No
 
 def test_the_words_of_pooling_are_the_analysis_own() -> None:
     assert PARAMS["whatif_pooling"].options == POOLINGS  # type: ignore[union-attr]
-
-
-def test_maps_are_the_difference_of_the_runs_with_the_changes_framed() -> None:
-    query = {"text": TEXT, "do": "0.1:zero", "layer": "1", "head": "2"}
-    app = without_error(open_page("what_if", **SMALL, **query))
-    before, after = small_run(0), small_run(0, Change("zero", 0, 1))
-    last = [each.arrays["layers.1.out"] for each in (before, after)]
-    moved = np.linalg.norm(last[1] - last[0], axis=-1) / np.linalg.norm(last[0], axis=-1)
-    drawn = charts(app)
-    np.testing.assert_allclose(array(drawn["whatif_vectors"])[2], moved, atol=1e-5)
-    assert not array(drawn["whatif_vectors"])[0].any()
-    patterns = [each.pattern(1)[2] for each in (before, after)]
-    np.testing.assert_allclose(array(drawn["whatif_difference"]), patterns[1] - patterns[0], atol=1e-6)
-    for name, pattern in zip(("whatif_before", "whatif_after"), patterns, strict=True):
-        np.testing.assert_allclose(array(drawn[name], name="customdata"), pattern, atol=1e-6)
-    shares = np.abs(after.patterns() - before.patterns()).sum(axis=-1).mean(axis=-1) / 2
-    np.testing.assert_allclose(array(drawn["whatif_heads"]), shares, atol=1e-6)
-    app = without_error(open_page("what_if", **SMALL, **query, whatif_measure="cosine"))
-    np.testing.assert_allclose(
-        array(charts(app)["whatif_vectors"])[2],
-        [cosine(one, two) for one, two in zip(*last, strict=True)],
-        atol=1e-5,
-    )
 
 
 @pytest.mark.parametrize("query", [

@@ -6,8 +6,8 @@ from streamlit.testing.v1 import AppTest
 
 from playground.web.session.services import other_services
 from playground.web.session.turns import Turns
-from playground.web.views.what_if.measurements import growing_numbers, measuring
-from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers
+from playground.web.views.what_if import measuring
+from playground.web.views.what_if.measuring import GrowingNumbers
 from tests.web.app_test import (
     SMALL,
     array,
@@ -30,7 +30,7 @@ PAIRS = {"whatif_parts": "pairs of one head", "layer": 1, "head": 1}
 def never_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "BY_ITSELF", -1.0)
     monkeypatch.setattr(measuring, "SLICE", 0.0)
-    monkeypatch.setattr(growing_numbers, "MOST_TOGETHER", 20)
+    monkeypatch.setattr(measuring, "MOST_TOGETHER", 20)
 
 
 def open_pairs(seed: int) -> AppTest:

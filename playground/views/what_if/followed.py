@@ -1,7 +1,6 @@
-"""What followed from changes of the computation, which parts matter, and how many heads can go.
+"""What followed from changes of the computation: the sentence, its tokens, its answers, and attention.
 
-Legend: L layers; H heads; T tokens; N sentences; P sizes, each a number of heads that are taken out. NaN is what is not
-measured yet.
+Legend: L layers; H heads; T tokens; N sentences.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,17 @@ from playground.analysis.changes import list_places
 from playground.analysis.comparison import moved_weight
 from playground.analysis.vector_changes import Pooling, sentence_change, stream_change
 from playground.charts import figure as figures
-from playground.charts.chart import Axis, Columns, Control, Group, Heatmap, Item, Options, Paragraph, Table
+from playground.charts.chart import (
+    Axis,
+    Columns,
+    Control,
+    Group,
+    Heatmap,
+    Item,
+    Options,
+    Paragraph,
+    Table,
+)
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Colours, Frame
 from playground.charts.head_map import head_map
@@ -186,8 +195,8 @@ def show_tokens(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         f"of blocks passed; a column is a token. {told} Green frames mark where your changes first show. Click a cell "
         "to choose its token and layer.",
         values=lambda _: numbers,
-        rows=_depths(len(numbers)),
-        columns=token_axis(lambda shown: _words(shown.run)),
+        rows=depth_axis(len(numbers)),
+        columns=token_axis(lambda shown: words(shown.run)),
         bar="moved by" if by_length else "cosine",
         hover="%{x} after %{y} blocks, " + ("moved, in lengths of the vector" if by_length else "cosine"),
         more="farther",
@@ -198,12 +207,12 @@ def show_tokens(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     )
 
 
-def _words(run: Run) -> list[str]:
+def words(run: Run) -> list[str]:
     """The sentence's tokens without padding."""
     return [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
 
 
-def _depths(n: int) -> Axis[Any]:
+def depth_axis(n: int) -> Axis[Any]:
     """Depths, each choosing the layer that ends there; the embeddings, depth 0, are no layer's."""
     return Axis("blocks passed", place="layer", numbers=lambda _: [None, *range(n - 1)])
 
@@ -230,7 +239,7 @@ def show_attention(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     followed, layer, head = scene.now, scene.focus.layer, scene.focus.head
     before, after = (each.pattern(layer)[head] for each in (followed.untouched, followed.run))
     name = f"layer {layer}, head {head}"
-    heads = _map_of_heads(
+    heads = map_of_heads(
         "whatif_heads",
         moved_weight(followed.untouched, followed.run),
         caption="**How much has each head changed?** A cell is half the sum of all changes in a query's weights, "
@@ -261,7 +270,7 @@ def show_attention(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     yield Columns(((untouched,), (_map_of_head("whatif_after", scene, after, caption),)))
 
 
-def _map_of_heads(
+def map_of_heads(
     key: str, numbers: Array, *, reading: Callable[[Array], str] = lambda _: "", **chart: Any
 ) -> Heatmap[Any]:
     """Numbers (L, H), a cell a head, which a click on it chooses; `chart` has the other fields of `Heatmap`."""

@@ -1,14 +1,24 @@
-"""A measurement that takes a while: by itself where it is short, else by a button that says how long it takes."""
+"""Numbers that take long: measured some at a time by whoever looks, kept for everybody, with a bar and its button."""
 
-from collections.abc import Callable, Hashable
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
 
+import numpy as np
 import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.runs.arrays import Array
 from playground.web.components.without_picture import ask_again
 from playground.web.shared import panels
-from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows
+
+Rows = tuple[int, ...]
+"""Numbers of the variants that are measured together."""
+
+MOST_TOGETHER = 24
+"""Rows that are measured together, at most: others wait no longer for a turn than that takes, and a batch of more is no
+faster."""
 
 BY_ITSELF = 5.0
 """Seconds that a measurement may take and begin without being asked."""
@@ -20,6 +30,76 @@ _ASKED = "_what_if_asked"
 """Session key of the last presses: from a measurement's name to all that it depends on, and whether it is to run."""
 
 _WIDTH = 120
+
+
+@dataclass(eq=False)
+class GrowingNumbers:
+    """A table, (rows, columns), NaN where it is not measured yet; it lies in a cache, and sessions fill it together.
+
+    No session computes beyond what it shows: a part that one visitor has measured is there for the next, and where
+    nobody looks, nothing goes on.
+    """
+
+    numbers: Array
+    parts: Sequence[Rows]
+    """The rows that are measured together, in the order of their measurement."""
+    work: Sequence[float]
+    """What each part costs, in any unit."""
+    n_done: int = 0
+    """Parts that are measured."""
+    seconds: float = 0.0
+    """What they took, waiting for a turn included."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything is measured."""
+        return self.n_done == len(self.parts)
+
+    @property
+    def share(self) -> float:
+        """How much of the work is done, 0 … 1."""
+        return sum(self.work[: self.n_done]) / sum(self.work) if self.parts else 1.0
+
+    @property
+    def seconds_left(self) -> float:
+        """What the rest will take, by what the parts before it took; infinite before the first."""
+        if self.is_complete:
+            return 0.0
+        done = sum(self.work[: self.n_done])
+        return self.seconds / done * sum(self.work[self.n_done :]) if done else float("inf")
+
+    def advance(self, measure: Callable[[Rows], Array], seconds: float) -> None:
+        """Measure the next part, and further ones until so many seconds have passed; nothing where somebody else does.
+
+        Nobody waits for another's measurement: whoever comes meanwhile takes the numbers that are there.
+        `measure` computes some rows, (rows, columns). Where it fails, what was measured before stays.
+        """
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            begin = monotonic()
+            while not self.is_complete:
+                rows, start = self.parts[self.n_done], monotonic()
+                self.numbers[list(rows)] = measure(rows)
+                self.n_done += 1
+                self.seconds += monotonic() - start
+                if monotonic() - begin >= seconds:
+                    return
+        finally:
+            self.lock.release()
+
+
+def empty_numbers(parts: Sequence[Rows], work: Sequence[float], n_columns: int) -> GrowingNumbers:
+    """A table of which nothing is measured; its parts hold every row once."""
+    n_rows = sum(map(len, parts))
+    return GrowingNumbers(np.full((n_rows, n_columns), np.nan, np.float32), tuple(parts), tuple(work))
+
+
+def cut(rows: Sequence[int], most: int) -> list[Rows]:
+    """Rows in their order, at most so many together, and at most `MOST_TOGETHER`."""
+    most = min(most, MOST_TOGETHER)
+    return [tuple(rows[first : first + most]) for first in range(0, len(rows), most)]
 
 
 def keep_measuring(

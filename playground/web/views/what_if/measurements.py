@@ -1,6 +1,10 @@
-"""Sweeps over a sentence's run, some variants at a time. Legend: S sentences of the text, P sizes of a curve."""
+"""What is measured on the page What if: sweeps over a sentence's run, and scores of a network that was trained here.
 
-from collections.abc import Sequence
+Legend: S sentences of the text, P sizes of a curve.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -11,19 +15,25 @@ from playground.analysis.effects.sweeps import Order, Sweep
 from playground.analysis.vector_changes import sentence_vector
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
+from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.runs.variant_runs import Variant, rows_at_once
-from playground.web.session import caches
+from playground.training.after.answers import first_sequences, score_changed
+from playground.training.tasks import Examples
+from playground.views.what_if.parts import Effects, PartKind
+from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey
+from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_by_weights
-from playground.web.views.what_if.measurements.growing_numbers import GrowingNumbers, Rows, cut, empty_numbers
-
-PartKind = Literal["heads", "sublayers", "pairs of one head", "hidden tokens"]
+from playground.web.session.weights_cache import cache_by_weights, cache_in_session
+from playground.web.views.what_if.measuring import GrowingNumbers, Rows, cut, empty_numbers
 
 MAX_PASSES = 4_096
 """Of all variants of one measurement, each counted from its first changed layer."""
+
+ACCURACY, PROBABILITY = 0, 1
+"""The columns of the scores."""
 
 RANDOM_SEEDS = (0, 1, 2)
 """Of the random orders in which heads are taken out."""
@@ -135,3 +145,96 @@ def text_vectors(key: RunKey) -> Array:
     """The untouched vector of every sentence of a text, (S, D), whichever sentence the key has; raises as it runs."""
     sentences = range(len(key.text.sentences))
     return np.stack([sentence_vector(caches.compute_run(key._replace(sentence=i))) for i in sentences])
+
+
+@cache_in_session(max_entries=4)
+def task_scores(weights: str, name: str, n_variants: int) -> GrowingNumbers:
+    """A row a variant of the network: its accuracy, and the probability of the right answer.
+
+    `name` tells measurements of one network apart.
+    """
+    return empty_numbers([(row,) for row in range(n_variants)], [1.0] * n_variants, 2)
+
+
+@cache_in_session(max_entries=4)
+def changed_scores(weights: str, changes: tuple[Change, ...]) -> Array:
+    """The network's scores without and with changes, (2, 2); raises as `measure_variants`."""
+    return measure_variants(weights, [(), changes], (0, 1))
+
+
+def measure_variants(weights: str, variants: Sequence[Sequence[Change]], rows: Rows) -> Array:
+    """Some rows of `task_scores`, by what is changed in each.
+
+    Raises:
+        UnavailableError: the network is of another session.
+        BusyError: no turn came free.
+    """
+    trained, examples = trained_slot.find_network(weights), validation_sequences(weights)
+    with services().turns.take():
+        network = trained_slot.network_on_device(weights)
+        scores = [score_changed(network, examples, trained.recipe, caches.device(), variants[row]) for row in rows]
+    return np.array([[score.accuracy, score.probability] for score in scores], np.float32)
+
+
+def validation_sequences(weights: str) -> Examples:
+    """The sequences that the network answers; errors as in `measure_variants`."""
+    return first_sequences(validation_data(trained_slot.find_network(weights).recipe).validation)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The effects of some parts, by now."""
+
+    identity: Hashable
+    """All that the measurement depends on."""
+    growing: GrowingNumbers
+    measure: Callable[[Rows], Array]
+    effects: Callable[[], Effects]
+
+
+def measure_on_vector(key: RunKey, parts: SweepKey, instead_of: str = "") -> Measurement:
+    """The change of the sentence's vector, `instead_of` another measure; raises as `sweep_numbers`."""
+    growing = sweep_numbers(key, parts)
+    meaning = (
+        "how far the sentence's vector moves, as a share of its length. The vector is the mean over the sentence's "
+        "tokens"
+    )
+
+    def effects() -> Effects:
+        return Effects(growing.numbers[:, 0].copy(), meaning, ".1%", instead_of)
+
+    return Measurement((key, parts), growing, lambda rows: measure_rows(key, parts, rows), effects)
+
+
+def measure_on_similarity(key: RunKey, parts: SweepKey, other: int, run: Run) -> Measurement:
+    """The change of the cosine with another sentence's vector; raises as `sweep_numbers`."""
+    growing = sweep_numbers(key, parts)
+    vectors = text_vectors(key._replace(sentence=0))
+    before = float(sweeps.cosines(sentence_vector(run)[None], vectors[other : other + 1])[0, 0])
+    meaning = (
+        f"what is added to the similarity of this sentence and sentence {other + 1}, the cosine of their "
+        f"vectors, which is {before:.3f} with every part. Sentence {other + 1} itself keeps every part"
+    )
+
+    def effects() -> Effects:
+        return Effects(growing.numbers[:, 1 + other] - np.float32(before), meaning, "+.4f")
+
+    return Measurement((key, parts), growing, lambda rows: measure_rows(key, parts, rows), effects)
+
+
+def measure_on_answers(key: RunKey, kind: PartKind) -> Measurement:
+    """The change of the probability of the right answer, for heads or sublayers of a network trained here."""
+    parts = sweeps.list_heads(key.config) if kind == "heads" else sweeps.list_sublayers(key.config)
+    variants: list[list[Change]] = [[], *([part] for part in parts)]
+    growing = task_scores(key.weights, kind, len(variants))
+    meaning = (
+        "what is added to the probability of the right answer, a mean over all positions that are asked for in "
+        f"{len(validation_sequences(key.weights)):,} validation sequences"
+    )
+
+    def effects() -> Effects:
+        scores = growing.numbers[:, PROBABILITY]
+        return Effects(scores[1:] - scores[0], meaning, "+.4f")
+
+    identity = (key.weights, kind)
+    return Measurement(identity, growing, lambda rows: measure_variants(key.weights, variants, rows), effects)

@@ -1,0 +1,131 @@
+"""How many heads can go: what is left without ever more of them, and what that saves.
+
+Legend: P sizes, each a number of heads that are taken out. NaN is what is not measured yet.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from playground.accounting import count_attention_head, count_flops, count_head_flops, count_parameters
+from playground.accounting.readable import in_millions
+from playground.analysis.effects.sweeps import Order, pruned_sizes, remove_heads
+from playground.charts.chart import (
+    Axis,
+    Curves,
+    Item,
+    Options,
+    Paragraph,
+)
+from playground.charts.figure import Array, Curve, Mark
+from playground.charts.scene import Scene
+from playground.config import ModelConfig
+from playground.figures import palette
+from playground.model.changes import Change
+from playground.runs.encoder_run import Run
+from playground.text.wording import with_minus
+from playground.views.what_if.followed import words
+from playground.views.what_if.parts import offer_changes
+
+
+@dataclass(frozen=True, eq=False)
+class Pruning:
+    """What is left of an untouched run without ever more heads."""
+
+    run: Run
+    order: Order
+    """In which heads go."""
+    left: Array
+    """(1 + random orders, P), this order first."""
+    title: str
+    """What is left, as an axis says it."""
+    number: str
+    """The format of a value in a sentence."""
+    measured_on: str
+    """What that is, and what heads are sorted by, as a caption says it."""
+
+
+def show_pruning(scene: Scene[Pruning], options: Options) -> Iterator[Item]:
+    """What is left and what is saved without `whatif_pruned` heads, the curves, and the button that takes them out."""
+    pruning, config = scene.now, scene.now.run.config
+    sizes = pruned_sizes(config)
+    place = min(options["whatif_pruned"] // sizes.step, len(sizes) - 1)
+    n = sizes[place]
+    yield Paragraph(_describe_left(pruning, place, n) + _describe_saved(config, n, len(words(pruning.run))))
+    yield Curves[Pruning](
+        key="pruning_curves",
+        alt="What is left without ever more heads, the least important first, beside random orders",
+        caption=f"**What is left without ever more heads.** {pruning.measured_on}, each head measured alone, the least "
+        f"effect first. The grey band spans {len(pruning.left) - 1} random orders, the grey line is their mean: the "
+        "higher the other line runs above it, the more the sorting is worth. A head that is taken out gathers "
+        "nothing, its z is 0; nothing is trained anew.",
+        curves=_pruning_curves,
+        x=Axis("heads taken out", options={"range": [-0.5, sizes[-1] + 0.5]}),
+        y=[lambda _: {"title": pruning.title}],
+        marks=[Mark(n, dash="solid", colour=palette.FOCUS)],
+        height=340,
+        table=_list_curves,
+    )
+    label = f"Take these {n} heads out" if n != 1 else "Take this head out"
+    yield offer_changes("whatif_take_out", {label: merge_layers(remove_heads(pruning.order, n, config), config)})
+
+
+def _pruning_curves(pruning: Pruning) -> list[Curve]:
+    """Random orders as a band with their mean, where all of them are measured, and the line of the order."""
+    sizes, number, random = np.array(pruned_sizes(pruning.run.config)), pruning.number, pruning.left[1:]
+    known = np.isfinite(random).all(axis=0)
+    measured = random[:, known]
+    return [
+        Curve(
+            "random order", sizes[known], measured.mean(axis=0), palette.RESIDUAL, measured.min(axis=0),
+            measured.max(axis=0), hover=f"random order, mean: %{{y:{number}}}",
+            band=f" (%{{customdata[0]:{number}}} to %{{customdata[1]:{number}}})<extra></extra>", marker=0,
+        ),
+        Curve(
+            "least effect first", sizes, pruning.left[0], palette.ATTENTION,
+            hover=f"least effect first: %{{y:{number}}}<extra></extra>", marker=0,
+        ),
+    ]  # fmt: skip
+
+
+def _list_curves(pruning: Pruning) -> pd.DataFrame:
+    names = ["least effect first", *(f"random order {number}" for number in range(len(pruning.left) - 1))]
+    sizes = pd.Index(pruned_sizes(pruning.run.config), name="heads taken out")
+    return pd.DataFrame(pruning.left.T, index=sizes, columns=names)
+
+
+def merge_layers(heads: Sequence[Change], config: ModelConfig) -> list[Change]:
+    """The changes that take heads out, as few as there can be: one for a layer of which every head is out."""
+    merged: list[Change] = []
+    for layer in range(config.n_layers):
+        out = [each for each in heads if each.layer == layer]
+        merged += [Change("zero", layer)] if len(out) == config.n_heads > 1 else out
+    return merged
+
+
+def _describe_left(pruning: Pruning, place: int, n: int) -> str:
+    left, random, number = pruning.left[0, place], pruning.left[1:, place], pruning.number
+    config = pruning.run.config
+    subject = f"**Without {n} of {config.n_layers * config.n_heads} heads**"
+    if not np.isfinite(left):
+        return f"{subject}: not measured yet. "
+    known = random[np.isfinite(random)]
+    beside = (
+        f", and {known.mean():{number}} in random order ({known.min():{number}} to {known.max():{number}})"
+        if known.size
+        else ""
+    )
+    return with_minus(f"{subject}, {pruning.title}: **{left:{number}}**{beside}. ")
+
+
+def _describe_saved(config: ModelConfig, n: int, n_tokens: int) -> str:
+    """What a model that is built without these heads saves."""
+    head, whole = n * count_attention_head(config).total, count_parameters(config).total
+    flops, all_flops = n * count_head_flops(config, n_tokens).total, count_flops(config, n_tokens).total
+    return (
+        f"A model built without them saves {in_millions(head)} of {in_millions(whole)} parameters ({head / whole:.1%}) "
+        f"and {flops / all_flops:.1%} of the FLOPs at {n_tokens} tokens. Here they are only set to zero, which saves "
+        "nothing."
+    )
