@@ -47,7 +47,8 @@ class Axis(Generic[S]):
     """Its cells' names, plain texts; without, they are numbered from `first`."""
     first: int = 0
     place: str = ""
-    """What a click chooses and a frame marks: `layer`, `head`, `query` or `key`; empty where a cell is no place."""
+    """What a click chooses and a frame marks: `layer`, `head`, `query` or `key`, or a whole number of the page's own by
+    its key in the link; empty where a cell is no place."""
     numbers: Callable[[S], Sequence[int | None]] | None = None
     """Each cell's number of that place, None where it has none; without, cells count it from 0."""
     of_tokens: bool = False
@@ -84,6 +85,8 @@ class Chart(Generic[S]):
     table_title: str = "The numbers"
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
     """What a click on a row of its table chooses, by the row's label: values by place, or by parameter."""
+    chosen: Mapping[str, int] = field(default_factory=dict)
+    """The numbers of places that are the page's own, where the frame stands."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +122,10 @@ class Heatmap(Chart[S]):
     """Cells (R, C) that have a colour; others are grey. Of a difference, those of either subject."""
     height_of: Callable[[int], int] = _grow_with_rows
     """Pixels for so many rows, where `height` says nothing."""
+    written: str = ""
+    """The format in which each cell's number is written in it; empty where none is."""
+    bar_above: bool = False
+    """Whether the bar lies above the cells, which then have all the width."""
     beside_key: str = ""
     """What the keys of the charts beside it begin with, if not with its own."""
     clicks_beside: bool = False
@@ -251,7 +258,11 @@ class Table(Generic[S]):
     fills: Mapping[str, float] = field(default_factory=dict)
     """By column whose numbers are drawn as bars: the number that fills one."""
     widths: Mapping[str, int] = field(default_factory=dict)
-    """By column of texts, pixels; else as they need, while there is room."""
+    """By column, pixels; else as they need, while there is room."""
+    row_height: int | None = None
+    """Pixels of a row whose texts wrap; else rows have one line."""
+    most_rows: int | None = None
+    """Rows of this height that are seen at once; others are scrolled to."""
     is_folded: bool = False
     """Whether it stands in an expander, under a heading of its own."""
     title: str = "The numbers"

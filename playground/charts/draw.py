@@ -1,7 +1,7 @@
 """A chart of a scene, for any renderer: the present subject's figure, the pinned one's beside it, the difference."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -69,6 +69,7 @@ class Drawn:
     """What is saved as numbers, where the figure does not have them."""
     table_title: str = "The numbers"
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
+    chosen: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,9 @@ def draw_chart(chart: Chart[S], scene: Scene[S]) -> Drawing:
         drawing = Drawing(_draw_kind(chart, alone).now, note=note)
     else:
         drawing = _draw_kind(chart, scene)
-    if chart.on_row or chart.table_title != "The numbers":
-        drawing = replace(drawing, now=replace(drawing.now, table_title=chart.table_title, on_row=chart.on_row))
+    if chart.on_row or chart.table_title != "The numbers" or chart.chosen:
+        options: dict[str, Any] = {"table_title": chart.table_title, "on_row": chart.on_row, "chosen": chart.chosen}
+        drawing = replace(drawing, now=replace(drawing.now, **options))
     if not chart.is_tabulated:
         now, *beside = (replace(drawn, table=None) for drawn in (drawing.now, *drawing.beside))
         drawing = replace(drawing, now=now, beside=tuple(beside))
@@ -200,19 +202,23 @@ def _heatmap_of(
     """One heatmap of a subject's `values`; `side` is `pinned`, `difference`, or empty for the present one."""
     key = f"{chart.beside_key or chart.key}_{side}" if side else chart.key
     is_change = side == "difference"
+    number = f"+{chart.number.removeprefix('+')}" if is_change else chart.number
     rows, columns = (
         _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)
     )
     margin = None
     if not isinstance(rows, range) and not isinstance(columns, range):
-        margin = figures.room_for_names(rows, columns, is_signed=is_change)
+        is_signed = number.startswith("+")
+        margin = figures.room_for_names(rows, columns, is_signed=is_signed, bar_above=chart.bar_above)
     figure, note = figures.heatmap(
         _colour(values, shown),
         x=_on_axis(columns),
         y=_on_axis(rows),
         hover=chart.hover,
-        number=f"+{chart.number}" if is_change else chart.number,
+        number=number,
+        written=chart.written,
         bar="change" if is_change else chart.bar,
+        bar_above=chart.bar_above,
         colours=colours,
         x_axis=_axis_look(chart.columns, values.shape[1], slanted=True),
         y_axis=_axis_look(chart.rows, values.shape[0]),

@@ -13,7 +13,7 @@ import numpy as np
 import plotly.io
 from numpy.typing import NDArray
 
-from playground.figures import palette
+from playground.figures import palette, theme
 from playground.figures.theme import (
     ROOM_ABOVE,
     ROUNDING,
@@ -233,12 +233,14 @@ def heatmap(
     gap: int = 0,
     margin: Mapping[str, int] | None = None,
     empty: str = "",
+    written: str = "",
+    bar_above: bool = False,
 ) -> tuple[Figure, str]:
     """Numbers (R, C) as colours, rows from the top; NaN is empty. Returns the figure, and a note for its caption.
 
     Colours that would end at the numbers themselves, and so at their rounding, get a wider range, and the note says so.
     `magnitude` is that of the numbers that these were computed from, where those were larger, as a difference's are;
-    `margin` is as of `style`, and `empty` the colour of empty cells.
+    `margin` is as of `style`, `empty` the colour of empty cells, `written` the format of the numbers in the cells.
     """
     z = values if colours.place is None else colours.place(values)
     options = dict(colours.options)
@@ -254,16 +256,18 @@ def heatmap(
             twice = (low + high) or 1.0
             options |= {"zmin": min(0.0, twice), "zmax": max(0.0, twice)}
     is_recoloured = z is not values
+    source = "customdata" if is_recoloured else "z"
     cells = {
         "type": "heatmap",
         "z": z,
         "x": x,
         "y": y,
-        "hovertemplate": f"{hover}: %{{{'customdata' if is_recoloured else 'z'}:{number}}}<extra></extra>",
+        "hovertemplate": f"{hover}: %{{{source}:{number}}}<extra></extra>",
         "hoverongaps": False,
         "xgap": gap,
         "ygap": gap,
-        "colorbar": {**colour_bar(bar), **colours.ticks},
+        "colorbar": {**(theme.bar_above(bar) if bar_above else colour_bar(bar)), **colours.ticks},
+        **({"texttemplate": f"%{{{source}:{written}}}"} if written else {}),
         **({"customdata": values} if is_recoloured else {}),
         **options,
     }
@@ -404,8 +408,12 @@ def _panel(number: int) -> dict[str, str]:
     return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
 
 
-def room_for_names(rows: Sequence[str], columns: Sequence[str], *, is_signed: bool = False) -> dict[str, int]:
+def room_for_names(
+    rows: Sequence[str], columns: Sequence[str], *, is_signed: bool = False, bar_above: bool = False
+) -> dict[str, int]:
     """Margins of a heatmap that its names fit into: where they don't, Plotly draws it once more, with wider ones."""
+    if bar_above:
+        return {"l": text_width(rows), "r": 12, "t": theme.ROOM_ABOVE}
     slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
     return {"l": text_width(rows) + 35, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
 

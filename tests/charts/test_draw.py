@@ -14,7 +14,7 @@ from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture,
 from playground.charts.draw import compare_tables, draw_chart, draw_table, token_axis
 from playground.charts.figure import Array, Curve
 from playground.charts.scene import Scene
-from playground.figures.theme import ROUNDING, SAME_COLOUR, SAME_HEIGHT
+from playground.figures.theme import ROOM_ABOVE, ROUNDING, SAME_COLOUR, SAME_HEIGHT
 from playground.link.opening import Focus
 
 FOCUS = Focus(0, 0, 0, 0)
@@ -311,3 +311,18 @@ def test_a_heatmaps_frames_go_around_whole_cells_and_a_mark_needs_no_name() -> N
     assert (shape.x0, shape.x1, shape.y0, shape.y1, shape.line.width) == (-0.5, 1.5, 0.5, 2.5, 9)
     places = figures.mark_places([figures.Mark(3, colour="#112233")], np.arange(9), is_log=False)
     assert (places["shapes"][0]["line"]["color"], places["annotations"]) == ("#112233", [])
+
+
+def test_numbers_may_stand_in_cells_below_their_bar_and_a_cell_may_be_the_pages_own_choice() -> None:
+    chart = replace(
+        HEATMAP, rows=Axis("", lambda _: list("abc"), place="page_row", numbers=lambda _: range(1, 4)),
+        columns=Axis("", lambda _: NAMES), written=".2f", bar_above=True, chosen={"page_row": 2},
+    )  # fmt: skip
+    drawn = draw_chart(chart, scene()).now
+    figure = go.Figure(drawn.figure)
+    assert (figure.data[0].texttemplate, figure.data[0].colorbar.orientation) == ("%{z:.2f}", "h")
+    assert figure.layout.margin.t == ROOM_ABOVE
+    assert drawn.cells is not None
+    assert (drawn.cells.rows, drawn.chosen) == (("page_row", {0: 1, 1: 2, 2: 3}), {"page_row": 2})
+    by_length = draw_chart(replace(chart, colours=figures.by_length), scene(NOW * [[1, 1000]])).now
+    assert by_length.figure["data"][0]["texttemplate"] == "%{customdata:.2f}", "the number, where colours are a power's"

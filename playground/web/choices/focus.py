@@ -80,6 +80,18 @@ def _asked_for(place: str) -> int:
     return int(st.session_state.get(place, FOCUS[place].default))
 
 
+def choose_places(**chosen: object) -> None:
+    """Ask for a layer, head, query or key, or for values of a page's own parameters, by their keys in the link.
+
+    For callbacks of what the page has drawn: keys are trusted, and a value that its parameter cannot be is left out.
+    """
+    move_focus(**chosen)
+    for key in chosen.keys() - FOCUS.keys():
+        value, complaint = query.read(key, [str(chosen[key])])
+        if complaint is None:
+            st.session_state[key] = value
+
+
 def move_focus(**asked: object) -> None:
     """Ask for a layer, head, query or key; the others stay. What is none of them, or no number, is left out.
 

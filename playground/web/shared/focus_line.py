@@ -11,7 +11,7 @@ import streamlit as st
 from playground.figures.theme import shortened
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
-from playground.web.choices.focus import current_focus, last_places, move_focus, moved_places
+from playground.web.choices.focus import choose_places, current_focus, last_places, move_focus, moved_places
 from playground.web.components.charts import CellFrame, clicked_cell
 from playground.web.components.rows import FOCUS_KEY, draw_focus_line
 
@@ -21,7 +21,7 @@ class Cells:
     """What a chart's rows or its columns stand for."""
 
     place: str
-    """`layer`, `head`, `query` or `key`."""
+    """`layer`, `head`, `query` or `key`, or a parameter of the page's own."""
     numbers: Mapping[int, int]
     """What the axis calls a cell → its number in the run."""
 
@@ -51,7 +51,13 @@ def show_focus(run: Run) -> Focus:
 
 
 def frame_cell(
-    container: str, focus: Focus, *, label: str, rows: Cells | None = None, columns: Cells | None = None
+    container: str,
+    focus: Focus,
+    *,
+    label: str,
+    rows: Cells | None = None,
+    columns: Cells | None = None,
+    chosen: Mapping[str, int] | None = None,
 ) -> CellFrame:
     """What frames the focus in a heatmap or among bars, and moves it by a click; for the chart's `overlay`.
 
@@ -61,30 +67,31 @@ def frame_cell(
         label: what the arrow keys move.
         rows: what the rows stand for; None where a cell is as high as the chart.
         columns: what the columns stand for; None where a cell is as wide as the chart.
+        chosen: what stands for the focus at the page's own parameters.
     """
-    row, column = (_find_cell(focus, cells) for cells in (rows, columns))
+    places = asdict(focus) | dict(chosen or {})
+    row, column = (_find_cell(places, cells) for cells in (rows, columns))
     selected = None if row is None or column is None else (row, column)
     height, width = (
         range(min(cells.numbers), max(cells.numbers) + 1) if cells and cells.numbers else None
         for cells in (rows, columns)
     )
-    chosen = ", ".join(f"{cells.place} {vars(focus)[cells.place]}" for cells in (rows, columns) if cells)
+    framed = ", ".join(f"{cells.place.split('_')[-1]} {places[cells.place]}" for cells in (rows, columns) if cells)
     on_click = partial(_take_click, container, (rows, columns))
-    return CellFrame(container, selected, height, width, on_click, f"{label} Now: {chosen}.")
+    return CellFrame(container, selected, height, width, on_click, f"{label} Now: {framed}.")
 
 
-def _find_cell(focus: Focus, cells: Cells | None) -> int | None:
+def _find_cell(places: Mapping[str, int], cells: Cells | None) -> int | None:
     """What the chart's axis calls the focus; None where it leaves it out."""
     if cells is None:
         return 0
-    number = vars(focus)[cells.place]
-    return next((at for at, known in cells.numbers.items() if known == number), None)
+    return next((at for at, known in cells.numbers.items() if known == places[cells.place]), None)
 
 
 def _take_click(container: str, sides: tuple[Cells | None, Cells | None]) -> None:
     for cells, at in zip(sides, clicked_cell(container), strict=True):
         if cells is not None and at is not None and at in cells.numbers:
-            move_focus(**{cells.place: cells.numbers[at]})
+            choose_places(**{cells.place: cells.numbers[at]})
 
 
 def _take_move() -> None:

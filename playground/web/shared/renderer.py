@@ -2,9 +2,9 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,7 @@ from playground.link.opening import Focus
 from playground.link.params import PARAMS
 from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
-from playground.web.choices.focus import move_focus
+from playground.web.choices.focus import choose_places, move_focus
 from playground.web.choices.setup import current_value
 from playground.web.components.charts import CellFrame, draw_bars
 from playground.web.components.head_lines import clicked_tokens, draw_head_lines
@@ -54,6 +54,9 @@ S = TypeVar("S")
 
 ON_CHANGE: dict[str, Callable[[], None]] = {}
 """What runs when the widget of a parameter is used, by the parameter's key; pages add theirs."""
+
+_HEADER = 38
+"""Pixels of a table's header with the border."""
 
 WIDGETS: dict[str, Callable[..., None]] = {"token_chips": draw_token_chips}
 """What draws a `Widget`, by its name; pages add theirs."""
@@ -211,16 +214,7 @@ def _row_chooser(
     on_row: Callable[[Any], Mapping[str, Any]] | None, table: Callable[[], pd.DataFrame]
 ) -> Callable[[int], None] | None:
     """What takes the number of a row that was clicked."""
-    if on_row is None:
-        return None
-
-    def choose(row: int) -> None:
-        chosen = dict(on_row(table().index[row]))
-        for key in chosen.keys() & PARAMS.keys() - asdict(Focus(0, 0, 0, 0)).keys():
-            st.session_state[key] = chosen.pop(key)
-        move_focus(**chosen)
-
-    return choose
+    return None if on_row is None else lambda row: choose_places(**on_row(table().index[row]))
 
 
 def _saved(drawn: Drawn) -> Saved:
@@ -242,7 +236,7 @@ def _validate(figure: Figure, frame: CellFrame | None) -> go.Figure:
 
 def _frame(drawn: Drawn, ranges: CellRanges, focus: Focus) -> CellFrame:
     rows, columns = (None if side is None else Cells(*side) for side in (ranges.rows, ranges.columns))
-    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.click)
+    frame = frame_cell(drawn.key, focus, rows=rows, columns=columns, label=drawn.click, chosen=drawn.chosen)
     return replace(frame, is_mosaic=ranges.is_mosaic)
 
 
@@ -259,8 +253,17 @@ def _render_table(table: Table[S], scene: Scene[S]) -> None:
         formats[name] = (
             st.column_config.ProgressColumn(format=form, max_value=table.fills[name])
             if name in table.fills
-            else st.column_config.NumberColumn(format=form)
+            else st.column_config.NumberColumn(format=form, width=table.widths.get(name))
         )
+    height: int | Literal["content"] = "content"
+    if table.most_rows and table.row_height:
+        height = _HEADER + table.row_height * min(len(frame), table.most_rows)
     panels.show_table(
-        table.key, frame, height="content", hide_index=not table.shows_index, column_config=formats, on_row=chooser
+        table.key,
+        frame,
+        height=height,
+        row_height=table.row_height,
+        hide_index=not table.shows_index,
+        column_config=formats,
+        on_row=chooser,
     )

@@ -11,7 +11,7 @@ from playground.link.opening import Focus
 from playground.link.params import DEFAULT_TEXT, FOCUS, PARAMS
 from playground.link.query import FOCUS_KEYS, rename_focus
 from playground.web.choices import focus
-from playground.web.choices.focus import current_focus, move_focus, moved_places
+from playground.web.choices.focus import choose_places, current_focus, move_focus, moved_places
 from tests.web.app_test import SMALL, choose, component_data, open_page, sentences, shown_focus, trained_trace
 
 DEFAULT = {place: param.default for place, param in FOCUS.items()}
@@ -49,6 +49,12 @@ def test_what_a_browser_sends_is_a_place_or_nothing(junk: object, session: dict[
     move_focus(layer=2, query=7)
     move_focus(layer=junk, colour=junk)
     assert session == {"layer": 3 if junk == "3" else 2, "query": 7}
+
+
+def test_a_cell_may_stand_for_a_number_of_the_pages_own(session: dict[str, Any]) -> None:
+    choose_places(layer=2, similarity_first=3)
+    choose_places(similarity_first=10**6)
+    assert session == {"layer": 2, "similarity_first": 3}
 
 
 # --- on the pages
