@@ -2,10 +2,10 @@
 
 from playground.analysis import sentences, vector_changes
 from playground.web.shared import panels
-from playground.web.views.similarity import compare_sentences
+from playground.web.views.similarity import explore_similarity
 
 panels.heading("Which sentences mean the same?")
-compare_sentences.explore_similarity()
+explore_similarity()
 panels.code_behind(
     "similarity",
     vector_changes.pool,

@@ -13,7 +13,6 @@ from playground.figures import (
     differences,
     gradient_flow,
     norms,
-    similarity,
     training,
 )
 from tests.model.reference import small_config
@@ -44,8 +43,6 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (differences.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),
     (differences.differences_on_the_way(WEIGHTS[0], list("abcd"), 1e-5), POINT, "largest difference (log scale)"),
-    (similarity.depth_map(np.ones((2, 4, 2)), 1, TOKENS, (0, 1), (0.5, 0.25)), "axis 1: 50 % of the variance",
-     "axis 2: 25 % of the variance"),
     (training.loss_curves([2.0, 1.0], HISTORY, 30, 13), "step", "loss, nats"),
     (training.accuracy_curves(HISTORY, 30, 0.1), "step", "right answers"),
     (training.rate_curve([1.0], 30), "step", "learning rate"),
@@ -75,8 +72,6 @@ HEATMAPS = [
     Map(attention.entropy_change_grid(SIGNED), "head", "layer", "change", -0.5, 0.5),
     Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, None),
     Map(attention.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
-    Map(similarity.similarity_matrix(WEIGHTS, TOKENS), "sentence", None, "cosine", -1, 1),
-    Map(similarity.contribution_map(SIGNED, TOKENS, TOKENS), "second sentence", "first sentence", "part", -0.5, 0.5),
     Map(differences.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
     Map(differences.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
 ]  # fmt: skip

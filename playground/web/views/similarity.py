@@ -1,41 +1,34 @@
-"""The sentences that are compared: the sidebar's, and those of the list on this page; or an example beside one."""
+"""The page Similarity: the list of its sentences, the caches of what compares them, and the view of them."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
+from playground.analysis import sentences
+from playground.analysis.sentences import DepthMap, LeftOutWords, SentenceDepths, is_for_any_text, map_depths
+from playground.analysis.vector_changes import Pooling
+from playground.charts.markdown import escape_markdown
+from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS
 from playground.link.changes import FittedChanges, fit_changes
+from playground.link.opening import Focus
+from playground.model.change_texts import name_change
 from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
 from playground.text import Batch, split_sentences
 from playground.text.sentences import is_english
+from playground.views.similarity import EXAMPLE, Sentences, show_similarity
 from playground.web.choices import widgets
-from playground.web.choices.setup import Setup, current_setup, current_value
-from playground.web.session import caches
+from playground.web.choices.setup import Setup, current_setup, current_value, is_random
+from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey
+from playground.web.session.services import services
+from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
-from playground.web.shared.page_end import PageEndError, as_one_element
-
-EXAMPLE = (
-    "The animal crossed the street because it was not tired.",
-    "The tired animal stayed on its side of the road.",
-    "The film was good.",
-    "The film was not good.",
-    "I enjoyed the movie.",
-    "The dog bit the man.",
-    "The man bit the dog.",
-    "Interest rates rose last week.",
-    "The bank raised its rates.",
-)
-"""Sentences that mean the same in other words, the opposite in nearly the same words, and something else."""
-
-OPPOSITE = (EXAMPLE[2], EXAMPLE[3], EXAMPLE[4])
-"""A sentence, its negation, and the first one in other words."""
-
-SWAPPED = (EXAMPLE[5], EXAMPLE[6])
-"""Two sentences of equal words in another order: who does what to whom."""
+from playground.web.shared.page_end import PageEndError, as_one_element, fragment
+from playground.web.shared.renderer import read_options, render
 
 KNOWN_FROM = 0.75
 """Share of its tokens that a tokenizer has to know to be offered the example."""
@@ -72,6 +65,39 @@ class SentenceList:
     def sentences(self) -> tuple[str, ...]:
         """The sentences, without those that were left out."""
         return self.key.text.sentences
+
+
+@fragment
+def explore_similarity() -> None:
+    """The list, what was run, and what the view shows of it."""
+    listed = choose_sentences()
+    with panels.explain_errors():
+        depths = read_depths(listed.key, listed.changes)
+        describe_run(listed, depths)
+        scene = Scene(_compare(listed, depths), Focus(0, 0, 0, 0))
+        render(show_similarity(scene, read_options("similarity")), scene)
+
+
+def _compare(listed: SentenceList, depths: SentenceDepths) -> Sentences:
+    """What the view shows, and what it may ask for."""
+    setup, key, changes = listed.setup, listed.key, listed.changes
+    for_any_text = tuple(tuple(filter(is_for_any_text, each)) for each in changes)
+    trained = setup.trained_network
+    return Sentences(
+        listed.sentences,
+        listed.batch,
+        depths,
+        key.config,
+        "random" if is_random(setup.weights) else setup.weights,
+        map_depths=partial(map_sentences, key, changes),
+        leave_words_out=lambda side, other, pooling: leave_words_out(
+            key._replace(sentence=side), for_any_text, other, pooling
+        ),
+        task=trained.task.title if trained is not None else "",
+        causal=key.causal,
+        is_changed=any(changes),
+        for_any_text=None if for_any_text == changes else partial(read_depths, key, for_any_text),
+    )
 
 
 @as_one_element
@@ -200,3 +226,87 @@ def _ask_for_sentences() -> SentenceList:
 
 def _fill_in() -> None:
     st.session_state["similarity_list"] = "\n".join(EXAMPLE)
+
+
+def describe_run(listed: SentenceList, depths: SentenceDepths) -> None:
+    """Draw one line on what was computed, with which weights, and what is changed in it."""
+    config, weights = listed.key.config, listed.setup.weights
+    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
+    origin = names.get(weights) or trained_slot.weights_label(weights) or "your own weights"
+    n, lengths = len(depths.tokens), depths.n_tokens
+    sizes = f"{lengths[0]} tokens" if len(set(lengths)) == 1 else f"{min(lengths)} to {max(lengths)} tokens"
+    st.caption(
+        f"{n} sentence{'s' if n > 1 else ''} of {sizes} · {config.n_layers} layers × {config.n_heads} heads · {origin}"
+    )
+    unknown = [number for number, row in enumerate(listed.batch.unknown, start=1) if all(row)]
+    if unknown:
+        st.caption(
+            f"The tokenizer knows no token of {len(unknown)} of these sentences, such as sentence {unknown[0]}: it "
+            "reads [UNK] throughout, and sentences of as many [UNK] are equal."
+        )
+    for sentence in describe_changes(listed):
+        st.caption(sentence)
+
+
+def describe_changes(listed: SentenceList) -> list[str]:
+    """In which sentences each of the visitor's changes is made, and why not in the others."""
+    n, said = len(listed.fitted), []
+    for change, is_on in listed.setup.changes:
+        n_made = sum(change in fitted.applied for fitted in listed.fitted)
+        if not is_on:
+            continue
+        if n_made == n:
+            said.append(f"Your change is made in every sentence: *{escape_markdown(name_change(change))}*.")
+            continue
+        reasons = [(i, fitted.reasons[change]) for i, fitted in enumerate(listed.fitted) if change in fitted.reasons]
+        if not reasons:
+            said.append(
+                f"Your change is made in your text's chosen sentence alone: *{escape_markdown(name_change(change))}*."
+            )
+            continue
+        which, reason = reasons[0]
+        said.append(
+            f"Your change is made in {n_made} of {n} sentences: *{escape_markdown(name_change(change))}*. It cannot be made "
+            f"in sentence {which + 1}: {escape_markdown(reason)}"
+        )
+    return said
+
+
+Changes = tuple[tuple[Change, ...], ...]
+"""What changes in each sentence's run, all of which it can have; empty where nothing changes."""
+
+
+@cache_by_weights
+def read_depths(key: RunKey, changes: Changes) -> SentenceDepths:
+    """Run every sentence of the key's text; raises as `caches.run_sentence`."""
+    with caches.turn_on_text(key) as (model, batch):
+        return sentences.read_depths(model, batch, seed=key.seed, causal=key.causal, interventions=changes)
+
+
+@cache_by_weights
+def map_sentences(key: RunKey, changes: Changes, pooling: Pooling) -> DepthMap:
+    """The sentences on two axes at every depth; raises as `caches.run_sentence`."""
+    pooled = read_depths(key, changes).pooled[pooling]
+    with services().turns.take():
+        return map_depths(pooled)
+
+
+@cache_by_weights
+def leave_words_out(key: RunKey, changes: Changes, other: int, pooling: Pooling) -> LeftOutWords:
+    """The key's sentence without each of its words, beside the `other` one; raises as `caches.run_sentence`.
+
+    Every change is one for any text.
+    """
+    vector = read_depths(key._replace(sentence=0), changes).pooled[pooling][-1, other]
+    with caches.turn_on_text(key) as (model, batch):
+        return sentences.leave_words_out(
+            model,
+            caches.tokenizer(key.text),
+            batch,
+            key.sentence,
+            vector,
+            pooling,
+            seed=key.seed,
+            causal=key.causal,
+            interventions=changes[key.sentence] if changes else (),
+        )
