@@ -322,7 +322,8 @@ class Columns:
 
     columns: tuple[tuple["Item", ...], ...]
     shares: tuple[int, ...] = ()
-    """Of the width, by column; all alike without."""
+    """Of the width, by column; else all have the same."""
+    gap: Literal["small", "medium"] = "medium"
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,8 @@ def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]
     yield Paragraph(describe_pooling(subject, pooling, pair))
     if len(similarity) > 1:
         pairs = rank_pairs(similarity)
-        yield Columns(((_matrix(subject, pooling, pair, pairs),), tuple(_list_pairs(subject, pairs))), (3, 2))
+        # A wider gap would leave the cells too little room for their numbers.
+        yield Columns(((_matrix(subject, pooling, pair, pairs),), tuple(_list_pairs(subject, pairs))), (3, 2), "small")
     yield Paragraph(how_to_read(subject.texts, similarity))
     yield from _look_closer(subject, pooling, pair, options)
 

@@ -41,6 +41,7 @@ def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
     assert title is not None
     assert bar is not None
     assert title["y"] + title["height"] <= bar["y"], "the bar's name stands above the bar"
+    expect(drawing.locator(".heatmap-label text").first).to_be_visible()  # where it fits in 11 pixels or more
     choose_by(visitor, lambda: visitor.click_cell("similarity_matrix", 3, 4), (4, 5))
     choose_by(visitor, lambda: visitor.page.keyboard.press("ArrowRight"), (4, 6))
     table = visitor.widget("similarity_pairs").locator(".stDataFrameGlideDataEditor").first

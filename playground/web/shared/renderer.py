@@ -139,8 +139,8 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
             if key in ON_CHANGE:
                 limits["on_change"] = ON_CHANGE[key]
             widgets.draw(key, label, help_text=help_text or None, **limits)
-        case Columns(columns, shares):
-            for column, items in zip(st.columns(shares or len(columns), gap="medium"), columns, strict=True):
+        case Columns(columns, shares, gap):
+            for column, items in zip(st.columns(shares or len(columns), gap=gap), columns, strict=True):
                 with column:
                     for each in items:
                         drawings += _render_item(each, scene, later)
