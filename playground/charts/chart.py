@@ -267,6 +267,8 @@ class Table(Generic[S]):
     """Whether it stands in an expander, under a heading of its own."""
     title: str = "The numbers"
     """The heading of that expander."""
+    is_markdown: bool = False
+    """Whether its cells and labels are markdown: to read, without a menu that copies them."""
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
     """What a click on a row chooses, by the row's label: values by place, or by parameter."""
 
@@ -342,6 +344,8 @@ class Later:
     """Items that a live page draws after all others, in their place: what a click changes is seen first."""
 
     items: tuple["Item", ...]
+    is_card: bool = False
+    """Whether a line is drawn around them."""
 
 
 @dataclass(frozen=True)

@@ -227,6 +227,7 @@ def _heatmap_of(
         gap=chart.gap,
         margin=margin,
         empty=palette.MUTED if chart.shown else "",
+        written=f"+{chart.written}" if is_change and chart.written else chart.written,
     )
     if frames := figures.draw_frames(chart.frames(subject)):
         figure["layout"]["shapes"] = frames
@@ -236,7 +237,7 @@ def _heatmap_of(
         figure,
         _join(caption, note),
         alts.get(side, chart.alt),
-        partial(_heatmap_table, chart, subject, values),
+        partial(_heatmap_table, replace(chart, table=None) if is_change else chart, subject, values),
         _clickable(chart.rows, chart.columns, subject, values.shape)
         if chart.click and (is_clicked or not side)
         else None,
@@ -252,7 +253,7 @@ def _colour(values: Array, shown: Mask | None) -> Array:
 
 
 def _heatmap_table(chart: Heatmap[S], subject: S, values: Array) -> pd.DataFrame:
-    if chart.table is not None and values is chart.values(subject):
+    if chart.table is not None:
         return chart.table(subject)
     rows, columns = (
         _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)

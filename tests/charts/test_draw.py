@@ -326,3 +326,12 @@ def test_numbers_may_stand_in_cells_below_their_bar_and_a_cell_may_be_the_pages_
     assert (drawn.cells.rows, drawn.chosen) == (("page_row", {0: 1, 1: 2, 2: 3}), {"page_row": 2})
     by_length = draw_chart(replace(chart, colours=figures.by_length), scene(NOW * [[1, 1000]])).now
     assert by_length.figure["data"][0]["texttemplate"] == "%{customdata:.2f}", "the number, where colours are a power's"
+
+
+def test_numbers_are_written_into_cells_and_a_heatmap_may_have_a_table_of_its_own() -> None:
+    own = replace(HEATMAP, written=".2f", table=lambda values: pd.DataFrame({"mean": values.mean(axis=1)}))
+    drawing = draw_chart(own, scene(pinned=PINNED))
+    texts = [each.figure["data"][0]["texttemplate"] for each in (drawing.now, *drawing.beside)]
+    assert texts == ["%{z:.2f}", "%{z:.2f}", "%{z:+.2f}"]
+    tables = [each.table() for each in (drawing.now, *drawing.beside) if each.table is not None]
+    assert [list(each) for each in tables] == [["mean"], ["mean"], [0, 1]]

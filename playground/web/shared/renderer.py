@@ -144,8 +144,15 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
                 with column:
                     for each in items:
                         drawings += _render_item(each, scene, later)
-        case Group(key, items, is_row):
-            with st.container(key=key or None, horizontal=is_row, vertical_alignment="bottom" if is_row else "top"):
+        case Group(key, items, is_row, is_card):
+            place = st.container(
+                key=key or None,
+                horizontal=is_row,
+                vertical_alignment="bottom" if is_row else "top",
+                border=is_card,
+                gap="xsmall" if is_card else "small",
+            )
+            with place:
                 _render_all(items, scene, later)
         case Later():
             later.append((st.container(), item))
@@ -246,6 +253,10 @@ def _render_table(table: Table[S], scene: Scene[S]) -> None:
         panels.numbers(table.key, lambda: draw_table(table, scene), table.title, on_row=chooser)
         return
     frame = draw_table(table, scene)
+    if table.is_markdown:
+        with st.container(key=table.key):
+            st.table(frame)
+        return
     formats: dict[str, Any] = {name: st.column_config.TextColumn(width=pixels) for name, pixels in table.widths.items()}
     for name in map(str, frame.select_dtypes("number")):
         column = name.removesuffix(", pinned").removesuffix(", now − pinned")
