@@ -20,6 +20,8 @@ from playground.jobs import PortableRequest
 from playground.jobs.job import ResumableComputation
 from playground.model import Encoder
 from playground.model.init import Linear
+from playground.text import Tokenizer
+from playground.text.batch import draw_vectors
 
 LONGEST = 64
 """Tokens of a sentence that take part: six encoders run forwards and backwards, eighteen times a pass's work."""
@@ -175,6 +177,14 @@ def with_variant(encoder: Encoder, variant: Variant) -> Encoder:
     other.load_state_dict({name: weights[name] for name in other.state_dict()}, assign=True)
     other.embed = encoder.embed
     return other
+
+
+def draw_vocabulary(tokenizer: Tokenizer, config: ModelConfig, seed: int) -> Tensor | None:
+    """The vector of every word of the text, in the order of their ids, (V, D); None with a token table."""
+    if config.vocab_size:
+        return None
+    words = [tokenizer.id_to_token(i) for i in range(tokenizer.vocab_size)]
+    return draw_vectors(words, config.d_model, seed)
 
 
 DepthNorms = Mapping[Variant, Mapping[int, Mapping[str, float]]]

@@ -337,6 +337,8 @@ class Group:
     items: tuple["Item", ...]
     is_row: bool = False
     """Whether they stand in a row, as far as there is room."""
+    is_card: bool = False
+    """Whether a line is drawn around them."""
 
 
 @dataclass(frozen=True)
@@ -344,8 +346,6 @@ class Later:
     """Items that a live page draws after all others, in their place: what a click changes is seen first."""
 
     items: tuple["Item", ...]
-    is_card: bool = False
-    """Whether a line is drawn around them."""
 
 
 @dataclass(frozen=True)

@@ -216,7 +216,6 @@ def _heatmap_of(
         y=_on_axis(rows),
         hover=chart.hover,
         number=number,
-        written=chart.written,
         bar="change" if is_change else chart.bar,
         bar_above=chart.bar_above,
         colours=colours,

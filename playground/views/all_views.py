@@ -11,6 +11,7 @@ from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.link.opening import Focus, LinkedView
 from playground.runs.encoder_run import Run, trace_layer
+from playground.views.gradient_flow import linked_encoders, show_gradient_flow
 from playground.views.norms import show_norms
 from playground.views.step_by_step import compare_walks, nearest_focus, show_steps
 
@@ -53,5 +54,9 @@ def _walk(view: LinkedView, focus: Focus) -> Walk:
     return Walk(layer, focus.head, focus.query, focus.key)
 
 
-VIEWS: Mapping[str, View] = {"norms": View(show_norms, run_scene), "step-by-step": View(show_steps, walk_scene)}
+VIEWS: Mapping[str, View] = {
+    "gradient-flow": View(show_gradient_flow, linked_encoders),
+    "norms": View(show_norms, run_scene),
+    "step-by-step": View(show_steps, walk_scene),
+}
 """By the pages' paths."""

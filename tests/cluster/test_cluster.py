@@ -18,10 +18,11 @@ from playground.jobs.cluster.queue import ENVIRONMENT, UNREACHABLE
 from playground.training.after.run_state import TrainingRequest, TrainingState
 from playground.training.after.trained_network import from_trainer
 from playground.training.regularisers.ablation import Ablation, AblationRequest, ablation_trainings
+from playground.views.gradient_flow import list_depths
 from playground.web.session.caches import TextKey
 from playground.web.session.services import other_services, services
-from playground.web.views.gradient_flow import gradient_cache
-from playground.web.views.gradient_flow.gradient_cache import ComparisonKey, list_depths
+from playground.web.views import gradient_flow
+from playground.web.views.gradient_flow import ComparisonKey
 from tests.cluster.conftest import TwoNodes
 from tests.training.tiny import CONFIG, SMALL, train
 from tests.waiting import until
@@ -65,12 +66,12 @@ def test_a_page_has_its_sweep_over_depths_computed_there_and_draws_the_same_numb
     )
     depths = list_depths(5)[:-1]
     variants = VARIANTS[:2]
-    monkeypatch.setattr(gradient_cache, "SweepRequest", partial(SweepRequest, variants=variants))
-    here = gradient_cache._sweep(key, depths)
+    monkeypatch.setattr(gradient_flow, "SweepRequest", partial(SweepRequest, variants=variants))
+    here = gradient_flow._sweep(key, depths)
     runs, patient = SharedRuns(two_nodes.queue, 4, 10**8), replace(services().settings, busy_timeout=120.0)
     monkeypatch.setattr(DepthSweep, "run", Mock(side_effect=AssertionError))  # nothing is computed in this process
     with other_services(backend=two_nodes.queue, runs=runs, settings=patient):
-        assert gradient_cache._sweep(key, depths) == here
+        assert gradient_flow._sweep(key, depths) == here
     assert {variant: tuple(by_depth) for variant, by_depth in here.items()} == dict.fromkeys(variants, depths)
 
 

@@ -9,13 +9,15 @@ import plotly.graph_objects as go
 import pytest
 
 from playground.accounting.costs import ModelCosts
+from playground.analysis.gradient_variants import VARIANTS
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.export.all_heads import all_weights, draw_all_heads
 from playground.export.tables import numbers_of, write_csv
-from playground.figures import attention, gradient_flow, norms
+from playground.figures import attention, norms
 from playground.figures.attribution import Bars, bars_figure
 from playground.link.opening import Focus
+from playground.views.gradient_flow import LAYER, draw_by_layer
 from playground.views.parameters import show_treemap
 from playground.views.step_by_step import draw_projections
 from tests.figures.test_every_figure import FIGURES
@@ -42,9 +44,9 @@ def test_a_heatmaps_numbers_are_the_weights_and_not_their_colours() -> None:
 
 def test_lines_of_one_axis_have_a_column_each_and_others_a_row_a_number() -> None:
     values = RNG.random(8)
-    lines = [gradient_flow.Line(name, "pre", True, values * n) for n, name in ((1, "one"), (2, "two"))]
-    table = read(numbers_of(gradient_flow.by_layer(lines, "norm", gradient_flow.LAYER)))
-    assert list(table.columns) == ["one [norm (log scale)]", "two [norm (log scale)]"]
+    lines = {variant: values * n for n, variant in enumerate(VARIANTS[:2], 1)}
+    table = read(numbers_of(go.Figure(draw_by_layer(lines, "norm", LAYER))))
+    assert list(table.columns) == ["post-norm [norm (log scale)]", "pre-norm [norm (log scale)]"]
     np.testing.assert_array_equal(table.to_numpy(), np.stack([values, 2 * values], axis=1))
     lengths = {part: RNG.random((n, 5)).astype(np.float32) for part, n in (("residual", 4), ("attention", 3))}
     table = read(numbers_of(norms.norms_by_layer(lengths)))
@@ -56,10 +58,9 @@ def test_lines_of_one_axis_have_a_column_each_and_others_a_row_a_number() -> Non
 
 
 def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
-    lines = [gradient_flow.Line("one", "pre", True, np.array([1.0, 0.0, np.inf]))]
-    rows = numbers_of(gradient_flow.by_layer(lines, "norm", gradient_flow.LAYER))
-    assert ["one", 2, "∞"] in rows
-    assert ["one", 1, "0"] in rows
+    rows = numbers_of(go.Figure(draw_by_layer({VARIANTS[0]: np.array([1.0, 0.0, np.inf])}, "norm", LAYER)))
+    assert ["post-norm", 2, "∞"] in rows
+    assert ["post-norm", 1, "0"] in rows
 
 
 def test_a_treemaps_numbers_add_up() -> None:

@@ -11,7 +11,6 @@ from playground.figures import (
     attention,
     attribution,
     differences,
-    gradient_flow,
     norms,
     training,
 )
@@ -27,7 +26,6 @@ KEY, QUERY, POINT = "key: attended to", "query: who asks", "point of the forward
 W4 = WEIGHTS[0]
 PARTS = dict.fromkeys(("residual", "attention", "feed-forward"), WEIGHTS)
 COUNT = count_parameters(small_config())
-LINES = [gradient_flow.Line("post-norm", "post", True, np.ones(4))]
 HISTORY = training.Evaluations([0, 30], [2.0, 1.0], [2.0, 1.5])
 
 CURVES: list[tuple[go.Figure, str | None, str | None]] = [
@@ -36,9 +34,6 @@ CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (attention.query_ranking(WEIGHTS[0], TOKENS, ALL[0]), "attention weight", "key"),
     (attention.query_ranking(WEIGHTS[0], TOKENS, ALL[0], WEIGHTS[1]), "attention weight", "key"),
     (attribution.running_sum(W.astype(int), W, W), "products, the largest size first", "part of the score"),
-    (gradient_flow.by_layer(LINES, "norm", gradient_flow.LAYER), "layer (0 = first)", "norm (log scale)"),
-    (gradient_flow.by_layer(LINES, "norm", gradient_flow.DEPTH), "blocks passed (0 = embeddings)", "norm (log scale)"),
-    (gradient_flow.by_depth(LINES, [1, 2, 4, 8], "norm"), "layers of the encoder (log scale)", "norm (log scale)"),
     (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (differences.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),

@@ -252,21 +252,20 @@ def describe_changes(listed: SentenceList) -> list[str]:
     """In which sentences each of the visitor's changes is made, and why not in the others."""
     n, said = len(listed.fitted), []
     for change, is_on in listed.setup.changes:
+        name = escape_markdown(name_change(change))
         n_made = sum(change in fitted.applied for fitted in listed.fitted)
         if not is_on:
             continue
         if n_made == n:
-            said.append(f"Your change is made in every sentence: *{escape_markdown(name_change(change))}*.")
+            said.append(f"Your change is made in every sentence: *{name}*.")
             continue
         reasons = [(i, fitted.reasons[change]) for i, fitted in enumerate(listed.fitted) if change in fitted.reasons]
         if not reasons:
-            said.append(
-                f"Your change is made in your text's chosen sentence alone: *{escape_markdown(name_change(change))}*."
-            )
+            said.append(f"Your change is made in your text's chosen sentence alone: *{name}*.")
             continue
         which, reason = reasons[0]
         said.append(
-            f"Your change is made in {n_made} of {n} sentences: *{escape_markdown(name_change(change))}*. It cannot be made "
+            f"Your change is made in {n_made} of {n} sentences: *{name}*. It cannot be made "
             f"in sentence {which + 1}: {escape_markdown(reason)}"
         )
     return said

@@ -1,7 +1,10 @@
-"""Caches of the comparison of six encoders; they keep the norms of the gradients, never a model."""
+"""The page's sliders, and caches of the comparison of six encoders: they keep norms of gradients, never a model."""
 
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import islice
 
+import streamlit as st
 from torch import Tensor
 
 from playground.analysis.gradient_variants import (
@@ -12,25 +15,26 @@ from playground.analysis.gradient_variants import (
     check_layers,
     common_config,
     compare,
+    draw_vocabulary,
     scale_weights,
 )
+from playground.charts.scene import Scene
 from playground.config import ModelConfig
+from playground.link.opening import Focus
 from playground.model import Encoder
-from playground.text.batch import draw_vectors
-from playground.web.choices.setup import Setup
+from playground.views.gradient_flow import SixEncoders, list_depths, show_gradient_flow
+from playground.web.choices import widgets
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches
 from playground.web.session.caches import TextKey
 from playground.web.session.experiments import compute_on_cluster
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
+from playground.web.shared import panels
+from playground.web.shared.page_end import as_one_element, fragment
+from playground.web.shared.renderer import read_options, render
 
-SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
-"""Numbers of layers that the depth sweep tries, below the one that the page shows."""
-
-
-def list_depths(n_layers: int) -> tuple[int, ...]:
-    """The numbers of layers that the sweep shows, up to the page's own."""
-    return (*(depth for depth in SWEEP_DEPTHS if depth < n_layers), n_layers)
+SCALE_HELP = "Multiplies the random weights of every linear map (Glorot & Bengio's); tables and norms stay as they are."
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def compare_variants(key: ComparisonKey) -> Comparison:
         InputError: a tokenizer has no word for the text, or the position table leaves no room for its special tokens.
     """
     check_layers(key.config, services().settings.max_parameters)
-    ids, vectors, depth = _token_ids(key), _vocabulary_vectors(key), key.config.n_layers
+    ids, vectors, depth = _token_ids(key), _draw_vocabulary(key), key.config.n_layers
     with services().turns.take():
         return compare(
             key.config,
@@ -100,7 +104,7 @@ def _sweep(key: ComparisonKey, depths: tuple[int, ...]) -> DepthNorms:
         return {}
     config = replace(key.config, n_layers=depths[-1])
     ids = tuple(_token_ids(key).tolist())
-    request = SweepRequest(config, key.seed, key.scale, ids, depths, _vocabulary_vectors(key), key.causal)
+    request = SweepRequest(config, key.seed, key.scale, ids, depths, _draw_vocabulary(key), key.causal)
     if services().backend.is_remote:
         return compute_on_cluster(
             ("depth sweep", key, depths), replace(request, threads=services().settings.threads)
@@ -123,10 +127,53 @@ def _token_ids(key: ComparisonKey) -> Tensor:
     return batch.ids[key.sentence][batch.mask[key.sentence]]
 
 
-def _vocabulary_vectors(key: ComparisonKey) -> Tensor | None:
-    """The vector of every word of the text, in the order of their ids, (words, d_model); None with a token table."""
-    if key.config.vocab_size:
-        return None
-    tokenizer = caches.tokenizer(key.text)
-    words = [tokenizer.id_to_token(i) for i in range(tokenizer.vocab_size)]
-    return draw_vectors(words, key.config.d_model, key.seed)
+def _draw_vocabulary(key: ComparisonKey) -> Tensor | None:
+    return draw_vocabulary(caches.tokenizer(key.text), key.config, key.seed)
+
+
+@as_one_element
+def check_text() -> None:
+    """What had to be cut from the text; ends the page where there is no sentence."""
+    setup = current_setup()
+    panels.require_text(setup, "Type a sentence into “Your text”: the loss is about naming its next tokens.")
+    with panels.explain_errors():
+        text = build_key(setup, 1, 1.0).text
+        cut = caches.tokenize(text).truncated[setup.sentence]
+    if cut:
+        st.info(
+            f"The first {text.max_tokens} tokens of the sentence take part; {cut} more are left out.",
+            icon=":material/content_cut:",
+        )
+
+
+@fragment
+def explore_gradient_flow() -> None:
+    """The page's sliders, and all that they redraw; the line that describes the run stands where the wait is shown."""
+    columns = st.columns([2, 2, 4], gap="medium")
+    with columns[0]:
+        n_layers = widgets.whole("gradient_layers", "Layers of each encoder", high=48)
+    with columns[1]:
+        scale = widgets.size("gradient_scale", "Initial scale", help_text=SCALE_HELP)
+    with columns[2]:
+        widgets.choice("gradient_of", "Gradient of")
+    setup, line = current_setup(), st.empty()
+    with panels.explain_errors():
+        key = build_key(setup, n_layers, scale)
+        with line, st.spinner(f"Six encoders of {n_layers} layers, forwards and backwards …"):
+            comparison = compare_variants(key)
+
+    def sweep() -> DepthNorms:
+        with panels.explain_errors(), st.spinner("The same six at every depth …"):
+            return compare_depths(key)
+
+    six = SixEncoders(
+        comparison,
+        cache(sweep),
+        has_random_weights=setup["weights"] == "random",
+        has_norms=setup["norm"] != "none",
+    )
+    scene = Scene(six, Focus(0, 0, 0, 0))
+    items = show_gradient_flow(scene, read_options("gradient"))
+    with line:
+        render(islice(items, 1), scene)
+    render(items, scene)

@@ -1,0 +1,409 @@
+"""What norms and residual connections do to a gradient on its way back: six encoders' charts, tables and formulas."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from playground.accounting import count_parameters
+from playground.accounting.readable import in_millions
+from playground.analysis import gradient_reading as reading
+from playground.analysis.gradient_variants import (
+    LONGEST,
+    Comparison,
+    DepthNorms,
+    Variant,
+    check_layers,
+    common_config,
+    compare,
+    draw_vocabulary,
+)
+from playground.analysis.gradients import Norms
+from playground.analysis.tex import number
+from playground.charts import figure as figures
+from playground.charts.chart import Columns, Control, Formula, Item, Options, Paragraph, Picture, Table
+from playground.charts.figure import Figure
+from playground.charts.scene import Scene
+from playground.figures import palette
+from playground.link.opening import Focus, LinkedView
+from playground.link.query import longest_sentence
+
+SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
+"""Numbers of layers that the depth sweep tries, below the one that the page shows."""
+
+INTRODUCTION = (
+    "A *gradient* says how the loss, the model's error, changes with each weight. It starts at the loss and comes "
+    "back block by block. Each block multiplies it. Factors a little below 1 make it *vanish*; factors a little "
+    "above 1 make it *explode*. Residual connections add an identity to each factor (He et al. 2015). Norms "
+    "rescale what passes, and where they stand matters (Xiong et al. 2020). Here are all six combinations, with "
+    "**the same random weights** and one backward pass each: exercise 3 of tutorial D · Notebook 05."
+)
+
+PARTS = {
+    "whole layer": "all parameters of layer $l$",
+    "attention": "the parameters of layer $l$'s attention",
+    "feed-forward": "the parameters of layer $l$'s feed-forward network",
+    "norms": "the parameters of layer $l$'s two norms; encoders without norms have none",
+}
+
+
+@dataclass(frozen=True)
+class SixEncoders:
+    """What the page looks at."""
+
+    comparison: Comparison
+    """At full depth."""
+    sweep: Callable[[], DepthNorms]
+    """The first layer's gradient norms at each of `list_depths`."""
+    has_random_weights: bool
+    """Whether the visitor's own encoder has random weights, as these have."""
+    has_norms: bool
+    """Whether the visitor's own encoder has norms."""
+
+
+def list_depths(n_layers: int) -> tuple[int, ...]:
+    """The numbers of layers that the sweep shows, up to the page's own."""
+    return (*(depth for depth in SWEEP_DEPTHS if depth < n_layers), n_layers)
+
+
+def linked_encoders(view: LinkedView) -> Scene[SixEncoders]:
+    """What a link's page looks at; raises as `compare`, and TooLargeError."""
+    values, n_layers = view.values, view.values["gradient_layers"]
+    config = common_config(view.config, n_layers)
+    check_layers(config, view.max_parameters)
+    batch = view.tokenizer.encode_batch(view.text, min(longest_sentence(values), LONGEST))
+    ids = batch.ids[view.sentence][batch.mask[view.sentence]]
+    depths = list_depths(n_layers) if values["gradient_view"] == "depth sweep" else (n_layers,)
+    comparison = compare(
+        config, view.seed, ids, depths, vectors=draw_vocabulary(view.tokenizer, config, view.seed),
+        scale=values["gradient_scale"], causal=view.causal,
+    )  # fmt: skip
+    six = SixEncoders(
+        comparison,
+        cache(lambda: _first_norms(comparison)),
+        has_random_weights=view.weights == "random",
+        has_norms=view.config.norm != "none",
+    )
+    return Scene(six, Focus(0, 0, 0, 0))
+
+
+def _first_norms(comparison: Comparison) -> DepthNorms:
+    """The first layer's gradient norms in a comparison at several depths."""
+    return {
+        variant: {
+            depth: {part: float(norms[0]) for part, norms in flows[variant].gradients.items()}
+            for depth, flows in comparison.flows.items()
+        }
+        for variant in comparison.full_depth
+    }
+
+
+def show_gradient_flow(scene: Scene[SixEncoders], options: Options) -> Iterator[Item]:
+    """The six encoders' results: charts, a table, the loss, and the closer view that `gradient_view` names."""
+    comparison, part = scene.now.comparison, options["gradient_of"]
+    yield Paragraph(_describe_run(scene.now), "caption")
+    yield Paragraph(reading.describe(comparison, part))
+    yield Columns(((gradients_by_layer(comparison, part),), (lengths_by_depth(),)))
+    yield from _show_summary(comparison, part)
+    yield from _show_loss(scene.now)
+    yield Control("gradient_view", "Look closer")
+    if options["gradient_view"] == "chain rule":
+        yield from _show_chain(comparison)
+    else:
+        yield from _show_sweep(scene.now, part)
+
+
+def _describe_run(six: SixEncoders) -> str:
+    comparison, instead = six.comparison, "" if six.has_random_weights else ", instead of the sidebar's"
+    config, where = comparison.config, "a GPU" if comparison.device == "cuda" else "CPU"
+    return (
+        f"{comparison.n_tokens} tokens · 6 encoders, {config.n_layers} layers × {config.n_heads} heads, "
+        f"{in_millions(count_parameters(config).total)} parameters each · {comparison.seconds:.2g} s on {where} · "
+        f":orange-badge[random weights]{instead}"
+    )
+
+
+def gradients_by_layer(comparison: Comparison, part: str) -> Picture[SixEncoders]:
+    """The L2 norm of a part's gradient, layer by layer."""
+
+    def values(six: SixEncoders) -> Mapping[Variant, Norms]:
+        return reading.of_part(six.comparison.full_depth, part)
+
+    stream = part == "stream"
+    symbol = "x_l" if stream else r"\theta_l"
+    meaning = "all tokens' vectors after $l$ blocks" if stream else PARTS[part]
+    judged = reading.judge_all(comparison, part)
+    verdicts = "; ".join(f"{variant.name}: {verdict}" for variant, verdict in judged.items())
+    name = "blocks passed" if stream else "layer"
+    return Picture(
+        key="gradient_by_layer",
+        alt=f"Gradient norm of the {part} by layer, six lines on a logarithmic axis: {verdicts}.",
+        caption=rf"**Backwards:** $\lVert \partial\mathcal{{L}} / \partial {symbol} \rVert_2$, the gradient's length. "
+        f"${symbol}$: {meaning}. The gradient travels from right to left. Colours say where the norms stand. "
+        "Dashed lines have no residual connections. Crosses are values that a logarithmic axis cannot show: 0, "
+        "infinite (∞), not a number (NaN).",
+        figure=lambda six: draw_by_layer(values(six), "gradient norm", DEPTH if stream else LAYER),
+        table=lambda six: reading.by_layer(values(six)).rename_axis(name),
+    )
+
+
+def lengths_by_depth() -> Picture[SixEncoders]:
+    """The mean length of the tokens' vectors, depth by depth."""
+
+    def values(six: SixEncoders) -> Mapping[Variant, Norms]:
+        return {variant: flow.lengths for variant, flow in six.comparison.full_depth.items()}
+
+    return Picture(
+        key="gradient_lengths",
+        alt="Mean L2 norm of the tokens' vectors by depth, six lines on a logarithmic axis.",
+        caption=r"**Forwards:** $\lVert x_l \rVert_2$, the length of a token's vector after $l$ blocks, as a mean over "
+        "tokens. These are the same six encoders; all start from the same embeddings.",
+        figure=lambda six: draw_by_layer(values(six), "mean L2 norm", DEPTH),
+        table=lambda six: reading.by_layer(values(six)).rename_axis("blocks passed"),
+    )
+
+
+def _show_summary(comparison: Comparison, part: str) -> Iterator[Item]:
+    first, last = reading.first_and_last(part, comparison.config.n_layers)
+    limit = f"{reading.LIMIT:,}"
+    yield Table[SixEncoders](
+        key="gradient_summary", frame=lambda six: summarise(six.comparison, part), is_markdown=True
+    )
+    yield Paragraph(
+        f"Gradient norms of the {part}. *First* is at {first}, *last* at {last}. A ratio below 1/{limit} counts as "
+        f"*vanishing*, one above {limit} as *exploding*. A steady one may still be *huge* (above {limit} anywhere) or "
+        f"*tiny* (below 1/{limit} at the first). *Tables*: the gradient norm of the embeddings' parameters.",
+        "caption",
+    )
+    yield Paragraph(reading.describe_losses(comparison), "caption")
+    yield Paragraph(reading.describe_likeness(comparison), "caption")
+
+
+def summarise(comparison: Comparison, part: str) -> pd.DataFrame:
+    """Both ends of each encoder's gradient, their ratio, the verdict on it, the loss, and how alike tokens are."""
+    verdicts, rows = reading.judge_all(comparison, part), {}
+    for variant, flow in comparison.full_depth.items():
+        ends = ["–"] * 4
+        if variant in verdicts:
+            colour, _ = reading.VERDICTS[verdicts[variant]]
+            numbers = reading.ratio_numbers(flow.gradients[part])
+            ends = [f":{colour}-badge[{verdicts[variant]}]", *(f"${shown}$" for shown in numbers)]
+        alike = "–" if math.isnan(flow.alike) else f"{flow.alike:.4f}"
+        tables = "–" if flow.embeddings is None else _format_number(flow.embeddings)
+        rows[f"**{variant.name}**"] = [*ends, tables, _format_number(flow.loss), alike]
+    columns = ["verdict", "first / last", "first", "last", "tables", "loss", "tokens alike"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _show_loss(six: SixEncoders) -> Iterator[Item]:
+    """The loss as a formula with this run's numbers, and what the six encoders share."""
+    comparison = six.comparison
+    config, n_names = comparison.config, comparison.n_names
+    source = "token table $E$" if config.vocab_size else "words' drawn vectors over √d_model, here $E$"
+    norm = f"`{config.norm}`" + ("" if six.has_norms else ", as the sidebar's norm is none")
+    final = " A final norm follows the last block, but not where there is no norm." if config.final_norm else ""
+    yield Formula(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
+    yield Paragraph(
+        f"**The loss:** each of the T = {comparison.n_tokens} last vectors $h_t$ names the next token $w_{{t+1}}$; the "
+        f"last vector names the first token. Names come from the {source} ({n_names:,} × {config.d_model:,}), which is "
+        f"held fixed. An even guess costs ln {n_names:,} = {comparison.even_guess:.3g}. The mean of all outputs would "
+        "be no loss to learn from: a layer norm makes it 0, whatever the weights. **The six share** the sidebar's "
+        "text, seed and shape. n_layers, norm_placement and residual are set on this page instead. Their norms are "
+        f"{norm}. **None of the six has a norm on the embeddings**, so that *no norm* means none anywhere.{final} "
+        "There is no dropout.",
+        "caption",
+    )
+
+
+def _show_chain(comparison: Comparison) -> Iterator[Item]:
+    """The stream's gradient as a product: its formula, and its factors in this run."""
+    yield Formula(
+        r"\frac{\partial \mathcal{L}}{\partial x_0} = \frac{\partial \mathcal{L}}{\partial x_L}"
+        r"\prod_{l=L-1}^{0} \frac{\partial x_{l+1}}{\partial x_l}"
+    )
+    yield Table[SixEncoders](key="gradient_chain", frame=lambda six: list_factors(six.comparison), is_markdown=True)
+    yield Paragraph(
+        "By the chain rule, the gradient of the stream is multiplied once per sublayer. $f'$ is the derivative of "
+        "attention or feed-forward. $N'$ is that of the norm, which divides by the size of its input. $I$ is the "
+        f"identity that a residual connection adds. Right: the geometric mean over {comparison.config.n_layers} blocks "
+        r"of $\lVert \partial\mathcal{L} / \partial x_l \rVert_2$ over "
+        r"$\lVert \partial\mathcal{L} / \partial x_{l+1} \rVert_2$, and its power. It has as many digits as its power "
+        "needs.",
+        "caption",
+    )
+
+
+def list_factors(comparison: Comparison) -> pd.DataFrame:
+    """What each encoder's sublayers multiply a gradient by, as a formula and in numbers."""
+    rows = {
+        f"**{variant.name}**": [
+            f"${reading.CHAIN_FORMULAS[variant.norm, variant.residual]}$",
+            f"${reading.chain_numbers(flow)}$",
+        ]
+        for variant, flow in comparison.full_depth.items()
+    }
+    columns = ["each of a block's two sublayers f", "a block on average, all of them"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _show_sweep(six: SixEncoders, part: str) -> Iterator[Item]:
+    """The first layer's gradient against the number of layers."""
+    n_layers = six.comparison.config.n_layers
+    if n_layers == 1:
+        yield Paragraph(
+            "One layer is the least there is. With more, this shows how the first layer's gradient changes.", "info"
+        )
+        return
+
+    def values(six: SixEncoders) -> Mapping[Variant, Norms]:
+        return {
+            variant: np.array([norms[part] for norms in by_depth.values()])
+            for variant, by_depth in six.sweep().items()
+            if part in by_depth[n_layers]
+        }
+
+    depths, (first, _) = list(list_depths(n_layers)), reading.first_and_last(part, n_layers)
+    changes = "; ".join(
+        f"{variant.name} {reading.times(reading.first_over_last(norms[::-1]))}"
+        for variant, norms in values(six).items()
+    )
+    yield Picture[SixEncoders](
+        key="gradient_by_depth",
+        alt=f"Gradient norm at {first} against the number of layers, six lines, both axes logarithmic.",
+        caption=f"The gradient norm at {first} ({part}), for encoders of 1 to {n_layers} layers. A deeper encoder "
+        f"begins with the layers of a shallower one. From 1 layer to {n_layers} the norm changes by: {changes}.",
+        figure=lambda six: draw_by_depth(values(six), depths, "gradient norm"),
+        table=lambda six: reading.by_layer(values(six)).set_index(pd.Index(depths, name="layers")),
+    )
+
+
+def _format_number(x: float) -> str:
+    return "NaN" if math.isnan(x) else f"${number(x, 3)}$"
+
+
+COLOURS = {"post": palette.POST_NORM, "pre": palette.PRE_NORM, "none": palette.NO_NORM}
+SYMBOLS = {"post": "circle", "pre": "square", "none": "diamond"}
+"""Of a line and its points, by where the norms stand; a dashed line has no residual connections."""
+
+LAYER = "layer (0 = first)"
+DEPTH = "blocks passed (0 = embeddings)"
+"""What a number counts along the lower axis."""
+
+DASHED = "no residual"
+"""The legend's last entry, which stands for three encoders."""
+
+_ROW = 0.07
+"""Height of one encoder's row of crosses, as a share of the axis's decades."""
+
+
+def draw_by_layer(values: Mapping[Variant, Norms], y_title: str, x_title: str) -> Figure:
+    """One number a layer, or a depth, of each encoder, on a logarithmic axis; all lines are equally long."""
+    n = max((len(norms) for norms in values.values()), default=1)
+    x_axis = {"title": x_title, "tickvals": np.arange(0, n, max(1, n // 12))}
+    return _draw(values, np.arange(n), y_title, x_axis, f"{x_title.split(' (')[0]} %{{x}}", (-0.5, n - 0.5))
+
+
+def draw_by_depth(values: Mapping[Variant, Norms], depths: list[int], y_title: str) -> Figure:
+    """One number for each number of layers, both axes logarithmic."""
+    low, high = np.log10([depths[0] / 1.2, depths[-1] * 1.2])
+    x_axis = {"title": "layers of the encoder (log scale)", "type": "log", "tickvals": depths}
+    return _draw(values, np.array(depths), y_title, x_axis, "%{x} layers", (low, high))
+
+
+def _draw(
+    values: Mapping[Variant, Norms],
+    x: NDArray[np.int_],
+    y_title: str,
+    x_axis: Mapping[str, Any],
+    x_hover: str,
+    ends: Sequence[float],
+) -> Figure:
+    """The lines, and crosses beyond the axis for 0, infinity and what is not a number, which it has no place for.
+
+    The lower axis has two `ends`, and room behind them for the crosses' names.
+    """
+    low, high = _decades(values)
+    span = high - low
+    high, low = high + 0.04 * span, low - 0.04 * span
+    traces = []
+    for variant, y in values.items():
+        traces.append(_line(variant, x, _drawable(y)))
+        for beyond, side in ((np.isnan(y) | np.isinf(y), 1), (y == 0, -1)):
+            if beyond.any():
+                edge = high if side == 1 else low
+                traces.append(_crosses(variant, x[beyond], y[beyond], 10 ** (edge + side * _ROW * span / 2)))
+                high, low = (high + _ROW * span, low) if side == 1 else (high, low - _ROW * span)
+    room = 0.1 * (ends[1] - ends[0]) if len(traces) > len(values) else 0
+    dash = {"color": palette.RESIDUAL, "width": 2, "dash": "dash"}
+    nothing = {"type": "scatter", "mode": "lines", "x": x[:1], "y": np.array([np.nan]), "hoverinfo": "skip"}
+    traces.append({**nothing, "name": DASHED, "line": dash})
+    y_axis = {"type": "log", "exponentformat": "power", "dtick": np.ceil(span / 7), "range": [low, high]}
+    layout = {
+        "xaxis": {**x_axis, "unifiedhovertitle": {"text": x_hover}, "range": [ends[0], ends[1] + room]},
+        "yaxis": {"title": f"{y_title} (log scale)", **y_axis},
+        "hovermode": "x unified",
+    }
+    return figures.style(traces, layout, height=380, legend=True)
+
+
+def _line(variant: Variant, x: NDArray[np.int_], y: Norms) -> dict[str, Any]:
+    """An encoder's line; two share an entry of the legend, so that it fits a line."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": x,
+        "y": y,
+        "name": variant.name,
+        "line": {"color": COLOURS[variant.norm], "width": 2, "dash": "solid" if variant.residual else "dash"},
+        "marker": {"size": 6, "symbol": SYMBOLS[variant.norm] + ("" if variant.residual else "-open")},
+        "legendgroup": variant.norm,
+        "showlegend": variant.residual,
+        "hovertemplate": "%{y:.4g}",
+    }
+
+
+def _crosses(variant: Variant, x: NDArray[np.int_], y: Norms, height: float) -> dict[str, Any]:
+    """What a logarithmic axis cannot show, in a row beyond its end; the last cross carries the name."""
+    names = np.array(["NaN" if np.isnan(norm) else "∞" if norm else "0" for norm in y])
+    colour = COLOURS[variant.norm]
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": x,
+        "y": np.full(len(x), height),
+        "name": variant.name,
+        "legendgroup": variant.norm,
+        "showlegend": False,
+        "text": [*[""] * (len(x) - 1), ", ".join(dict.fromkeys(names))],
+        "textposition": "middle right",
+        "customdata": names,
+        "marker": {
+            "symbol": "x" if variant.residual else "x-thin",
+            "size": 8,
+            "color": colour,
+            "line": {"width": 0 if variant.residual else 1.5, "color": colour},
+        },
+        "hovertemplate": "%{customdata}",
+        "cliponaxis": False,
+    }
+
+
+def _drawable(values: Norms) -> Norms:
+    """The values, NaN where a logarithmic axis has no place for them."""
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+
+
+def _decades(values: Mapping[Variant, Norms]) -> tuple[float, float]:
+    """The powers of ten between which all positive numbers lie, at least two apart."""
+    positive = [norms[~np.isnan(norms)] for norms in map(_drawable, values.values())]
+    powers = np.log10(np.concatenate(positive or [np.zeros(0)]))
+    if powers.size == 0:
+        return -1.0, 1.0
+    low, high = float(powers.min()), float(powers.max())
+    short = max(0.0, 2 - (high - low)) / 2
+    return low - short, high + short

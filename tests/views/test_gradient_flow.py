@@ -1,0 +1,213 @@
+"""The view Gradient flow as a function on values: six encoders' numbers, and what a logarithmic axis cannot show."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from playground import ModelConfig, open_link
+from playground.analysis.gradient_reading import CHAIN_FORMULAS, chain_numbers
+from playground.analysis.gradient_variants import VARIANTS, common_config, compare
+from playground.charts.chart import Columns, Item, Paragraph, Picture, Table
+from playground.charts.figure import Figure
+from playground.charts.scene import Scene
+from playground.link.params import write
+from playground.link.query import values_of_preset
+from playground.text import characters
+from playground.views.gradient_flow import (
+    DEPTH,
+    LAYER,
+    SixEncoders,
+    draw_by_depth,
+    draw_by_layer,
+    linked_encoders,
+    show_gradient_flow,
+)
+from tests.views.scenes import SMALL
+
+INF, NAN = np.inf, np.nan
+NAMES = [variant.name for variant in VARIANTS]
+PARTS = ("whole layer", "attention", "feed-forward", "norms", "stream")
+
+
+def link(**query: object) -> Scene[SixEncoders]:
+    """What a link's page looks at; by itself a small encoder of 3 layers."""
+    small = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "d_ff": 32, "text": "abcd"}
+    asked = query if "d_model" in query else small | query
+    words = "&".join(f"{key}={write(value)}" for key, value in asked.items())
+    return linked_encoders(open_link(f"http://host/gradient-flow?{words}"))
+
+
+def show(scene: Scene[SixEncoders], part: str = "whole layer", view: str = "chain rule") -> list[Item]:
+    items = list(show_gradient_flow(scene, {"gradient_of": part, "gradient_view": view}))
+    return [each for item in items for each in (sum(item.columns, ()) if isinstance(item, Columns) else (item,))]
+
+
+def figure(items: list[Item], key: str, scene: Scene[SixEncoders]) -> Figure:
+    drawn: Figure = next(each for each in items if isinstance(each, Picture) and each.key == key).figure(scene.now)
+    go.Figure(drawn)  # raises where a name or a value is none of Plotly's
+    return drawn
+
+
+def table(items: list[Item], key: str, scene: Scene[SixEncoders]) -> pd.DataFrame:
+    return next(each for each in items if isinstance(each, Table) and each.key == key).frame(scene.now)
+
+
+def lines(figure: Figure) -> dict[str, Any]:
+    return {trace["name"]: trace["y"] for trace in figure["data"] if trace["mode"] == "lines+markers"}
+
+
+def crosses(figure: Figure) -> list[Any]:
+    return [trace for trace in figure["data"] if trace["mode"] == "markers+text"]
+
+
+def words(items: list[Item]) -> str:
+    return "\n".join(each.text for each in items if isinstance(each, Paragraph))
+
+
+def verdicts(scene: Scene[SixEncoders]) -> list[str]:
+    return [badge.split("[")[1].rstrip("]") for badge in table(show(scene), "gradient_summary", scene)["verdict"]]
+
+
+def test_every_part_has_its_gradients_and_the_summary_is_their_ends() -> None:
+    scene = link(gradient_layers=3)
+    ids = characters().encode_batch(["abcd"]).ids[0]
+    config = ModelConfig(**SMALL | {"positions": "learned", "n_segments": 2})
+    expected = compare(common_config(config, 3), 0, ids, (3,)).full_depth
+    for part in PARTS:
+        items = show(scene, part)
+        drawn, summary = lines(figure(items, "gradient_by_layer", scene)), table(items, "gradient_summary", scene)
+        assert list(drawn) == [name for name in NAMES if part != "norms" or "no norm" not in name]
+        for variant in VARIANTS:
+            if variant.name not in drawn:
+                assert summary.loc[f"**{variant.name}**", "verdict"] == "–"
+                continue
+            norms, row = drawn[variant.name], summary.loc[f"**{variant.name}**"]
+            np.testing.assert_allclose(norms, expected[variant].gradients[part], rtol=1e-5)
+            for column, number in (("first", norms[0]), ("last", norms[-1]), ("first / last", norms[0] / norms[-1])):
+                assert float(str(row[column]).strip("$")) == pytest.approx(number, rel=1e-2)
+            assert row["verdict"] == ":green-badge[steady]"
+            assert 0 < float(str(row["tokens alike"])) <= 1
+        assert f"Gradient norms of the {part}." in words(items)
+    lengths = lines(figure(show(scene), "gradient_lengths", scene))
+    factors = table(show(scene), "gradient_chain", scene)
+    for variant, flow in expected.items():
+        np.testing.assert_allclose(lengths[variant.name], flow.lengths, rtol=1e-5)
+        formula = f"${CHAIN_FORMULAS[variant.norm, variant.residual]}$"
+        assert tuple(factors.loc[f"**{variant.name}**"]) == (formula, f"${chain_numbers(flow)}$")
+
+
+def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
+    scene = link(**{"weights": "random"} | values_of_preset("tutorial-d", has_wordpiece=True), gradient_layers=6)
+    items = show(scene)
+    ratios = {name: norms[0] / norms[-1] for name, norms in lines(figure(items, "gradient_by_layer", scene)).items()}
+    assert [name for name, ratio in ratios.items() if ratio < 1e-3] == ["no norm, no residual"]
+    assert max(ratios.values()) < 1e3
+    assert verdicts(scene)[2:3] + verdicts(scene)[5:] == ["steady, but huge", "vanishing"]
+    assert "10^{5}" in str(table(items, "gradient_summary", scene).loc["**no norm**", "first"])
+    assert "Does the gradient reach layer 0?** **Yes, in 5 of 6 encoders.**" in words(items)
+    assert "The rows are 22.6 long here" in words(items)
+
+
+def test_a_norm_on_the_embeddings_changes_no_verdict() -> None:
+    with_norm, without = (link(embedding_norm=on, gradient_layers=3) for on in (True, False))
+    summaries = [table(show(each), "gradient_summary", each) for each in (with_norm, without)]
+    pd.testing.assert_frame_equal(summaries[0], summaries[1])
+
+
+def test_a_gradient_may_vanish_or_leave_32_bit_floats() -> None:
+    faint = link(gradient_layers=24, gradient_scale=0.25)
+    assert "vanishing" in verdicts(faint)
+    assert "*no norm, no residual* (× 0)." in words(show(faint))
+    beyond = link(gradient_layers=48, gradient_scale=4.0)
+    assert "not a number" in verdicts(beyond)
+    marks = crosses(figure(show(beyond), "gradient_by_layer", beyond))
+    assert "no norm" in {mark["name"] for mark in marks}
+    assert {word for mark in marks for word in mark["customdata"]} <= {"NaN", "∞", "0"}
+
+
+def test_the_sweep_ends_where_the_page_stands() -> None:
+    scene, shallow = link(gradient_layers=6, gradient_view="depth sweep"), link(gradient_layers=2)
+    items = show(scene, view="depth sweep")
+    sweep = figure(items, "gradient_by_depth", scene)
+    assert sweep["data"][0]["x"].tolist() == [1, 2, 4, 6]
+    caption = next(each.caption for each in items if isinstance(each, Picture) and each.key == "gradient_by_depth")
+    at_two = lines(figure(show(shallow), "gradient_by_layer", shallow))
+    for name, norms in lines(sweep).items():
+        assert norms[-1] == lines(figure(items, "gradient_by_layer", scene))[name][0]
+        np.testing.assert_allclose(norms[1], at_two[name][0], rtol=1e-5)
+        assert f"{name} × {norms[-1] / norms[0]:.2g}" in caption
+
+
+def test_one_layer_and_one_token_are_enough() -> None:
+    scene = link(text="a", gradient_layers=1, n_heads=1, positions="none", gradient_view="depth sweep")
+    for part in ("norms", "stream"):
+        for view in ("chain rule", "depth sweep"):
+            items = show(scene, part, view)
+            assert ("first and last at once" in words(items)) is (part != "stream")
+            assert any(isinstance(each, Paragraph) and each.kind == "info" for each in items) is (view != "chain rule")
+            assert set(table(items, "gradient_summary", scene)["tokens alike"]) == {"–"}
+
+
+def test_what_the_visitors_own_encoder_is_not_is_said() -> None:
+    scene = link(gradient_layers=1)
+    other = Scene(replace(scene.now, has_random_weights=False, has_norms=False), scene.focus)
+    for sentence in ("instead of the sidebar's", "as the sidebar's norm is none"):
+        assert sentence not in words(show(scene))
+        assert sentence in words(show(other))
+
+
+def six(*rows: list[float], plain: tuple[float, ...] = (1.0, 10.0, 100.0)) -> dict[Any, Any]:
+    """The six encoders' numbers: the given rows first, then plain ones."""
+    values = [*rows, *[plain] * (6 - len(rows))]
+    return {variant: np.array(row) for variant, row in zip(VARIANTS, values, strict=True)}
+
+
+def test_six_lines_look_different_and_the_legend_names_norms_and_the_dash() -> None:
+    drawn = draw_by_layer(six([1e-8, 2e-4, 3.0]), "gradient norm", LAYER)
+    np.testing.assert_array_equal(lines(drawn)["post-norm"], [1e-8, 2e-4, 3.0])
+    looks = [(trace["line"]["color"], trace["line"]["dash"]) for trace in drawn["data"][:6]]
+    assert len(set(looks)) == 6
+    assert [dash for _, dash in looks] == ["solid"] * 3 + ["dash"] * 3
+    entries = [trace["name"] for trace in drawn["data"] if trace.get("showlegend") is not False]
+    assert entries == ["post-norm", "pre-norm", "no norm", "no residual"]
+    low, high = drawn["layout"]["yaxis"]["range"]
+    assert (low < -8, high > 2, crosses(drawn)) == (True, True, [])
+
+
+def test_what_the_axis_cannot_show_is_a_cross_beyond_its_end() -> None:
+    drawn = draw_by_layer(six([NAN, INF, 1.0], [0.0, 1e-3, 1.0], [0.0, NAN, NAN]), "gradient norm", LAYER)
+    assert not any((y <= 0).any() or np.isinf(y).any() for y in lines(drawn).values())
+    found = [(mark["name"], list(mark["x"]), list(mark["customdata"]), mark["text"]) for mark in crosses(drawn)]
+    assert found == [
+        ("post-norm", [0, 1], ["NaN", "∞"], ["", "NaN, ∞"]),
+        ("pre-norm", [0], ["0"], ["0"]),
+        ("no norm", [1, 2], ["NaN", "NaN"], ["", "NaN"]),
+        ("no norm", [0], ["0"], ["0"]),
+    ]
+    heights = [float(np.log10(mark["y"][0])) for mark in crosses(drawn)]
+    low, high = drawn["layout"]["yaxis"]["range"]
+    assert low < heights[3] < heights[1] < -3
+    assert 2 < heights[0] < heights[2] < high
+    assert drawn["layout"]["xaxis"]["range"][1] > 2.5, "room for the names"
+
+
+@pytest.mark.parametrize("number", [NAN, INF, 0.0, 3.0])
+def test_one_number_whatever_it_is_has_its_place_on_an_axis_of_two_decades(number: float) -> None:
+    drawn = draw_by_layer({VARIANTS[0]: np.array([number])}, "mean L2 norm", DEPTH)
+    (mark,) = crosses(drawn) or [drawn["data"][0]]
+    low, high = drawn["layout"]["yaxis"]["range"]
+    assert low < np.log10(mark["y"][0]) < high
+    assert high - low >= 2
+
+
+def test_depths_stand_where_their_logarithm_is() -> None:
+    drawn = draw_by_depth(six(plain=(1.0, 2.0, NAN)), [1, 4, 12], "gradient norm")
+    axis = drawn["layout"]["xaxis"]
+    assert (axis["type"], axis["tickvals"]) == ("log", [1, 4, 12])
+    assert axis["range"][0] < 0 < np.log10(12) < axis["range"][1]
+    assert [mark["x"][0] for mark in crosses(drawn)] == [12] * 6
+    assert len({float(mark["y"][0]) for mark in crosses(drawn)}) == 6
