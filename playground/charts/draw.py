@@ -207,7 +207,9 @@ def _heatmap_of(
         _cell_names(axis, subject, size) for axis, size in zip((chart.rows, chart.columns), values.shape, strict=True)
     )
     margin = None
-    if not isinstance(rows, range) and not isinstance(columns, range):
+    are_tokens = chart.rows.of_tokens and chart.columns.of_tokens  # longer names are measured by Plotly
+    is_measured = are_tokens or chart.bar_above
+    if is_measured and not isinstance(rows, range) and not isinstance(columns, range):
         is_signed = number.startswith("+")
         margin = figures.room_for_names(rows, columns, is_signed=is_signed, bar_above=chart.bar_above)
     figure, note = figures.heatmap(
