@@ -1,17 +1,17 @@
 """The five tutorials: side by side, their numbers against each other, and each with its mistakes made again."""
 
-import streamlit as st
-
-from playground.web.choices.setup import current_setup
+from playground.tutorials import comparison
+from playground.tutorials.tutorial_texts import TUTORIALS
+from playground.views.tutorials import show_one, show_side_by_side
 from playground.web.shared import panels
-from playground.web.views import tutorials
+from playground.web.shared.renderer import read_options, render
+from playground.web.views.tutorials import explore_differences, tutorials_scene
 
 panels.heading("Which of the five tutorials would give me different numbers?")
-seed = current_setup()["seed"]
-tutorials.show_answer(seed)
-st.header("What they do")
-tutorials.show_properties()
-st.header("Where the numbers part, and why")
-tutorials.show_differences(seed)
-st.header("One by one")
-tutorials.show_tutorial()
+scene, options = tutorials_scene(), read_options("tutorials")
+render(show_side_by_side(scene), scene)
+explore_differences()
+render(show_one(options), scene)
+mistakes = TUTORIALS[options["tutorials_letter"]].mistakes
+demonstrations = [mistake.demonstration for mistake in mistakes if mistake.demonstration]
+panels.code_behind("tutorials", *demonstrations, comparison.build, comparison.causes)

@@ -1,8 +1,7 @@
-"""How far encoders lie apart, as pictures: two settings, or the five tutorials."""
+"""How far two settings lie apart, as pictures."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,7 +9,7 @@ import plotly.graph_objects as go
 from playground.accounting import LABELS, Count
 from playground.accounting.readable import in_millions, signed
 from playground.figures import palette
-from playground.figures.theme import PALE, Array, colour_bar, draw_figure, heatmap
+from playground.figures.theme import PALE, Array, draw_figure
 
 SMALLEST_SHARE = 1e-9
 """Where the logarithmic axis of differences begins: it has no 0."""
@@ -89,37 +88,4 @@ def differences_on_the_way(shares: Array, points: Sequence[str], rounding: float
             "range": [math.log10(SMALLEST_SHARE), top + 0.2],
         },
         shapes=[threshold],
-    )
-
-
-def difference_matrix(differences: Array, letters: Sequence[str]) -> go.Figure:
-    """Differences (n, n) of each tutorial from each other, written into the cells."""
-    return _differences(
-        differences, letters, letters, {"title": "tutorial"}, texttemplate="%{z:.2f}", textfont={"size": 11}
-    )
-
-
-def differences_by_point(differences: Mapping[str, Array], points: Sequence[str]) -> go.Figure:
-    """A row of differences (points,) a tutorial, a column a point of the forward pass, in the order of computation."""
-    names = [point.removeprefix("layers.") for point in points]
-    x_axis = {"title": "point of the forward pass", "tickvals": list(points), "ticktext": names, "tickangle": -55}
-    return _differences(np.stack(list(differences.values())), points, list(differences), x_axis)
-
-
-def _differences(
-    values: Array, x: Sequence[str], y: Sequence[str], x_axis: Mapping[str, object], **options: Any
-) -> go.Figure:
-    return heatmap(
-        values,
-        "%{y}, %{x}<br>largest difference %{z:.3g}",
-        height=300,
-        x=list(x),
-        y=list(y),
-        zmin=0,
-        xgap=1,
-        ygap=1,
-        bar=colour_bar("largest"),
-        x_axis={**x_axis, "type": "category", "side": "bottom"},
-        y_axis={"title": "tutorial", "type": "category"},
-        **options,
     )

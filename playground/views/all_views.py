@@ -14,6 +14,7 @@ from playground.runs.encoder_run import Run, trace_layer
 from playground.views.gradient_flow import linked_encoders, show_gradient_flow
 from playground.views.norms import show_norms
 from playground.views.step_by_step import compare_walks, nearest_focus, show_steps
+from playground.views.tutorials import linked_tutorials, show_tutorials
 
 
 @dataclass(frozen=True)
@@ -58,5 +59,6 @@ VIEWS: Mapping[str, View] = {
     "gradient-flow": View(show_gradient_flow, linked_encoders),
     "norms": View(show_norms, run_scene),
     "step-by-step": View(show_steps, walk_scene),
+    "tutorials": View(show_tutorials, linked_tutorials),
 }
 """By the pages' paths."""

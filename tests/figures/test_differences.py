@@ -1,4 +1,4 @@
-"""Charts of two runs lie on the same axes; those of the tutorials name their cells."""
+"""Charts of two runs lie on the same axes."""
 
 from dataclasses import replace
 
@@ -11,8 +11,6 @@ from playground.figures import norms, palette
 from playground.figures.differences import (
     SMALLEST_SHARE,
     component_pairs,
-    difference_matrix,
-    differences_by_point,
     differences_on_the_way,
 )
 from tests.model.reference import small_config
@@ -53,12 +51,3 @@ def test_what_is_rounding_is_grey(share: float, height: float, colour: str) -> N
     (bars,) = differences_on_the_way(np.array([share], np.float32), ["embed.out"], 1e-5).data
     assert bars.y[0] == pytest.approx(height)
     assert list(bars.marker.color) == [colour]
-
-
-def test_cells_stand_under_letters_and_short_names_of_points() -> None:
-    (matrix,) = difference_matrix(np.eye(2, dtype=np.float32), ["A", "B"]).data
-    assert (list(matrix.x), list(matrix.y), matrix.texttemplate) == (["A", "B"], ["A", "B"], "%{z:.2f}")
-    points = ["embed.out", "layers.0.attn.out", "final"]
-    figure = differences_by_point({"D": np.array([0, 0, 3], dtype=np.float32)}, points)
-    assert (list(figure.data[0].x), list(figure.data[0].y)) == (points, ["D"])
-    assert list(figure.layout.xaxis.ticktext) == ["embed.out", "0.attn.out", "final"]

@@ -67,8 +67,6 @@ HEATMAPS = [
     Map(attention.entropy_change_grid(SIGNED), "head", "layer", "change", -0.5, 0.5),
     Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, None),
     Map(attention.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
-    Map(differences.difference_matrix(WEIGHTS, list("ABCD")), "tutorial", "tutorial", "largest", 0, None),
-    Map(differences.differences_by_point({"D": WEIGHTS[0]}, list("abcd")), POINT, "tutorial", "largest", 0, None),
 ]  # fmt: skip
 FIGURES = CURVES + [(each.figure, each.x, each.y) for each in HEATMAPS]
 

@@ -15,7 +15,7 @@ from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison
-from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
+from playground.tutorials.table import NAMES, SHORT_TITLES
 from playground.tutorials.tutorial_texts import TUTORIALS, Topic
 from tests.web.app_test import (
     array,
@@ -33,69 +33,21 @@ from tests.web.app_test import (
     without_error,
 )
 
-LETTERS = list(NAMES)
 TITLES = {path: page.title for path, page in PAGES.items()}
 
 
-def test_the_answer_and_the_charts_are_this_seeds() -> None:
+def test_the_page_has_this_seeds_numbers_and_follows_its_choices() -> None:
     app = without_error(open_page("tutorials", seed="7"))
     assert sentences(app) == ""
     traces = {letter: comparison.trace_of(comparison.small_config(letter), 7) for letter in NAMES}
-    distances = comparison.matrix(traces)
-    np.testing.assert_allclose(array(charts(app)["tutorials_matrix"]), distances, rtol=1e-6)
-    where = charts(app)["tutorials_where"]
-    np.testing.assert_allclose(array(where), list(comparison.by_point(traces, "E").values()), rtol=1e-6)
-    assert where[0]["y"] == [SHORT_TITLES[letter] for letter in "ABCD"]
-    others = distances[~np.eye(5, dtype=bool)]
-    answer = next(element.value for element in app.markdown if "no two give the same numbers" in element.value)
-    row, column = divmod(int(distances.argmax()), 5)
-    assert f"differ by up to {others.min():.2f}" in answer
-    assert (
-        f"{SHORT_TITLES[LETTERS[row]]} and {SHORT_TITLES[LETTERS[column]]}: theirs differ by up to {others.max():.2f}."
-        in answer
-    )
+    np.testing.assert_allclose(array(charts(app)["tutorials_matrix"]), comparison.matrix(traces), rtol=1e-6)
     assert "seed 7" in prose(app)
-    assert "token tables are uniform with a standard deviation of 1/√d_model" in captions(app)
-
-
-def test_every_other_is_told_apart_with_its_causes() -> None:
-    app = open_page("tutorials")
-    for against in NAMES:
-        choose(app, tutorials_against=against)
-        lines = next(element.value for element in app.markdown if element.value.startswith("- **")).splitlines()
-        assert [line[4] for line in lines] == [letter for letter in NAMES if letter != against]
-        for line in lines:
-            causes = [cause for cause in comparison.causes(against, 0) if cause.letter == line[4]]
-            assert line.count(" instead of ") == len(causes)
-            for cause in causes:
-                assert f"**{cause.field}** {cause.here} instead of {cause.there}" in line
-                assert ("(nothing: only the layout differs)" in line) == any(one.effect < 1e-9 for one in causes)
-
-
-def test_the_table_holds_every_row_and_marks_what_stands_out() -> None:
-    (element,) = open_page("tutorials").table
-    drawn = element.value
-    assert list(drawn.columns) == [*SHORT_TITLES.values(), "a difference changes"]
-    assert list(drawn.index) == [f"**{row.name}**" for row in build_table()]
-    for row in build_table():
-        for letter, cell in row.cells.items():
-            text = str(drawn.loc[f"**{row.name}**", SHORT_TITLES[letter]])
-            assert cell in text
-            assert text.startswith(":violet-background[") == (letter in row.unusual())
-            assert row.notes.get(letter, "") in text
-
-
-def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong_and_has_a_door_to_each_topic() -> None:
-    app = open_page("tutorials")
+    where = charts(choose(app, tutorials_against="B"))["tutorials_where"]
+    np.testing.assert_allclose(array(where), list(comparison.by_point(traces, "B").values()), rtol=1e-6)
+    assert list(app.table[0].value.columns) == [*SHORT_TITLES.values(), "a difference changes"]
     for letter, tutorial in TUTORIALS.items():
         text = prose(without_error(choose(app, tutorials_letter=letter)))
-        assert f"**{PRESETS[NAMES[letter]].title}.** {tutorial.what}" in text
         assert all(topic.text in text for topic in tutorial.topics)
-        for mistake in tutorial.mistakes:
-            assert f"{mistake.printed}. {mistake.happens}" in text
-            assert mistake.demonstration is None or mistake.demonstration() in captions(app)
-        odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual())
-        assert f"{odd}." in text
         doors = {str(button.key): button.label for button in app.button if "tutorials_open_" in str(button.key)}
         topics = {f"tutorials_open_{i}": TITLES[topic.page] for i, topic in enumerate(tutorial.topics, start=1)}
         assert doors == {"tutorials_open_overview": "Overview"} | topics

@@ -1,0 +1,216 @@
+"""The five tutorials: side by side, where their numbers part and why, and one of them at a time."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+
+from playground.accounting.shapes import list_stages
+from playground.charts.chart import Axis, Columns, Control, Group, Heatmap, Item, Options, Paragraph, Table, Widget
+from playground.charts.scene import Scene
+from playground.config import Initialisation
+from playground.link.opening import Focus, LinkedView
+from playground.model import Trace
+from playground.presets import PRESETS
+from playground.tutorials import comparison
+from playground.tutorials.comparison import Cause
+from playground.tutorials.table import NAMES, SHORT_TITLES, Row, build_table
+from playground.tutorials.tutorial_texts import TUTORIALS, Topic, Tutorial
+
+SHOWN_TOKENS = 10
+"""Of the sentence whose way is drawn."""
+
+
+@dataclass(frozen=True)
+class FiveTutorials:
+    """What the page looks at: small encoders with the same weights, drawn from a seed."""
+
+    seed: int
+    traces: Mapping[str, Trace]
+    """By the tutorials' letters."""
+    find_causes: Callable[[str], Sequence[Cause]]
+    """Why the others give other numbers than the tutorial of this letter."""
+
+
+def trace_tutorials(seed: int) -> dict[str, Trace]:
+    """Every intermediate of one sentence, by the tutorials' letters."""
+    return {letter: comparison.trace_of(comparison.small_config(letter), seed) for letter in NAMES}
+
+
+def linked_tutorials(view: LinkedView) -> Scene[FiveTutorials]:
+    """What a link's page looks at."""
+    five = FiveTutorials(view.seed, trace_tutorials(view.seed), partial(comparison.causes, seed=view.seed))
+    return Scene(five, Focus(0, 0, 0, 0))
+
+
+def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[Item]:
+    """The page."""
+    yield from show_side_by_side(scene)
+    yield from show_differences(scene, options)
+    yield from show_one(options)
+
+
+def show_side_by_side(scene: Scene[FiveTutorials]) -> Iterator[Item]:
+    """The page's question answered, and every property of the five; cells that differ from most are marked."""
+    yield Paragraph(_answer(scene.now))
+    yield Paragraph("What they do", "header")
+    yield Table[FiveTutorials](key="tutorials_properties", frame=lambda _: list_properties(), is_markdown=True)
+    yield Paragraph(
+        "A violet cell differs from most of the five. All rows but the last two are read from the sidebar's presets. "
+        "How a tutorial masks, and where it drops numbers in training, is no part of a preset.",
+        "caption",
+    )
+    yield Paragraph("Where the numbers part, and why", "header")
+
+
+def _answer(five: FiveTutorials) -> str:
+    distances = comparison.matrix(five.traces)
+    pairs = {
+        f"{SHORT_TITLES[a]} and {SHORT_TITLES[b]}": distances[i, j]
+        for i, a in enumerate(NAMES)
+        for j, b in enumerate(NAMES)
+        if i < j
+    }
+    nearest, farthest = min(pairs, key=pairs.__getitem__), max(pairs, key=pairs.__getitem__)
+    return (
+        "**All of them: no two give the same numbers**, even with the same weights and the same words. "
+        f"The nearest are {nearest}: their outputs differ by up to {pairs[nearest]:.2f}. "
+        f"The farthest apart are {farthest}: theirs differ by up to {pairs[farthest]:.2f}."
+    )
+
+
+def list_properties() -> pd.DataFrame:
+    """A row a property, a column a tutorial, in markdown."""
+    rows = build_table()
+    columns = {SHORT_TITLES[letter]: [_format_cell(row, letter) for row in rows] for letter in NAMES}
+    columns["a difference changes"] = [row.changes for row in rows]
+    return pd.DataFrame(columns, index=pd.Index([f"**{row.name}**" for row in rows]))
+
+
+def _format_cell(row: Row, letter: str) -> str:
+    text = f":violet-background[{row.cells[letter]}]" if letter in row.unusual() else row.cells[letter]
+    return f"{text} ({row.notes[letter]})" if letter in row.notes else text
+
+
+def show_differences(scene: Scene[FiveTutorials], options: Options) -> Iterator[Item]:
+    """How far apart the outputs are, where that begins, and which field it comes from."""
+    five, sizes, against = scene.now, comparison.SIZES, options["tutorials_against"]
+    chosen = SHORT_TITLES[against]
+    yield Paragraph(
+        f"Five small encoders run on {sizes['vocab_size']} different words: d_model {sizes['d_model']}, "
+        f"{sizes['n_heads']} heads, {sizes['n_layers']} layers. They share one token table and one set of linear maps, "
+        f"drawn from seed {five.seed}. Norms are untrained, and nothing is dropped. "
+        f"{SHORT_TITLES['C']} expects positions to be added already; here it gets the standard ones. Numbers are in "
+        "double precision, so rounding plays no part."
+    )
+    control = Control("tutorials_against", "Compare the others with")
+    yield Columns(((differences_of_outputs(),), (control, differences_by_point(against))), shares=(2, 3))
+    yield Paragraph("\n".join(_explain_differences(five, against)))
+    shares = {scheme: comparison.position_share(scheme, five.seed) for scheme in get_args(Initialisation)}
+    yield Paragraph(
+        "Initial weights are another difference between the tutorials and this page. They leave them to torch, whose "
+        "token tables are standard normal. Here linear maps are Xavier-uniform, and token tables are uniform with a "
+        f"standard deviation of 1/√d_model. In {SHORT_TITLES['A']} a position is {shares['torch']:.2f} × as long as "
+        f"the token's vector that it is added to; drawn as here, {shares['xavier']:.2f} ×. A preset of a tutorial sets "
+        "*initial weights* to torch's, and the sidebar changes them.",
+        "caption",
+    )
+    yield Paragraph(
+        f"In brackets: how far the output moves when that field alone is changed in {chosen}. "
+        "These effects do not add up, because later ones act on the results of earlier ones.",
+        "caption",
+    )
+
+
+def differences_of_outputs() -> Heatmap[FiveTutorials]:
+    """The largest difference of outputs between each two tutorials."""
+    names: Axis[FiveTutorials] = Axis("tutorial", lambda _: list(SHORT_TITLES.values()), options={"tickangle": "auto"})
+    return Heatmap(
+        key="tutorials_matrix",
+        alt="Matrix of the largest difference of outputs between each two tutorials.",
+        caption="The largest difference between two tutorials' outputs. The outputs themselves are about 1 in size.",
+        values=lambda five: comparison.matrix(five.traces),
+        rows=names,
+        columns=names,
+        bar="largest",
+        hover="%{y}, %{x}<br>largest difference",
+        more="a larger difference",
+        number=".3g",
+        written=".2f",
+        gap=1,
+        height=300,
+        is_tabulated=False,
+    )
+
+
+def differences_by_point(against: str) -> Heatmap[FiveTutorials]:
+    """The largest difference of the others from one tutorial, point by point, in the order of computation."""
+    chosen, points = SHORT_TITLES[against], comparison.point_names()
+    return Heatmap(
+        key="tutorials_where",
+        alt=f"Largest difference from tutorial {chosen} at each point of the forward pass, by tutorial.",
+        caption=f"Where each tutorial departs from {chosen}. Columns follow the order of computation; a cell at "
+        "0 is still the same. `0.attn.out` is the output of attention in layer 0, and so on.",
+        values=lambda five: np.stack(list(comparison.by_point(five.traces, against).values())),
+        rows=Axis("tutorial", lambda _: [title for letter, title in SHORT_TITLES.items() if letter != against]),
+        columns=Axis("point of the forward pass", lambda _: [point.removeprefix("layers.") for point in points]),
+        bar="largest",
+        hover="%{y}, %{x}<br>largest difference",
+        more="a larger difference",
+        number=".3g",
+        gap=1,
+        height=300,
+        table=lambda five: pd.DataFrame(comparison.by_point(five.traces, against), index=pd.Index(points)),
+    )
+
+
+def _explain_differences(five: FiveTutorials, against: str) -> Iterator[str]:
+    """Of each other tutorial, where its numbers part from one, and why."""
+    causes = sorted(five.find_causes(against), key=lambda cause: -cause.effect)
+    for letter, differences in comparison.by_point(five.traces, against).items():
+        reasons = "; ".join(_describe_cause(cause) for cause in causes if cause.letter == letter)
+        start = comparison.first_apart(differences)
+        yield (
+            f"- **{SHORT_TITLES[letter]}** gives other numbers than {SHORT_TITLES[against]} from `{start}` on: "
+            f"{reasons}."
+        )
+
+
+def _describe_cause(cause: Cause) -> str:
+    effect = f"{cause.effect:.2g}" if cause.effect > comparison.APART else "nothing: only the layout differs"
+    return f"**{cause.field}** {cause.here} instead of {cause.there} ({effect})"
+
+
+def show_one(options: Options) -> Iterator[Item]:
+    """What one tutorial is, what it teaches and where, and what is wrong in it."""
+    letter = options["tutorials_letter"]
+    tutorial, preset = TUTORIALS[letter], PRESETS[NAMES[letter]]
+    odd = [f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual()]
+    yield Paragraph("One by one", "header")
+    yield Control("tutorials_letter", "Tutorial")
+    yield Paragraph(f"**{preset.title}.** {tutorial.what} As a preset: {preset.source}.")
+    yield Paragraph(f"Unlike most of the five: {'; '.join(odd)}.")
+    if tutorial.order_in_text:
+        yield Paragraph(f"{tutorial.order_in_text} Its code does this, here with a sentence of {SHOWN_TOKENS} tokens:")
+        stages = list_stages(preset.config, SHOWN_TOKENS)
+        flow = {"stages": stages, "n_layers": preset.config.n_layers, "key": "tutorials_flow"}
+        yield Widget("tutorial_flow", flow)
+    yield Paragraph("**What it teaches, and the page that shows it**")
+    whole = Topic("All of it, as a preset of the sidebar.", "overview")
+    for number, topic in enumerate((whole, *tutorial.topics)):
+        data = {"topic": topic, "key": f"tutorials_open_{number or 'overview'}", "preset": NAMES[letter]}
+        yield Widget("tutorial_topic", data)
+    yield Paragraph("**Mistakes found in it**")
+    yield from _show_mistakes(tutorial)
+
+
+def _show_mistakes(tutorial: Tutorial) -> Iterator[Item]:
+    for number, mistake in enumerate(tutorial.mistakes, start=1):
+        where = f"{mistake.where[0].upper()}{mistake.where[1:]}"
+        words = [Paragraph(f"**{where}**: {mistake.printed}. {mistake.happens}")]
+        if mistake.demonstration is not None:
+            words.append(Paragraph(f":material/play_arrow: {mistake.demonstration()}", "caption"))
+        yield Group(f"tutorials_mistake_{number}", tuple(words), is_card=True)

@@ -1,0 +1,98 @@
+"""The view Tutorials as a function on values: its sentences and charts against the five run here."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from playground.charts.chart import Columns, Control, Group, Heatmap, Item, Paragraph, Widget
+from playground.charts.draw import draw_chart
+from playground.charts.scene import Scene
+from playground.link.opening import Focus
+from playground.presets import PRESETS
+from playground.tutorials import comparison
+from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
+from playground.tutorials.tutorial_texts import TUTORIALS
+from playground.views.tutorials import FiveTutorials, list_properties, show_tutorials, trace_tutorials
+
+FIVE = FiveTutorials(7, trace_tutorials(7), partial(comparison.causes, seed=7))
+SCENE = Scene(FIVE, Focus(0, 0, 0, 0))
+
+
+def show(against: str = "E", letter: str = "A") -> list[Item]:
+    items = show_tutorials(SCENE, {"tutorials_against": against, "tutorials_letter": letter})
+    return [each for item in items for each in _parts(item)]
+
+
+def _parts(item: Item) -> list[Item]:
+    match item:
+        case Columns(columns):
+            return [each for column in columns for each in column]
+        case Group(_, items):
+            return list(items)
+    return [item]
+
+
+def texts(items: list[Item]) -> list[str]:
+    return [each.text for each in items if isinstance(each, Paragraph)]
+
+
+def test_the_answer_and_the_charts_are_this_seeds() -> None:
+    items = show()
+    outputs = [FIVE.traces[letter]["final"][0].numpy() for letter in NAMES]
+    distances = np.array([[np.abs(one - other).max() for other in outputs] for one in outputs])
+    matrix, where = (each for each in items if isinstance(each, Heatmap))
+    np.testing.assert_allclose(matrix.values(FIVE), distances, rtol=1e-6)
+    (cells,) = draw_chart(matrix, SCENE).now.figure["data"]
+    assert (cells["texttemplate"], cells["x"], cells["y"]) == ("%{z:.2f}", *[list(SHORT_TITLES.values())] * 2)
+    drawn = draw_chart(where, SCENE).now
+    np.testing.assert_allclose(drawn.figure["data"][0]["z"][:, -1], distances[4, :4], rtol=1e-6)
+    assert drawn.figure["data"][0]["x"][:3] == ["embed.out", "0.attn.pattern", "0.attn.z"]
+    assert drawn.figure["data"][0]["y"] == [SHORT_TITLES[letter] for letter in "ABCD"]
+    assert drawn.table is not None
+    np.testing.assert_allclose(drawn.table().loc["final"], distances[4, :4], rtol=1e-6)
+    others, answer = distances[~np.eye(5, dtype=bool)], texts(items)[0]
+    row, column = (list(SHORT_TITLES.values())[i] for i in np.unravel_index(distances.argmax(), (5, 5)))
+    assert f"differ by up to {others.min():.2f}" in answer
+    assert f"{row} and {column}: theirs differ by up to {others.max():.2f}." in answer
+    assert "seed 7" in "".join(texts(items))
+
+
+@pytest.mark.parametrize("against", NAMES)
+def test_every_other_is_told_apart_with_its_causes(against: str) -> None:
+    lines = next(text for text in texts(show(against)) if text.startswith("- **")).splitlines()
+    assert [line[4] for line in lines] == [letter for letter in NAMES if letter != against]
+    for line in lines:
+        causes = [cause for cause in FIVE.find_causes(against) if cause.letter == line[4]]
+        assert line.count(" instead of ") == len(causes)
+        assert all(f"**{cause.field}** {cause.here} instead of {cause.there}" in line for cause in causes)
+        assert ("(nothing: only the layout differs)" in line) == any(cause.effect < 1e-9 for cause in causes)
+
+
+def test_the_table_marks_what_stands_out() -> None:
+    table = list_properties()
+    for row in build_table():
+        for letter, cell in row.cells.items():
+            text = str(table.loc[f"**{row.name}**", SHORT_TITLES[letter]])
+            assert cell in text
+            assert text.startswith(":violet-background[") == (letter in row.unusual())
+            assert row.notes.get(letter, "") in text
+
+
+@pytest.mark.parametrize("letter", TUTORIALS)
+def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong(letter: str) -> None:
+    tutorial, items = TUTORIALS[letter], show(letter=letter)
+    text = "\n".join(texts(items))
+    assert f"**{PRESETS[NAMES[letter]].title}.** {tutorial.what}" in text
+    for mistake in tutorial.mistakes:
+        assert f"{mistake.printed}. {mistake.happens}" in text
+        assert mistake.demonstration is None or mistake.demonstration() in text
+    odd = "; ".join(f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual())
+    assert f"{odd}." in text
+    topics = [each.data["topic"] for each in items if isinstance(each, Widget) and each.name == "tutorial_topic"]
+    assert topics[1:] == list(tutorial.topics)
+    assert any(isinstance(each, Widget) and each.name == "tutorial_flow" for each in items) == bool(
+        tutorial.order_in_text
+    )
+    controls = [each.key for each in items if isinstance(each, Control)]
+    assert controls == ["tutorials_against", "tutorials_letter"]
