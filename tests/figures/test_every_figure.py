@@ -96,4 +96,4 @@ def test_no_figure_holds_a_tag_that_somebody_typed() -> None:
         named += LABELS in axes
         assert not any("<b>₁" in name for names in axes for name in names)
         assert not [trace.name for trace in figure.data if "<b>" in (trace.name or "")]
-    assert named == 5
+    assert named == 4
