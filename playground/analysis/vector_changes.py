@@ -81,12 +81,6 @@ def stream_change(before: Run, after: Run) -> VectorChange:
     return compare_vectors(residual_stream(before), residual_stream(after))
 
 
-def pattern_change(before: Run, after: Run) -> Array:
-    """After − before, of every attention weight: (L, H, T, T); zero in padding's rows. Errors as in `stream_change`."""
-    _check_pair(before, after)
-    return after.patterns() - before.patterns()
-
-
 def sentence_change(before: Run, after: Run, pooling: Pooling = "mean") -> VectorChange:
     """The change of the sentence's vector, a number each. Errors as in `stream_change`."""
     _check_pair(before, after)

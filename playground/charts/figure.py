@@ -193,16 +193,6 @@ def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
     return axis
 
 
-def axis_beyond_rounding(title: str, magnitude: Callable[[Sequence[Array]], float]) -> Callable[[Sequence[Array]], Any]:
-    """An axis around 0 that is never so short that rounding of numbers of this magnitude would be seen."""
-
-    def axis(numbers: Sequence[Array]) -> Mapping[str, Any]:
-        rounding = ROUNDING * magnitude(numbers)
-        return {"title": title, "autorangeoptions": {"include": [-rounding, rounding]}}
-
-    return axis
-
-
 def whole_ticks(n: int) -> dict[str, Any]:
     """Ticks at round whole numbers, twelve or so at most, however many numbers there are."""
     power = 1

@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from playground.figures import palette
 from playground.figures.theme import (
-    PALE,
     Array,
     colour_bar,
     heatmap,
     largest,
-    ranked_bars,
     signed_colours,
     style,
     text_width,
@@ -176,40 +174,6 @@ def ranked_keys(row: Array, allowed: NDArray[np.bool_], pinned: Array | None = N
     """
     weights = row if pinned is None else np.maximum(row, pinned)
     return [int(key) for key in np.argsort(weights)[::-1] if allowed[key]][:most]
-
-
-def query_ranking(
-    row: Array, tokens: Sequence[str], allowed: NDArray[np.bool_], pinned: Array | None = None
-) -> go.Figure:
-    """What one token attends to, of the keys it may, as `ranked_keys` has them; paler below each, its pinned weight."""
-    order = np.array(ranked_keys(row, allowed, pinned), np.intp)
-    labels = token_labels(tokens)
-    names = [labels[key] for key in order]
-    figure = ranked_bars(
-        names,
-        row[order],
-        palette.ATTENTION,
-        ".4f",
-        x_axis={"title": "attention weight", "rangemode": "tozero"},
-        y_title="key",
-        margin={"l": text_width(labels) + 24, "b": 40},
-    )
-    if pinned is not None:
-        look = {"marker": {"color": palette.ATTENTION}, "opacity": PALE}
-        hover = "%{y}, pinned: %{x:.4f}<extra></extra>"
-        figure.add_bar(x=pinned[order], y=names, orientation="h", hovertemplate=hover, **look)
-        figure.update_layout(height=110 + 32 * len(names))
-    return figure
-
-
-def entropy_grid(bits: Array, *, top: float | None = None) -> go.Figure:
-    """Every head's mean entropy, (L, H) in bits; colours end at `top`, or at the largest."""
-    return _number_by_head(bits, "%{z:.2f} bits", "bits", **({} if top is None else {"zmax": top}))
-
-
-def entropy_change_grid(changes: Array) -> go.Figure:
-    """What became of every head's mean entropy from one run to another, (L, H) in bits."""
-    return _number_by_head(changes, "%{z:+.2f} bits", "change", **signed_colours(largest(np.abs(changes))))
 
 
 def moved_weight_grid(shares: Array) -> go.Figure:

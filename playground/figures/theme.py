@@ -285,23 +285,3 @@ def signed_colours(limit: float) -> dict[str, Any]:
 def largest(values: NDArray[Any]) -> float:
     """The largest finite value, and never 0: a scale has to have a length."""
     return max(float(np.max(values, where=np.isfinite(values), initial=0)), 1e-6)
-
-
-def add_frame(
-    figure: go.Figure, rows: tuple[int, int], columns: tuple[int, int], colour: str, *, subplot: int = 1, width: int = 3
-) -> None:
-    """Frame cells of a heatmap, from the first to the last of these rows and columns, in one of the subplots.
-
-    `width` is the line's, in pixels, half of them outside the cells.
-    """
-    axis = "" if subplot == 1 else str(subplot)
-    figure.add_shape(
-        type="rect",
-        x0=columns[0] - 0.5,
-        x1=columns[1] + 0.5,
-        y0=rows[0] - 0.5,
-        y1=rows[1] + 0.5,
-        xref=f"x{axis}",
-        yref=f"y{axis}",
-        line={"color": colour, "width": width},
-    )

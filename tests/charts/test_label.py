@@ -16,7 +16,6 @@ ALL = np.ones((3, 3), bool)
     ("figure", "said"),
     [
         (attention.head_heatmap(WEIGHTS, TOKENS, ALL), ["0.9", "<b>₁", "[CLS]₀"]),
-        (attention.query_ranking(WEIGHTS[2], TOKENS, ALL[2]), ["0.6", "it₂"]),
         (go.Figure(go.Bar(x=["a", "&lt;b&gt;"], y=[1, 3], name="moved")), ["moved: the longest bar is 3, at <b>."]),
         (norms.norms_by_layer({"residual": WEIGHTS.T * 2000}), ["from 900 at 0 to 567 at 2"]),
         (attention.head_grid(np.stack([np.eye(3), ALL / 3])[None]), ["head 0 gives", "head 1 spreads"]),

@@ -31,8 +31,6 @@ HISTORY = training.Evaluations([0, 30], [2.0, 1.0], [2.0, 1.5])
 CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (training.curves([], "accuracy", steps=5, top=1.0, level=(0.2, "rule")), "step", "right answers"),
     (training.curves([], "loss", steps=5, top=1.0, level=(0.2, "rule")), "step", "loss, nats"),
-    (attention.query_ranking(WEIGHTS[0], TOKENS, ALL[0]), "attention weight", "key"),
-    (attention.query_ranking(WEIGHTS[0], TOKENS, ALL[0], WEIGHTS[1]), "attention weight", "key"),
     (attribution.running_sum(W.astype(int), W, W), "products, the largest size first", "part of the score"),
     (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
@@ -62,9 +60,6 @@ HEATMAPS = [
     Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL, scale=attention.SQUARE_ROOT), KEY, QUERY, "weight", 0, 1),
     Map(attention.head_heatmap(WEIGHTS, TOKENS, ALL), KEY, QUERY, "weight", 0, 0.5),
     Map(attention.head_heatmap(SIGNED, TOKENS, ALL, signed=True, bar="apart"), KEY, QUERY, "apart", -0.5, 0.5),
-    Map(attention.entropy_grid(WEIGHTS), "head", "layer", "bits", 0, None),
-    Map(attention.entropy_grid(WEIGHTS, top=2), "head", "layer", "bits", 0, 2),
-    Map(attention.entropy_change_grid(SIGNED), "head", "layer", "change", -0.5, 0.5),
     Map(attention.moved_weight_grid(WEIGHTS), "head", "layer", "share", 0, None),
     Map(attention.mask_heatmap(ALL, TOKENS, TOKENS, ("b", "a")), "key: a", "query: b", None, 0, 1),
 ]  # fmt: skip

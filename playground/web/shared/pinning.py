@@ -91,15 +91,6 @@ def beside(run: Run) -> PinnedRun | None:
     return PinnedRun(side, pinned, have_same_tokens(run, pinned)) if side and pinned else None
 
 
-def beside_same_tokens(run: Run, what: str) -> PinnedRun | None:
-    """As `beside`, and None with a sentence where the pinned run read other tokens: `what`, a plural, is not shown."""
-    pinned = beside(run)
-    if pinned is None or pinned.has_same_tokens:
-        return pinned
-    st.caption(describe_other_tokens(what))
-    return None
-
-
 def describe_other_tokens(what: str) -> str:
     """One sentence on why `what`, a plural, is not shown of the pinned settings."""
     return f"The pinned settings read other tokens, so {what} are shown for the present settings alone."

@@ -199,16 +199,6 @@ def saved_heads(
     return Saved(file, picture, numbers, many, n)
 
 
-def heads_of(patterns: Callable[[], Array], visible: Any) -> Callable[[], Array]:
-    """The weights between visible tokens (T,) alone, where queries and keys are the same."""
-    return partial(_select, patterns, visible)
-
-
-def _select(patterns: Callable[[], Array], visible: Any) -> Array:
-    selected: Array = patterns()[:, :, visible][..., visible]
-    return selected
-
-
 MAIN_CHARTS = {
     "attention": "attention_pattern",
     "norms": "norms_by_layer",
