@@ -1,4 +1,4 @@
-"""A pinned chart, the present one, and the change between them, side by side; likewise one head's map in two runs."""
+"""One head's map in two runs: the pinned one, the present one, and the change between them, side by side."""
 
 from dataclasses import replace
 
