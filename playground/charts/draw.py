@@ -581,7 +581,7 @@ def _draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
 
 
 def _labelled_bars_figure(bars: LabelledRows) -> Figure:
-    """The same bars as a figure, for pictures and notebooks."""
+    """Labelled bars as a figure, for pictures and notebooks."""
     values = np.array(bars.values, np.float64)
     finite = np.append(values[np.isfinite(values)], 0)
     low, high = float(finite.min()), float(finite.max())

@@ -56,7 +56,7 @@ class Lines:
 
 
 def lines_figure(lines: Lines) -> Figure:
-    """The same drawing as a figure, for pictures and notebooks: queries on the left, keys on the right."""
+    """A head's lines as a figure, for pictures and notebooks: queries on the left, keys on the right."""
     traces = [
         {
             "type": "scatter",

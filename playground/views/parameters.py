@@ -373,7 +373,7 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
 
 
 def compare_models(scene: Costs) -> Iterator[Item]:
-    """The same count of every preset, beside the model that is counted."""
+    """Parameters of every preset, beside the model that is counted."""
     now, pinned = scene.now, scene.pinned
     models = {now.name: now.parameters}
     models |= {name: accounting.count_parameters(preset.config) for name, preset in PRESETS.items()}

@@ -170,7 +170,7 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[It
 
 
 def _answer_pinned(scene: Scene[HeadsRun]) -> Iterator[Item]:
-    """The same answer for the pinned settings, in words; nothing where nothing is pinned."""
+    """Why the pinned run looks there, in words; nothing where nothing is pinned."""
     if scene.pinned is None:
         return
     if not scene.same_tokens:
