@@ -47,15 +47,18 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def trained_weights_read_once() -> Iterator[None]:
     """What asks `checkpoint` for the trained encoder gets one, whose files are read and hashed at the first time."""
-    read, read_tokenizer = cache(checkpoint.load), cache(checkpoint.read_minilm_tokenizer)
+    load_minilm = checkpoint.load
+
+    @cache
+    def load_from(path: Path | None) -> tuple[Encoder, Tokenizer]:
+        return load_minilm()
 
     def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]:
-        is_here = source == "minilm" and checkpoint.minilm_path() is not None
-        return read() if is_here else read.__wrapped__(source)
+        return load_from(checkpoint.minilm_path()) if source == "minilm" else load_minilm(source)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "load", load)
-        patch.setattr(checkpoint, "read_minilm_tokenizer", read_tokenizer)
+        patch.setattr(checkpoint, "read_minilm_tokenizer", cache(checkpoint.read_minilm_tokenizer))
         yield
 
 

@@ -21,7 +21,7 @@ def test_a_click_on_a_row_opens_its_head(visitor: Visitor) -> None:
     table = visitor.widget("heads_that_link").locator(".stDataFrameGlideDataEditor").first
     expect(table).to_be_visible()
     table.scroll_into_view_if_needed()
-    table.click(position={"x": 16, "y": 86})  # the box at the left of the second row
+    table.click(position={"x": 300, "y": 86})  # a cell of the second row
     visitor.eventually(lambda: visitor.query().get("layer") == ["5"], "the second head's layer in the link")
     assert visitor.settled().query()["head"] == ["11"]
     expect(visitor.widget("attention_pattern")).to_contain_text("layer 5, head 11")
