@@ -28,15 +28,9 @@ from playground.charts.figure import Array, Curve
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.scene import Scene
 from playground.figures import palette
+from playground.figures.norms import PARTS
 from playground.figures.theme import ROUNDING
 from playground.runs.encoder_run import Run
-
-PARTS = {
-    "residual": ("residual stream", palette.RESIDUAL),
-    "attention": ("attention", palette.ATTENTION),
-    "feed-forward": ("feed-forward", palette.FEED_FORWARD),
-}
-"""How the parts of a block are called on the page, and their colours."""
 
 HELP = {
     "view": "tokens: lengths token by token. statistics: mean and standard deviation around every norm. "

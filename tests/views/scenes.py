@@ -1,11 +1,13 @@
 """Small runs and walks for the tests of views, with the trace that the model itself computes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import Walk
+from playground.charts.chart import Columns, Group, Item
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run, run, trace_layer
 from playground.text import characters
@@ -15,6 +17,20 @@ SMALL: dict[str, Any] = {
     "positions": "sinusoidal", "norm_eps": 1e-12, "activation": "gelu", "scale_embeddings": False,
     "embedding_norm": True,
 }  # fmt: skip
+
+
+def parts_of(items: Iterable[Item]) -> list[Item]:
+    """The items of a view, and in the place of columns and groups what stands in them."""
+    parts: list[Item] = []
+    for item in items:
+        match item:
+            case Columns(columns=columns):
+                parts += [each for column in columns for each in column]
+            case Group(items=inner):
+                parts += inner
+            case _:
+                parts.append(item)
+    return parts
 
 
 def small_run(text: str, *, seed: int = 0, **changes: Any) -> tuple[Run, Trace]:

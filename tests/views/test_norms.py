@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from playground.charts.chart import Columns, Curves, Group, Heatmap, Item, Paragraph, Table
+from playground.charts.chart import Curves, Heatmap, Item, Paragraph, Table
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.views.norms import VIEWS, lengths_by_depth, show_norms
-from tests.views.scenes import small_run
+from tests.views.scenes import parts_of, small_run
 
 OPTIONS = {"norms_view": "tokens", "norms_part": "residual", "norms_layer": 2, "norms_norm": 1}
 FOCUS = Focus(1, 2, 3, 0)
@@ -17,16 +17,7 @@ FOCUS = Focus(1, 2, 3, 0)
 
 def show(view: str, scene: Scene[Run], **options: object) -> list[Item]:
     items = list(show_norms(scene, OPTIONS | {"norms_view": view} | options))
-    return [each for item in items for each in _parts(item)]
-
-
-def _parts(item: Item) -> list[Item]:
-    match item:
-        case Columns(columns):
-            return [each for column in columns for each in column]
-        case Group(_, items):
-            return list(items)
-    return [item]
+    return parts_of(items)
 
 
 def test_lengths_by_depth_are_means_with_the_middle_four_fifths() -> None:

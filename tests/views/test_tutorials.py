@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from playground.charts.chart import Columns, Control, Group, Heatmap, Item, Paragraph, Widget
+from playground.charts.chart import Control, Heatmap, Item, Paragraph, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
@@ -14,6 +14,7 @@ from playground.tutorials import comparison
 from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.views.tutorials import FiveTutorials, list_properties, show_tutorials, trace_tutorials
+from tests.views.scenes import parts_of
 
 FIVE = FiveTutorials(7, trace_tutorials(7), partial(comparison.causes, seed=7))
 SCENE = Scene(FIVE, Focus(0, 0, 0, 0))
@@ -21,16 +22,7 @@ SCENE = Scene(FIVE, Focus(0, 0, 0, 0))
 
 def show(against: str = "E", letter: str = "A") -> list[Item]:
     items = show_tutorials(SCENE, {"tutorials_against": against, "tutorials_letter": letter})
-    return [each for item in items for each in _parts(item)]
-
-
-def _parts(item: Item) -> list[Item]:
-    match item:
-        case Columns(columns):
-            return [each for column in columns for each in column]
-        case Group(_, items):
-            return list(items)
-    return [item]
+    return parts_of(items)
 
 
 def texts(items: list[Item]) -> list[str]:
