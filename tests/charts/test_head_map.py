@@ -16,7 +16,7 @@ from playground.charts.head_lines import head_lines
 from playground.charts.head_map import head_grid, head_map, weight_colours
 from playground.charts.scene import Scene
 from playground.figures import palette
-from playground.figures.attention import THUMBNAIL, WeightScale, shrink
+from playground.figures.attention import MOST_DOTS, THUMBNAIL, WeightScale, shrink
 from playground.figures.attribution import Bars
 from playground.figures.theme import text_width, token_labels
 from playground.link.opening import Focus
@@ -176,3 +176,12 @@ def test_labelled_bars_are_of_the_present_alone_and_a_row_of_the_table_is_a_choi
     assert drawing.now.figure["data"][0]["y"] == ["&lt;b&gt;", "x"]
     assert drawing.now.on_row("<b>") == {"key": 3}
     assert draw(replace(chart, is_tabulated=False), 0).now.table is None
+
+
+def test_thousands_of_thumbnails_have_few_dots_each() -> None:
+    patterns = np.zeros((96, 96, 20, 20), dtype=np.float32)
+    patterns[95, 3, 19, 7] = 0.5
+    dots = shrink(patterns)
+    assert dots.shape[:2] == (96, 96)
+    assert dots.size <= MOST_DOTS
+    assert dots[95, 3].max() == dots.sum() == 0.5
