@@ -87,6 +87,8 @@ class Chart(Generic[S]):
     """What a click on a row of its table chooses, by the row's label: values by place, or by parameter."""
     chosen: Mapping[str, int] = field(default_factory=dict)
     """The numbers of places that are the page's own, where the frame stands."""
+    grows: bool = False
+    """Whether its lines still get longer: a live page draws them without Plotly, which would blink at every update."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,6 +265,8 @@ class Table(Generic[S]):
     """Pixels of a row whose texts wrap; else rows have one line."""
     most_rows: int | None = None
     """Rows of this height that are seen at once; others are scrolled to."""
+    missing: str | None = None
+    """What stands where there is no number; else the word None."""
     is_folded: bool = False
     """Whether it stands in an expander, under a heading of its own."""
     title: str = "The numbers"
@@ -339,6 +343,8 @@ class Group:
     """Whether they stand in a row, as far as there is room."""
     is_card: bool = False
     """Whether a line is drawn around them."""
+    gap: Literal["xsmall", "small"] | None = None
+    """Between them; without, it is narrow in a card alone."""
 
 
 @dataclass(frozen=True)

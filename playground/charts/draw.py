@@ -70,6 +70,8 @@ class Drawn:
     table_title: str = "The numbers"
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
     chosen: Mapping[str, int] = field(default_factory=dict)
+    grows: bool = False
+    """Whether a live page draws it without Plotly, as it will change."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ def draw_chart(chart: Chart[S], scene: Scene[S]) -> Drawing:
     if chart.on_row or chart.table_title != "The numbers" or chart.chosen:
         options: dict[str, Any] = {"table_title": chart.table_title, "on_row": chart.on_row, "chosen": chart.chosen}
         drawing = replace(drawing, now=replace(drawing.now, **options))
+    if chart.grows:
+        drawing = replace(drawing, now=replace(drawing.now, grows=True))
     if not chart.is_tabulated:
         now, *beside = (replace(drawn, table=None) for drawn in (drawing.now, *drawing.beside))
         drawing = replace(drawing, now=now, beside=tuple(beside))

@@ -335,3 +335,8 @@ def test_numbers_are_written_into_cells_and_a_heatmap_may_have_a_table_of_its_ow
     assert texts == ["%{z:.2f}", "%{z:.2f}", "%{z:+.2f}"]
     tables = [each.table() for each in (drawing.now, *drawing.beside) if each.table is not None]
     assert [list(each) for each in tables] == [["mean"], ["mean"], [0, 1]]
+
+
+def test_curves_that_grow_are_marked_for_a_live_page() -> None:
+    assert draw_chart(replace(PICTURE, grows=True), scene()).now.grows
+    assert not draw_chart(PICTURE, scene()).now.grows

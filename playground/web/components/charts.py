@@ -9,14 +9,15 @@ heatmap's cells it cannot select at all.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from playground.charts.label import chart_label
+from playground.charts.figure import Figure
+from playground.charts.label import chart_label, plain_figure
 from playground.figures import palette
 from playground.figures.attribution import Bars
 from playground.web.components.load_component import load_component
@@ -24,38 +25,39 @@ from playground.web.components.load_component import load_component
 _curves = load_component("curves", draws=True)
 
 
-def draw_curves(key: str, figure: go.Figure, *, alt: str) -> None:
+def draw_curves(key: str, figure: go.Figure | Figure, *, alt: str) -> None:
     """Draw a figure of lines; `alt` names it for whoever cannot see it."""
     _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
 
 
-def curve_data(figure: go.Figure) -> dict[str, Any]:
+def curve_data(drawing: go.Figure | Figure) -> dict[str, Any]:
     """A figure's lines, axes and titles as the script reads them; numbers have four digits, finer than can be seen."""
-    x, y = figure.layout.xaxis, figure.layout.yaxis
+    figure = plain_figure(drawing)
+    layout, x, y = figure["layout"], figure["layout"]["xaxis"], figure["layout"]["yaxis"]
     return {
-        "lines": [_line(trace) for trace in figure.data],
-        "x": list(x.range),
-        "y": None if y.range is None else list(y.range),
-        "titles": [x.title.text, y.title.text],
-        "log": y.type == "log",
-        "percent": "%" in (y.tickformat or ""),
-        "height": figure.layout.height,
-        "legend": bool(figure.layout.showlegend),
+        "lines": [_line(trace) for trace in figure["data"]],
+        "x": list(x["range"]),
+        "y": list(y["range"]) if "range" in y else None,
+        "titles": [x["title"]["text"], y["title"]["text"]],
+        "log": y.get("type") == "log",
+        "percent": "%" in y.get("tickformat", ""),
+        "height": layout["height"],
+        "legend": layout["showlegend"],
     }
 
 
-def _line(trace: go.Scatter) -> dict[str, Any]:
+def _line(trace: Mapping[str, Any]) -> dict[str, Any]:
     """One line, without the points that are no finite numbers: the browser's JSON knows none."""
-    points = [(_short(x), _short(y)) for x, y in zip(trace.x, trace.y, strict=True) if math.isfinite(y)]
+    points = [(_short(x), _short(y)) for x, y in zip(trace["x"], trace["y"], strict=True) if math.isfinite(y)]
     return {
         "x": [x for x, _ in points],
         "y": [y for _, y in points],
-        "name": trace.name if trace.showlegend is not False else None,
-        "colour": trace.line.color,
-        "width": trace.line.width,
-        "dash": trace.line.dash or "solid",
-        "dots": "markers" in trace.mode,
-        "note": trace.text[-1] if trace.text is not None else None,
+        "name": trace.get("name") if trace.get("showlegend", True) else None,
+        "colour": trace["line"]["color"],
+        "width": trace["line"]["width"],
+        "dash": trace["line"].get("dash") or "solid",
+        "dots": "markers" in trace["mode"],
+        "note": trace["text"][-1] if "text" in trace else None,
     }
 
 

@@ -42,7 +42,7 @@ from playground.runs.encoder_run import Run
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places, move_focus
 from playground.web.choices.setup import current_value
-from playground.web.components.charts import CellFrame, draw_bars
+from playground.web.components.charts import CellFrame, draw_bars, draw_curves
 from playground.web.components.head_lines import clicked_tokens, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
@@ -144,13 +144,13 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
                 with column:
                     for each in items:
                         drawings += _render_item(each, scene, later)
-        case Group(key, items, is_row, is_card):
+        case Group(key, items, is_row, is_card, gap):
             place = st.container(
                 key=key or None,
                 horizontal=is_row,
                 vertical_alignment="bottom" if is_row else "top",
                 border=is_card,
-                gap="xsmall" if is_card else "small",
+                gap=gap or ("xsmall" if is_card else "small"),
             )
             with place:
                 _render_all(items, scene, later)
@@ -199,6 +199,8 @@ def _draw(drawn: Drawn, focus: Focus) -> None:
                 draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
             case LabelledRows() as bars:
                 draw_bars(drawn.key, bars, alt=drawn.alt)
+            case _ if drawn.grows:
+                draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
             case _:
                 label = chart_label(drawn.alt, drawn.figure)
                 config = {"displayModeBar": False}
@@ -275,6 +277,7 @@ def _render_table(table: Table[S], scene: Scene[S]) -> None:
         height=height,
         row_height=table.row_height,
         hide_index=not table.shows_index,
+        placeholder=table.missing,
         column_config=formats,
         on_row=chooser,
     )
