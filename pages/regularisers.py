@@ -7,20 +7,18 @@ from playground.training.evaluation import evaluate_unbatched
 from playground.training.regularisers.ablation import Ablation, ablation_trainings
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.trainer import clip_gradient, cross_entropy, distillation
+from playground.views.regularisers import INTRODUCTION
 from playground.web.shared import panels
-from playground.web.views.regularisers import ablation_view, catalogue_view
+from playground.web.views import regularisers
 
 panels.heading("What does each ingredient of training change?")
-st.markdown(
-    "A network with few examples learns them by heart: all of them right, much else wrong. Regularisers are to help. "
-    "Choose some and train: one run with nothing, one with each alone, one with all."
-)
-plan = ablation_view.plan_or_error()
-catalogue_view.set_up_notice()
-ablation_view.start_row(plan)
-ablation_view.ablation(plan)
+st.markdown(INTRODUCTION)
+plan = regularisers.plan_or_error()
+regularisers.set_up_notice()
+regularisers.start_row(plan)
+regularisers.ablation(plan)
 st.header(f"Ten regularisers in {len(REGULARISERS)} switches, one by one")
-catalogue_view.catalogue()
+regularisers.catalogue()
 panels.code_behind(
     "regularisers",
     ablation_trainings,

@@ -29,8 +29,6 @@ COUNT = count_parameters(small_config())
 HISTORY = training.Evaluations([0, 30], [2.0, 1.0], [2.0, 1.5])
 
 CURVES: list[tuple[go.Figure, str | None, str | None]] = [
-    (training.curves([], "accuracy", steps=5, top=1.0, level=(0.2, "rule")), "step", "right answers"),
-    (training.curves([], "loss", steps=5, top=1.0, level=(0.2, "rule")), "step", "loss, nats"),
     (attribution.running_sum(W.astype(int), W, W), "products, the largest size first", "part of the score"),
     (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),

@@ -10,7 +10,7 @@ heatmap's cells it cannot select at all.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
@@ -93,20 +93,13 @@ def _describe_longest(bars: Bars) -> str:
 _legend = load_component("legend", draws=True)
 
 
-@dataclass(frozen=True)
-class LegendEntry:
-    """One line of the charts: its name, its CSS colour, one of Plotly's dashes, and how far it is."""
+def draw_legend(key: str, entries: Sequence[Mapping[str, str]]) -> None:
+    """Draw the legend, in a container of its key.
 
-    name: str
-    colour: str
-    dash: str
-    state: str
-    """`done`, `growing`, or still `coming`."""
-
-
-def draw_legend(key: str, entries: Sequence[LegendEntry]) -> None:
-    """Draw the legend, in a container of its key."""
-    _legend(key=key, data={"entries": [asdict(entry) for entry in entries]})
+    An entry has a `name`, a CSS `colour`, one of Plotly's dashes as its `dash`, and a `state`: `done`, `growing`, or
+    still `coming`.
+    """
+    _legend(key=key, data={"entries": entries})
 
 
 _frame = load_component("cell_frame", draws=True)

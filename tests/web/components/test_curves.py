@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 
-from playground.figures import training as ablation_figures
 from playground.figures import training as figures
 from playground.web.components.charts import curve_data
 
@@ -38,15 +37,6 @@ def test_what_is_no_finite_number_is_left_out() -> None:
     train, validation = data["lines"][2:4]
     assert train["x"] == validation["x"] == [0, 20, 40]
     assert train["y"] == [2.0, 1.6, 1.2]
-
-
-def test_the_runs_of_an_ablation_keep_their_dashes() -> None:
-    names = ["none", "dropout_attention", "dropout_feedforward", "dropout_positions", "dropout_residual"]
-    lines = [ablation_figures.LINES[name] for name in names]
-    runs = [ablation_figures.Curve("", line, LOSSES.steps, LOSSES.train) for line in lines]
-    data = curve_data(ablation_figures.curves(runs, "loss", steps=40, top=3, level=(2.5, "guessing")))
-    assert [line["dash"] for line in data["lines"]] == ["dot", *(line.dash for line in lines)]
-    assert {"solid", "dash", "dot", "dashdot"} == {line["dash"] for line in data["lines"]}
 
 
 def test_axes_are_the_figures() -> None:

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from playground.web.session import experiments
 from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT
-from playground.web.views.regularisers import ablation_plan
+from playground.web.views import regularisers
 from tests.waiting import job_threads, until
 from tests.web.app_test import charts, press, prose, status_text, working
 from tests.web.experiment_pages import (
@@ -34,7 +34,7 @@ def opened(page: str, **query: object) -> AppTest:
 
 @pytest.mark.parametrize("page", ["training", "regularisers"])
 def test_who_pauses_or_cancels_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ablation_plan, "ablation_recipe", endless_ablation)
+    monkeypatch.setattr(regularisers, "ablation_recipe", endless_ablation)
     first, second = (opened(page, training_steps=5_000) for _ in range(2))
     until_step(press(first, f"{page}_start"))
     assert SHARED not in status_text(first)

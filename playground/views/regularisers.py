@@ -1,0 +1,313 @@
+"""An ablation's curves and tables, run beside run, and ten regularisers with what each was measured to change."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from playground.charts import figure as figures
+from playground.charts.chart import Columns, Control, Group, Item, Options, Paragraph, Picture, Table, Widget
+from playground.charts.figure import Array, Figure
+from playground.charts.scene import Scene
+from playground.figures import palette
+from playground.link.params import TASK_TITLES
+from playground.training.evaluation import Measured
+from playground.training.recipe import Recipe
+from playground.training.regularisers.ablation import (
+    AblationResult,
+    AblationState,
+    seeds_of,
+    trainings_of_one_seed,
+)
+from playground.training.regularisers.ablation_report import (
+    COLUMNS,
+    SPREAD_COLUMNS,
+    Effect,
+    ablation_table,
+    group_by_name,
+    measure_effects,
+    summarise_ablation,
+)
+from playground.training.regularisers.catalogue import (
+    REGULARISERS,
+    TEN,
+    Regulariser,
+    explain_regulariser,
+    reason_without_effect,
+)
+from playground.training.tasks import TASKS, Data, Task
+
+INTRODUCTION = (
+    "A network with few examples learns them by heart: all of them right, much else wrong. Regularisers are to help. "
+    "Choose some and train: one run with nothing, one with each alone, one with all."
+)
+
+WITHOUT_MASKS = (
+    "A batch is as long as its longest sequence; shorter ones are filled up with [PAD]. Without the **padding mask** "
+    "these get a share of the attention, and a share that depends on the neighbours: the network learns answers that "
+    "hold only in company. Without the **causal mask** a network that is asked for the next character finds it one "
+    "place further on in what it reads. It learns to copy it from there, its loss falls below what anybody could reach "
+    "who does not know the future. In use there is no next character yet, so what it copies from is gone."
+)
+
+EXPLAINED = (
+    "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. {} "
+    "±: against the run with none of them. A run that stops early or runs away keeps earlier weights."
+)
+"""Of the table; `describe_use` stands in it."""
+
+EXPLAINED_SEEDS = (
+    "All numbers are means over the seeds with which every run has ended; {} are planned. Spread: the highest of the "
+    "seeds' ± less the lowest. A change smaller than its spread is not told apart from chance. Chance alone makes it "
+    "larger about once in twelve times."
+)
+
+SETS = {"train": "training set", "validation": "validation set"}
+
+LAST_LABEL = 22
+"""Pixels beside a chart for half of the last step's number: Plotly leaves out a label that would be cut."""
+
+
+@dataclass(frozen=True)
+class ShownAblation:
+    """What the page looks at: an ablation that is planned, goes on or has ended."""
+
+    state: AblationState
+    data: Data
+    """Of the first seed."""
+    grows: bool = False
+    """Whether there will be more to see."""
+
+    @property
+    def n_seeds(self) -> int:
+        """With how many seeds each kind of training is done."""
+        return len(seeds_of(self.state.trainings))
+
+
+def _choose_lines() -> dict[str, dict[str, Any]]:
+    lines: dict[str, dict[str, Any]] = {
+        "none": {"color": palette.NO_REGULARISER, "dash": "solid", "width": 3},
+        "all": {"color": palette.ALL_REGULARISERS, "dash": "solid", "width": 3},
+    }
+    dashes: dict[str, Iterator[str]] = {}
+    for field, regulariser in REGULARISERS.items():
+        colour = palette.REGULARISERS[regulariser.number]
+        of_colour = dashes.setdefault(colour, iter(("solid", "dash", "dot", "dashdot", "longdash")))
+        lines[field] = {"color": colour, "dash": next(of_colour), "width": 2}
+    return lines
+
+
+LINES: Mapping[str, Mapping[str, Any]] = _choose_lines()
+"""How a run is drawn, on every chart and in every session, by Plotly's names: by the regulariser's field, or `none`
+and `all`. Each of the ten has a colour; those that share it are told apart by dashes."""
+
+
+def show_ablation(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
+    """The curves so far, what they show in words, and the table."""
+    state, n_seeds = scene.now.state, scene.now.n_seeds
+    yield from show_curves(scene, options)
+    if sentences := summarise_ablation(state.results, state.n_answers):
+        yield Paragraph("\n".join(f"- {sentence}" for sentence in sentences))
+    yield compare_runs(n_seeds)
+    explained = EXPLAINED.format(describe_use(scene.now.data.task))
+    yield Paragraph(explained if n_seeds == 1 else f"{explained} {EXPLAINED_SEEDS.format(n_seeds)}", "caption")
+
+
+def show_curves(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
+    """Every run's accuracy or loss on both sets, under one legend; before a run the axes alone."""
+    ablation, measured = scene.now, options["regularisers_measure"]
+    yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(ablation)})
+    charts = {name: runs_by_step(ablation, name, measured) for name in SETS}
+    yield Columns(tuple((Paragraph(f"**On the {SETS[name]}**"), chart) for name, chart in charts.items()))
+    if ablation.state.results:
+        yield Table[ShownAblation](
+            key="regularisers_curves",
+            frame=lambda each: tabulate_runs(each, measured),
+            is_folded=True,
+            title="The numbers of the curves",
+        )
+
+
+def list_legend(ablation: ShownAblation) -> list[dict[str, str]]:
+    """Of each kind of training its name, its look, and how far it is: `done`, `growing`, or still `coming`."""
+    kinds, entries = group_by_name(ablation.state.results), []
+    for training in trainings_of_one_seed(ablation.state.trainings):
+        results, line = kinds.get(training.name, []), LINES[training.name]
+        is_done = sum(result.unbatched is not None for result in results) == ablation.n_seeds
+        state = "done" if is_done else "growing" if results else "coming"
+        entries.append({"name": training.title, "colour": line["color"], "dash": line["dash"], "state": state})
+    return entries
+
+
+def runs_by_step(ablation: ShownAblation, name: str, measured: Measured) -> Picture[ShownAblation]:
+    """Every run's accuracy or loss on one of `SETS`."""
+    if name == "validation":
+        n = ablation.n_seeds
+        thin = f" A thin line is one seed: {n} lines of a look are one kind of run." if n > 1 else ""
+        caption = "The same on sequences that never are learnt from: what is lost from one chart to the other is the "
+        caption += f"gap.{thin}"
+    elif measured == "loss":
+        caption = "Plain cross-entropy of sequences that are learnt from, whatever a run adds to it while it learns."
+    else:
+        rule = ablation.data.task.rule
+        caption = f"The share of right answers for sequences that are learnt from. The simple rule is to {rule}."
+    return Picture(
+        key=f"regularisers_{name}",
+        alt=f"Lines: {measured} on the {SETS[name]} by step, one line a run.",
+        caption=caption,
+        figure=lambda each: draw_runs(each, name, measured),
+        grows=ablation.grows,
+    )
+
+
+def name_run(ablation: ShownAblation, result: AblationResult) -> str:
+    """What a training is called, with its seed where there are several."""
+    seed = f", seed {result.training.recipe.seed}" if ablation.n_seeds > 1 else ""
+    return f"{result.training.title}{seed}"
+
+
+def list_series(result: AblationResult, measured: Measured) -> dict[str, pd.Series]:
+    """What was measured of a training on each of `SETS`, by the steps done before."""
+    steps, *sets = result.history.series(measured)
+    return {name: pd.Series(values, steps, dtype=float) for name, values in zip(SETS, sets, strict=True)}
+
+
+def tabulate_runs(ablation: ShownAblation, measured: Measured) -> pd.DataFrame:
+    """A row an evaluation, a column a training and set."""
+    columns = {
+        f"{name_run(ablation, result)}, {SETS[name]}": series
+        for result in ablation.state.results
+        for name, series in list_series(result, measured).items()
+    }
+    return pd.DataFrame(columns).rename_axis("after step")
+
+
+def draw_runs(ablation: ShownAblation, name: str, measured: Measured) -> Figure:
+    """Accuracy or loss on one of `SETS`; both have the same axes, as long as a whole run.
+
+    A level across all steps is what can be had without learning: the simple rule's share, or guessing's ln(classes).
+    With several seeds, lines are thin.
+    """
+    n_steps, n_classes = ablation.state.trainings[0].recipe.steps, len(ablation.data.labels)
+    if measured == "accuracy":
+        level, text, number = ablation.data.baseline, "simple rule", "%{y:.1%}"
+        y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
+    else:
+        level, text, number = math.log(n_classes), f"guessing: ln {n_classes}", "%{y:.3f} nats"
+        losses = tabulate_runs(ablation, measured).to_numpy()
+        y_axis = {"title": "loss, nats", "range": [0, choose_top(losses, n_classes)]}
+    across = {
+        "type": "scatter",
+        "mode": "lines+text",
+        "x": np.array([0, n_steps], np.int32),
+        "y": np.array([level, level], np.float32),
+        "line": {"color": palette.RESIDUAL, "dash": "dot", "width": 1},
+        "text": ["", text],
+        "textposition": "top left",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    traces = [across]
+    for result in ablation.state.results:
+        title, series = name_run(ablation, result), list_series(result, measured)[name]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": series.index.to_numpy(np.int32),
+                "y": series.to_numpy(np.float32),
+                "name": title,
+                "line": {**LINES[result.training.name], **({"width": 1} if ablation.n_seeds > 1 else {})},
+                "hovertemplate": f"after step %{{x}}: {number}<extra>{title}</extra>",
+            }
+        )
+    x_axis = {"title": "step", "range": [-0.01 * n_steps, 1.01 * n_steps], "zeroline": False}
+    return figures.style(traces, {"xaxis": x_axis, "yaxis": y_axis}, height=300, margin={"r": LAST_LABEL})
+
+
+def choose_top(losses: Array, n_classes: int) -> float:
+    """Where the axes of losses end: above all that is drawn; a growing loss moves it in steps, so rarely."""
+    guess = math.log(n_classes)
+    highest = float(np.max(losses, where=np.isfinite(losses), initial=guess))
+    return guess * max(1.5, math.ceil(2.1 * highest / guess) / 2)
+
+
+def compare_runs(n_seeds: int) -> Table[ShownAblation]:
+    """What each kind of training measures beside the run with none of them."""
+    formats = {"loss": "%.3f", "accuracy_change": "%+.1f", "loss_change": "%+.3f", "loss_spread": "%.3f"}
+    columns = COLUMNS | SPREAD_COLUMNS
+    widths = {title: 90 if short in SPREAD_COLUMNS else 70 for short, title in columns.items()}
+    return Table(
+        key="regularisers_table",
+        frame=lambda ablation: ablation_table(ablation.state.results, ablation.state.trainings),
+        formats={title: formats.get(short, "%.1f") for short, title in columns.items()},
+        widths=widths | {COLUMNS["ending"]: 175 if n_seeds == 1 else 135},
+        missing="",
+    )
+
+
+def describe_use(task: Task) -> str:
+    """What is measured as a network in use: where batches can pad or show what comes next, it is without that."""
+    without = [] if task.reads_text else ["without padding"]
+    without += ["with later characters hidden"] * task.predicts_next
+    so = f", so {' and '.join(without)}" if without else ", which are equally long"
+    return f"In use: the validation set again, one sequence at a time{so}."
+
+
+def show_catalogue(options: Options, norm: str, results: Sequence[AblationResult]) -> Iterator[Item]:
+    """Ten cards, in Tutorial C's order: what each does and where, its strength, what was measured of it.
+
+    `norm` is the architecture's, `results` are those of the ablation so far.
+    """
+    recipe = Recipe(task=TASK_TITLES[options["regularisers_task"]])
+    effects = measure_effects(results)
+    for number, title in TEN.items():
+        card: list[Item] = [Paragraph(f"**{number} · {title}**")]
+        for regulariser in REGULARISERS.values():
+            if regulariser.number == number:
+                effect = effects.get(regulariser.field)
+                card.append(_show_switch(regulariser, recipe, norm, effect, is_alone=regulariser.title == title))
+        if number == 2:
+            card += [Paragraph(WITHOUT_MASKS), Widget("missing_masks")]
+        yield Group(f"regularisers_card_{number}", tuple(card), is_card=True, gap="small")
+
+
+def _show_switch(
+    regulariser: Regulariser, recipe: Recipe, norm: str, effect: Effect | None, *, is_alone: bool
+) -> Columns:
+    """One switch of a card: its explanation, its strength, its effect."""
+    name = "" if is_alone else f"**{regulariser.title}.** "
+    explained = Paragraph(f"{name}{explain_regulariser(regulariser, norm)}")
+    where = Paragraph(f"Where: {regulariser.where}.", "caption")
+    strength: list[Item] = []
+    if regulariser.on_by_default:
+        reason = reason_without_effect(regulariser, recipe, norm)
+        on = f"On in every run, unless “{regulariser.choice}” is chosen above: then one run goes without."
+        strength.append(Paragraph(f"It changes nothing here: {reason}." if reason else on, "caption"))
+    else:
+        field = regulariser.field
+        strength.append(Control(f"regularisers_{field}", f"{regulariser.scale} · `{field}`"))
+    if regulariser.field == "distill":
+        label = "temperature of both, before they are compared · `temperature`"
+        strength.append(Control("regularisers_temperature", label))
+    measured = describe_effect(regulariser, effect) if effect else "Not measured yet: choose it above, and start."
+    explanation = Group("", (explained, where), gap="xsmall")
+    return Columns(((explanation,), tuple(strength), (Paragraph(measured, "caption"),)), shares=(6, 4, 5))
+
+
+def describe_effect(regulariser: Regulariser, effect: Effect) -> str:
+    """Strength, task and effect of a run that has ended, and the effect's spread over several seeds."""
+    recipe = effect.training.recipe
+    how = "Without it" if regulariser.on_by_default else f"At {regulariser.strength_in(recipe):g}"
+    spreads = ("", "")
+    if effect.n_seeds > 1:
+        spreads = f" (spread {100 * effect.accuracy_spread:.1f})", f" (spread {effect.loss_spread:.2f})"
+        how += f", mean of {effect.n_seeds} seeds"
+    return (
+        f"{how}, on “{TASKS[recipe.task].title}” with {recipe.n_train:,} sequences: right answers "
+        f"**{100 * effect.accuracy_change:+.1f} points**{spreads[0]}, loss **{effect.loss_change:+.2f} nats**"
+        f"{spreads[1]}, gap {100 * effect.gap_change:+.1f} points."
+    )

@@ -1,0 +1,295 @@
+"""What only the live page Regularisers has: the ablation that its settings describe, and how that is followed."""
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from playground.accounting.readable import duration
+from playground.charts.scene import Scene
+from playground.config import ModelConfig
+from playground.errors import TooLargeError
+from playground.link import query
+from playground.link.opening import Focus
+from playground.link.params import COMPARED, FIELDS, TASK_TITLES
+from playground.text.wording import join_words
+from playground.training.recipe import architecture
+from playground.training.regularisers.ablation import (
+    SIZES,
+    AblationRequest,
+    AblationState,
+    AblationTraining,
+    ablation_recipe,
+    ablation_trainings,
+    seeds_of,
+    trainings_of_one_seed,
+)
+from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
+from playground.training.tasks import TASKS
+from playground.views.regularisers import ShownAblation, show_ablation, show_catalogue, show_curves
+from playground.web.choices import shortcuts, widgets
+from playground.web.choices.setup import current_setup, current_value
+from playground.web.components.charts import draw_legend
+from playground.web.components.without_picture import scroll_to
+from playground.web.session import caches
+from playground.web.session.experiments import (
+    Experiment,
+    machine_speed,
+    session_experiments,
+    training_bytes,
+    training_data,
+    without_idle,
+)
+from playground.web.session.memory_budget import MemoryReservation
+from playground.web.session.services import services
+from playground.web.shared import experiment_buttons
+from playground.web.shared.page_end import as_one_element
+from playground.web.shared.renderer import WIDGETS, read_options, render
+
+PAGE = "regularisers"
+
+SEEDS_HELP = (
+    "A seed decides the sequences, the initial weights, the order of batches and all that regularisers draw. With 3, "
+    "everything runs with the sidebar's seed and the next two: it takes three times as long and shows what chance does."
+)
+
+MISSING_MASKS = {
+    "no padding mask": ("Sort", "plenty", ["Without padding mask"]),
+    "no causal mask": ("Next character", "small", ["Without causal mask"]),
+}
+"""Settings that show the absence of a mask: the task, the amount of data, and the regulariser."""
+
+_SETTINGS = [f"{PAGE}_{name}" for name in ("task", "data", "chosen")]
+"""Keys of what `MISSING_MASKS` sets."""
+
+_PRESSED = "_regularisers_set_up"
+"""Session key that is there in the run after a press on a button that sets them."""
+
+_NOWHERE = Focus(0, 0, 0, 0)
+
+AblationInputs = tuple[ModelConfig, tuple[AblationTraining, ...]]
+"""All that an ablation depends on."""
+
+
+@dataclass(frozen=True)
+class AblationPlan:
+    """An ablation that can be started."""
+
+    config: ModelConfig
+    trainings: tuple[AblationTraining, ...]
+    """For each seed the baseline and one for each regulariser; the baseline alone if nothing that matters is chosen."""
+    left_out: tuple[tuple[Regulariser, str], ...]
+    """Chosen regularisers that can change nothing here, with the reason."""
+    seconds: float
+    """How long all of it is likely to take here."""
+
+    @property
+    def inputs(self) -> AblationInputs:
+        """All that its numbers depend on: the recipes' four dropouts count, the architecture's one does not."""
+        return replace(self.config, dropout=0.0), self.trainings
+
+
+def make_plan() -> AblationPlan:
+    """The ablation that the page's settings and the sidebar's architecture describe.
+
+    Raises:
+        ConfigError, RecipeError: the settings do not go together.
+        TooLargeError: the trainings would take more than this server gives.
+        BusyError: the machine's speed is not known yet, and no turn to measure it came free.
+    """
+    task, data, seeds, chosen_titles = (current_value(f"{PAGE}_{name}") for name in ("task", "data", "seeds", "chosen"))
+    strengths = {field: current_value(f"{PAGE}_{field}") for field in COMPARED}
+    recipe = ablation_recipe(TASK_TITLES[task], data, current_value("seed"), strengths)
+    config = query.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
+    chosen = {FIELDS[title] for title in chosen_titles}
+    reasons = {
+        field: reason_without_effect(regulariser, recipe, config.norm)
+        for field, regulariser in REGULARISERS.items()
+        if field in chosen
+    }
+    compared = ablation_trainings(recipe, [field for field, reason in reasons.items() if not reason], int(seeds))
+    trainings = tuple(replace(training, recipe=without_idle(training.recipe)) for training in compared)
+    config = architecture(config, recipe, training_data(recipe))
+    speed = machine_speed()
+    seconds = sum(speed.seconds(config, training.recipe) for training in trainings)
+    longest = services().settings.max_training_seconds
+    if seconds > longest:
+        raise TooLargeError(
+            f"These {len(trainings)} runs would take about {duration(seconds)} here, and this server trains for at "
+            f"most {duration(longest)}: choose fewer{' or one seed' if int(seeds) > 1 else ''}. Knowledge distillation "
+            "takes longest, as its teacher learns too."
+        )
+    left_out = tuple((REGULARISERS[field], reason) for field, reason in reasons.items() if reason)
+    return AblationPlan(config, trainings, left_out, seconds)
+
+
+def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
+    """Take part in the trainings; start them in the background if nobody has yet."""
+    first = plan.trainings[0].recipe
+    data = {seed: training_data(replace(first, seed=seed)) for seed in seeds_of(plan.trainings)}
+    n_bytes = max(training_bytes(plan.config, training.recipe, *data.values()) for training in plan.trainings)
+    return Experiment(
+        plan.inputs,
+        AblationRequest(
+            plan.config, plan.trainings, device=str(caches.device()), threads=services().settings.threads, data=data
+        ),
+        reservation=MemoryReservation(n_bytes),
+        key=(PAGE, plan.config, plan.trainings),
+        seconds=plan.seconds,
+    )
+
+
+def plan_or_error() -> AblationPlan | None:
+    """Draw the settings; returns the ablation that they describe, or None with a message on the page."""
+    columns = st.columns(3, gap="medium")
+    with columns[0]:
+        widgets.menu(f"{PAGE}_task", "What is to be learnt")
+    with columns[1]:
+        widgets.choice(f"{PAGE}_data", "Data to learn from")
+    with columns[2]:
+        widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
+    widgets.several(f"{PAGE}_chosen", "What to compare with a run that has masks and norms, and none of the others")
+    plan = experiment_buttons.plan_or_error(make_plan)
+    if plan is None:
+        return None
+    for regulariser, reason in plan.left_out:
+        st.caption(f"**{regulariser.choice}** is left out: {reason}.")
+    if len(trainings_of_one_seed(plan.trainings)) == 1:
+        st.info("Choose at least one that can matter here; then its run is compared with a run without any.")
+        return None
+    return plan
+
+
+def start_row(plan: AblationPlan | None) -> None:
+    """Draw the buttons, and the cost of the plan."""
+    experiment_buttons.buttons(PAGE, plan, create_experiment)
+    if plan is not None:
+        recipe, config, seeds = plan.trainings[0].recipe, plan.config, _name_seeds(plan.trainings)
+        amount = f"{len(plan.trainings)} runs of {recipe.steps} steps"
+        of_one_seed = len(trainings_of_one_seed(plan.trainings))
+        if len(plan.trainings) > of_one_seed:
+            amount, seeds = f"{amount}, {of_one_seed} with each of the {seeds}", "those of one seed"
+        st.caption(
+            f"About **{duration(plan.seconds)}** here: {amount}, each on the same {len(training_data(recipe).train):,} "
+            f"sequences, in the same order, from the same initial weights ({seeds}). {TASKS[recipe.task].question} "
+            f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}; all else of the "
+            "architecture is the sidebar's."
+        )
+
+
+def _name_seeds(trainings: tuple[AblationTraining, ...]) -> str:
+    seeds = [str(seed) for seed in seeds_of(trainings)]
+    return f"seed{'s' if len(seeds) > 1 else ''} {join_words(seeds)}"
+
+
+def ablation(plan: AblationPlan | None) -> None:
+    """Draw the session's ablation; before there is one, the axes of the planned one."""
+    experiment = session_experiments().get(PAGE)
+    if experiment is None and plan is None:
+        return
+    # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.
+    widgets.choice(f"{PAGE}_measure", "Curves of")
+    if experiment is not None:
+        trainings = experiment.inputs[1]
+        recipe = trainings[0].recipe
+        differences = [] if plan is None else list_differences(experiment.inputs, plan.inputs)
+        if differences:
+            measured = f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, {_name_seeds(trainings)}"
+            st.info(experiment_buttons.difference_sentence(experiment, measured, differences))
+        experiment_buttons.follow(follow_ablation, PAGE)
+    elif plan is not None:
+        scene = make_scene(plan.trainings, None)
+        render(show_curves(scene, read_options(PAGE)), scene)
+
+
+def follow_ablation(experiment: Experiment[AblationState]) -> None:
+    """Draw how far an ablation is, and what it shows by now."""
+    experiment_buttons.show_progress(experiment, experiment.progress, status_sentence(experiment))
+    scene = make_scene(experiment.inputs[1], experiment.state, grows=experiment.in_progress)
+    render(show_ablation(scene, read_options(PAGE)), scene)
+
+
+def make_scene(
+    trainings: tuple[AblationTraining, ...], state: AblationState | None, *, grows: bool = False
+) -> Scene[ShownAblation]:
+    """An ablation of these trainings, which may not have begun."""
+    shown = state or AblationState(trainings, (), n_answers=0, progress=0.0)
+    return Scene(ShownAblation(shown, training_data(trainings[0].recipe), grows), _NOWHERE)
+
+
+def list_differences(before: AblationInputs, now: AblationInputs) -> list[str]:
+    """The trainings that only one of two ablations has, and the settings in which their common trainings differ."""
+    old, new = (
+        {training.title: training.recipe for training in trainings_of_one_seed(trainings)}
+        for _, trainings in (before, now)
+    )
+    differences = [f"“{title}” is gone" for title in old if title not in new]
+    differences += [f"“{title}” is new" for title in new if title not in old]
+    for title in (title for title in old if title in new):
+        differences += experiment_buttons.list_changed_settings((before[0], old[title]), (now[0], new[title]))
+    n_before, n_now = (len(seeds_of(trainings)) for _, trainings in (before, now))
+    differences += [f"seeds {n_before} → {n_now}"] if n_before != n_now else []
+    return list(dict.fromkeys(differences))
+
+
+def status_sentence(experiment: Experiment[AblationState]) -> str:
+    """The status of an ablation in one or two sentences."""
+    status, ablation, pending = experiment.job.status, experiment.state, experiment_buttons.pending_sentence(experiment)
+    if pending:
+        return pending
+    if ablation is None or status == "failed":
+        return experiment.job.error
+    if status == "finished":
+        return f"All {len(ablation.trainings)} runs are done, in {duration(experiment.job.seconds)}."
+    results, n_ended, n = ablation.results, ablation.n_ended, len(ablation.trainings)
+    if status == "cancelled":
+        at = f": {n_ended} of {n} runs are done, and their numbers stay" if n_ended else f" in the first of {n} runs"
+        return f"{experiment_buttons.cancelled_clause(experiment)}{at}."
+    n_growing = sum(not result.outcome for result in results)
+    if n_growing > 1:
+        at = f"{n_ended} of {n} runs are done, {n_growing} go side by side"
+    elif not results:
+        at = f"run 1 of {n}"
+    else:
+        training, step = results[-1].training, len(results[-1].history.loss)
+        at = f"run {len(results)} of {n}"
+        if training.recipe.distill and not step:
+            at += f", {training.title}: its teacher learns first"
+        else:
+            seed = f", seed {training.recipe.seed}" if len(seeds_of(ablation.trainings)) > 1 else ""
+            at += f": {training.title}{seed}, step {step} of {training.recipe.steps}"
+    return experiment_buttons.continuing_sentence(experiment, at)
+
+
+def catalogue() -> None:
+    """Draw the ten cards, folded so that the way to a run stays short."""
+    experiment = session_experiments().get(PAGE)
+    state = None if experiment is None else experiment.state
+    results = () if state is None else state.results
+    with st.expander("What each does, and how strong it is", icon=":material/tune:", key=f"{PAGE}_cards"):
+        render(show_catalogue(read_options(PAGE), shortcuts.unlocked_norm(), results), Scene(None, _NOWHERE))
+
+
+@as_one_element
+def set_up_notice() -> None:
+    """Say which absence the present settings show, if they do; after a press on its button, scroll here."""
+    now = tuple(current_value(key) for key in _SETTINGS)
+    for name, (task, data, chosen) in MISSING_MASKS.items():
+        if now == (task, data, chosen):
+            st.info(f"Set up: **{name}**. The task is {task}, and the data are {data}. Press **Start**.")
+    if st.session_state.pop(_PRESSED, False):
+        scroll_to(f"{PAGE}_buttons")
+
+
+def draw_missing_masks() -> None:
+    """Draw the buttons that set up what goes wrong without a mask."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Set up above:", width="content")
+        for name in MISSING_MASKS:
+            st.button(name, key=f"{PAGE}_show_{name.replace(' ', '_')}", on_click=_set_up, args=(name,))
+
+
+def _set_up(name: str) -> None:
+    st.session_state.update(dict(zip(_SETTINGS, MISSING_MASKS[name], strict=True)) | {_PRESSED: True})
+
+
+WIDGETS |= {"legend": draw_legend, "missing_masks": draw_missing_masks}
