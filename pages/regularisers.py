@@ -13,19 +13,8 @@ from playground.web.views import regularisers
 
 panels.heading("What does each ingredient of training change?")
 st.markdown(INTRODUCTION)
-plan = regularisers.plan_or_error()
-regularisers.set_up_notice()
-regularisers.start_row(plan)
-regularisers.ablation(plan)
+regularisers.draw_ablation(regularisers.draw_settings())
 st.header(f"Ten regularisers in {len(REGULARISERS)} switches, one by one")
-regularisers.catalogue()
-panels.code_behind(
-    "regularisers",
-    ablation_trainings,
-    Ablation,
-    evaluate_unbatched,
-    augment,
-    cross_entropy,
-    distillation,
-    clip_gradient,
-)
+regularisers.draw_catalogue()
+sources = (ablation_trainings, Ablation, evaluate_unbatched, augment, cross_entropy, distillation, clip_gradient)
+panels.code_behind("regularisers", *sources)

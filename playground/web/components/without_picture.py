@@ -113,12 +113,12 @@ def scroll_to(key: str, clear: str = "5rem", *, on_phone: str | None = None) -> 
 
 
 def request_scroll(key: str) -> None:
-    """Have the page that is drawn next scroll to the container with this key; for callbacks that open another page."""
+    """Have the page that is drawn next scroll to the container with this key; for callbacks."""
     st.session_state[_REQUESTED] = key
 
 
 def scroll_as_requested() -> None:
-    """Scroll to where the page before this one asked to, if it did."""
+    """Scroll to where the run before this one asked to, if it did."""
     key = st.session_state.pop(_REQUESTED, None)
     if key is not None:
         scroll_to(key)

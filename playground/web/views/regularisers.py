@@ -1,6 +1,7 @@
 """What only the live page Regularisers has: the ablation that its settings describe, and how that is followed."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -23,13 +24,13 @@ from playground.training.regularisers.ablation import (
     seeds_of,
     trainings_of_one_seed,
 )
-from playground.training.regularisers.catalogue import REGULARISERS, Regulariser, reason_without_effect
+from playground.training.regularisers.catalogue import REGULARISERS, reason_without_effect
 from playground.training.tasks import TASKS
 from playground.views.regularisers import ShownAblation, show_ablation, show_catalogue, show_curves
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.charts import draw_legend
-from playground.web.components.without_picture import scroll_to
+from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches
 from playground.web.session.experiments import (
     Experiment,
@@ -52,17 +53,15 @@ SEEDS_HELP = (
     "everything runs with the sidebar's seed and the next two: it takes three times as long and shows what chance does."
 )
 
-MISSING_MASKS = {
-    "no padding mask": ("Sort", "plenty", ["Without padding mask"]),
-    "no causal mask": ("Next character", "small", ["Without causal mask"]),
-}
-"""Settings that show the absence of a mask: the task, the amount of data, and the regulariser."""
-
-_SETTINGS = [f"{PAGE}_{name}" for name in ("task", "data", "chosen")]
-"""Keys of what `MISSING_MASKS` sets."""
-
-_PRESSED = "_regularisers_set_up"
-"""Session key that is there in the run after a press on a button that sets them."""
+MISSING_MASKS: dict[str, dict[str, Any]] = {
+    "no padding mask": {
+        f"{PAGE}_task": "Sort", f"{PAGE}_data": "plenty", f"{PAGE}_chosen": ["Without padding mask"],
+    },
+    "no causal mask": {
+        f"{PAGE}_task": "Next character", f"{PAGE}_data": "small", f"{PAGE}_chosen": ["Without causal mask"],
+    },
+}  # fmt: skip
+"""Settings that show the absence of a mask."""
 
 _NOWHERE = Focus(0, 0, 0, 0)
 
@@ -75,17 +74,13 @@ class AblationPlan:
     """An ablation that can be started."""
 
     config: ModelConfig
+    """Without dropout: it is the recipes' four that count."""
     trainings: tuple[AblationTraining, ...]
     """For each seed the baseline and one for each regulariser; the baseline alone if nothing that matters is chosen."""
-    left_out: tuple[tuple[Regulariser, str], ...]
-    """Chosen regularisers that can change nothing here, with the reason."""
+    left_out: dict[str, str]
+    """Why regularisers that are chosen can change nothing here, by field."""
     seconds: float
     """How long all of it is likely to take here."""
-
-    @property
-    def inputs(self) -> AblationInputs:
-        """All that its numbers depend on: the recipes' four dropouts count, the architecture's one does not."""
-        return replace(self.config, dropout=0.0), self.trainings
 
 
 def make_plan() -> AblationPlan:
@@ -101,14 +96,10 @@ def make_plan() -> AblationPlan:
     recipe = ablation_recipe(TASK_TITLES[task], data, current_value("seed"), strengths)
     config = query.model_config({**current_setup().values, "norm": shortcuts.unlocked_norm(), **SIZES}, vocab_size=1)
     chosen = {FIELDS[title] for title in chosen_titles}
-    reasons = {
-        field: reason_without_effect(regulariser, recipe, config.norm)
-        for field, regulariser in REGULARISERS.items()
-        if field in chosen
-    }
-    compared = ablation_trainings(recipe, [field for field, reason in reasons.items() if not reason], int(seeds))
+    reasons = {field: reason_without_effect(each, recipe, config.norm) for field, each in REGULARISERS.items()}
+    compared = ablation_trainings(recipe, [field for field in chosen if not reasons[field]], int(seeds))
     trainings = tuple(replace(training, recipe=without_idle(training.recipe)) for training in compared)
-    config = architecture(config, recipe, training_data(recipe))
+    config = replace(architecture(config, recipe, training_data(recipe)), dropout=0.0)
     speed = machine_speed()
     seconds = sum(speed.seconds(config, training.recipe) for training in trainings)
     longest = services().settings.max_training_seconds
@@ -118,7 +109,7 @@ def make_plan() -> AblationPlan:
             f"most {duration(longest)}: choose fewer{' or one seed' if int(seeds) > 1 else ''}. Knowledge distillation "
             "takes longest, as its teacher learns too."
         )
-    left_out = tuple((REGULARISERS[field], reason) for field, reason in reasons.items() if reason)
+    left_out = {field: reason for field, reason in reasons.items() if reason and field in chosen}
     return AblationPlan(config, trainings, left_out, seconds)
 
 
@@ -128,7 +119,7 @@ def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
     data = {seed: training_data(replace(first, seed=seed)) for seed in seeds_of(plan.trainings)}
     n_bytes = max(training_bytes(plan.config, training.recipe, *data.values()) for training in plan.trainings)
     return Experiment(
-        plan.inputs,
+        (plan.config, plan.trainings),
         AblationRequest(
             plan.config, plan.trainings, device=str(caches.device()), threads=services().settings.threads, data=data
         ),
@@ -138,8 +129,9 @@ def create_experiment(plan: AblationPlan) -> Experiment[AblationState]:
     )
 
 
-def plan_or_error() -> AblationPlan | None:
-    """Draw the settings; returns the ablation that they describe, or None with a message on the page."""
+@as_one_element
+def draw_settings() -> AblationPlan | None:
+    """Draw the settings, the buttons and the cost; returns what can be started, or None with a message on the page."""
     columns = st.columns(3, gap="medium")
     with columns[0]:
         widgets.menu(f"{PAGE}_task", "What is to be learnt")
@@ -149,31 +141,34 @@ def plan_or_error() -> AblationPlan | None:
         widgets.choice(f"{PAGE}_seeds", "Seeds", help_text=SEEDS_HELP)
     widgets.several(f"{PAGE}_chosen", "What to compare with a run that has masks and norms, and none of the others")
     plan = experiment_buttons.plan_or_error(make_plan)
-    if plan is None:
-        return None
-    for regulariser, reason in plan.left_out:
-        st.caption(f"**{regulariser.choice}** is left out: {reason}.")
-    if len(trainings_of_one_seed(plan.trainings)) == 1:
-        st.info("Choose at least one that can matter here; then its run is compared with a run without any.")
-        return None
+    if plan is not None:
+        for field, reason in plan.left_out.items():
+            st.caption(f"**{REGULARISERS[field].choice}** is left out: {reason}.")
+        if len(trainings_of_one_seed(plan.trainings)) == 1:
+            st.info("Choose at least one that can matter here; then its run is compared with a run without any.")
+            plan = None
+    for name, settings in MISSING_MASKS.items():
+        if all(current_value(key) == value for key, value in settings.items()):
+            task, data, _ = settings.values()
+            st.info(f"Set up: **{name}**. The task is {task}, and the data are {data}. Press **Start**.")
+    experiment_buttons.buttons(PAGE, plan, create_experiment)
+    if plan is not None:
+        st.caption(describe_cost(plan))
     return plan
 
 
-def start_row(plan: AblationPlan | None) -> None:
-    """Draw the buttons, and the cost of the plan."""
-    experiment_buttons.buttons(PAGE, plan, create_experiment)
-    if plan is not None:
-        recipe, config, seeds = plan.trainings[0].recipe, plan.config, _name_seeds(plan.trainings)
-        amount = f"{len(plan.trainings)} runs of {recipe.steps} steps"
-        of_one_seed = len(trainings_of_one_seed(plan.trainings))
-        if len(plan.trainings) > of_one_seed:
-            amount, seeds = f"{amount}, {of_one_seed} with each of the {seeds}", "those of one seed"
-        st.caption(
-            f"About **{duration(plan.seconds)}** here: {amount}, each on the same {len(training_data(recipe).train):,} "
-            f"sequences, in the same order, from the same initial weights ({seeds}). {TASKS[recipe.task].question} "
-            f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}; all else of the "
-            "architecture is the sidebar's."
-        )
+def describe_cost(plan: AblationPlan) -> str:
+    """How long a plan takes, and what is trained."""
+    recipe, config, seeds = plan.trainings[0].recipe, plan.config, _name_seeds(plan.trainings)
+    amount, of_one_seed = f"{len(plan.trainings)} runs of {recipe.steps} steps", trainings_of_one_seed(plan.trainings)
+    if len(plan.trainings) > len(of_one_seed):
+        amount, seeds = f"{amount}, {len(of_one_seed)} with each of the {seeds}", "those of one seed"
+    return (
+        f"About **{duration(plan.seconds)}** here: {amount}, each on the same {len(training_data(recipe).train):,} "
+        f"sequences, in the same order, from the same initial weights ({seeds}). {TASKS[recipe.task].question} "
+        f"{config.n_layers} layers × {config.n_heads} heads, d_model {config.d_model}; all else of the architecture is "
+        "the sidebar's."
+    )
 
 
 def _name_seeds(trainings: tuple[AblationTraining, ...]) -> str:
@@ -181,7 +176,7 @@ def _name_seeds(trainings: tuple[AblationTraining, ...]) -> str:
     return f"seed{'s' if len(seeds) > 1 else ''} {join_words(seeds)}"
 
 
-def ablation(plan: AblationPlan | None) -> None:
+def draw_ablation(plan: AblationPlan | None) -> None:
     """Draw the session's ablation; before there is one, the axes of the planned one."""
     experiment = session_experiments().get(PAGE)
     if experiment is None and plan is None:
@@ -191,7 +186,7 @@ def ablation(plan: AblationPlan | None) -> None:
     if experiment is not None:
         trainings = experiment.inputs[1]
         recipe = trainings[0].recipe
-        differences = [] if plan is None else list_differences(experiment.inputs, plan.inputs)
+        differences = [] if plan is None else list_differences(experiment.inputs, (plan.config, plan.trainings))
         if differences:
             measured = f"“{TASKS[recipe.task].title}”, {recipe.n_train:,} sequences, {_name_seeds(trainings)}"
             st.info(experiment_buttons.difference_sentence(experiment, measured, differences))
@@ -260,24 +255,13 @@ def status_sentence(experiment: Experiment[AblationState]) -> str:
     return experiment_buttons.continuing_sentence(experiment, at)
 
 
-def catalogue() -> None:
+def draw_catalogue() -> None:
     """Draw the ten cards, folded so that the way to a run stays short."""
     experiment = session_experiments().get(PAGE)
     state = None if experiment is None else experiment.state
     results = () if state is None else state.results
     with st.expander("What each does, and how strong it is", icon=":material/tune:", key=f"{PAGE}_cards"):
         render(show_catalogue(read_options(PAGE), shortcuts.unlocked_norm(), results), Scene(None, _NOWHERE))
-
-
-@as_one_element
-def set_up_notice() -> None:
-    """Say which absence the present settings show, if they do; after a press on its button, scroll here."""
-    now = tuple(current_value(key) for key in _SETTINGS)
-    for name, (task, data, chosen) in MISSING_MASKS.items():
-        if now == (task, data, chosen):
-            st.info(f"Set up: **{name}**. The task is {task}, and the data are {data}. Press **Start**.")
-    if st.session_state.pop(_PRESSED, False):
-        scroll_to(f"{PAGE}_buttons")
 
 
 def draw_missing_masks() -> None:
@@ -289,7 +273,8 @@ def draw_missing_masks() -> None:
 
 
 def _set_up(name: str) -> None:
-    st.session_state.update(dict(zip(_SETTINGS, MISSING_MASKS[name], strict=True)) | {_PRESSED: True})
+    st.session_state.update(MISSING_MASKS[name])
+    request_scroll(f"{PAGE}_buttons")
 
 
 WIDGETS |= {"legend": draw_legend, "missing_masks": draw_missing_masks}
