@@ -1,15 +1,21 @@
 """What is measured on the page What if: sweeps over a sentence's run, and scores of a network that was trained here.
 
+Numbers take long. They are measured some at a time by whoever looks, and kept for everybody, with a bar and its button.
+
 Legend: S sentences of the text, P sizes of a curve.
 """
 
+import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from time import monotonic
 from typing import Literal, NamedTuple
 
 import numpy as np
+import streamlit as st
 
+from playground.accounting.readable import duration
 from playground.analysis.effects import sweeps
 from playground.analysis.effects.sweeps import Order, Sweep
 from playground.analysis.vector_changes import sentence_vector
@@ -22,12 +28,31 @@ from playground.runs.variant_runs import Variant, rows_at_once
 from playground.training.after.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
 from playground.views.what_if.parts import Effects, PartKind
+from playground.web.components.without_picture import ask_again
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey
 from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights, cache_in_session
-from playground.web.views.what_if.measuring import GrowingNumbers, Rows, cut, empty_numbers
+from playground.web.shared import panels
+
+Rows = tuple[int, ...]
+"""Numbers of the variants that are measured together."""
+
+MOST_TOGETHER = 24
+"""Rows that are measured together, at most: others wait no longer for a turn than that takes, and a batch of more is no
+faster."""
+
+BY_ITSELF = 5.0
+"""Seconds that a measurement may take and begin without being asked."""
+
+SLICE = 0.4
+"""Seconds of computing in one rerun of the page; between two of them it answers the visitor."""
+
+_ASKED = "_what_if_asked"
+"""Session key of the last presses: from a measurement's name to all that it depends on, and whether it is to run."""
+
+_WIDTH = 120
 
 MAX_PASSES = 4_096
 """Of all variants of one measurement, each counted from its first changed layer."""
@@ -37,6 +62,76 @@ ACCURACY, PROBABILITY = 0, 1
 
 RANDOM_SEEDS = (0, 1, 2)
 """Of the random orders in which heads are taken out."""
+
+
+@dataclass(eq=False)
+class GrowingNumbers:
+    """A table, (rows, columns), NaN where it is not measured yet; it lies in a cache, and sessions fill it together.
+
+    No session computes beyond what it shows: a part that one visitor has measured is there for the next, and where
+    nobody looks, nothing goes on.
+    """
+
+    numbers: Array
+    parts: Sequence[Rows]
+    """The rows that are measured together, in the order of their measurement."""
+    work: Sequence[float]
+    """What each part costs, in any unit."""
+    n_done: int = 0
+    """Parts that are measured."""
+    seconds: float = 0.0
+    """What they took, waiting for a turn included."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything is measured."""
+        return self.n_done == len(self.parts)
+
+    @property
+    def share(self) -> float:
+        """How much of the work is done, 0 … 1."""
+        return sum(self.work[: self.n_done]) / sum(self.work) if self.parts else 1.0
+
+    @property
+    def seconds_left(self) -> float:
+        """What the rest will take, by what the parts before it took; infinite before the first."""
+        if self.is_complete:
+            return 0.0
+        done = sum(self.work[: self.n_done])
+        return self.seconds / done * sum(self.work[self.n_done :]) if done else float("inf")
+
+    def advance(self, measure: Callable[[Rows], Array], seconds: float) -> None:
+        """Measure the next part, and further ones until so many seconds have passed; nothing where somebody else does.
+
+        Nobody waits for another's measurement: whoever comes meanwhile takes the numbers that are there.
+        `measure` computes some rows, (rows, columns). Where it fails, what was measured before stays.
+        """
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            begin = monotonic()
+            while not self.is_complete:
+                rows, start = self.parts[self.n_done], monotonic()
+                self.numbers[list(rows)] = measure(rows)
+                self.n_done += 1
+                self.seconds += monotonic() - start
+                if monotonic() - begin >= seconds:
+                    return
+        finally:
+            self.lock.release()
+
+
+def empty_numbers(parts: Sequence[Rows], work: Sequence[float], n_columns: int) -> GrowingNumbers:
+    """A table of which nothing is measured; its parts hold every row once."""
+    n_rows = sum(map(len, parts))
+    return GrowingNumbers(np.full((n_rows, n_columns), np.nan, np.float32), tuple(parts), tuple(work))
+
+
+def cut(rows: Sequence[int], most: int) -> list[Rows]:
+    """Rows in their order, at most so many together, and at most `MOST_TOGETHER`."""
+    most = min(most, MOST_TOGETHER)
+    return [tuple(rows[first : first + most]) for first in range(0, len(rows), most)]
 
 
 class SweepKey(NamedTuple):
@@ -183,33 +278,51 @@ def validation_sequences(weights: str) -> Examples:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The effects of some parts, by now."""
+    """Numbers by now, and what measures more of them."""
 
     identity: Hashable
     """All that the measurement depends on."""
     growing: GrowingNumbers
     measure: Callable[[Rows], Array]
+    """Computes some rows; may raise what `panels.explain_errors` explains."""
+
+
+@dataclass(frozen=True)
+class MeasuredParts(Measurement):
+    """What is measured without each of some parts."""
+
     effects: Callable[[], Effects]
+    """By now."""
 
 
-def measure_on_vector(key: RunKey, parts: SweepKey, instead_of: str = "") -> Measurement:
+def measure_sweep(key: RunKey, sweep: SweepKey) -> Measurement:
+    """A sweep over the run of a sentence; raises as `sweep_numbers`."""
+    return Measurement((key, sweep), sweep_numbers(key, sweep), partial(measure_rows, key, sweep))
+
+
+def measure_network(weights: str, name: str, variants: Sequence[Sequence[Change]]) -> Measurement:
+    """The scores of a network that was trained here, with each of these changes; `name` as of `task_scores`."""
+    growing = task_scores(weights, name, len(variants))
+    return Measurement((weights, name), growing, partial(measure_variants, weights, variants))
+
+
+def measure_on_vector(key: RunKey, parts: SweepKey, instead_of: str = "") -> MeasuredParts:
     """The change of the sentence's vector, `instead_of` another measure; raises as `sweep_numbers`."""
-    growing = sweep_numbers(key, parts)
+    sweep = measure_sweep(key, parts)
     meaning = (
         "how far the sentence's vector moves, as a share of its length. The vector is the mean over the sentence's "
         "tokens"
     )
 
     def effects() -> Effects:
-        return Effects(growing.numbers[:, 0].copy(), meaning, ".1%", instead_of)
+        return Effects(sweep.growing.numbers[:, 0].copy(), meaning, ".1%", instead_of)
 
-    return Measurement((key, parts), growing, lambda rows: measure_rows(key, parts, rows), effects)
+    return MeasuredParts(**vars(sweep), effects=effects)
 
 
-def measure_on_similarity(key: RunKey, parts: SweepKey, other: int, run: Run) -> Measurement:
+def measure_on_similarity(key: RunKey, parts: SweepKey, other: int, run: Run) -> MeasuredParts:
     """The change of the cosine with another sentence's vector; raises as `sweep_numbers`."""
-    growing = sweep_numbers(key, parts)
-    vectors = text_vectors(key._replace(sentence=0))
+    sweep, vectors = measure_sweep(key, parts), text_vectors(key._replace(sentence=0))
     before = float(sweeps.cosines(sentence_vector(run)[None], vectors[other : other + 1])[0, 0])
     meaning = (
         f"what is added to the similarity of this sentence and sentence {other + 1}, the cosine of their "
@@ -217,24 +330,72 @@ def measure_on_similarity(key: RunKey, parts: SweepKey, other: int, run: Run) ->
     )
 
     def effects() -> Effects:
-        return Effects(growing.numbers[:, 1 + other] - np.float32(before), meaning, "+.4f")
+        return Effects(sweep.growing.numbers[:, 1 + other] - np.float32(before), meaning, "+.4f")
 
-    return Measurement((key, parts), growing, lambda rows: measure_rows(key, parts, rows), effects)
+    return MeasuredParts(**vars(sweep), effects=effects)
 
 
-def measure_on_answers(key: RunKey, kind: PartKind) -> Measurement:
+def measure_on_answers(key: RunKey, kind: PartKind) -> MeasuredParts:
     """The change of the probability of the right answer, for heads or sublayers of a network trained here."""
     parts = sweeps.list_heads(key.config) if kind == "heads" else sweeps.list_sublayers(key.config)
-    variants: list[list[Change]] = [[], *([part] for part in parts)]
-    growing = task_scores(key.weights, kind, len(variants))
+    scores = measure_network(key.weights, kind, [[], *([part] for part in parts)])
     meaning = (
         "what is added to the probability of the right answer, a mean over all positions that are asked for in "
         f"{len(validation_sequences(key.weights)):,} validation sequences"
     )
 
     def effects() -> Effects:
-        scores = growing.numbers[:, PROBABILITY]
-        return Effects(scores[1:] - scores[0], meaning, "+.4f")
+        probabilities = scores.growing.numbers[:, PROBABILITY]
+        return Effects(probabilities[1:] - probabilities[0], meaning, "+.4f")
 
-    identity = (key.weights, kind)
-    return Measurement(identity, growing, lambda rows: measure_variants(key.weights, variants, rows), effects)
+    return MeasuredParts(**vars(scores), effects=effects)
+
+
+def keep_measuring(name: str, measurement: Measurement, *, tried: str) -> None:
+    """Measure for a moment, and draw how far it is and what starts or stops it; the page asks again until all is done.
+
+    Called before what shows the numbers. Where the settings change, its identity does, and the old measurement rests.
+    Keys begin with `name`; `tried` is what is tried, with its number, such as `72 heads`.
+    """
+    growing, identity = measurement.growing, measurement.identity
+    with panels.explain_errors():
+        if growing.n_done == 0:
+            growing.advance(measurement.measure, 0)  # which says how long the others will take
+        asked, is_wanted = st.session_state.get(_ASKED, {}).get(name, (None, False))
+        is_unknown = growing.n_done == 0  # somebody else measures the first part just now
+        goes_on = is_wanted if asked == identity else is_unknown or growing.seconds_left <= BY_ITSELF
+        is_asked = asked == identity and is_wanted
+        if goes_on:
+            growing.advance(measurement.measure, SLICE)
+    with st.container(key=f"{name}_progress", horizontal=True, vertical_alignment="center"):
+        st.progress(growing.share, _describe(growing, tried, goes_on=goes_on))
+        # A grey button is hidden by the style sheet.
+        label, word = ("Stop", "stop") if is_asked and not growing.is_complete else ("Measure", "measure")
+        st.button(
+            label,
+            key=f"{name}_{word}",
+            icon=":material/stop:" if label == "Stop" else ":material/play_arrow:",
+            on_click=_ask,
+            args=[name, identity, label == "Measure"],
+            disabled=label == "Measure" and (goes_on or growing.is_complete),
+            width=_WIDTH,
+        )
+        if goes_on and not growing.is_complete:
+            ask_again(f"{name}_again")
+
+
+def _describe(growing: GrowingNumbers, tried: str, *, goes_on: bool) -> str:
+    n = len(growing.numbers)
+    if growing.is_complete:
+        return f"Done: {tried} tried one by one."
+    n_done = sum(map(len, growing.parts[: growing.n_done]))
+    if not n_done:
+        return f"0 of {n:,} variants of the run. The first ones will tell how long it takes."
+    left = duration(growing.seconds_left)
+    return (
+        f"{n_done:,} of {n:,} variants of the run. The rest takes about {left}{'.' if goes_on else ': press Measure.'}"
+    )
+
+
+def _ask(name: str, identity: Hashable, is_wanted: bool) -> None:
+    st.session_state[_ASKED] = {**st.session_state.get(_ASKED, {}), name: (identity, is_wanted)}

@@ -10,8 +10,8 @@ import pytest
 from playground.errors import BusyError
 from playground.runs.arrays import Array
 from playground.web.session.result_cache import size_in_bytes
-from playground.web.views.what_if import measuring
-from playground.web.views.what_if.measuring import MOST_TOGETHER, Rows, cut, empty_numbers
+from playground.web.views.what_if import measurements
+from playground.web.views.what_if.measurements import MOST_TOGETHER, Rows, cut, empty_numbers
 
 
 def doubled(rows: Rows) -> Array:
@@ -24,7 +24,7 @@ def refuse(rows: Rows) -> Array:
 
 def test_each_step_measures_a_part_or_as_many_as_fit_into_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = count(0, 1)  # a second passes between any two looks at it
-    monkeypatch.setattr(measuring, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(measurements, "monotonic", lambda: float(next(clock)))
     growing = empty_numbers([(0, 1), (2,), (3, 4)], [2, 1, 3], 1)
     assert (growing.share, growing.seconds_left) == (0, float("inf"))
     growing.advance(doubled, 0)

@@ -6,8 +6,8 @@ from streamlit.testing.v1 import AppTest
 
 from playground.web.session.services import other_services
 from playground.web.session.turns import Turns
-from playground.web.views.what_if import measuring
-from playground.web.views.what_if.measuring import GrowingNumbers
+from playground.web.views.what_if import measurements
+from playground.web.views.what_if.measurements import GrowingNumbers
 from tests.web.app_test import (
     SMALL,
     array,
@@ -28,9 +28,9 @@ PAIRS = {"whatif_parts": "pairs of one head", "layer": 1, "head": 1}
 
 @pytest.fixture
 def never_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "BY_ITSELF", -1.0)
-    monkeypatch.setattr(measuring, "SLICE", 0.0)
-    monkeypatch.setattr(measuring, "MOST_TOGETHER", 20)
+    monkeypatch.setattr(measurements, "BY_ITSELF", -1.0)
+    monkeypatch.setattr(measurements, "SLICE", 0.0)
+    monkeypatch.setattr(measurements, "MOST_TOGETHER", 20)
 
 
 def open_pairs(seed: int) -> AppTest:
@@ -53,7 +53,7 @@ def test_one_part_is_measured_unasked_and_the_rest_after_a_press(monkeypatch: py
     assert component_data(app, "ask_again")
     assert n_measured(app) == 40
     assert n_measured(working(app.run())) == 60
-    monkeypatch.setattr(measuring, "BY_ITSELF", 1e9)
+    monkeypatch.setattr(measurements, "BY_ITSELF", 1e9)
     press(app, "whatif_effects_stop")
     assert n_measured(app) == 60, "what was stopped does not go on by itself, however little is left"
     assert not component_data(app, "ask_again")
