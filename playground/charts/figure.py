@@ -42,6 +42,9 @@ SHOWN = 8
 MOST_VECTORS = 16
 """Vectors that one figure shows."""
 
+LAST_LABEL = 22
+"""Pixels beside a chart for half of the last step's number: Plotly leaves out a label that would be cut."""
+
 _LONGEST_SIDE = 48
 """Letters of the pinned settings' name in a legend."""
 
@@ -396,6 +399,29 @@ def mark_places(marks: Sequence[Mark], x: NDArray[Any], *, is_log: bool) -> dict
 
 def _panel(number: int) -> dict[str, str]:
     return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
+
+
+def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:
+    """A line across all steps of a training, with what it stands for at its right end."""
+    return {
+        "type": "scatter",
+        "mode": "lines+text",
+        "x": np.array([0, steps], np.int32),
+        "y": np.array([value, value], np.float32),
+        "line": {"color": palette.RESIDUAL, "width": width, "dash": dash},
+        "text": ["", text],
+        "textposition": "top left",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def draw_over_steps(
+    lines: list[dict[str, Any]], steps: int, y_axis: Mapping[str, Any], *, height: int, legend: bool = False
+) -> Figure:
+    """Curves that grow, over an axis as long as a whole training."""
+    x_axis = {"title": "step", "range": [-0.01 * steps, 1.01 * steps], "zeroline": False}
+    return style(lines, {"xaxis": x_axis, "yaxis": y_axis}, height=height, legend=legend, margin={"r": LAST_LABEL})
 
 
 def room_for_names(

@@ -53,22 +53,19 @@ WITHOUT_MASKS = (
     "who does not know the future. In use there is no next character yet, so what it copies from is gone."
 )
 
-EXPLAINED = (
+TABLE_CAPTION = (
     "How much of both sets is right with the weights that a run ended with; the gap is the one minus the other. {} "
     "±: against the run with none of them. A run that stops early or runs away keeps earlier weights."
 )
-"""Of the table; `describe_use` stands in it."""
+"""`describe_use` stands in it."""
 
-EXPLAINED_SEEDS = (
+SEEDS_CAPTION = (
     "All numbers are means over the seeds with which every run has ended; {} are planned. Spread: the highest of the "
     "seeds' ± less the lowest. A change smaller than its spread is not told apart from chance. Chance alone makes it "
     "larger about once in twelve times."
 )
 
 SETS = {"train": "training set", "validation": "validation set"}
-
-LAST_LABEL = 22
-"""Pixels beside a chart for half of the last step's number: Plotly leaves out a label that would be cut."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +109,8 @@ def show_ablation(scene: Scene[ShownAblation], options: Options) -> Iterator[Ite
     if sentences := summarise_ablation(state.results, state.n_answers):
         yield Paragraph("\n".join(f"- {sentence}" for sentence in sentences))
     yield compare_runs(n_seeds)
-    explained = EXPLAINED.format(describe_use(scene.now.data.task))
-    yield Paragraph(explained if n_seeds == 1 else f"{explained} {EXPLAINED_SEEDS.format(n_seeds)}", "caption")
+    caption = TABLE_CAPTION.format(describe_use(scene.now.data.task))
+    yield Paragraph(caption if n_seeds == 1 else f"{caption} {SEEDS_CAPTION.format(n_seeds)}", "caption")
 
 
 def show_curves(scene: Scene[ShownAblation], options: Options) -> Iterator[Item]:
@@ -199,18 +196,7 @@ def draw_runs(ablation: ShownAblation, name: str, measured: Measured) -> Figure:
         level, text, number = math.log(n_classes), f"guessing: ln {n_classes}", "%{y:.3f} nats"
         losses = tabulate_runs(ablation, measured).to_numpy()
         y_axis = {"title": "loss, nats", "range": [0, choose_top(losses, n_classes)]}
-    across = {
-        "type": "scatter",
-        "mode": "lines+text",
-        "x": np.array([0, n_steps], np.int32),
-        "y": np.array([level, level], np.float32),
-        "line": {"color": palette.RESIDUAL, "dash": "dot", "width": 1},
-        "text": ["", text],
-        "textposition": "top left",
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    traces = [across]
+    traces = [figures.level_line(n_steps, level, text, width=1, dash="dot")]
     for result in ablation.state.results:
         title, series = name_run(ablation, result), list_series(result, measured)[name]
         traces.append(
@@ -224,8 +210,7 @@ def draw_runs(ablation: ShownAblation, name: str, measured: Measured) -> Figure:
                 "hovertemplate": f"after step %{{x}}: {number}<extra>{title}</extra>",
             }
         )
-    x_axis = {"title": "step", "range": [-0.01 * n_steps, 1.01 * n_steps], "zeroline": False}
-    return figures.style(traces, {"xaxis": x_axis, "yaxis": y_axis}, height=300, margin={"r": LAST_LABEL})
+    return figures.draw_over_steps(traces, n_steps, y_axis, height=300)
 
 
 def choose_top(losses: Array, n_classes: int) -> float:

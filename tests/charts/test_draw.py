@@ -337,6 +337,19 @@ def test_numbers_are_written_into_cells_and_a_heatmap_may_have_a_table_of_its_ow
     assert [list(each) for each in tables] == [["mean"], ["mean"], [0, 1]]
 
 
+def test_curves_over_steps_have_room_for_the_whole_training_and_its_last_label() -> None:
+    line = figures.level_line(500, 0.25, "simple rule", dash="dot")
+    figure = go.Figure(figures.draw_over_steps([line], 500, {"title": "loss"}, height=190))
+    assert (figure.data[0].text[-1], figure.data[0].line.dash, figure.data[0].showlegend) == (
+        "simple rule",
+        "dot",
+        False,
+    )
+    np.testing.assert_array_equal(figure.data[0].y, [0.25, 0.25])
+    assert figure.layout.xaxis.range[0] < 0 < 500 < figure.layout.xaxis.range[1]
+    assert (figure.layout.margin.r, figure.layout.height) == (figures.LAST_LABEL, 190)
+
+
 def test_curves_that_grow_are_marked_for_a_live_page() -> None:
     assert draw_chart(replace(PICTURE, grows=True), scene()).now.grows
     assert not draw_chart(PICTURE, scene()).now.grows
