@@ -293,6 +293,13 @@ class Formula:
 
 
 @dataclass(frozen=True)
+class Code:
+    """A text to copy as it is, in letters of equal width; a page shows some lines of it at once."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Metric:
     """One number in large letters."""
 
@@ -348,6 +355,18 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """Items behind a heading, to be opened; a view makes them where the panel's parameter says that it is open."""
+
+    key: str
+    """Of the parameter in the link."""
+    title: str
+    items: tuple["Item", ...]
+    icon: str = ""
+    """Of Streamlit's, such as `:material/table:`."""
+
+
+@dataclass(frozen=True)
 class Later:
     """Items that a live page draws after all others, in their place: what a click changes is seen first."""
 
@@ -360,9 +379,13 @@ class Widget:
 
     name: str
     data: Mapping[str, Any] = field(default_factory=dict)
+    caption: str = ""
+    """How to read or use it, in markdown."""
 
 
-Item: TypeAlias = Chart[Any] | Table[Any] | Paragraph | Formula | Metrics | Control | Columns | Group | Later | Widget
+Item: TypeAlias = (
+    Chart[Any] | Table[Any] | Paragraph | Formula | Code | Metrics | Control | Columns | Group | Panel | Later | Widget
+)
 """What a view yields, in the order of the page."""
 
 Options: TypeAlias = Mapping[str, Any]

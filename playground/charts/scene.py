@@ -8,6 +8,8 @@ from playground.link.opening import Focus
 S = TypeVar("S")
 """The subject that a page's numbers are of: a run of the encoder on most pages."""
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Scene(Generic[S]):
@@ -23,3 +25,7 @@ class Scene(Generic[S]):
     """What the present ones are called beside them."""
     same_tokens: bool = True
     """Whether both read the same tokens: what belongs to a token has no counterpart else."""
+
+    def with_subjects(self, now: T, pinned: T | None) -> "Scene[T]":
+        """The scene of what was made of its two subjects; the place and the names stay."""
+        return Scene(now, self.focus, pinned, self.pinned_name, self.now_name, self.same_tokens)

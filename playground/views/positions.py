@@ -226,10 +226,8 @@ def show_swap(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
         (tokens[old], str(old), "padding" if old == new else "plain", f"position {new}, before: {old}")
         for new, old in enumerate(order)
     ]
-    yield Widget("token_chips", {"chips": chips})
-    yield Paragraph(
-        "The sentence after the swap. Each number is a token's old position; faded tokens did not move.", "caption"
-    )
+    about = "The sentence after the swap. Each number is a token's old position; faded tokens did not move."
+    yield Widget("token_chips", {"chips": chips}, about)
     table = "the sinusoidal table" if now.config.positions == "none" else "its position table"
 
     def bars(placed: PlacedWords) -> Mapping[str, Mapping[str, float]]:

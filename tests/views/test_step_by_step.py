@@ -11,9 +11,7 @@ from playground.analysis.walkthrough import STAGES, Walk, tutorial_b
 from playground.charts.chart import (
     Bars,
     Chart,
-    Columns,
     Formula,
-    Group,
     Heatmap,
     Item,
     Paragraph,
@@ -29,7 +27,7 @@ from playground.runs.encoder_run import run_with_dropout
 from playground.text import characters
 from playground.tutorials.table import SHORT_TITLES
 from playground.views.step_by_step import DroppedWalk, compare_walks, draw_drops, show_dropout, show_steps
-from tests.views.scenes import small_walk
+from tests.views.scenes import parts_of, small_walk
 
 FOCUS = Focus(1, 2, 3, 1)
 RESULTS = {
@@ -41,16 +39,7 @@ RESULTS = {
 
 def show(scene: Scene[Walk], stage: str) -> list[Item]:
     """What the view yields, without groups and columns."""
-    return [each for item in show_steps(scene, {"step_stage": stage}) for each in _parts(item)]
-
-
-def _parts(item: Item) -> list[Item]:
-    match item:
-        case Group(_, items):
-            return [each for one in items for each in _parts(one)]
-        case Columns(columns):
-            return [each for column in columns for each in column]
-    return [item]
+    return parts_of(show_steps(scene, {"step_stage": stage}))
 
 
 def charts_of(scene: Scene[Walk], stage: str) -> dict[str, Chart[Any]]:

@@ -17,6 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from playground.charts.chart import (
     CellRanges,
     Chart,
+    Code,
     Columns,
     Control,
     Formula,
@@ -25,6 +26,7 @@ from playground.charts.chart import (
     Later,
     Metrics,
     Options,
+    Panel,
     Paragraph,
     Table,
     Widget,
@@ -57,6 +59,9 @@ ON_CHANGE: dict[str, Callable[[], None]] = {}
 
 _HEADER = 38
 """Pixels of a table's header with the border."""
+
+_CODE_HEIGHT = 160
+"""Pixels of a text to copy; the rest of it is scrolled to."""
 
 WIDGETS: dict[str, Callable[..., None]] = {"token_chips": draw_token_chips}
 """What draws a `Widget`, by its name; pages add theirs."""
@@ -134,6 +139,8 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
             _PARAGRAPHS[kind](text)
         case Formula(latex):
             st.latex(latex)
+        case Code(text):
+            st.code(text, language=None, height=_CODE_HEIGHT)
         case Control(key, label, help_text, high):
             limits: dict[str, Any] = {} if high is None else {"high": high}
             if key in ON_CHANGE:
@@ -154,6 +161,9 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
             )
             with place:
                 _render_all(items, scene, later)
+        case Panel(key, title, items, icon):
+            with st.expander(title, icon=icon or None, key=key, bind="query-params"):
+                _render_all(items, scene, later)
         case Later():
             later.append((st.container(), item))
         case Metrics(metrics):
@@ -161,8 +171,10 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
                 for metric in metrics:
                     change = metric.change.replace("−", "-") or None  # Streamlit's arrow points down at a hyphen
                     st.metric(metric.label, metric.value, change, "off", help=metric.help or None, width="content")
-        case Widget(name, data):
+        case Widget(name, data, caption):
             WIDGETS[name](**data)
+            if caption:
+                st.caption(caption)
     return drawings
 
 

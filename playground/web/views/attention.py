@@ -58,7 +58,7 @@ def heads_scene() -> Scene[HeadsRun]:
     pinned = None
     if scene.pinned is not None and side is not None:
         pinned = _heads_run(scene.pinned, side.setup.run_key)
-    return Scene(now, scene.focus, pinned, scene.pinned_name, scene.now_name, scene.same_tokens)
+    return scene.with_subjects(now, pinned)
 
 
 def _heads_run(run: Run, key: RunKey) -> HeadsRun:
