@@ -5,7 +5,7 @@ import streamlit as st
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.web.shared import panels, pinning, tour_line
-from playground.web.views import overview
+from playground.web.views.overview import explore_sentence
 
 panels.heading("What happens to a sentence in an encoder?")
 with st.container(horizontal=True):
@@ -13,5 +13,5 @@ with st.container(horizontal=True):
     tour_line.offer_tour()
 panels.current_run()
 pinning.explain_pinned_run()
-overview.explore()
+explore_sentence()
 panels.code_behind("overview", Encoder, EncoderBlock)

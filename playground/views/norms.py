@@ -63,7 +63,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         reading=lambda run: (
             f"{_describe_lengths(run)} The frame marks what layer {scene.focus.layer} adds; click to choose another."
         ),
-        curves=_length_curves,
+        curves=length_curves,
         x=Axis("blocks passed (0 = embeddings)", place="layer", numbers=_layers_by_depth),
         y=[figures.length_axis("mean L2 norm")],
         table=_summarise_lengths,
@@ -82,7 +82,8 @@ def _describe_lengths(run: Run) -> str:
     )
 
 
-def _length_curves(run: Run) -> list[Curve]:
+def length_curves(run: Run) -> list[Curve]:
+    """A curve a part: its mean length over tokens by depth."""
     curves = []
     for part, values in streams.lengths(run).items():
         low, high = np.percentile(values, [10, 90], axis=1).astype(np.float32)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,8 @@ from playground.figures.theme import label
 from playground.presets import PRESETS
 
 Costs = Scene[ModelCosts]
+
+S = TypeVar("S")
 
 COMPONENTS = {LABELS[name]: colour for name, colour in palette.COMPONENTS.items()}
 """What components are called, in the order of every page, and their colours."""
@@ -135,23 +137,23 @@ def show_components(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
         lambda costs: costs.parameters,
         "parameters",
         caption="Each bar is a component. Its pieces are weights with their biases, summed over all layers.",
-        alt=f"Parameters by component: {_list_components(scene.now.parameters)}.",
+        alt=f"Parameters by component: {list_components(scene.now.parameters)}.",
         reading=_describe_largest,
         is_tabulated=False,
     )
 
 
 def component_bars(
-    key: str, count: Callable[[ModelCosts], Count], unit: str, *, caption: str, alt: str, **options: Any
-) -> Bars[ModelCosts]:
+    key: str, count: Callable[[S], Count], unit: str, *, caption: str, alt: str, **options: Any
+) -> Bars[S]:
     """A row a component, a piece a part, summed over the blocks; `unit` is what is counted, options are the chart's."""
 
-    def bars(costs: ModelCosts) -> Mapping[str, Mapping[str, float]]:
-        sums = count(costs).by(lambda term: (term.part, LABELS[term.component]))
+    def bars(subject: S) -> Mapping[str, Mapping[str, float]]:
+        sums = count(subject).by(lambda term: (term.part, LABELS[term.component]))
         return {part: {component: n} for (part, component), n in sums.items()}
 
-    def notes(costs: ModelCosts, pinned: ModelCosts | None) -> Mapping[str, str]:
-        sums, total = _by_component(count(costs)), count(costs).total
+    def notes(subject: S, pinned: S | None) -> Mapping[str, str]:
+        sums, total = _by_component(count(subject)), count(subject).total
         if pinned is None:
             return {name: share(sums.get(name, 0), total) for name in COMPONENTS}
         before = _by_component(count(pinned))
@@ -181,7 +183,8 @@ def _by_component(count: Count) -> dict[str, int]:
     return count.by(lambda term: LABELS[term.component])
 
 
-def _list_components(count: Count) -> str:
+def list_components(count: Count) -> str:
+    """A count's components and their numbers, in words."""
     return listed(_by_component(count).items())
 
 
@@ -216,7 +219,7 @@ def show_layers(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
     frame = f" The frame marks layer {scene.focus.layer}, which every page looks at; click another block to choose it."
     return Bars(
         key="parameter_breakdown",
-        alt=f"Parameters by component: {_list_components(scene.now.parameters)}.",
+        alt=f"Parameters by component: {list_components(scene.now.parameters)}.",
         caption="Each numbered bar is a block; embed stands for what comes before the blocks, final for what comes "
         "after.",
         reading=lambda costs: f"{_describe_largest(costs)}{frame * has_focus}",
@@ -245,7 +248,7 @@ def show_treemap(scene: Costs, has_focus: bool) -> Chart[ModelCosts]:
     points = " Points are percentage points: how much larger a share is than the pinned model's."
     return Picture(
         key="parameter_breakdown",
-        alt=f"Parameters by component: {_list_components(scene.now.parameters)}.",
+        alt=f"Parameters by component: {list_components(scene.now.parameters)}.",
         caption="Areas are numbers of parameters. Click a part to see its layers, and the line above it to go back."
         f"{points * (scene.pinned is not None)}",
         reading=lambda costs: (
@@ -326,7 +329,7 @@ def show_costs(scene: Costs) -> Iterator[Item]:
         caption=f"The matrix products of one pass over T = {now.n_tokens} tokens ({now.length_from}); a multiply-add "
         "is 2 FLOPs. Scores and weighted sum grow with T², everything else with T. The feed-forward takes "
         f"{times(sums['feed_forward'] / sums['attention'])} the work of attention.",
-        alt=f"FLOPs by component: {_list_components(now.flops)}.",
+        alt=f"FLOPs by component: {list_components(now.flops)}.",
         table=lambda costs: readable.breakdown_table(costs.flops, costs.config, B=1, T=costs.n_tokens).set_index(
             "part"
         ),
