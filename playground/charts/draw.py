@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -53,7 +53,8 @@ class Drawn:
     """What a renderer shows of a chart."""
 
     key: str
-    figure: Figure
+    plotted: Figure | Callable[[], Figure]
+    """The figure; or what makes it, where a live page draws the chart without Plotly and few ask for the figure."""
     caption: str
     """Markdown."""
     alt: str
@@ -72,6 +73,11 @@ class Drawn:
     chosen: Mapping[str, int] = field(default_factory=dict)
     grows: bool = False
     """Whether a live page draws it without Plotly, as it will change."""
+
+    @cached_property
+    def figure(self) -> Figure:
+        """What notebooks show and what is saved; on most pages also what is seen."""
+        return self.plotted() if callable(self.plotted) else self.plotted
 
 
 @dataclass(frozen=True)
@@ -572,8 +578,7 @@ def _draw_head_lines(chart: HeadLines[S], scene: Scene[S]) -> Drawing:
 
 def _lines_of(chart: HeadLines[S], subject: S, key: str, caption: str, alt: str) -> Drawn:
     lines = chart.lines(subject)
-    weights = partial(chart.weights, subject)
-    figure = lines_figure(lines)
+    weights, figure = partial(chart.weights, subject), partial(lines_figure, lines)
     return Drawn(key, figure, caption, alt, None, None, chart.click, chart.saved_as, lines, weights)
 
 
@@ -581,7 +586,8 @@ def _draw_labelled_bars(chart: LabelledBars[S], subject: S) -> Drawn:
     bars = chart.bars(subject)
     caption = _join(chart.caption, chart.reading(subject))
     table = partial(chart.table, subject) if chart.table else None
-    return Drawn(chart.key, _labelled_bars_figure(bars), caption, chart.alt, table, saved_as=chart.saved_as, live=bars)
+    figure = partial(_labelled_bars_figure, bars)
+    return Drawn(chart.key, figure, caption, chart.alt, table, saved_as=chart.saved_as, live=bars)
 
 
 def _labelled_bars_figure(bars: LabelledRows) -> Figure:

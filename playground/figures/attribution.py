@@ -1,15 +1,13 @@
 """Why a token attends to another, as bars. Legend: S sources, n keys."""
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from playground.figures import palette
-from playground.figures.theme import Array, draw_figure, line
+from playground.figures.theme import Array
 from playground.text.wording import write_amount
 
 MOST_BARS = 18
@@ -65,50 +63,6 @@ def head_shares(labels: Sequence[str], shares: Array, chosen: int) -> Bars:
     """Shares (n,) of a head's output, the largest size first; the chosen one, by its place, stands out."""
     colours = _highlight(len(labels), chosen)
     return Bars(labels, shares.tolist(), colours, _write(shares, "+"), "share of the head's output")
-
-
-def bars_figure(bars: Bars) -> go.Figure:
-    """Bars as a figure, for pictures and numbers: the page draws them without Plotly."""
-    values = np.array(bars.values, np.float64)
-    finite = np.append(values[np.isfinite(values)], 0)
-    low, high = float(finite.min()), float(finite.max())
-    room = 0.18 * ((high - low) or 1)  # for the texts behind the bars
-    drawn = go.Bar(
-        x=values,
-        y=[html.escape(name, quote=False) for name in bars.labels],
-        orientation="h",
-        marker={"color": list(bars.colours)},
-        text=list(bars.texts),
-        textposition="outside",
-    )
-    return draw_figure(
-        drawn,
-        height=70 + 22 * len(bars.labels),
-        x_axis={"title": bars.title, "range": [low - room * (low < 0), high + room]},
-        y_axis={"type": "category", "autorange": "reversed", "showgrid": False},
-    )
-
-
-def running_sum(numbers: NDArray[np.intp], products: Array, running: Array) -> go.Figure:
-    """Products as bars, in their order, and a line for their sum so far; `numbers` say where each stands in q and k."""
-    x = np.arange(1, len(products) + 1)
-    bars = go.Bar(
-        x=x,
-        y=products.astype(np.float32),
-        customdata=numbers.astype(np.int32),
-        marker={"color": palette.Q},
-        name="one product",
-        hovertemplate="number %{customdata}: %{y:.4g}",
-    )
-    curve = line(x, running.astype(np.float32), palette.K, "sum so far: %{y:.4g}", name="sum so far", marker=4)
-    return draw_figure(
-        [bars, curve],
-        height=340,
-        legend=True,
-        x_axis={"title": "products, the largest size first", "fixedrange": True, "zeroline": False},
-        y_axis={"title": "part of the score", "fixedrange": True},
-        hovermode="x unified",
-    )
 
 
 def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:

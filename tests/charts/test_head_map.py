@@ -173,6 +173,7 @@ def test_labelled_bars_are_of_the_present_alone_and_a_row_of_the_table_is_a_choi
     drawing = draw(chart, 0, 1)
     assert not drawing.beside
     assert drawing.now.live is bars
+    assert callable(drawing.now.plotted), "the figure is made for those who save it"
     assert drawing.now.figure["data"][0]["y"] == ["&lt;b&gt;", "x"]
     assert drawing.now.on_row("<b>") == {"key": 3}
     assert draw(replace(chart, is_tabulated=False), 0).now.table is None

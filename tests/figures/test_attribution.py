@@ -31,15 +31,6 @@ def test_numbers_are_written_with_their_signs_and_lengths_without() -> None:
     assert figures.contributions(names, names, amounts, title="length", signed=False).texts == ["1.00", "-0.25", "–"]
 
 
-def test_a_running_sum_ends_at_the_score() -> None:
-    products = np.array([3.0, -2.0, 0.5])
-    bars, curve = figures.running_sum(np.array([4, 0, 2]), products, products.cumsum()).data
-    assert bars.y.tolist() == products.tolist()
-    assert bars.customdata.tolist() == [4, 0, 2]
-    assert curve.y.tolist() == [3.0, 1.0, 1.5]
-    assert (bars.marker.color, curve.line.color) == (palette.Q, palette.K)
-
-
 def test_the_chosen_key_stands_out_and_is_always_drawn() -> None:
     weights = np.linspace(1, 0, 30)
     shown = figures.strongest(weights, 29)

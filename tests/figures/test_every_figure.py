@@ -9,7 +9,6 @@ import pytest
 from playground import count_parameters
 from playground.figures import (
     attention,
-    attribution,
     differences,
     norms,
     training,
@@ -20,7 +19,6 @@ TOKENS = ["[CLS]", "<b>", "it", "it"]
 LABELS = ["[CLS]₀", "&lt;b&gt;₁", "it₂", "it₃"]
 WEIGHTS = np.array([[0.25, 0.5, 0.125, 0.125]] * 4, np.float32)
 SIGNED = WEIGHTS * np.array([[-1], [1], [1], [1]], np.float32)
-W = np.array([6.0, 60.0])
 ALL = np.ones((4, 4), bool)
 KEY, QUERY, POINT = "key: attended to", "query: who asks", "point of the forward pass"
 W4 = WEIGHTS[0]
@@ -29,7 +27,6 @@ COUNT = count_parameters(small_config())
 HISTORY = training.Evaluations([0, 30], [2.0, 1.0], [2.0, 1.5])
 
 CURVES: list[tuple[go.Figure, str | None, str | None]] = [
-    (attribution.running_sum(W.astype(int), W, W), "products, the largest size first", "part of the score"),
     (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (differences.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),

@@ -14,12 +14,13 @@ from playground.analysis.attention import measure_habits, rollout
 from playground.charts.chart import Bars, Columns, Group, HeadGrid, Heatmap, Item, LabelledBars, Later, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
+from playground.figures import palette
 from playground.figures.attention import shrink
 from playground.link.opening import Focus
 from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
 from playground.views.attention.page import VIEWS, show_attention
-from playground.views.attention.why import STEPS, HeadsRun, explain_cell
+from playground.views.attention.why import STEPS, HeadsRun, explain_cell, running_sum
 from tests.views.scenes import SMALL
 
 TEXT = "abcab"
@@ -174,3 +175,12 @@ def test_a_row_of_a_table_opens_its_head_and_leaves_the_average() -> None:
 def test_every_view_has_something_to_show_of_one_token(view: str) -> None:
     now, _ = subject("a", norm="none")
     assert show(Scene(now, Focus(0, 0, 0, 0)), attention_view=view)
+
+
+def test_a_running_sum_ends_at_the_score() -> None:
+    products = np.array([3.0, -2.0, 0.5])
+    bars, curve = running_sum(np.array([4, 0, 2]), products, products.cumsum())["data"]
+    assert bars["y"].tolist() == products.tolist()
+    assert bars["customdata"].tolist() == [4, 0, 2]
+    assert curve["y"].tolist() == [3.0, 1.0, 1.5]
+    assert (bars["marker"]["color"], curve["line"]["color"]) == (palette.Q, palette.K)

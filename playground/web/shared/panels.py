@@ -11,19 +11,16 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from playground.charts.head_lines import Lines, lines_figure
 from playground.charts.label import chart_label
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
-from playground.figures.attribution import Bars, bars_figure
 from playground.link.query import explain_cut
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script, is_english
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.choices.shortcuts import can_undo, undo_reset
-from playground.web.components.charts import CellFrame, draw_bars, draw_curves
-from playground.web.components.head_lines import draw_head_lines
+from playground.web.components.charts import CellFrame, draw_curves
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
 from playground.web.shared import saving
@@ -180,34 +177,6 @@ def growing_curves(key: str, figure: go.Figure, *, caption: str, alt: str) -> No
     with st.container(key=key):
         draw_curves(key, figure, alt=alt)
         _caption(key, caption, alt, lambda: figure)
-
-
-def bars(
-    key: str,
-    drawn: Bars,
-    *,
-    caption: str,
-    alt: str,
-    table: Callable[[], pd.DataFrame] | None = None,
-    saved: Saved = AS_SHOWN,
-) -> None:
-    """Show bars in a container of their name; arguments as of `chart`."""
-    if saving.is_left_out(key):
-        return
-    with st.container(key=key):
-        draw_bars(key, drawn, alt=alt)
-        _caption(key, caption, alt, partial(bars_figure, drawn), saved)
-    if table is not None:
-        numbers(key, table)
-
-
-def head_lines(key: str, lines: Lines, *, caption: str, alt: str, on_click: Callable[[], None], saved: Saved) -> None:
-    """Show a head's lines in a container of their name; arguments as of `chart` and `draw_head_lines`."""
-    if saving.is_left_out(key):
-        return
-    with st.container(key=key):
-        draw_head_lines(key, lines, alt=alt, on_click=on_click)
-        _caption(key, caption, alt, lambda: go.Figure(lines_figure(lines)), saved)
 
 
 def _caption(key: str, caption: str, alt: str, figure: Callable[[], go.Figure], saved: Saved = AS_SHOWN) -> None:

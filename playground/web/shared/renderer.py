@@ -218,7 +218,7 @@ def _draw(drawn: Drawn, focus: Focus) -> None:
                 config = {"displayModeBar": False}
                 st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=config)
         st.caption(drawn.caption)
-        picture = partial(_validate, drawn.figure, frame)
+        picture = partial(_validate, drawn, frame)
         draw_save_menu(drawn.key, picture, caption=drawn.caption, title=drawn.alt, saved=_saved(drawn))
         saving.draw_way_out(drawn.key)
         if frame is not None:
@@ -249,9 +249,9 @@ def _saved(drawn: Drawn) -> Saved:
     return Saved(drawn.saved_as)
 
 
-def _validate(figure: Figure, frame: CellFrame | None) -> go.Figure:
+def _validate(drawn: Drawn, frame: CellFrame | None) -> go.Figure:
     """The figure as Plotly's own object, with the frame drawn in it."""
-    made = go.Figure(figure)
+    made = go.Figure(drawn.figure)
     return made if frame is None else frame.add_to(made)
 
 
