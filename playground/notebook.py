@@ -54,8 +54,8 @@ def _display(item: "Item", scene: "Scene[Any]") -> None:
                 _display_text(drawing.note)
         case charts.Table():
             _put(draw_table(item, scene))
-        case charts.Paragraph(text):
-            _display_text(text)
+        case charts.Paragraph(text, kind):
+            _display_text(f"### {text}" if kind == "header" else text)
         case charts.Formula(latex):
             _display_text(f"$$\n{latex}\n$$")
         case charts.Code(text):

@@ -31,6 +31,19 @@ class ModelCosts:
         return count_flops(self.config, self.n_tokens)
 
 
+EXAMPLE_TOKENS = 16
+"""The length to count with where there is no sentence."""
+
+
+def sentence_costs(config: ModelConfig, n_tokens: int | None, name: str = "this model") -> ModelCosts:
+    """What a model costs for a sentence of so many tokens with its padding, or for an example where there is none."""
+    origin = "an example, as there is no sentence" if n_tokens is None else "this sentence, with its padding"
+    n_read = min(n_tokens or EXAMPLE_TOKENS, config.max_len)
+    if n_read < (n_tokens or EXAMPLE_TOKENS):
+        origin += f", cut from {n_tokens or EXAMPLE_TOKENS} at max_len"
+    return ModelCosts(config, n_read, origin, name)
+
+
 def describe_costs(pinned: ModelCosts, now: ModelCosts) -> str:
     """Both models' parameters and work, the pinned one's first, in one sentence."""
     parameters = _describe_change(pinned.parameters.total, now.parameters.total, in_millions)

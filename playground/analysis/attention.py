@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
+from playground.errors import InputError
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 
@@ -82,6 +83,13 @@ PROBES = (
 
 KNOWN_FROM = 0.5
 """Score from which on a head is known for something; a rule's places also have to get twice an even head's share."""
+
+
+def check_probes(unknown: Sequence[Sequence[bool]]) -> None:
+    """Raise InputError where too many of these tokens, those of the fixed sentences, are unknown to the tokenizer."""
+    flags = [flag for sentence in unknown for flag in sentence]
+    if sum(flags) > len(flags) / 4:
+        raise InputError("This tokenizer knows too few words of the fixed sentences; look at this text instead.")
 
 
 @dataclass(frozen=True)

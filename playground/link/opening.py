@@ -284,9 +284,13 @@ def view_of(
     notices: Iterable[str] = (),
     pinned: LinkedView | None = None,
     max_parameters: int = MAX_PARAMETERS,
+    listed: tuple[str, ...] = (),
 ) -> LinkedView:
-    """The view of settled values, which are of all parameters; raises as `open_link`."""
-    sentences = split_sentences(values["text"]).sentences
+    """The view of settled values, which are of all parameters; raises as `open_link`.
+
+    `listed` are sentences of a page's own that take the place of the text's, however many they are.
+    """
+    sentences = listed or split_sentences(values["text"]).sentences
     if not sentences:
         raise InputError("The text is empty, so there is nothing to look at.")
     if values["weights"] not in ("minilm", "random"):

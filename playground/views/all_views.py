@@ -1,20 +1,49 @@
 """Every page that is a view, by its path: what it shows, and what a link's scene of it is."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any, TypeVar
 
+from playground.accounting.costs import ModelCosts, sentence_costs
+from playground.analysis import positions, sentences
+from playground.analysis.attention import PROBES, Habits, check_probes, measure_habits
+from playground.analysis.attribution import destination, head_maps
 from playground.analysis.comparison import have_same_tokens
+from playground.analysis.sentences import LeftOutWords, is_for_any_text, map_depths
+from playground.analysis.stream_sources import split_stream
+from playground.analysis.vector_changes import Pooling, sentence_similarity
 from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
-from playground.link.opening import Focus, LinkedView
-from playground.runs.encoder_run import Run, trace_layer
+from playground.figures.attention import shrink
+from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS, MAX_TOKENS
+from playground.link.changes import Changes, fit_changes
+from playground.link.opening import Focus, LinkedView, view_of
+from playground.link.query import longest_sentence
+from playground.model.changes import Change
+from playground.presets import PRESETS
+from playground.runs import encoder_run
+from playground.runs.arrays import Array
+from playground.runs.encoder_run import LayerRun, Run, trace_layer
+from playground.text import Batch, split_sentences
+from playground.views.attention.page import show_attention, visible_tokens
+from playground.views.attention.why import HeadsRun
+from playground.views.change_names import note_set_weights
 from playground.views.gradient_flow import linked_encoders, show_gradient_flow
 from playground.views.norms import show_norms
+from playground.views.overview import ReadSentence, show_overview
+from playground.views.parameters import show_parameters
+from playground.views.positions import PlacedWords, show_positions
+from playground.views.similarity import EXAMPLE, Sentences, show_similarity
 from playground.views.step_by_step import compare_walks, nearest_focus, show_steps
 from playground.views.tutorials import linked_tutorials, show_tutorials
+from playground.views.what_if.followed import Followed, show_followed
+
+S = TypeVar("S")
+
+_NO_FOCUS = Focus(0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -39,6 +68,19 @@ def run_scene(view: LinkedView) -> Scene[Run]:
     return Scene(view.run, view.focus, pinned, "pinned", "now", have_same_tokens(view.run, pinned))
 
 
+def scene_of(read: Callable[[LinkedView, Run], S], view: LinkedView) -> Scene[S]:
+    """What a page reads of the link's run, and of the pinned one where it can be had."""
+    runs = run_scene(view)
+    pinned = None if view.pinned is None or runs.pinned is None else read(view.pinned, runs.pinned)
+    return runs.with_subjects(read(view, runs.now), pinned)
+
+
+def without_changes(view: LinkedView) -> LinkedView:
+    """The view without what the link changes in the computation, on both sides."""
+    pinned = None if view.pinned is None else without_changes(view.pinned)
+    return replace(view, values={**view.values, "do": Changes()}, pinned=pinned)
+
+
 def walk_scene(view: LinkedView) -> Scene[Walk]:
     """The walk that a link's focus chooses, and the pinned one where it can be had through the same tokens."""
     runs, now = run_scene(view), _walk(view, view.focus)
@@ -55,10 +97,145 @@ def _walk(view: LinkedView, focus: Focus) -> Walk:
     return Walk(layer, focus.head, focus.query, focus.key)
 
 
+def read_sentence(view: LinkedView, run: Run) -> ReadSentence:
+    """What the overview shows of a run."""
+    return ReadSentence(run, view.batch, view.sentence, view.causal, pinned_costs(view))
+
+
+def pinned_costs(view: LinkedView) -> ModelCosts | None:
+    """What a link's pinned model costs for its text; None where nothing is pinned, or its text cannot be read."""
+    try:
+        return None if view.pinned is None else _count_costs(view.pinned)
+    except PlaygroundError:
+        return None
+
+
+def _count_costs(view: LinkedView) -> ModelCosts:
+    return sentence_costs(view.config, view.batch.ids.shape[1])
+
+
+def costs_scene(view: LinkedView) -> Scene[ModelCosts]:
+    """The model that the page Parameters counts; beside the link's own, the pinned one."""
+    name = view.values["parameters_model"]
+    focus = Focus(min(view.values["layer"], view.config.n_layers - 1), 0, 0, 0)
+    if name != "sidebar":
+        return Scene(sentence_costs(PRESETS[name].config, view.batch.ids.shape[1], name), focus)
+    pinned = pinned_costs(view)
+    return Scene(_count_costs(view), focus, pinned, "pinned" if pinned else "", "now")
+
+
+def explain_heads(view: LinkedView, run: Run) -> HeadsRun:
+    """A run with what explains its heads."""
+    encoder, batch, applied = view.encoder, view.batch, view.changes.applied
+
+    @cache
+    def trace(layer: int) -> LayerRun:
+        options: Any = {"seed": view.seed, "causal": view.causal, "interventions": applied, "known": run}
+        return trace_layer(encoder, batch, view.sentence, layer, **options)
+
+    def habits(source: str) -> Habits:
+        if source == "this text":
+            return measure_habits([run])
+        probes = view.tokenizer.encode_batch(PROBES)
+        check_probes(probes.unknown)
+        return measure_habits([run_one(view, probes, i) for i in range(len(PROBES))])
+
+    def thumbnails(hide: bool) -> Array:
+        visible = visible_tokens(run, {"attention_hide": hide})
+        return shrink(run.patterns()[:, :, visible][..., visible])
+
+    return HeadsRun(
+        run,
+        trace,
+        cache(partial(split_stream, run, encoder)),
+        lambda walk: head_maps(encoder, walk.layer.layer, walk.head, destination(walk)[1]),
+        habits,
+        thumbnails,
+    )
+
+
+def run_one(view: LinkedView, batch: Batch, sentence: int, changes: tuple[Change, ...] = ()) -> Run:
+    """The run of one sentence of a batch through the link's encoder."""
+    return encoder_run.run(view.encoder, batch, sentence, seed=view.seed, causal=view.causal, interventions=changes)
+
+
+def fit_to_sentence(view: LinkedView, batch: Batch, sentence: int) -> tuple[Change, ...]:
+    """The link's changes that a sentence's run can have; what names a token is made in the link's own alone."""
+    made = [each for each in view.values["do"].made if sentence == view.sentence or each.change.names_no_token]
+    return fit_changes(made, view.config, batch, sentence, causal=view.causal).applied
+
+
+def place_words(view: LinkedView, run: Run) -> PlacedWords:
+    """What the page Positions shows of a run."""
+    swap = partial(positions.swap_words, view.encoder, view.batch, view.sentence, seed=view.seed, causal=view.causal)
+    rows = positions.first_rows(view.encoder, MAX_TOKENS)
+    return PlacedWords(view.config, rows, run, cache(swap), view.causal, view.weights == "random")
+
+
+def sentences_scene(view: LinkedView) -> Scene[Sentences]:
+    """The link's sentences with those that its list adds; with the example where one sentence would stand alone."""
+    pasted = split_sentences(view.values["similarity_list"], MAX_LISTED).sentences
+    texts = (*view.text, *(pasted or EXAMPLE * (len(view.text) < 2)))[:MAX_LISTED]
+    listed = view_of(view.page, view.values, max_parameters=view.max_parameters, listed=texts)
+    encoder, options = listed.encoder, dict[str, Any](seed=view.seed, causal=view.causal)
+    batch = listed.tokenizer.encode_batch(texts, min(longest_sentence(view.values), MAX_LISTED_TOKENS))
+    changes = tuple(fit_to_sentence(listed, batch, i) for i in range(len(texts)))
+    for_any_text = tuple(tuple(filter(is_for_any_text, each)) for each in changes)
+    read = cache(partial(sentences.read_depths, encoder, batch, **options))
+    depths = read(interventions=changes)
+
+    def leave_words_out(side: int, other: int, pooling: Pooling) -> LeftOutWords:
+        vector = read(interventions=for_any_text).pooled[pooling][-1, other]
+        changed = {"interventions": for_any_text[side], **options}
+        return sentences.leave_words_out(encoder, listed.tokenizer, batch, side, vector, pooling, **changed)
+
+    subject = Sentences(
+        texts,
+        batch,
+        depths,
+        listed.config,
+        view.weights,
+        map_depths=lambda pooling: map_depths(depths.pooled[pooling]),
+        leave_words_out=leave_words_out,
+        causal=view.causal,
+        is_changed=any(changes),
+        for_any_text=None if for_any_text == changes else partial(read, interventions=for_any_text),
+    )
+    return Scene(subject, _NO_FOCUS)
+
+
+def followed_scene(view: LinkedView) -> Scene[Followed]:
+    """The link's run with its changes and without them."""
+    every = range(len(view.text))
+
+    def similarities(pooling: Pooling) -> tuple[Array, Array]:
+        before = [run_one(view, view.batch, i) for i in every]
+        after = [run_one(view, view.batch, i, fit_to_sentence(view, view.batch, i)) for i in every]
+        return sentence_similarity(before, pooling), sentence_similarity(after, pooling)
+
+    followed = Followed(
+        view.run,
+        run_one(view, view.batch, view.sentence),
+        view.sentence,
+        len(view.text),
+        similarities,
+        pooled_in_training=view.weights == "minilm",
+        causal=view.causal,
+        notes=partial(note_set_weights, view.run),
+    )
+    return Scene(followed, view.focus)
+
+
 VIEWS: Mapping[str, View] = {
-    "gradient-flow": View(show_gradient_flow, linked_encoders),
+    "overview": View(show_overview, partial(scene_of, read_sentence)),
+    "attention": View(show_attention, partial(scene_of, explain_heads)),
     "norms": View(show_norms, run_scene),
+    "parameters": View(show_parameters, costs_scene),
+    "what-if": View(show_followed, followed_scene),
+    "similarity": View(show_similarity, sentences_scene),
     "step-by-step": View(show_steps, walk_scene),
+    "positions": View(show_positions, lambda view: scene_of(place_words, without_changes(view))),
+    "gradient-flow": View(show_gradient_flow, linked_encoders),
     "tutorials": View(show_tutorials, linked_tutorials),
 }
-"""By the pages' paths."""
+"""By the pages' paths, in the order of the menu."""

@@ -57,10 +57,25 @@ COUNTED = dict.fromkeys(("each", "total", "pinned", "now", "now − pinned"), "l
 """Formats of counts in tables."""
 
 
-def show_totals(scene: Costs, n_built: int, head: tuple[str, int] | None = None) -> Iterator[Item]:
+def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
+    """The page without what only the app knows: its own model, built, and what was trained on top of it."""
+    yield from show_totals(scene)
+    yield from show_breakdown(scene, options)
+    yield from show_work(scene)
+
+
+def show_work(scene: Costs) -> Iterator[Item]:
+    """What heads and a sentence cost, and how large other models are."""
+    yield explain_heads(scene.now.config)
+    yield from show_costs(scene)
+    yield from compare_models(scene)
+
+
+def show_totals(scene: Costs, n_built: int | None = None, head: tuple[str, int] | None = None) -> Iterator[Item]:
     """The model's size in three numbers, and whether the formulas agree with the `numel()` of the built model.
 
-    `head` is what was trained on top of it, in words, and its number of parameters.
+    `n_built` is that number, None where nobody has built it; `head` is what was trained on top of it, in words, and its
+    number of parameters.
     """
     now, pinned = scene.now, scene.pinned
     config, total, n_tokens = now.config, now.parameters.total, now.n_tokens
@@ -80,17 +95,18 @@ def show_totals(scene: Costs, n_built: int, head: tuple[str, int] | None = None)
         yield Paragraph(escape_markdown(describe_costs(pinned, now)))
     elif scene.pinned_name:
         yield Paragraph("What is pinned is compared with the sidebar's model alone.", "caption")
-    if n_built != total:
+    if n_built is not None and n_built != total:
         yield Paragraph(
             f"The formulas add up to {total:,} parameters, but the built model holds {n_built:,}: please report it.",
             "error",
         )
         return
-    yield Paragraph(
-        f"✓ The formulas below add up to {total:,}. The model itself, built as shapes without memory, has as many: its "
-        f"`numel()` is {total:,}.",
-        "caption",
-    )
+    if n_built is not None:
+        yield Paragraph(
+            f"✓ The formulas below add up to {total:,}. The model itself, built as shapes without memory, has as many: "
+            f"its `numel()` is {total:,}.",
+            "caption",
+        )
     if not config.vocab_size:
         yield Paragraph(
             "This model has no token table. It takes raw vectors, which are input: no parameters.", "caption"

@@ -106,6 +106,12 @@ def _same_words(scene: Scene[PlacedWords]) -> PlacedWords | None:
     return None if pinned is None or pinned.run is None or not scene.same_tokens else pinned
 
 
+def show_positions(scene: Scene[PlacedWords], options: Options) -> Iterator[Item]:
+    """The page."""
+    yield from show_table(scene)
+    yield from show_closer(scene, options)
+
+
 def show_table(scene: Scene[PlacedWords]) -> Iterator[Item]:
     """The table that the model uses, and what kind of table it is."""
     now, pinned = scene.now, scene.pinned

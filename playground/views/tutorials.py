@@ -127,7 +127,7 @@ def show_differences(scene: Scene[FiveTutorials], options: Options) -> Iterator[
 
 def differences_of_outputs() -> Heatmap[FiveTutorials]:
     """The largest difference of outputs between each two tutorials."""
-    names: Axis[FiveTutorials] = Axis("tutorial", lambda _: list(SHORT_TITLES.values()), options={"tickangle": "auto"})
+    names: Axis[FiveTutorials] = Axis("tutorial", lambda _: list(SHORT_TITLES.values()), options={"tickangle": None})
     return Heatmap(
         key="tutorials_matrix",
         alt="Matrix of the largest difference of outputs between each two tutorials.",

@@ -77,6 +77,23 @@ class Followed:
     """What is odd about the weights of a layer's head, after a space."""
 
 
+def show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
+    """What followed from a link's changes; what a page measures while it is looked at is left to the page."""
+    if options["whatif_view"] != "what followed":
+        yield Paragraph(
+            f"The view “{options['whatif_view']}” measures while you look at it: open this link in the app."
+        )
+    elif not scene.now.run.interventions:
+        yield Paragraph("Nothing is changed here, so nothing has followed.")
+    else:
+        yield Paragraph("What became of the sentence?", "header")
+        yield from show_sentences(scene, options)
+        yield Paragraph("How far has each token moved?", "header")
+        yield from show_tokens(scene, options)
+        yield Paragraph("What became of attention?", "header")
+        yield from show_attention(scene, options)
+
+
 def show_sentences(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     """How far the sentence's vector has moved, and every pair of sentences before and after."""
     followed, pooling = scene.now, cast(Pooling, options["whatif_pooling"])

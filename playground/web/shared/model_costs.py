@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from playground.accounting.costs import ModelCosts
+from playground.accounting.costs import ModelCosts, sentence_costs
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.model import Encoder, EncoderDecoder
@@ -21,18 +21,10 @@ def count_built_parameters(config: ModelConfig, tgt_vocab_size: int | None = Non
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-EXAMPLE_TOKENS = 16
-"""The length to count with where there is no sentence."""
-
-
 def model_costs(setup: Setup, config: ModelConfig | None = None, name: str = "this model") -> ModelCosts:
     """What the settings' model, or another one, costs for their text; raises PlaygroundError where it is unreadable."""
-    config = config or setup.config
-    n_tokens = setup.batch.ids.shape[1] if setup.text.sentences else EXAMPLE_TOKENS
-    origin = "this sentence, with its padding" if setup.text.sentences else "an example, as there is no sentence"
-    if n_tokens > config.max_len:
-        origin += f", cut from {n_tokens} at max_len"
-    return ModelCosts(config, min(n_tokens, config.max_len), origin, name)
+    n_tokens = setup.batch.ids.shape[1] if setup.text.sentences else None
+    return sentence_costs(config or setup.config, n_tokens, name)
 
 
 def pinned_costs(side: PinnedSide | None) -> ModelCosts | None:

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from playground.analysis import attribution, stream_sources
-from playground.analysis.attention import PROBES, Habits, measure_habits
+from playground.analysis.attention import PROBES, Habits, check_probes, measure_habits
 from playground.analysis.attribution import HeadMaps, destination
 from playground.analysis.comparison import moved_weight
 from playground.analysis.stream_sources import StreamSplit, read_depths
@@ -108,10 +108,7 @@ def habits_in_probes(key: RunKey) -> Habits:
     if key.text.tokenizer == "word" and key.config.vocab_size:
         raise InputError("The tokenizer word knows the words of your own text alone, and not the fixed sentences.")
     probes = key._replace(text=replace(key.text, sentences=PROBES), sentence=0, interventions=())
-    batch = caches.tokenize(probes.text)
-    unknown = [flag for sentence in batch.unknown for flag in sentence]
-    if sum(unknown) > len(unknown) / 4:
-        raise InputError("This tokenizer knows too few words of the fixed sentences; look at this text instead.")
+    check_probes(caches.tokenize(probes.text).unknown)
     return measure_habits([caches.compute_run(probes._replace(sentence=i)) for i in range(len(PROBES))])
 
 

@@ -59,4 +59,4 @@ def show_breakdown() -> None:
 def show_costs() -> None:
     """What heads and a sentence cost, and how large other models are."""
     scene = counted_scene()
-    render([view.explain_heads(scene.now.config), *view.show_costs(scene), *view.compare_models(scene)], scene)
+    render(view.show_work(scene), scene)

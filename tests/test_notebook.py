@@ -1,0 +1,87 @@
+"""What `show` displays of each page, without a notebook around it: the page's charts, of the link's own numbers."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from playground import notebook, open_link, show
+from playground.charts.draw import Drawn
+from playground.errors import InputError
+from playground.views.all_views import VIEWS
+
+SMALL = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=one+two+three+two%0Afive"
+CHARTS = {
+    "overview": {"overview_attention", "overview_norms", "overview_parameters"},
+    "attention": {"attention_pattern", "head_pinned", "head_difference", "attention_grid", "attention_lines",
+                  "attention_lines_pinned", "why_parts", "why_key_sources", "why_query_sources"},
+    "norms": {"norms_by_layer", "norms_by_token", "norms_by_token_pinned", "norms_by_token_difference"},
+    "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models"},
+    "what-if": {"whatif_vectors", "whatif_heads", "whatif_difference", "whatif_before", "whatif_after"},
+    "similarity": {"similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"},
+    "step-by-step": {"step_embedding", "step_pinned"},
+    "positions": {"position_table", "swap_differences"},
+    "gradient-flow": {"gradient_by_layer", "gradient_lengths"},
+    "tutorials": {"tutorials_matrix", "tutorials_where"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("page", VIEWS)
+def test_every_view_is_shown_with_its_charts_beside_pinned_settings(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Drawn] = []
+    displayed: list[Any] = []
+    monkeypatch.setattr(notebook, "_display_chart", shown.append)
+    monkeypatch.setattr(notebook, "_put", displayed.append)
+    show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&overview_shapes=true")
+    assert {each.key for each in shown} == CHARTS[page]
+    assert all(go.Figure(each.figure).data for each in shown), "Plotly takes what was drawn"
+    assert displayed
+
+
+def subject(page: str, link: str = "do=0.1:zero") -> tuple[Any, Any]:
+    """What a page's view is given of a link, and what the link shows."""
+    opened = open_link(f"http://host/{page}?{SMALL}&{link}")
+    return VIEWS[page].scene(opened).now, opened
+
+
+def test_what_followed_is_the_difference_to_the_run_without_the_links_changes() -> None:
+    followed, opened = subject("what-if")
+    plain = open_link(f"http://host/?{SMALL}").run
+    np.testing.assert_array_equal(followed.run.arrays["final"], opened.run.arrays["final"])
+    np.testing.assert_array_equal(followed.untouched.arrays["final"], plain.arrays["final"])
+    before, after = followed.similarities("first token")
+    first, second = plain.arrays["final"][0], open_link(f"?{SMALL}&sentence=2").run.arrays["final"][0]
+    assert before[0, 1] == pytest.approx(first @ second / np.linalg.norm(first) / np.linalg.norm(second), abs=1e-6)
+    assert after[0, 1] != pytest.approx(before[0, 1], abs=1e-4)
+
+
+def test_positions_are_those_of_the_model_without_changes() -> None:
+    placed, opened = subject("positions")
+    np.testing.assert_array_equal(placed.run.arrays["final"], open_link(f"?{SMALL}").run.arrays["final"])
+    table = opened.encoder.embed.position_table().numpy()
+    np.testing.assert_array_equal(placed.rows, table[: len(placed.rows)])
+
+
+def test_sentences_are_the_texts_and_the_lists_with_the_changes_that_each_can_have() -> None:
+    listed, opened = subject("similarity", "do=0.1:zero&similarity_list=three+two")
+    assert listed.texts == ("one two three two", "five", "three two")
+    np.testing.assert_allclose(listed.depths.final[0], opened.run.arrays["final"], atol=1e-6)
+    without = listed.leave_words_out(0, 2, "mean")
+    assert (without.words, listed.is_changed, listed.for_any_text) == (("one", "two", "three", "two"), True, None)
+    alone = VIEWS["similarity"].scene(open_link("?weights=random&tokenizer=word&n_layers=1&text=Snow+fell."))
+    assert len(alone.now.texts) == 10, "one sentence stands beside the example"
+
+
+def test_heads_are_measured_on_the_text_or_on_fixed_sentences_that_the_tokenizer_knows() -> None:
+    heads, opened = subject("attention", "tokenizer=char")
+    assert heads.thumbnails(False).shape == opened.run.patterns().shape
+    assert heads.measure_habits("this text").scores.keys() == heads.measure_habits("fixed sentences").scores.keys()
+    with pytest.raises(InputError):
+        subject("attention")[0].measure_habits("fixed sentences")
+
+
+@pytest.mark.parametrize(("model", "n_layers"), [("sidebar", 2), ("bert-base", 12)])
+def test_the_model_that_is_counted_is_the_links_or_a_named_one(model: str, n_layers: int) -> None:
+    costs, opened = subject("parameters", f"parameters_model={model}")
+    assert (costs.config.n_layers, costs.n_tokens) == (n_layers, len(opened.run.tokens))
