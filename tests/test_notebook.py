@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from IPython.display import Markdown
 
 from playground import notebook, open_link, show
 from playground.charts.draw import Drawn
@@ -36,7 +37,8 @@ def test_every_view_is_shown_with_its_charts_beside_pinned_settings(page: str, m
     show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&overview_shapes=true")
     assert {each.key for each in shown} == CHARTS[page]
     assert all(go.Figure(each.figure).data for each in shown), "Plotly takes what was drawn"
-    assert displayed
+    texts = [each.data for each in displayed if isinstance(each, Markdown)]
+    assert any(text.startswith("```text\nids ") for text in texts) == (page == "overview"), "its shapes, to copy"
 
 
 def subject(page: str, link: str = "do=0.1:zero") -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ import torch
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import Walk
-from playground.charts.chart import Columns, Group, Item, Panel
+from playground.charts.chart import Columns, Group, Item, Later, Panel
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run, run, trace_layer
 from playground.text import characters
@@ -20,13 +20,13 @@ SMALL: dict[str, Any] = {
 
 
 def parts_of(items: Iterable[Item]) -> list[Item]:
-    """The items of a view, and in the place of columns, groups and panels what stands in them."""
+    """The items of a view, and in the place of those that hold others what stands in them."""
     parts: list[Item] = []
     for item in items:
         match item:
             case Columns(columns=columns):
-                parts += [each for column in columns for each in column]
-            case Group(items=inner) | Panel(items=inner):
+                parts += [part for column in columns for part in parts_of(column)]
+            case Group(items=inner) | Panel(items=inner) | Later(items=inner):
                 parts += parts_of(inner)
             case _:
                 parts.append(item)

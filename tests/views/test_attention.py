@@ -1,6 +1,6 @@
 """The view Attention as a function on values: its charts, answers and tables against torch's own numbers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis import attribution, stream_sources
 from playground.analysis.attention import measure_habits, rollout
-from playground.charts.chart import Bars, Columns, Group, HeadGrid, Heatmap, Item, LabelledBars, Later, Paragraph, Table
+from playground.charts.chart import Bars, HeadGrid, Heatmap, Item, LabelledBars, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.figures import palette
@@ -21,7 +21,7 @@ from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
 from playground.views.attention.page import VIEWS, show_attention
 from playground.views.attention.why import STEPS, HeadsRun, explain_cell, running_sum
-from tests.views.scenes import SMALL
+from tests.views.scenes import SMALL, parts_of
 
 TEXT = "abcab"
 FOCUS = Focus(1, 2, 3, 1)
@@ -51,17 +51,7 @@ def subject(text: str = TEXT, seed: int = 0, *, causal: bool = False, **changes:
 
 
 def show(scene: Scene[HeadsRun], **options: object) -> list[Item]:
-    return [part for item in show_attention(scene, OPTIONS | options) for part in parts(item)]
-
-
-def parts(item: Item) -> Iterator[Item]:
-    match item:
-        case Columns(columns=columns):
-            yield from (part for column in columns for each in column for part in parts(each))
-        case Group(items=items) | Later(items):
-            yield from (part for each in items for part in parts(each))
-        case _:
-            yield item
+    return parts_of(show_attention(scene, OPTIONS | options))
 
 
 def chart(items: list[Item], key: str) -> Any:
@@ -102,9 +92,8 @@ def test_the_answer_and_every_step_split_the_same_lead() -> None:
     weight = float(trace["layers.1.attn.pattern"][0, 2, 3, 1])
     assert f"with weight **{weight:.2f}**" in words(items)
     found = explain_cell(now, FOCUS)
-    (columns,) = STEPS["products"](found)
-    products = next(each for each in parts(columns) if getattr(each, "key", "") == "why_products")
-    assert products.figure(now)["data"][1]["y"][-1] == pytest.approx(scores[1], abs=1e-5)  # type: ignore[union-attr]
+    products = chart(parts_of(STEPS["products"](found)), "why_products")
+    assert products.figure(now)["data"][1]["y"][-1] == pytest.approx(scores[1], abs=1e-5)
     moved = chart(show(Scene(now, FOCUS), attention_why="what it moves"), "why_moved")
     assert sum(moved.bars(now).values) == pytest.approx(1, abs=1e-5)
 
