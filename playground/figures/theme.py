@@ -169,23 +169,6 @@ def line_in_band(
     return area, line(x, y, colour, hover, width=2.5, customdata=np.stack([low, high], axis=1), **options)
 
 
-def ranked_bars(
-    labels: Sequence[str],
-    values: Array,
-    colour: str,
-    number: str,
-    *,
-    x_axis: Mapping[str, Any],
-    y_title: str,
-    margin: dict[str, int] | None = None,
-) -> go.Figure:
-    """Horizontal bars, the first on top; `number` is the format of a value where the pointer is."""
-    hover = f"%{{y}}: %{{x:{number}}}<extra></extra>"
-    bars = go.Bar(x=values, y=labels, orientation="h", marker={"color": colour}, hovertemplate=hover)
-    y_axis = {"title": y_title, "type": "category", "autorange": "reversed"}
-    return draw_figure(bars, height=110 + 22 * len(labels), x_axis=x_axis, y_axis=y_axis, margin=margin)
-
-
 def _letter_width(letter: str) -> float:
     if unicodedata.east_asian_width(letter) in "WF":
         return 13

@@ -11,7 +11,6 @@ from playground.figures import (
     attention,
     differences,
     norms,
-    training,
 )
 from tests.model.reference import small_config
 
@@ -24,18 +23,12 @@ KEY, QUERY, POINT = "key: attended to", "query: who asks", "point of the forward
 W4 = WEIGHTS[0]
 PARTS = dict.fromkeys(("residual", "attention", "feed-forward"), WEIGHTS)
 COUNT = count_parameters(small_config())
-HISTORY = training.Evaluations([0, 30], [2.0, 1.0], [2.0, 1.5])
 
 CURVES: list[tuple[go.Figure, str | None, str | None]] = [
     (norms.norms_by_layer(PARTS), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (norms.norms_by_layer(PARTS, PARTS, "<b>"), "blocks passed (0 = embeddings)", "mean L2 norm"),
     (differences.component_pairs(COUNT, COUNT, "FLOPs"), "FLOPs", None),
     (differences.differences_on_the_way(WEIGHTS[0], list("abcd"), 1e-5), POINT, "largest difference (log scale)"),
-    (training.loss_curves([2.0, 1.0], HISTORY, 30, 13), "step", "loss, nats"),
-    (training.accuracy_curves(HISTORY, 30, 0.1), "step", "right answers"),
-    (training.rate_curve([1.0], 30), "step", "learning rate"),
-    (training.gradient_curve([1.0], 30, 0), "step", "gradient norm (log scale)"),
-    (training.next_tokens(["a"], WEIGHTS[0, :1]), "probability of being drawn next", "character"),
 ]  # fmt: skip
 
 

@@ -10,8 +10,7 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from playground.jobs import JobQueue, SharedRuns
 from playground.training.cost import Speed
 from playground.web.session.services import other_services, services
-from playground.web.views import regularisers
-from playground.web.views.training import training_run
+from playground.web.views import regularisers, training
 from tests.waiting import job_threads, until
 from tests.web.app_test import SESSION
 from tests.web.experiment_pages import short_ablation
@@ -36,7 +35,7 @@ def one_experiment_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A queue of the test's own, on a machine that is known to be fast; nothing runs on after the test."""
     monkeypatch.setattr(regularisers, "ablation_recipe", short_ablation)
     queue = JobQueue(1)
-    for module in (training_run, regularisers):
+    for module in (training, regularisers):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(1e-6, 1e-12))
     with other_services(backend=queue, runs=SharedRuns(queue, max_results=8, max_bytes=10**8)):
         yield

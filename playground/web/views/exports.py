@@ -18,7 +18,7 @@ from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.views.encoder_decoder.example_pair import find_example_pair
 from playground.web.views.encoder_decoder.own_pair import find_own_pair
-from playground.web.views.training.training_run import make_plan
+from playground.web.views.training import make_plan
 
 
 def encoder_on_screen() -> Export:

@@ -5,24 +5,29 @@ import math
 
 import numpy as np
 
-from playground.figures import training as figures
+from playground.training.evaluation import Evaluation, History, Measure
+from playground.views.training import draw_accuracies, draw_gradients, draw_losses, draw_rates
 from playground.web.components.charts import curve_data
 
 BATCHES = [2.123456] * 40
-LOSSES = figures.Evaluations([0, 20, 40], [2.0, 1.6, 1.2], [2.1, 2.1, 2.1])
-SHARES = figures.Evaluations([0, 20, 40], [0.5] * 3, [0.25] * 3)
+LOOKS = [
+    Evaluation(0, Measure(2.0, 0.5), Measure(2.1, 0.25), 0),
+    Evaluation(20, Measure(1.6, 0.5), Measure(2.1, 0.25), 0),
+    Evaluation(40, Measure(1.2, 0.5), Measure(2.1, 0.25), 0),
+]
+HISTORY = History(loss=BATCHES, evaluations=LOOKS)
 
 
 def test_every_line_of_the_figure_is_drawn_with_its_numbers_in_four_digits() -> None:
-    figure = figures.loss_curves(BATCHES, LOSSES, 100, 13)
+    figure = draw_losses(HISTORY, 100, 13)
     data = curve_data(figure)
     assert [line["name"] for line in data["lines"]] == [
         "batches", "mean of 4 batches", "training set", "validation set", None,
     ]  # fmt: skip
-    for line, trace in zip(data["lines"], figure.data, strict=True):
-        np.testing.assert_array_equal(line["x"], trace.x)
-        np.testing.assert_allclose(line["y"], trace.y, rtol=5e-4)
-        assert (line["colour"], line["width"]) == (trace.line.color, trace.line.width)
+    for line, trace in zip(data["lines"], figure["data"], strict=True):
+        np.testing.assert_array_equal(line["x"], trace["x"])
+        np.testing.assert_allclose(line["y"], trace["y"], rtol=5e-4)
+        assert (line["colour"], line["width"]) == (trace["line"]["color"], trace["line"]["width"])
     assert data["lines"][0]["y"][0] == 2.123
     assert [line["dots"] for line in data["lines"]] == [False, False, True, True, False]
     assert [line["dash"] for line in data["lines"]] == ["solid", "solid", "solid", "solid", "dash"]
@@ -31,8 +36,8 @@ def test_every_line_of_the_figure_is_drawn_with_its_numbers_in_four_digits() -> 
 
 def test_what_is_no_finite_number_is_left_out() -> None:
     """Of a run whose loss ran away, or whose evaluation failed; JSON has no word for it, and the browser would stop."""
-    losses = figures.Evaluations([0, 20, 40, 60], [*LOSSES.train, math.nan], [*LOSSES.validation, math.inf])
-    data = curve_data(figures.loss_curves([], losses, 100, 13))
+    broken = Evaluation(60, Measure(math.nan, 0), Measure(math.inf, 0), 0)
+    data = curve_data(draw_losses(History(evaluations=[*LOOKS, broken]), 100, 13))
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     train, validation = data["lines"][2:4]
     assert train["x"] == validation["x"] == [0, 20, 40]
@@ -40,14 +45,18 @@ def test_what_is_no_finite_number_is_left_out() -> None:
 
 
 def test_axes_are_the_figures() -> None:
-    loss, shares = (
-        curve_data(figures.loss_curves(BATCHES, LOSSES, 100, 13)),
-        curve_data(figures.accuracy_curves(SHARES, 100, 0.1)),
-    )
+    figure = draw_losses(HISTORY, 100, 13)
+    loss, shares = curve_data(figure), curve_data(draw_accuracies(HISTORY, 100, 0.1))
     assert loss["x"] == shares["x"] == [-1, 101]
     assert loss["y"][0] == 0
     assert (loss["log"], loss["percent"], shares["percent"]) == (False, False, True)
     assert loss["titles"] == ["step", "loss, nats"]
-    assert loss["height"] == figures.loss_curves(BATCHES, LOSSES, 100, 13).layout.height
-    norm = curve_data(figures.gradient_curve([3.0] * 40, 100, 0.5))
+    assert loss["height"] == figure["layout"]["height"]
+    norm = curve_data(draw_gradients([3.0] * 40, 100, 0.5))
     assert (norm["log"], norm["y"], norm["legend"]) == (True, None, False)
+
+
+def test_an_update_is_small_however_long_the_run() -> None:
+    values = np.random.default_rng(0).uniform(0.5, 3, 5_000).tolist()
+    figures = draw_losses(History(loss=values), 5_000, 13), draw_rates(values, 5_000), draw_gradients(values, 5_000, 0)
+    assert max(len(json.dumps(curve_data(figure))) for figure in figures) < 5_000

@@ -17,8 +17,7 @@ from playground.training.trainer import Trainer
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.services import services
-from playground.web.views import regularisers
-from playground.web.views.training import training_run
+from playground.web.views import regularisers, training
 from tests.waiting import job_threads, until
 from tests.web.app_test import (
     SESSION,
@@ -168,7 +167,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
 
 
 def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (training_run, regularisers):
+    for module in (training, regularisers):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(10.0, 1e-12))
     app = opened(page, training_steps=600)
     (error,) = app.error

@@ -16,7 +16,7 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.training.tasks.task import generator
 from playground.training.trainer import Trainer
-from playground.web.views.training import text_generation
+from playground.web.views import training
 from tests.training.after.trained import CONFIG, trainer
 from tests.web.app_test import (
     array,
@@ -56,7 +56,7 @@ def written(app: AppTest) -> str:
 def test_a_network_writes_what_its_probabilities_say(
     heat: float, top_k: int, n_shares: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_generation, "LENGTH", 40)
+    monkeypatch.setattr(training, "LENGTH", 40)
     app = press(trained_on_text(training_heat=heat, training_top_k=top_k, seed=4), "training_write")
     expected = run(recipe(task="characters", text=TEXT, n_symbols=10, seed=4))
     assert isinstance(expected.network, Tagger)
@@ -132,7 +132,7 @@ def test_where_a_network_can_not_be_asked_a_file_can_still_be_opened(monkeypatch
         raise InputError("Nothing can be asked.")
 
     app = training_page()
-    monkeypatch.setattr("playground.web.views.training.after_training.answer_samples", refuse)
+    monkeypatch.setattr("playground.web.views.training.answer_samples", refuse)
     assert sentences(measured(app)) == "Nothing can be asked."
     assert uploader(app, "training_file").value is None
     assert app.get("download_button")

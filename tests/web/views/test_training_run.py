@@ -16,10 +16,11 @@ from playground.training.after.run_state import TrainingRequest
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import learning_rate
+from playground.views.training import describe_lengths
 from playground.web.session import experiments
 from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT, TrainedSlot
-from playground.web.views.training import training_run
+from playground.web.views import training as training_page_parts
 from tests.waiting import job_threads, until
 from tests.web.app_test import (
     array,
@@ -189,7 +190,7 @@ def test_a_run_says_how_long_its_sequences_are() -> None:
     said = f"64 sequences of 4 to 8 tokens ({sum(lengths) / 64:.3g} on average)"
     assert said in captions(press(training_page(training_steps=5_000), "training_start"))
     windows = make_data(recipe(task="characters", text=TEXT)).train
-    assert training_run.describe_lengths(windows) == f"{len(windows)} sequences of 8 tokens"
+    assert describe_lengths(windows) == f"{len(windows)} sequences of 8 tokens"
 
 
 def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
@@ -210,7 +211,7 @@ def test_what_has_ended_keeps_neither_network_nor_training_set() -> None:
     for name in ("labels", "vocabulary", "baseline"):
         assert getattr(data, name) == getattr(made, name)
     for _ in range(2):  # what two visitors share counts once
-        assert training_run.keep_network(slot, training.state, "finished") == ""
+        assert training_page_parts.keep_network(slot, training.state, "finished") == ""
         assert slot.trained is training.state.trained
         assert slot.trained in services().memory.users
 
@@ -234,3 +235,17 @@ def test_questions_are_those_of_the_whole_data(task: Any) -> None:
     for name, part in vars(whole.validation).items():
         theirs = getattr(few.validation, name)
         assert (part is None and theirs is None) or part.equal(theirs)
+
+
+# --- the chosen head
+
+
+def test_a_head_that_a_link_or_a_hand_has_chosen_stays() -> None:
+    shape = {"training_n_layers": 2}
+    app = measured(training_page(**shape))
+    opened = app.session_state["training_layer"], app.session_state["training_head"]
+    linked = measured(training_page(**shape, training_layer=1 - opened[0], training_head=1))
+    assert (linked.session_state["training_layer"], linked.session_state["training_head"]) == (1 - opened[0], 1)
+    choose(app, training_layer=0, training_head=0)
+    working(app.run())
+    assert (app.session_state["training_layer"], app.session_state["training_head"]) == (0, 0)

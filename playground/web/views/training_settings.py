@@ -15,13 +15,13 @@ from playground.training.regularisers.catalogue import (
     reason_without_effect,
 )
 from playground.training.tasks import TASKS
+from playground.views.training import describe_size
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import trained_slot
 from playground.web.session.experiments import session_experiments, training_data, without_idle
 from playground.web.shared import experiment_buttons
-from playground.web.views.training import training_run
-from playground.web.views.training.training_run import PAGE, TrainingPlan
+from playground.web.views.training import PAGE, TrainingPlan, create_experiment, make_plan
 
 OPTIMIZERS = (
     "adam: a step size for every weight, from its own gradients (Kingma & Ba 2015). adamw: weight decay apart from "
@@ -45,7 +45,7 @@ def pick_task() -> None:
 
 def plan_or_error() -> TrainingPlan | None:
     """The run that the settings describe; None, with an error on the page, where there can be none."""
-    return experiment_buttons.plan_or_error(training_run.make_plan, _suggest_slider_stop)
+    return experiment_buttons.plan_or_error(make_plan, _suggest_slider_stop)
 
 
 def _suggest_slider_stop(error: PlaygroundError) -> str:
@@ -99,13 +99,13 @@ def settings(plan: TrainingPlan | None) -> None:
 def start_row(plan: TrainingPlan | None) -> None:
     """Draw the buttons, and the cost of this plan unless it is the latest experiment already."""
     came_back = trained_slot.session_slot().came_back
-    experiment_buttons.buttons(PAGE, plan, training_run.create_experiment, has_network=came_back)
+    experiment_buttons.buttons(PAGE, plan, create_experiment, has_network=came_back)
     experiment = session_experiments().get(PAGE)
     if plan is not None and (experiment is None or experiment.inputs != plan.inputs):
         recipe, data = plan.recipe, training_data(plan.recipe)
         st.caption(
             f"About **{duration(plan.seconds)}** here: {recipe.steps:,} steps of "
-            f"{min(recipe.batch_size, len(data.train))} sequences; {training_run.describe_size(plan.config, data)}; "
+            f"{min(recipe.batch_size, len(data.train))} sequences; {describe_size(plan.config, data)}; "
             f"seed {recipe.seed}: whoever starts it from this link gets the same curves."
         )
 

@@ -1,0 +1,526 @@
+"""A training run as it is at one moment: its numbers, its curves, its attention, and what its network has learnt."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from playground.charts import figure as figures
+from playground.charts.chart import (
+    Axis,
+    Bars,
+    Columns,
+    Control,
+    Group,
+    Heatmap,
+    Item,
+    Mask,
+    Metric,
+    Metrics,
+    Options,
+    Paragraph,
+    Picture,
+    Table,
+    Widget,
+)
+from playground.charts.figure import Array, Figure
+from playground.charts.head_map import head_map, weight_colours
+from playground.charts.scene import Scene
+from playground.config import ModelConfig
+from playground.figures import palette
+from playground.figures.attention import WeightScale
+from playground.link.params import LAST_MOMENT
+from playground.training.after.answers import Sample
+from playground.training.after.run_state import TrainingState
+from playground.training.after.trained_network import TrainedNetwork
+from playground.training.evaluation import History, Snapshot, attention_mask
+from playground.training.network import count_head, count_network
+from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS, Data
+from playground.training.tasks.task import Examples
+from playground.training.trainer import learning_rate
+
+MOST_POINTS = 100
+"""Of a curve over all steps: more would not be seen, and are sent anew at every update."""
+
+LOGARITHMIC_FROM = 4
+"""Where the largest loss is this many times that of guessing, the axis is logarithmic."""
+
+N_BARS = 10
+"""Characters in the chart of what may come next."""
+
+
+@dataclass(frozen=True)
+class WatchedRun:
+    """What is to be seen of a run at one moment."""
+
+    state: TrainingState
+    """No step is added to it."""
+    seconds: float
+    """That the run has taken."""
+    grows: bool
+    """Whether it goes on."""
+
+
+@dataclass(frozen=True)
+class AskedNetwork:
+    """A trained network, and what it answers to sequences that it has never learnt from."""
+
+    trained: TrainedNetwork
+    answers: Callable[[], Sequence[Sample]]
+
+
+@dataclass(frozen=True)
+class NextCharacters:
+    """What a network that writes may write next."""
+
+    names: Sequence[str]
+    """The likeliest first; they are all different."""
+    probabilities: Array
+    n_possible: int
+    """How many may be drawn, these included."""
+
+
+def watch(state: TrainingState, seconds: float, *, grows: bool) -> WatchedRun:
+    """A run as it is now, while another thread goes on with it."""
+    return WatchedRun(replace(state, history=state.history.copy()), seconds, grows)
+
+
+def show_plan(scene: Scene[Recipe]) -> Iterator[Item]:
+    """What is known before a run starts: the learning rate of every step."""
+    recipe = scene.now
+    rates = [learning_rate(step, recipe) for step in range(1, recipe.steps + 1)]
+    reached = f", reached at step {min(recipe.warmup, recipe.steps):,}" if recipe.schedule == "paper" else ""
+    yield Paragraph("**Start** trains it in the background, and its curves grow here. What is known before:", "caption")
+    yield Picture[Recipe](
+        key="training_rate",
+        alt="Learning rate by step.",
+        caption=f"The learning rate of every step, at most {max(rates):.3g}{reached}.",
+        figure=lambda recipe: draw_rates(rates, recipe.steps),
+        table=lambda _: pd.DataFrame({"learning rate": rates}, pd.RangeIndex(1, len(rates) + 1, name="step")),
+    )
+
+
+def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:
+    """The latest numbers, and four charts over all steps."""
+    run = scene.now
+    yield Metrics(tuple(Metric(name, text) for name, text in list_metrics(run).items()))
+    yield losses_by_step(run)
+    yield accuracies_by_step(run)
+    yield Columns(((rates_by_step(run),), (gradients_by_step(run),)), gap="small")
+
+
+def list_metrics(run: WatchedRun) -> dict[str, str]:
+    """The latest numbers by what they are; after the end, those of the weights that were kept."""
+    state, evaluations = run.state, run.state.history.evaluations
+    evaluation = evaluations[-1] if evaluations else None
+    validation = None if evaluation is None else evaluation.validation
+    if state.kept is not None:
+        evaluation, validation = state.history.at(state.kept_step), state.kept
+    speeds = [each.tokens_per_second for each in evaluations if each.tokens_per_second]
+    return {
+        "Validation loss": "–" if validation is None else f"{validation.loss:.4f}",
+        "Validation accuracy": "–" if validation is None else f"{validation.accuracy:.1%}",
+        "Training accuracy": "–" if evaluation is None else f"{evaluation.train.accuracy:.1%}",
+        "Tokens a second": f"{speeds[-1]:,.0f}" if speeds else "–",
+        "Time": f"{run.seconds:.0f} s",
+    }
+
+
+def losses_by_step(run: WatchedRun) -> Picture[WatchedRun]:
+    """The loss of batches and of both sets."""
+    return Picture(
+        key="training_loss",
+        alt="Loss by step: batches, training set and validation set.",
+        caption="How wrong it is, as −ln of the probability that it gives the right answer. Batches jump about: "
+        "each is small, and carries what the regularisers add; the two sets are measured without. Where the training "
+        "set goes on falling and the validation set does not, it learns by heart.",
+        figure=lambda run: draw_losses(run.state.history, run.state.recipe.steps, len(run.state.data.labels)),
+        grows=run.grows,
+    )
+
+
+def accuracies_by_step(run: WatchedRun) -> Picture[WatchedRun]:
+    """The share of right answers in both sets."""
+    return Picture(
+        key="training_accuracy",
+        alt="Accuracy by step: training set and validation set.",
+        caption="The share of positions at which its likeliest answer is right. Below the dashed line it knows no more "
+        "than the simple rule.",
+        figure=lambda run: draw_accuracies(run.state.history, run.state.recipe.steps, run.state.data.baseline),
+        grows=run.grows,
+    )
+
+
+def rates_by_step(run: WatchedRun) -> Picture[WatchedRun]:
+    """The learning rate so far."""
+    way = " Up while it warms up, then down with 1/√step." if run.state.recipe.schedule == "paper" else ""
+    return Picture(
+        key="training_rate",
+        alt="Learning rate by step.",
+        caption=f"The learning rate: how far a step goes.{way}",
+        figure=lambda run: draw_rates(run.state.history.lr, run.state.recipe.steps),
+        grows=run.grows,
+    )
+
+
+def gradients_by_step(run: WatchedRun) -> Picture[WatchedRun]:
+    """The gradient's norm so far."""
+    return Picture(
+        key="training_gradient",
+        alt="Norm of the whole gradient by step.",
+        caption="The norm of the whole gradient: how steep the loss is where the weights are. Of many steps at one "
+        "place, the largest is drawn.",
+        figure=lambda run: draw_gradients(run.state.history.grad_norm, run.state.recipe.steps, run.state.recipe.clip),
+        grows=run.grows,
+    )
+
+
+def show_numbers(_scene: Scene[History]) -> Iterator[Item]:
+    """The numbers of all four charts."""
+    evaluations, steps = "The numbers of both sets", "The numbers of every step"
+    yield Table[History](key="training_evaluations", title=evaluations, frame=tabulate_evaluations, is_folded=True)
+    yield Table[History](key="training_steps", title=steps, frame=tabulate_steps, is_folded=True)
+
+
+def tabulate_evaluations(history: History) -> pd.DataFrame:
+    """A row an evaluation."""
+    evaluations = history.evaluations
+    columns = {
+        "training loss": [each.train.loss for each in evaluations],
+        "validation loss": [each.validation.loss for each in evaluations],
+        "training accuracy": [each.train.accuracy for each in evaluations],
+        "validation accuracy": [each.validation.accuracy for each in evaluations],
+        "tokens a second": [round(each.tokens_per_second) for each in evaluations],
+    }
+    return pd.DataFrame(columns, pd.Index([each.step for each in evaluations], name="after step"))
+
+
+def tabulate_steps(history: History) -> pd.DataFrame:
+    """A row a step."""
+    columns = {"loss": history.loss, "learning rate": history.lr, "gradient norm": history.grad_norm}
+    return pd.DataFrame(columns, pd.RangeIndex(1, len(history.loss) + 1, name="step"))
+
+
+def show_attention(scene: Scene[WatchedRun], options: Options) -> Iterator[Item]:
+    """One head's attention at one of the steps at which it was saved."""
+    history = scene.now.state.history
+    if not history.evaluations:
+        return
+    yield Paragraph("What does a head look at, as it learns?", "header")
+    if not history.snapshots:
+        yield Paragraph(
+            "Attention of this size is too large to be kept while it learns: with shorter sequences, fewer layers or "
+            "fewer heads it is shown here.",
+            "caption",
+        )
+        return
+    patterns = history.snapshots[0].patterns
+    if len(patterns) > 1:
+        yield Widget("training_attention", {"names": list(patterns)})
+    n_layers, n_heads = patterns[name_attention(patterns, options)].shape[:2]
+    choices = (
+        Control("training_moment", "moment: from 0, before training, to the end", high=LAST_MOMENT),
+        Control("training_layer", "layer", high=n_layers - 1),
+        Control("training_head", "head", high=n_heads - 1),
+    )
+    yield Group("", choices, is_row=True)
+    yield saved_attention(scene.now, options)
+
+
+def name_attention(patterns: Mapping[str, Array], options: Options) -> str:
+    """Which attention is shown: the one that was chosen, or the first where the run has none of its name."""
+    chosen: str = options["training_attention"]
+    return chosen if chosen in patterns else next(iter(patterns))
+
+
+def most_changed_head(snapshots: Sequence[Snapshot], name: str) -> tuple[int, int] | None:
+    """Layer and head whose attention differs most between the first snapshot and the last; None where there is one.
+
+    The difference is Σ |change| of a row's weights, as a mean over rows.
+    """
+    if len(snapshots) < 2:
+        return None
+    changes = np.abs(snapshots[-1].patterns[name] - snapshots[0].patterns[name]).sum(axis=-1).mean(axis=-1)  # (L, H)
+    layer, head = np.unravel_index(int(changes.argmax()), changes.shape)
+    return int(layer), int(head)
+
+
+def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
+    """The chosen head's attention on the first validation sequence, at the last saved step up to the chosen moment."""
+    state, snapshots = run.state, run.state.history.snapshots
+    asked = round(state.recipe.steps * options["training_moment"] / LAST_MOMENT)
+    shown = [snapshot for snapshot in snapshots if snapshot.step <= asked][-1]
+    name = name_attention(shown.patterns, options)
+    n_layers, n_heads = shown.patterns[name].shape[:2]
+    layer, head = min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
+    pattern = shown.patterns[name][layer, head]
+    queries, keys, visible = read_tokens(state, name)
+    notes = [describe_largest(pattern, visible)]
+    if state.step < asked:
+        notes.append(f"Step {asked:,} has not been reached; this is the last that was saved.")
+    elif shown.step < asked:
+        notes.append(f"Of step {asked:,} nothing was saved; this is the nearest saved step before.")
+    if not run.grows and (layer, head) == most_changed_head(snapshots, name):
+        notes.append("Of all heads, this one's attention has changed most since before training.")
+    when = "before training: random weights" if shown.step == 0 else f"after step {shown.step:,}"
+    return head_map(
+        key="training_pattern",
+        alt=f"Attention of layer {layer}, head {head}, {when}.",
+        caption=f"**Layer {layer}, head {head}, {when}.** Each row is one token of the first validation sequence "
+        "asking; its weights add up to 1.",
+        reading=lambda _: " ".join(notes),
+        weights=lambda _: pattern,
+        tokens=lambda _: queries,
+        keys=lambda _: keys,
+        allowed=lambda _: visible,
+        colours=weight_colours(WeightScale(square_root=False)),
+        saved_as=f"training_attention_step{shown.step}_layer{layer}_head{head}",
+    )
+
+
+def read_tokens(state: TrainingState, name: str) -> tuple[list[str], list[str], Mask]:
+    """Of an attention on the first validation sequence: who asks, who is asked, and who may look where (Tq, Tk)."""
+    example = state.data.validation[slice(0, 1)]
+    query_ids = key_ids = example.ids[0].tolist()
+    if state.data.task.has_decoder and name != "encoder self":
+        query_ids = example.decoder_ids[0].tolist()
+        key_ids = query_ids if name == "decoder self" else key_ids
+    visible = np.ones((len(query_ids), len(key_ids)), bool)
+    mask = attention_mask(example, state.recipe) if name == "self" else None
+    if name == "decoder self":
+        visible = np.tril(visible)
+    elif mask is not None:
+        visible = np.broadcast_to(mask[0].numpy(), visible.shape)
+    queries, keys = ([state.data.vocabulary[i] for i in ids] for ids in (query_ids, key_ids))
+    return queries, keys, visible
+
+
+def describe_largest(pattern: Array, visible: Mask) -> str:
+    """The largest weight (Tq, Tk) of all rows that can choose; under a causal mask the first can not, and gives 1."""
+    n_keys = visible.sum(axis=1)
+    can_choose = n_keys > 1
+    if not can_choose.any():
+        return "Each of them sees one token alone, and so gives it 1.00."
+    alone = "A row that sees one token alone gives it 1.00. Of all other rows, the" if (n_keys == 1).any() else "The"
+    return (
+        f"{alone} largest weight is {pattern[can_choose].max():.2f}; spread evenly over {n_keys.max()} tokens, each "
+        f"would get {1 / n_keys.max():.2f}."
+    )
+
+
+def show_answers(scene: Scene[AskedNetwork]) -> Iterator[Item]:
+    """How much of the validation set is right, and some answers."""
+    results, task = scene.now.trained.results, scene.now.trained.task
+    yield Paragraph("What has it learnt?", "header")
+    yield Paragraph(
+        f"**{task.title}**, with the weights of step {results.kept_step:,}: **{results.validation_accuracy:.1%}** of "
+        f"the validation set is right, where the simple rule reaches {results.baseline:.1%}. Validation loss "
+        f"{results.validation_loss:.6f} nats."
+    )
+    answers = scene.now.answers()
+    table = Table[AskedNetwork](key="training_trials_table", frame=tabulate_answers, shows_index=False)
+    yield Group("training_trials", (table,))
+    n_right = sum(sample.n_wrong == 0 for sample in answers)
+    how = " The decoder says them symbol by symbol, the likeliest at every step." if task.has_decoder else ""
+    yield Paragraph(
+        f"{len(answers)} sequences that it has never learnt from, {n_right} of them without a mistake.{how}", "caption"
+    )
+
+
+def tabulate_answers(asked: AskedNetwork) -> pd.DataFrame:
+    """A row a sequence."""
+    task, answers = asked.trained.task, asked.answers()
+    columns = {
+        "it reads": [task.show_blanks(sample.text) for sample in answers],
+        "right answer": [task.join(sample.right_answer) for sample in answers],
+        "it says": [task.join(sample.answer) for sample in answers],
+        "mistakes": [
+            f"{sample.n_wrong} of {max(len(sample.right_answer), len(sample.answer))}" if sample.n_wrong else "none"
+            for sample in answers
+        ],
+    }
+    return pd.DataFrame(columns)
+
+
+def probable_characters(characters: NextCharacters) -> Bars[NextCharacters]:
+    """What may come next, the likeliest on top."""
+    return Bars(
+        key="training_next",
+        alt=f"Probabilities of the next character; the likeliest, {characters.names[0]}, has "
+        f"{characters.probabilities[0]:.0%}.",
+        caption=f"The character after these would be drawn from {characters.n_possible}, the likeliest on top. A low "
+        "temperature and a small k leave little but the first; temperature 1 and k = 0 show what the network itself "
+        "believes.",
+        bars=lambda shown: {"": dict(zip(shown.names, shown.probabilities.tolist(), strict=True))},
+        labels=Axis("character"),
+        value={"title": "probability of being drawn next", "range": [0, 1], "tickformat": ".0%"},
+        colours={"": palette.EMBEDDINGS},
+        number=".2%",
+        table=lambda shown: pd.DataFrame({"character": shown.names, "probability": shown.probabilities}),
+    )
+
+
+def describe_training(config: ModelConfig, recipe: Recipe, data: Data) -> str:
+    """Task, data, architecture, optimiser and seed of a run, in one line."""
+    return (
+        f"{TASKS[recipe.task].title} · {describe_lengths(data.train)} · n_layers {config.n_layers}, "
+        f"n_heads {config.n_heads}, d_model {config.d_model}, d_ff {config.d_ff} · "
+        f"{describe_size(config, data)} · "
+        f"{recipe.optimizer}, {recipe.schedule} schedule, lr {recipe.lr:g} · seed {recipe.seed}"
+    )
+
+
+def describe_size(config: ModelConfig, data: Data) -> str:
+    """The parameters of the network that is trained, and how many of them the Parameters page leaves out."""
+    part = "decoder" if data.task.has_decoder else "output head"
+    total, head = (count(config, data.task, len(data.labels)) for count in (count_network, count_head))
+    return f"{total:,} parameters, its {part}'s {head:,} among them"
+
+
+def describe_lengths(examples: Examples) -> str:
+    """How many sequences there are, and how long they are in tokens."""
+    lengths = examples.mask.sum(1)
+    shortest, longest = int(lengths.min()), int(lengths.max())
+    if shortest == longest:
+        return f"{len(lengths):,} sequences of {longest} tokens"
+    mean = f"{lengths.double().mean():.3g} on average"
+    return f"{len(lengths):,} sequences of {shortest} to {longest} tokens ({mean})"
+
+
+def draw_losses(history: History, steps: int, n_classes: int) -> Figure:
+    """The loss of batches, their running mean, and the loss of both sets at every evaluation so far, in nats.
+
+    The axis is as long as all `steps` of the run; guessing among `n_classes` costs ln(n_classes).
+    """
+    losses = finite(history.loss)
+    together, span = window(len(losses)), max(2, steps // 25)
+    name = "batches" if together == 1 else f"batches, mean of each {together}"
+    guess = math.log(n_classes)
+    evaluated = history.series("loss")
+    lines = [
+        _line(*thinned(losses), name, palette.MUTED, width=1),
+        _line(*sampled(running_mean(losses, span)), f"mean of {span} batches", palette.RESIDUAL),
+        *_both_sets(*evaluated, "%{y:.4f} nats"),
+        figures.level_line(steps, guess, f"guessing: ln {n_classes} = {guess:.2f}"),
+    ]
+    drawn = [guess, *losses.tolist(), *evaluated[2]]
+    top = max((loss for loss in drawn if math.isfinite(loss)), default=guess)
+    y_axis: dict[str, Any] = {"title": "loss, nats", "range": [0, 1.08 * top]}
+    if top > LOGARITHMIC_FROM * guess:
+        y_axis = {"title": "loss, nats (log scale)", "type": "log", "exponentformat": "power"}
+    return figures.draw_over_steps(lines, steps, y_axis, height=290, legend=True)
+
+
+def draw_accuracies(history: History, steps: int, baseline: float) -> Figure:
+    """The share of right answers in both sets so far, beside the simple rule's share on the validation set."""
+    lines = [
+        *_both_sets(*history.series("accuracy"), "%{y:.2%}"),
+        figures.level_line(steps, baseline, f"simple rule: {baseline:.0%}"),
+    ]
+    y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
+    return figures.draw_over_steps(lines, steps, y_axis, height=250, legend=True)
+
+
+def draw_rates(rates: Sequence[float], steps: int) -> Figure:
+    """The learning rate so far, with its peak; of a long run not every step."""
+    curve = _line(*peaks(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL)
+    y_axis = {"title": "learning rate", "rangemode": "tozero", "exponentformat": "power", "nticks": 5}
+    return figures.draw_over_steps([curve], steps, y_axis, height=190)
+
+
+def draw_gradients(norms: Sequence[float], steps: int, clip: float) -> Figure:
+    """The gradient's norm so far, of a long run the largest of every few steps, before it is shortened to `clip`.
+
+    With `clip` 0, no gradient is shortened.
+    """
+    values = finite(norms)
+    together = window(len(values))
+    name = "gradient norm" if together == 1 else f"gradient norm, largest of each {together} steps"
+    lines = [_line(*peaks(values), name, palette.RESIDUAL)]
+    if clip:
+        lines.append(figures.level_line(steps, clip, f"clipped to {clip:g}"))
+    drawn = [number for number in (*values.tolist(), clip) if number > 0]
+    decades = math.log10(max(drawn) / min(drawn)) if drawn else 0.0
+    # 1, 2 and 5 times each power of ten, where these labels have room below one another; else few powers.
+    dtick = "D2" if decades < 2 else math.ceil(decades / 5)
+    y_axis = {"title": "gradient norm (log scale)", "type": "log", "exponentformat": "power", "dtick": dtick}
+    return figures.draw_over_steps(lines, steps, y_axis, height=190)
+
+
+def finite(values: Sequence[float]) -> Array:
+    """The values up to the first that is no finite number."""
+    array = np.asarray(values, np.float64)
+    broken = np.flatnonzero(~np.isfinite(array))
+    return array[: broken[0] if len(broken) else None].astype(np.float32)
+
+
+def running_mean(values: Array, span: int) -> Array:
+    """The mean of each value and those before it, `span` in all, or as many as there are."""
+    sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(ends - span, 0)
+    means: Array = ((sums[ends] - sums[starts]) / (ends - starts)).astype(np.float32)
+    return means
+
+
+def window(n: int, most: int = MOST_POINTS) -> int:
+    """How many of n values have to share a point, where there are at most `most` points."""
+    return max(1, -(-n // most))
+
+
+def thinned(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Values of steps 1, 2, … as at most `most` means over equal windows, with the step in the middle of each."""
+    size = window(len(values), most)
+    steps = np.arange(1, len(values) + 1, dtype=np.float32)
+    parts = [(steps[i : i + size].mean(), values[i : i + size].mean()) for i in range(0, len(values), size)]
+    at, means = np.array(parts, np.float32).reshape(-1, 2).T
+    return at, means
+
+
+def sampled(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Values of steps 1, 2, …, the last of each of at most `most` equal windows, with their steps."""
+    size = window(len(values), most)
+    return _picked(values, [min(i + size, len(values)) - 1 for i in range(0, len(values), size)])
+
+
+def peaks(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Values of steps 1, 2, …, the largest of each of at most `most` equal windows, with their steps, and both ends."""
+    size = window(len(values), most)
+    largest = [i + int(values[i : i + size].argmax()) for i in range(0, len(values), size)]
+    return _picked(values, sorted({*largest, 0, len(values) - 1}) if largest else [])
+
+
+def _picked(values: Array, indices: list[int]) -> tuple[Array, Array]:
+    chosen = np.array(indices, np.int64)
+    return (chosen + 1).astype(np.float32), values[chosen]
+
+
+def _line(steps: NDArray[Any], values: Array, name: str, colour: str, *, width: float = 2) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": steps,
+        "y": values,
+        "name": name,
+        "line": {"color": colour, "width": width},
+        "hovertemplate": f"step %{{x:.0f}}: %{{y:.4g}}<extra>{name}</extra>",
+    }
+
+
+def _both_sets(
+    steps: Sequence[int], train: Sequence[float], validation: Sequence[float], number: str
+) -> Iterator[dict[str, Any]]:
+    for values, name, colour, symbol in (
+        (train, "training set", palette.TRAINING, "circle"),
+        (validation, "validation set", palette.VALIDATION, "diamond"),
+    ):
+        yield _line(np.array(steps, np.int32), np.array(values, np.float32), name, colour) | {
+            "mode": "lines+markers",
+            "marker": {"size": 6, "symbol": symbol},
+            "hovertemplate": f"after step %{{x}}: {number}<extra>{name}</extra>",
+        }
