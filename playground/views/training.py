@@ -50,9 +50,6 @@ MOST_POINTS = 100
 LOGARITHMIC_FROM = 4
 """Where the largest loss is this many times that of guessing, the axis is logarithmic."""
 
-N_BARS = 10
-"""Characters in the chart of what may come next."""
-
 
 @dataclass(frozen=True)
 class WatchedRun:
@@ -72,17 +69,6 @@ class AskedNetwork:
 
     trained: TrainedNetwork
     answers: Callable[[], Sequence[Sample]]
-
-
-@dataclass(frozen=True)
-class NextCharacters:
-    """What a network that writes may write next."""
-
-    names: Sequence[str]
-    """The likeliest first; they are all different."""
-    probabilities: Array
-    n_possible: int
-    """How many may be drawn, these included."""
 
 
 def watch(state: TrainingState, seconds: float, *, grows: bool) -> WatchedRun:
@@ -107,77 +93,59 @@ def show_plan(scene: Scene[Recipe]) -> Iterator[Item]:
 
 def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:
     """The latest numbers, and four charts over all steps."""
-    run = scene.now
-    yield Metrics(tuple(Metric(name, text) for name, text in list_metrics(run).items()))
-    yield losses_by_step(run)
-    yield accuracies_by_step(run)
-    yield Columns(((rates_by_step(run),), (gradients_by_step(run),)), gap="small")
+    recipe, grows = scene.now.state.recipe, scene.now.grows
+    yield Metrics(tuple(Metric(name, text) for name, text in list_metrics(scene.now).items()))
+    yield Picture[WatchedRun](
+        key="training_loss",
+        alt="Loss by step: batches, training set and validation set.",
+        caption="How wrong it is, as −ln of the probability that it gives the right answer. Batches jump about: "
+        "each is small, and carries what the regularisers add; the two sets are measured without. Where the training "
+        "set goes on falling and the validation set does not, it learns by heart.",
+        figure=lambda run: draw_losses(run.state.history, recipe.steps, len(run.state.data.labels)),
+        grows=grows,
+    )
+    yield Picture[WatchedRun](
+        key="training_accuracy",
+        alt="Accuracy by step: training set and validation set.",
+        caption="The share of positions at which its likeliest answer is right. Below the dashed line it knows no more "
+        "than the simple rule.",
+        figure=lambda run: draw_accuracies(run.state.history, recipe.steps, run.state.data.baseline),
+        grows=grows,
+    )
+    rates = Picture[WatchedRun](
+        key="training_rate",
+        alt="Learning rate by step.",
+        caption="The learning rate: how far a step goes."
+        + (" Up while it warms up, then down with 1/√step." if recipe.schedule == "paper" else ""),
+        figure=lambda run: draw_rates(run.state.history.lr, recipe.steps),
+        grows=grows,
+    )
+    gradients = Picture[WatchedRun](
+        key="training_gradient",
+        alt="Norm of the whole gradient by step.",
+        caption="The norm of the whole gradient: how steep the loss is where the weights are. Of many steps at one "
+        "place, the largest is drawn.",
+        figure=lambda run: draw_gradients(run.state.history.grad_norm, recipe.steps, recipe.clip),
+        grows=grows,
+    )
+    yield Columns(((rates,), (gradients,)), gap="small")
 
 
 def list_metrics(run: WatchedRun) -> dict[str, str]:
     """The latest numbers by what they are; after the end, those of the weights that were kept."""
     state, evaluations = run.state, run.state.history.evaluations
     evaluation = evaluations[-1] if evaluations else None
-    validation = None if evaluation is None else evaluation.validation
+    validation = evaluation and evaluation.validation
     if state.kept is not None:
         evaluation, validation = state.history.at(state.kept_step), state.kept
     speeds = [each.tokens_per_second for each in evaluations if each.tokens_per_second]
     return {
-        "Validation loss": "–" if validation is None else f"{validation.loss:.4f}",
-        "Validation accuracy": "–" if validation is None else f"{validation.accuracy:.1%}",
-        "Training accuracy": "–" if evaluation is None else f"{evaluation.train.accuracy:.1%}",
+        "Validation loss": f"{validation.loss:.4f}" if validation else "–",
+        "Validation accuracy": f"{validation.accuracy:.1%}" if validation else "–",
+        "Training accuracy": f"{evaluation.train.accuracy:.1%}" if evaluation else "–",
         "Tokens a second": f"{speeds[-1]:,.0f}" if speeds else "–",
         "Time": f"{run.seconds:.0f} s",
     }
-
-
-def losses_by_step(run: WatchedRun) -> Picture[WatchedRun]:
-    """The loss of batches and of both sets."""
-    return Picture(
-        key="training_loss",
-        alt="Loss by step: batches, training set and validation set.",
-        caption="How wrong it is, as −ln of the probability that it gives the right answer. Batches jump about: "
-        "each is small, and carries what the regularisers add; the two sets are measured without. Where the training "
-        "set goes on falling and the validation set does not, it learns by heart.",
-        figure=lambda run: draw_losses(run.state.history, run.state.recipe.steps, len(run.state.data.labels)),
-        grows=run.grows,
-    )
-
-
-def accuracies_by_step(run: WatchedRun) -> Picture[WatchedRun]:
-    """The share of right answers in both sets."""
-    return Picture(
-        key="training_accuracy",
-        alt="Accuracy by step: training set and validation set.",
-        caption="The share of positions at which its likeliest answer is right. Below the dashed line it knows no more "
-        "than the simple rule.",
-        figure=lambda run: draw_accuracies(run.state.history, run.state.recipe.steps, run.state.data.baseline),
-        grows=run.grows,
-    )
-
-
-def rates_by_step(run: WatchedRun) -> Picture[WatchedRun]:
-    """The learning rate so far."""
-    way = " Up while it warms up, then down with 1/√step." if run.state.recipe.schedule == "paper" else ""
-    return Picture(
-        key="training_rate",
-        alt="Learning rate by step.",
-        caption=f"The learning rate: how far a step goes.{way}",
-        figure=lambda run: draw_rates(run.state.history.lr, run.state.recipe.steps),
-        grows=run.grows,
-    )
-
-
-def gradients_by_step(run: WatchedRun) -> Picture[WatchedRun]:
-    """The gradient's norm so far."""
-    return Picture(
-        key="training_gradient",
-        alt="Norm of the whole gradient by step.",
-        caption="The norm of the whole gradient: how steep the loss is where the weights are. Of many steps at one "
-        "place, the largest is drawn.",
-        figure=lambda run: draw_gradients(run.state.history.grad_norm, run.state.recipe.steps, run.state.recipe.clip),
-        grows=run.grows,
-    )
 
 
 def show_numbers(_scene: Scene[History]) -> Iterator[Item]:
@@ -189,15 +157,11 @@ def show_numbers(_scene: Scene[History]) -> Iterator[Item]:
 
 def tabulate_evaluations(history: History) -> pd.DataFrame:
     """A row an evaluation."""
-    evaluations = history.evaluations
-    columns = {
-        "training loss": [each.train.loss for each in evaluations],
-        "validation loss": [each.validation.loss for each in evaluations],
-        "training accuracy": [each.train.accuracy for each in evaluations],
-        "validation accuracy": [each.validation.accuracy for each in evaluations],
-        "tokens a second": [round(each.tokens_per_second) for each in evaluations],
-    }
-    return pd.DataFrame(columns, pd.Index([each.step for each in evaluations], name="after step"))
+    steps, *losses = history.series("loss")
+    _, *accuracies = history.series("accuracy")
+    names = [f"{which} {measured}" for measured in ("loss", "accuracy") for which in ("training", "validation")]
+    table = pd.DataFrame(dict(zip(names, (*losses, *accuracies), strict=True)), pd.Index(steps, name="after step"))
+    return table.assign(**{"tokens a second": [round(each.tokens_per_second) for each in history.evaluations]})
 
 
 def tabulate_steps(history: History) -> pd.DataFrame:
@@ -347,21 +311,21 @@ def tabulate_answers(asked: AskedNetwork) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def probable_characters(characters: NextCharacters) -> Bars[NextCharacters]:
-    """What may come next, the likeliest on top."""
-    return Bars(
+def show_next_characters(scene: Scene[Mapping[str, float]], n_possible: int) -> Iterator[Item]:
+    """The probabilities of what may come next, by character, the likeliest first; `n_possible` may be drawn in all."""
+    name, probability = next(iter(scene.now.items()))
+    yield Bars[Mapping[str, float]](
         key="training_next",
-        alt=f"Probabilities of the next character; the likeliest, {characters.names[0]}, has "
-        f"{characters.probabilities[0]:.0%}.",
-        caption=f"The character after these would be drawn from {characters.n_possible}, the likeliest on top. A low "
+        alt=f"Probabilities of the next character; the likeliest, {name}, has {probability:.0%}.",
+        caption=f"The character after these would be drawn from {n_possible}, the likeliest on top. A low "
         "temperature and a small k leave little but the first; temperature 1 and k = 0 show what the network itself "
         "believes.",
-        bars=lambda shown: {"": dict(zip(shown.names, shown.probabilities.tolist(), strict=True))},
+        bars=lambda probabilities: {"": probabilities},
         labels=Axis("character"),
         value={"title": "probability of being drawn next", "range": [0, 1], "tickformat": ".0%"},
         colours={"": palette.EMBEDDINGS},
         number=".2%",
-        table=lambda shown: pd.DataFrame({"character": shown.names, "probability": shown.probabilities}),
+        table=lambda probabilities: pd.DataFrame(probabilities.items(), columns=["character", "probability"]),
     )
 
 
@@ -455,8 +419,7 @@ def draw_gradients(norms: Sequence[float], steps: int, clip: float) -> Figure:
 def finite(values: Sequence[float]) -> Array:
     """The values up to the first that is no finite number."""
     array = np.asarray(values, np.float64)
-    broken = np.flatnonzero(~np.isfinite(array))
-    return array[: broken[0] if len(broken) else None].astype(np.float32)
+    return array[np.logical_and.accumulate(np.isfinite(array))].astype(np.float32)
 
 
 def running_mean(values: Array, span: int) -> Array:
@@ -473,18 +436,17 @@ def window(n: int, most: int = MOST_POINTS) -> int:
     return max(1, -(-n // most))
 
 
-def thinned(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
-    """Values of steps 1, 2, … as at most `most` means over equal windows, with the step in the middle of each."""
-    size = window(len(values), most)
-    steps = np.arange(1, len(values) + 1, dtype=np.float32)
-    parts = [(steps[i : i + size].mean(), values[i : i + size].mean()) for i in range(0, len(values), size)]
-    at, means = np.array(parts, np.float32).reshape(-1, 2).T
-    return at, means
+def thinned(values: Array) -> tuple[Array, Array]:
+    """Values of steps 1, 2, … as means over equal windows, with the step in the middle of each."""
+    starts = np.arange(0, len(values), window(len(values)))
+    sizes, numbers = np.diff([*starts, len(values)]), (np.arange(1, len(values) + 1), values)
+    at, means = (np.add.reduceat(each, starts, dtype=np.float64) / sizes for each in numbers)
+    return at.astype(np.float32), means.astype(np.float32)
 
 
-def sampled(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
-    """Values of steps 1, 2, …, the last of each of at most `most` equal windows, with their steps."""
-    size = window(len(values), most)
+def sampled(values: Array) -> tuple[Array, Array]:
+    """Values of steps 1, 2, …, the last of each of equal windows, with their steps."""
+    size = window(len(values))
     return _picked(values, [min(i + size, len(values)) - 1 for i in range(0, len(values), size)])
 
 

@@ -1,12 +1,27 @@
 """What each query parameter means and stands at. Old links depend on every line of this."""
 
+from typing import Any
+
 from playground.config import ModelConfig
 from playground.link import query
 from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Several, Size, Switch, Whole
-from playground.link.params import ARCHITECTURE, LOCKED, OWN, PARAMS, SHARED, page_parameters, write, write_all
+from playground.link.params import (
+    ARCHITECTURE,
+    LOCKED,
+    OWN,
+    PARAMS,
+    RECIPE,
+    SHARED,
+    TASK_TITLES,
+    page_parameters,
+    write,
+    write_all,
+)  # fmt: skip
 from playground.pages import PAGES
 from playground.presets import PRESETS
+from playground.training.recipe import Recipe
+from playground.training.tasks import TASKS
 from playground.web.choices.shortcuts import preset_values
 from playground.web.shared.navigation import pages
 
@@ -245,3 +260,19 @@ def test_written_values_are_what_streamlit_puts_into_the_address() -> None:
 
 def test_the_pages_of_links_are_those_of_the_menu() -> None:
     assert list(pages()) == list(PAGES)
+
+
+def test_titles_are_the_links_words_and_must_not_change() -> None:
+    public = [
+        "Copy", "Reverse", "Sort", "Count", "Match brackets", "Fill in the gaps", "Next character",
+        "Copy, with a decoder", "Reverse, with a decoder", "Translate, with a decoder",
+    ]  # fmt: skip
+    assert [title for title in TASK_TITLES if title in public] == public
+
+
+def test_the_defaults_are_those_of_the_first_task_and_stand_on_stops() -> None:
+    plain: dict[str, Any] = {name: param.default for name, param in RECIPE.items()}
+    assert all(getattr(Recipe(**TASKS["reverse"].defaults), name) == value for name, value in plain.items())
+    for task in TASKS.values():
+        for name, value in task.defaults.items():
+            assert RECIPE[name].read_all([f"{value:g}" if isinstance(value, float) else str(value)]) == (value, None)

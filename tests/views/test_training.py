@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from playground.charts.chart import Control, Group, Heatmap, Item, Metrics, Paragraph, Picture, Table, Widget
+from playground.charts.chart import Bars, Control, Group, Heatmap, Item, Metrics, Paragraph, Picture, Table, Widget
 from playground.charts.draw import Drawn, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
@@ -29,7 +29,7 @@ from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import learning_rate
 from playground.views import training as view
-from playground.views.training import AskedNetwork, NextCharacters, WatchedRun, watch
+from playground.views.training import AskedNetwork, WatchedRun, watch
 from tests.training.after.trained import CONFIG, RECIPE, trainer
 from tests.views.scenes import parts_of
 
@@ -421,15 +421,17 @@ def test_answers_stand_beside_the_right_ones(task: Any) -> None:
 
 
 def test_what_comes_next_is_a_bar_each_with_its_name_escaped() -> None:
-    characters = NextCharacters(["<", "&", "␣"], floats([0.5, 0.3, 0.2]), 12)
-    chart = draw_chart(view.probable_characters(characters), Scene(characters, NOWHERE)).now
+    shares = {"<": 0.5, "&": 0.3, "␣": 0.2}
+    (item,) = view.show_next_characters(Scene(shares, NOWHERE), 12)
+    assert isinstance(item, Bars)
+    chart = draw_chart(item, Scene(shares, NOWHERE)).now
     go.Figure(chart.figure)
     (bars,), layout = chart.figure["data"], chart.figure["layout"]
     assert bars["y"] == ["&lt;", "&amp;", "␣"]
-    np.testing.assert_array_equal(floats(bars["x"]), characters.probabilities)
+    assert list(bars["x"]) == list(shares.values())
     assert (layout["yaxis"]["autorange"], layout["xaxis"]["range"]) == ("reversed", [0, 1])
     titles = [layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
     assert titles == ["probability of being drawn next", "character"]
     assert "drawn from 12" in chart.caption
     assert chart.table is not None
-    assert list(chart.table()["character"]) == ["<", "&", "␣"]
+    assert list(chart.table()["character"]) == list(shares)

@@ -1,11 +1,10 @@
 """What only the live page Training has: a run in the background that is followed, its network, and what that writes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
-import numpy as np
 import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
@@ -28,16 +27,14 @@ from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
 from playground.training.tasks.task import generator
 from playground.views.training import (
-    N_BARS,
     AskedNetwork,
-    NextCharacters,
     describe_training,
     most_changed_head,
     name_attention,
-    probable_characters,
     show_answers,
     show_attention,
     show_curves,
+    show_next_characters,
     show_numbers,
     show_plan,
     watch,
@@ -87,6 +84,9 @@ LENGTH = 300
 
 CHUNK = 5
 """Characters that are computed in one turn, and shown together."""
+
+N_BARS = 10
+"""Characters in the chart of what may come next."""
 
 _CHOSEN = "_training_head_chosen"
 """Session key that is there once the visitor has chosen a layer or a head by hand."""
@@ -404,8 +404,7 @@ def write_text() -> None:
                     f"It was written at temperature {written.temperature:g}, top-k {written.top_k}, seed "
                     f"{written.seed}, after {quote_token(written.prompt)}. **Write** uses the present settings."
                 )
-            characters = _next_characters(trained, data, ids, request)
-            render([probable_characters(characters)], Scene(characters, _NOWHERE))
+            _next_character(trained, data, ids, request)
 
 
 def _ask_for_request(trained: TrainedNetwork) -> GenerationRequest:
@@ -454,11 +453,13 @@ def _generate(
     return ids
 
 
-def _next_characters(trained: TrainedNetwork, data: Data, ids: list[int], request: GenerationRequest) -> NextCharacters:
-    """What may follow a text."""
+def _next_character(trained: TrainedNetwork, data: Data, ids: list[int], request: GenerationRequest) -> None:
+    """Draw the probabilities of the next character."""
     window = torch.tensor([ids[-trained.recipe.length :]])
     with services().turns.take(), torch.inference_mode():
         logits = _network(trained)(window, causal_mask(window.shape[1], window.device))[0, -1]
     tokens, probabilities = next_token_probabilities(logits, request.temperature, request.top_k)
-    names = [data.labels[i] for i in tokens[:N_BARS].tolist()]
-    return NextCharacters(names, probabilities[:N_BARS].numpy().astype(np.float32), len(tokens))
+    likeliest = zip(tokens[:N_BARS].tolist(), probabilities[:N_BARS].tolist(), strict=True)
+    shares: Mapping[str, float] = {data.labels[i]: probability for i, probability in likeliest}
+    scene = Scene(shares, _NOWHERE)
+    render(show_next_characters(scene, len(tokens)), scene)

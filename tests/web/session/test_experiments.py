@@ -12,12 +12,15 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 
 from playground.errors import WeightsError
 from playground.jobs import JobStatus
+from playground.training.recipe import Recipe
+from playground.training.tasks import make_data
 from playground.web.session import experiments
-from playground.web.session.experiments import Experiment, SessionExperiments
+from playground.web.session.experiments import Experiment, SessionExperiments, training_bytes, validation_data
 from playground.web.session.memory_budget import MemoryBudget, MemoryReservation
 from playground.web.session.services import other_services, services
 from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import job_threads, until
+from tests.web.experiment_pages import TEXT, recipe, run
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
@@ -248,3 +251,24 @@ def test_tabs_of_one_browser_are_one_client(monkeypatch: pytest.MonkeyPatch) -> 
     assert clients[0] == clients[1] != clients[2]
     masked["_streamlit_xsrf"] = "2|junk"
     assert experiments.current_client() == "192.0.2.7"
+
+
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])
+def test_a_run_counts_all_that_it_holds(task: Any) -> None:
+    trainer = run(recipe(task=task, distill=0.5))
+    assert trainer.teacher is not None
+    networks = (trainer.network, trainer.teacher.network)
+    n = sum(parameter.numel() for network in networks for parameter in network.parameters())
+    examples = (trainer.data.train, trainer.data.validation)
+    n_data = sum(part.nbytes for each in examples for part in vars(each).values() if part is not None)
+    assert training_bytes(trainer.config, trainer.recipe, trainer.data) == 6 * 4 * n + n_data
+
+
+@pytest.mark.parametrize("task", ["copy", "characters", "masked", "seq2seq-copy"])
+def test_questions_are_those_of_the_whole_data(task: Any) -> None:
+    asked = Recipe(task=task, text=TEXT * (task in ("characters", "masked")), length=6, n_train=300, n_validation=20)
+    whole, few = make_data(asked), validation_data(asked)
+    assert (few.labels, few.vocabulary, few.example) == (whole.labels, whole.vocabulary, whole.example)
+    for name, part in vars(whole.validation).items():
+        theirs = getattr(few.validation, name)
+        assert (part is None and theirs is None) or part.equal(theirs)

@@ -1,18 +1,29 @@
-"""The Training page's settings describe a run before it starts, and say in plain words what can't be."""
+"""The Training page: settings describe a run, which goes on in the background, and whose network is taken along."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from playground.link.params import OWN, RECIPE, STRENGTHS, TASK_TITLES, TRAINED_SIZES
-from playground.training.after.answers import answer_samples
-from playground.training.network import build_network
-from playground.training.recipe import Recipe, architecture
+from playground.errors import InputError
+from playground.link.params import RECIPE, STRENGTHS, TRAINED_SIZES
+from playground.training.after.answers import answer_samples, generate
+from playground.training.after.run_state import TrainingRequest
+from playground.training.after.trained_network import TrainedNetwork, from_trainer, save
+from playground.training.network import Tagger
+from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS, make_data
-from playground.training.trainer import learning_rate
-from playground.web.session import experiments
+from playground.training.tasks.task import generator
+from playground.training.trainer import Trainer
+from playground.web.session.services import services
+from playground.web.session.trained_slot import SLOT, TrainedSlot
+from playground.web.views import training
+from tests.training.after.trained import CONFIG, trainer
+from tests.waiting import job_threads, until
 from tests.web.app_test import (
     array,
     captions,
@@ -21,34 +32,62 @@ from tests.web.app_test import (
     grey_buttons,
     open_page,
     open_panels,
+    press,
     prose,
     sentences,
+    status_text,
+    table,
+    upload,
+    uploader,
     widgets,
     working,
 )  # fmt: skip
-from tests.web.experiment_pages import OWN_TEXT, TEXT, config, floats, recipe, training_page
+from tests.web.experiment_pages import (
+    OWN_TEXT,
+    TEXT,
+    config,
+    floats,
+    measured,
+    recipe,
+    run,
+    train,
+    training_page,
+    until_step,
+)
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
 
-# --- the task and its run
+def metrics(app: AppTest) -> dict[str, str]:
+    return {metric.label: str(metric.value) for metric in app.metric}
 
 
-@pytest.mark.parametrize("title", TASK_TITLES)
-def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(title: str) -> None:
-    app = training_page(training_task=title)
-    asked = experiments.without_idle(recipe(task=TASK_TITLES[title]))
-    data = make_data(asked)
-    network = build_network(architecture(config(), asked, data), data.task, len(data.labels), asked.seed)
-    (first,) = answer_samples(network, data, asked, n=1)
+def answers(made: TrainedNetwork | Trainer) -> list[str]:
+    return [" ".join(each.answer) for each in answer_samples(made.network, make_data(made.recipe), made.recipe)]
+
+
+def chosen_head(app: AppTest) -> tuple[int, int]:
+    return app.session_state["training_layer"], app.session_state["training_head"]
+
+
+def written(app: AppTest) -> str:
+    return str(app.code[1].value)
+
+
+# --- settings
+
+
+@pytest.mark.parametrize("task", ["brackets", "characters", "seq2seq-copy"])
+def test_a_task_shows_a_question_with_its_answer_and_a_rule_to_beat(task: Any) -> None:
+    app, data = training_page(training_task=TASKS[task].title), make_data(recipe(task=task))
+    first = answer_samples(run(recipe(task=task, steps=1)).network, data, recipe(task=task), n=1)[0]
     reads, separator = (first.text.replace(" ", "␣"), "") if data.task.reads_text else (first.text, " ")
     assert app.code[0].value == f"reads  {reads}\nsays   {separator.join(first.right_answer)}"
     assert data.task.question in prose(app)
-    n_parameters, n_encoder = (sum(each.numel() for each in part.parameters()) for part in (network, network.encoder))
-    for number in (f"**{data.baseline:.1%}**", f"{len(data.labels)} classes", f"{n_parameters:,} parameters",
-                   f"{n_parameters - n_encoder:,} among them",
-                   "5 steps of 16 sequences"):  # fmt: skip
+    for number in (f"**{data.baseline:.1%}**", f"{len(data.labels)} classes", "5 steps of 16 sequences"):
         assert number in captions(app)
+    assert "training_rate" in charts(app)
+    assert grey_buttons(app, "training") == {"pause", "cancel", "reset"}
     assert sentences(app) == ""
 
 
@@ -60,39 +99,14 @@ def test_a_steps_sequences_are_those_that_a_short_text_has() -> None:
     assert f"5 steps of {n} sequences" in captions(app)
 
 
-def test_before_a_start_the_schedule_is_what_is_known() -> None:
-    app = training_page(training_warmup=10, training_lr=0.01, training_steps=5_000)
-    at, rates = (array(charts(app)["training_rate"], 0, axis) for axis in "xy")
-    np.testing.assert_array_equal(rates, floats([learning_rate(int(step), recipe(lr=0.01, warmup=10)) for step in at]))
-    assert (at[rates.argmax()], rates.max()) == (10, np.float32(0.01))
-    assert "at most 0.01, reached at step 10." in captions(app)
-    assert grey_buttons(app, "training") == {"pause", "cancel", "reset"}
-
-
-# --- settings
-
-
-def test_every_setting_has_its_name_in_the_code_beside_its_words() -> None:
-    app = open_panels(training_page(), "training_regularisers_open")
-    names = set(RECIPE) | set(TRAINED_SIZES)
-    labels = {name: widgets(app)[f"training_{name}"].label for name in names - {"text"}}
+def test_every_setting_is_in_the_panels_with_its_name_in_the_code() -> None:
+    assert set(RECIPE) | {"task", "seed", "n_validation"} == set(Recipe.__dataclass_fields__)
+    assert set(STRENGTHS) == {each.field for each in REGULARISERS.values()} | {"temperature"}
+    app = training_page()
+    assert "training_clip" not in widgets(app), "the panel is closed"
+    shown = widgets(open_panels(app, "training_regularisers_open"))
+    labels = {name: shown[f"training_{name}"].label for name in {*RECIPE, *TRAINED_SIZES} - {"text"}}
     assert {name: label for name, label in labels.items() if not label.endswith(f" · `{name}`")} == {}
-
-
-def test_titles_are_the_links_words_and_must_not_change() -> None:
-    public = [
-        "Copy", "Reverse", "Sort", "Count", "Match brackets", "Fill in the gaps", "Next character",
-        "Copy, with a decoder", "Reverse, with a decoder", "Translate, with a decoder",
-    ]  # fmt: skip
-    assert [title for title in TASK_TITLES if title in public] == public
-
-
-def test_the_defaults_are_those_of_the_first_task_and_stand_on_stops() -> None:
-    plain: dict[str, Any] = {name: param.default for name, param in RECIPE.items()}
-    assert all(getattr(Recipe(**TASKS["reverse"].defaults), name) == value for name, value in plain.items())
-    for task in TASKS.values():
-        for name, value in task.defaults.items():
-            assert RECIPE[name].read_all([f"{value:g}" if isinstance(value, float) else str(value)]) == (value, None)
 
 
 def test_another_task_by_hand_brings_its_own_settings_and_a_link_keeps_its() -> None:
@@ -101,30 +115,12 @@ def test_another_task_by_hand_brings_its_own_settings_and_a_link_keeps_its() -> 
     for title, defaults in (("Match brackets", TASKS["brackets"].defaults), ("Reverse", {})):
         choose(app, training_task=title)
         for name in TASKS["brackets"].defaults:
-            assert app.session_state[f"training_{name}"] == defaults.get(name, OWN[f"training_{name}"].default)
-
-
-def test_advice_is_a_stop_of_the_slider() -> None:
-    app = training_page(training_length=256, training_n_train=16_384)
-    assert "; 8192 would work." in sentences(app)
-    assert "would work" not in sentences(choose(app, training_n_train=8192))
-
-
-# --- the panel of regularisers
-
-
-def test_every_field_of_a_recipe_and_every_regulariser_can_be_set() -> None:
-    assert set(RECIPE) | {"task", "seed", "n_validation"} == set(Recipe.__dataclass_fields__)
-    assert set(STRENGTHS) == {each.field for each in REGULARISERS.values()} | {"temperature"}
-    app = training_page()
-    assert "training_clip" not in widgets(app), "the panel is closed"
-    assert {f"training_{name}" for name in STRENGTHS} <= widgets(open_panels(app, "training_regularisers_open")).keys()
+            assert app.session_state[f"training_{name}"] == defaults.get(name, RECIPE[name].default)
 
 
 @pytest.mark.parametrize(
     ("query", "n"),
     [
-        ({}, "none"),
         ({"training_clip": 0.5, "training_layer_norm": False}, "2"),
         ({"training_temperature": 5.0, "training_causal": False}, "none"),
         ({"training_temperature": 5.0, "training_distill": 0.5}, "2"),
@@ -149,13 +145,9 @@ def test_what_counts_in_the_run_is_counted_and_what_a_link_sets_is_there(query: 
 )
 def test_what_can_change_nothing_is_grey_and_says_why(query: dict[str, Any], idle: set[str]) -> None:
     shown = widgets(open_panels(training_page(**query), "training_regularisers_open"))
-    grey = {name for name in RECIPE if f"training_{name}" in shown and shown[f"training_{name}"].disabled}
-    assert grey == idle
+    assert {name for name in RECIPE if f"training_{name}" in shown and shown[f"training_{name}"].disabled} == idle
     for field in REGULARISERS:
         assert ("It changes nothing here" in shown[f"training_{field}"].help) == (field in idle)
-
-
-# --- what can't be
 
 
 @pytest.mark.parametrize(
@@ -163,6 +155,7 @@ def test_what_can_change_nothing_is_grey_and_says_why(query: dict[str, Any], idl
     [
         ({"training_d_model": 16, "training_n_heads": 3}, "n_heads=3"),
         ({"training_n_symbols": 2, "training_length": 2, "training_n_train": 4_096}, "would work"),
+        ({"training_length": 256, "training_n_train": 16_384}, "; 8192 would work."),  # a stop of the slider
         ({"training_length": 40, "weights": "random", "max_len": 32}, "length=40"),
         ({**OWN_TEXT, "training_text": "   "}, "blank"),
         ({**OWN_TEXT, "training_text": "aaaaaaaaaaaaaaaa"}, "one character only"),
@@ -177,3 +170,217 @@ def test_what_can_not_be_trained_is_said_in_one_sentence_in_which_nothing_acts_a
     (error,) = app.error
     assert named in (error.value if "\\" in named else error.value.replace("\\", ""))
     assert "start" in grey_buttons(app, "training")
+
+
+# --- a run
+
+
+@pytest.mark.parametrize(
+    ("task", "changes"),
+    [("reverse", {"clip": 0.5, "dropout_residual": 0.1, "seed": 3}), ("seq2seq-reverse", {"distill": 0.5})],
+)
+def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, Any]) -> None:
+    link = {name if name == "seed" else f"training_{name}": value for name, value in changes.items()}
+    app = measured(training_page(training_task=TASKS[task].title, **link))
+    expected = run(recipe(task=task, **changes))
+    looks = expected.history.evaluations
+    losses = [look.validation.loss for look in looks]
+    np.testing.assert_array_equal(array(charts(app)["training_loss"], 3, "y"), floats(losses))
+    np.testing.assert_array_equal(array(charts(app)["training_gradient"], 0, "y"), floats(expected.history.grad_norm))
+    assert f"Validation loss {losses[-1]:.6f} nats" in prose(app)
+    assert metrics(app)["Validation accuracy"] == f"{looks[-1].validation.accuracy:.1%}"
+    assert status_text(app) == "All 5 steps are done."
+    assert grey_buttons(app, "training") == {"pause", "cancel"}
+    assert list(table(app, "it says")["it says"]) == answers(expected)
+    open_panels(app, "training_evaluations_open", "training_steps_open")
+    assert list(table(app, "validation loss")["validation loss"]) == losses
+    assert list(table(app, "gradient norm")["gradient norm"]) == expected.history.grad_norm
+
+
+def test_the_head_that_changed_most_opens_unless_a_link_or_a_hand_has_chosen_one() -> None:
+    shape = {"training_n_layers": 2, "training_task": "Reverse, with a decoder"}
+    app = measured(training_page(**shape))
+    layer, _ = chosen_head(app)
+    assert "this one's attention has changed most" in captions(app)
+    linked = measured(training_page(**shape, training_layer=1 - layer, training_head=1))
+    assert chosen_head(linked) == (1 - layer, 1)
+    choose(app, training_layer=0, training_head=0)
+    assert chosen_head(working(app.run())) == (0, 0)
+    before = array(charts(app)["training_pattern"])
+    groups: list[Any] = [group for group in app.get("button_group") if group.key == "training_attention"]
+    working(groups[0].set_value("decoder self").run())
+    assert not np.array_equal(array(charts(app)["training_pattern"]), before, equal_nan=True)
+    assert "before training" in captions(choose(app, training_moment=0))
+
+
+def test_what_runs_away_is_stopped_and_leaves_the_last_good_weights_or_the_network_before_it() -> None:
+    asked = {"schedule": "constant", "steps": 200, "optimizer": "sgd"}
+    app = training_page(**{f"training_{name}": value for name, value in asked.items()}, training_lr=100)
+    expected = run(recipe(**asked, lr=100))
+    assert status_text(measured(app)) == f"Ended at step {expected.step} of 200."
+    assert f"the weights of step {expected.kept_step:,} are kept" in sentences(app)
+    assert list(table(app, "it says")["it says"]) == answers(expected)
+    good = train(choose(app, training_lr=0.01, training_steps=5))
+    assert train(choose(app, training_lr=100)) is good
+    assert "What was trained before it stays." in sentences(app)
+
+
+def test_of_a_cancelled_run_one_step_is_kept_and_measured_and_what_is_reset_leaves_it() -> None:
+    app = press(until_step(press(training_page(training_steps=5_000), "training_start"), at_least=3), "training_cancel")
+    ((step, share, loss),) = re.findall(
+        r"weights of step ([0-9,]+): \*\*([0-9.]+%)\*\*.*Validation loss ([0-9.]+) nats", prose(app)
+    )
+    assert f"after step {step}; the weights of that step are kept." in status_text(app)
+    assert metrics(app)["Validation accuracy"] == share
+    assert float(metrics(app)["Validation loss"]) == pytest.approx(float(loss), abs=1e-4)
+    assert metrics(app)["Training accuracy"] == "–"  # of these weights it was not measured
+    assert array(charts(app)["training_rate"], 0, "x")[-1] == int(step.replace(",", ""))
+    assert "Step 5,000 has not been reached" in captions(app)
+    good = app.session_state[SLOT].trained
+    press(until_step(press(choose(app, training_lr=0.01), "training_start")), "training_reset")
+    until(lambda: not job_threads())
+    assert app.session_state[SLOT].trained is good
+    assert f"with the weights of step {step}:" in prose(working(app.run()))
+
+
+def test_who_cancels_while_the_teacher_learns_is_told_that_nothing_is_kept() -> None:
+    app = press(training_page(training_steps=5_000, training_distill=0.5), "training_start")
+    until(lambda: "its teacher, twice as wide, learns first" in status_text(working(app.run())))
+    press(app, "training_cancel")
+    assert status_text(app) == "Cancelled before its own first step; it has no weights to keep."
+    assert app.session_state[SLOT].trained is None
+
+
+def test_what_two_visitors_share_counts_once() -> None:
+    asked, slot = TrainingRequest(config(), recipe()).build(), TrainedSlot()
+    for _ in asked.run():
+        pass
+    asked.close("finished")
+    for _ in range(2):
+        assert training.keep_network(slot, asked.state, "finished") == ""
+        assert slot.trained is asked.state.trained
+        assert slot.trained in services().memory.users
+
+
+# --- a network that writes
+
+
+@pytest.mark.parametrize(("heat", "top_k", "n_shares"), [(0.0, 0, 1), (0.8, 3, 3)])
+def test_a_network_writes_what_its_probabilities_say(
+    heat: float, top_k: int, n_shares: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "LENGTH", 40)
+    link = {**OWN_TEXT, "training_prompt": "the ", "training_heat": heat, "training_top_k": top_k, "seed": 4}
+    app = press(measured(training_page(**link)), "training_write")
+    expected = run(recipe(task="characters", text=TEXT, n_symbols=10, seed=4))
+    assert isinstance(expected.network, Tagger)
+    (ids,) = expected.data.tokenizer.encode_batch(["the "]).ids.tolist()
+    how: dict[str, Any] = {"temperature": heat, "top_k": top_k, "generator": generator(4, "writing")}
+    drawn = generate(expected.network, ids, 40, window=8, **how)
+    text = written(app)
+    assert text == "the " + expected.data.text(list(drawn))
+    shares = array(charts(app)["training_next"], 0, "x")
+    assert (np.diff(shares) <= 0).all()
+    assert len(shares) == n_shares
+    assert shares.sum() == pytest.approx(1, rel=1e-5)
+    choose(app, training_heat=1.0)
+    assert written(app) == text
+    assert f"temperature {heat:g}, top-k {top_k}, seed 4" in captions(app)
+    assert len(array(charts(app)["training_next"], 0, "x")) == (min(top_k, 10) or 10)
+
+
+def test_prompts_that_are_empty_or_strange() -> None:
+    app = measured(training_page(**OWN_TEXT, training_prompt="the ", training_n_train=16_384))
+    n = len(make_data(recipe(task="characters", text=TEXT, n_train=16_384)).train)
+    assert n < 1_000
+    assert f"{n:,} sequences of 8" in captions(app), "not as many as were asked for"
+    app.text_input(key="training_prompt").set_value("")
+    assert "needs something to start from" in sentences(press(app, "training_write"))
+    app.text_input(key="training_prompt").set_value("the ♥*x*")
+    assert "there was no `♥`" in captions(press(app, "training_write"))
+    assert written(app).startswith("the [UNK]")
+
+
+# --- to other pages, into files, and into the next run
+
+
+def test_the_weights_go_to_every_page_and_the_untrained_ones_with_them() -> None:
+    app = training_page(training_length=6, weights="trained here")
+    assert "A link can't carry what was trained" in sentences(app)
+    assert "A link can't carry what was trained" not in sentences(working(measured(app).run()))
+    press(app, "training_look")
+    assert app.session_state["weights"] == "trained here"
+    assert app.session_state["text"] == make_data(recipe(length=6)).example
+    working(app.switch_page("../../pages/attention.py").run())
+    expected = run(recipe(length=6)).history.snapshots[-1].patterns["self"]
+    np.testing.assert_allclose(array(charts(app)["attention_pattern"], name="customdata"), expected[0, 1], atol=1e-6)
+
+
+def test_a_file_brings_a_network_back() -> None:
+    made = from_trainer(run(recipe(steps=20)))
+    app = upload(training_page(), "training_file", save(made))
+    for _ in range(2):
+        assert f"Validation loss {made.results.validation_loss:.6f} nats" in prose(app)
+        assert list(table(app, "it says")["it says"]) == answers(made)
+        assert uploader(app, "training_file").value is None
+        upload(app, "training_file", b"\x00" * 30)
+    assert "This file can't be used." in sentences(app)
+
+
+@pytest.mark.parametrize("task", ["copy", "characters"])
+def test_a_file_that_claims_a_training_set_too_large_to_make_is_no_trap(task: Any) -> None:
+    asked = Recipe(task=task, length=60, n_train=100_000, n_validation=8)
+    small = replace(asked, n_train=16)
+    made = from_trainer(Trainer(replace(CONFIG, max_len=64), small, data=make_data(small)))
+    app = upload(training_page(), "training_file", save(replace(made, recipe=asked)))
+    assert not app.error
+    assert not table(app, "it says").empty
+    assert [button.proto.label for button in app.get("download_button")] == ["Download (safetensors)"]
+    if task == "characters":
+        assert "training_next" in charts(press(app, "training_write"))
+
+
+def test_where_a_network_can_not_be_asked_a_file_can_still_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise InputError("Nothing can be asked.")
+
+    app = training_page()
+    monkeypatch.setattr(training, "answer_samples", refuse)
+    assert sentences(measured(app)) == "Nothing can be asked."
+    assert uploader(app, "training_file").value is None
+    assert app.get("download_button")
+    assert "training_look" in {button.key for button in app.button}
+
+
+@pytest.mark.parametrize(("query", "norm"), [({}, "layer"), ({"weights": "random", "norm": "rms"}, "rms")])
+def test_the_visitors_own_norms_come_back_for_the_next_run(query: dict[str, str], norm: str) -> None:
+    app = training_page(training_layer_norm=False, **query)
+    assert train(app).config.norm == "none"
+    press(app, "training_look")
+    assert app.segmented_control(key="norm").value == "none"
+    again = train(choose(open_panels(app, "training_regularisers_open"), training_layer_norm=True))
+    assert (again.recipe.layer_norm, again.config.norm) == (True, norm)
+    assert f"post-norm ({norm})" in captions(app)
+    press(app, "training_look")
+    assert app.segmented_control(key="norm").value == norm
+
+
+def test_the_norms_come_back_for_the_regularisers_page() -> None:
+    app = press(measured(training_page(training_layer_norm=False)), "training_look")
+    working(app.switch_page("../../pages/regularisers.py").run())
+    working(app.button_group(key="regularisers_chosen").set_value(["Without layer normalisation"]).run())
+    assert "2 runs of" in captions(app)
+    assert "the architecture has no norms anyway" not in captions(app)
+
+
+def test_the_seed_is_the_trained_networks_whether_trained_here_or_loaded() -> None:
+    app = training_page(seed=3)
+    first = train(app)
+    press(choose(app, seed=5), "training_look")
+    field = app.number_input(key="seed")
+    assert (field.value, field.disabled) == (3, True)
+    assert train(app).key == first.key
+    upload(app, "training_file", save(from_trainer(trainer(seed=9))))
+    assert app.number_input(key="seed").value == 9
+    field = choose(app, weights="random").number_input(key="seed")
+    assert (field.value, field.disabled) == (5, False)
