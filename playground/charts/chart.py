@@ -99,7 +99,7 @@ class Heatmap(Chart[S]):
     rows: Axis[S]
     columns: Axis[S]
     bar: str
-    """What the colours stand for."""
+    """What the colours stand for; where it is empty, no bar says so."""
     hover: str
     """What a cell says besides its number: `%{x}` is its column, `%{y}` its row."""
     more: str
@@ -283,6 +283,8 @@ class Paragraph:
 
     text: str
     kind: Literal["text", "caption", "info", "error", "header"] = "text"
+    icon: str = ""
+    """Of an `info`, by Streamlit's name such as `:material/help:`."""
 
 
 @dataclass(frozen=True)

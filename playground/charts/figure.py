@@ -259,6 +259,7 @@ def heatmap(
         "hoverongaps": False,
         "xgap": gap,
         "ygap": gap,
+        "showscale": bool(bar),
         "colorbar": {**(theme.bar_above(bar) if bar_above else colour_bar(bar)), **colours.ticks},
         **({"texttemplate": f"%{{{source}:{written}}}"} if written else {}),
         **({"customdata": values} if is_recoloured else {}),

@@ -135,8 +135,9 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
                 drawings.append(drawing)
         case Table():
             _render_table(item, scene)
-        case Paragraph(text, kind):
-            _PARAGRAPHS[kind](text)
+        case Paragraph(text, kind, icon):
+            options: dict[str, Any] = {"icon": icon} if icon else {}
+            _PARAGRAPHS[kind](text, **options)
         case Formula(latex):
             st.latex(latex)
         case Code(text):
@@ -178,7 +179,7 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
     return drawings
 
 
-_PARAGRAPHS: Mapping[str, Callable[[str], object]] = {
+_PARAGRAPHS: Mapping[str, Callable[..., object]] = {
     "text": st.markdown,
     "caption": st.caption,
     "info": st.info,
