@@ -31,6 +31,7 @@ from playground.text import Batch, split_sentences
 from playground.views.attention.page import show_attention, visible_tokens
 from playground.views.attention.why import HeadsRun
 from playground.views.change_names import note_set_weights
+from playground.views.encoder_decoder import linked_pair, show_encoder_decoder
 from playground.views.gradient_flow import linked_encoders, show_gradient_flow
 from playground.views.norms import show_norms
 from playground.views.overview import ReadSentence, show_overview
@@ -236,6 +237,7 @@ VIEWS: Mapping[str, View] = {
     "step-by-step": View(show_steps, walk_scene),
     "positions": View(show_positions, lambda view: scene_of(place_words, without_changes(view))),
     "gradient-flow": View(show_gradient_flow, linked_encoders),
+    "encoder-decoder": View(show_encoder_decoder, linked_pair),
     "tutorials": View(show_tutorials, linked_tutorials),
 }
 """By the pages' paths, in the order of the menu."""

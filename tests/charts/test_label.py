@@ -28,8 +28,8 @@ def test_a_label_says_what_is_largest_and_where(figure: go.Figure, said: list[st
 
 
 def test_a_label_adds_nothing_to_a_mask_nor_to_numbers_that_are_none() -> None:
-    mask = attention.mask_heatmap(ALL, TOKENS, TOKENS, ("target", "target"))
-    assert chart_label("Mask", mask) == "Mask."
+    mask = go.Heatmap(z=ALL.astype(np.uint8), zmin=0, zmax=1)
+    assert chart_label("Mask", go.Figure(mask)) == "Mask."
     nothing = attention.head_heatmap(np.full((3, 3), np.nan, np.float32), TOKENS, ALL)
     assert chart_label("Pattern", nothing) == "Pattern."
 

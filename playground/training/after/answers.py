@@ -17,13 +17,14 @@ from playground.model.changes import Change
 from playground.model.interventions import InterventionTrace
 from playground.model.trace import UNTRACED
 from playground.runs.arrays import Array
+from playground.text import Batch, Tokenizer
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.evaluation import attention_mask, scores, select_scored
 from playground.training.network import Network, Tagger
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, Examples
 from playground.training.tasks.symbol_tasks import MadeUpTask
-from playground.training.tasks.task import BOS_ID, EOS_ID, IGNORE, SPECIALS
+from playground.training.tasks.task import BOS_ID, EOS, EOS_ID, IGNORE, SPECIALS
 
 
 def generate(
@@ -113,6 +114,13 @@ def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | N
             target = torch.cat([target, likeliest.masked_fill(ended, 0)], 1)
             ended |= likeliest == EOS_ID
     return target[:, 1:].clone()
+
+
+def write_targets(model: EncoderDecoder, vocabulary: Tokenizer, sources: Batch, longest: int) -> tuple[str, ...]:
+    """The target of each source in words, as `decode_greedily` finds it; [EOS] where it writes nothing before."""
+    device = next(model.parameters()).device
+    ids = decode_greedily(model, sources.ids.to(device), sources.mask.to(device), longest)
+    return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in ids.tolist())
 
 
 @dataclass(frozen=True)

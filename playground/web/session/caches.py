@@ -23,9 +23,8 @@ from playground.runs.pair_run import PairRun
 from playground.runs.pair_run import run_pair as run_both_halves
 from playground.text import Batch, Tokenizer, build_tokenizer, characters
 from playground.training.after import shipped_network
-from playground.training.after.answers import decode_greedily
+from playground.training.after.answers import write_targets
 from playground.training.after.trained_network import TrainedNetwork
-from playground.training.tasks.task import EOS, EOS_ID
 from playground.web.session import trained_slot, uploaded_files
 from playground.web.session.result_cache import Owner
 from playground.web.session.services import services
@@ -282,9 +281,7 @@ def generate_lines(weights: WeightsId, source: TextKey, max_len: int) -> tuple[s
     """
     sources, vocabulary, model = tokenize(source), tokenizer(source), trained_pair(weights)
     with services().turns.take():
-        ids, mask = sources.ids.to(device()), sources.mask.to(device())
-        answers = decode_greedily(model, ids, mask, min(max_len, MAX_TOKENS) - 1)
-    return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in answers.tolist())
+        return write_targets(model, vocabulary, sources, min(max_len, MAX_TOKENS) - 1)
 
 
 def trained_pair(weights: str) -> EncoderDecoder:

@@ -16,8 +16,7 @@ from playground.web.session.caches import PairKey, translator
 from playground.web.session.experiments import training_data
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_for_everybody
-from playground.web.views.encoder_decoder.example_pair import find_example_pair
-from playground.web.views.encoder_decoder.own_pair import find_own_pair
+from playground.web.views.encoder_decoder import find_example_pair, find_own_pair
 from playground.web.views.training import make_plan
 
 

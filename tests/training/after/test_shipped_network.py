@@ -14,7 +14,7 @@ from playground.training.after.shipped_network import CONFIG, PATH, RECIPE, load
 from playground.training.evaluation import evaluate, scores
 from playground.training.tasks import make_data
 from playground.training.tasks.translation import KINDS, WORDS
-from playground.web.views.encoder_decoder.example_pair import GENDER_HEAD
+from playground.views.encoder_decoder import GENDER_HEAD
 
 KIND = dict(
     zip((word for words in WORDS.values() for word, *_ in words), [k for k in KINDS for _ in WORDS[k]], strict=True)

@@ -1,0 +1,512 @@
+"""An encoder and a decoder on one pair of sentences: three attentions, the next token, masks, and parameters."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from playground.accounting import LABELS, Count, Term, count_encoder_decoder
+from playground.charts.chart import (
+    Axis,
+    Columns,
+    Control,
+    Formula,
+    Group,
+    HeadGrid,
+    Heatmap,
+    Item,
+    Later,
+    Options,
+    Paragraph,
+    Table,
+)
+from playground.charts.figure import Colours, from_zero
+from playground.charts.head_map import head_map
+from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.scene import Scene
+from playground.errors import InputError
+from playground.figures import palette
+from playground.figures.attention import shrink
+from playground.figures.theme import token_names, token_table
+from playground.limits import MAX_TOKENS
+from playground.link.opening import Focus, LinkedView
+from playground.link.query import longest_sentence
+from playground.model import EncoderDecoder
+from playground.runs.arrays import Array
+from playground.runs.budget import check_pair_budget
+from playground.runs.pair_run import PairRun, Side, run_pair
+from playground.text import Tokenizer, build_tokenizer, split_sentences
+from playground.training.after.answers import write_targets
+from playground.training.after.shipped_network import MADE_BY, load_translator
+from playground.training.after.trained_network import TrainedNetwork
+from playground.training.tasks.task import BOS
+from playground.training.tasks.translation import ENGLISH, Translate
+
+TRANSLATE = Translate()
+
+GENDER_HEAD = 1, 1
+"""The layer and the head whose cross-attention looks at the noun where the decoder writes an article."""
+
+N_ROWS = 10
+"""Of the table of next tokens."""
+
+INTRODUCTION = (
+    "The *encoder* reads the source sentence once. The *decoder* reads the target so far and scores what comes next. "
+    "Each of its layers attends twice. *Self-attention* looks at the target so far, and never ahead. "
+    "*Cross-attention* looks at the encoder's output for the source."
+)
+"""What an encoder and a decoder do, in five sentences."""
+
+MASKS = {
+    "source padding": "**Source padding** hides [PAD], the filler of short lines. Encoder and cross-attention use it.",
+    "target padding": "**Target padding** hides the target's [PAD]: whole columns.",
+    "no peek": "**No peek** hides later tokens. A token sees itself and what came before it.",
+    "combined": "**Both together**: target padding *and* no peek. The decoder's self-attention uses this mask.",
+}
+
+ATTENTIONS = {
+    "encoder self": "The encoder's self-attention: the source looks at itself, in both directions.",
+    "decoder self": "The decoder's masked self-attention: the target looks at itself, and never ahead.",
+    "cross": "Cross-attention: the target looks at the source. Keys and values come from the encoder's output.",
+}
+
+COMPONENTS = ("embeddings", "self-attention", "cross-attention", "feed-forward", "norms", "output map")
+
+_MOST_TICKS = 8
+_MOST_CELLS_WITH_GAPS = 40  # a row; more are a few pixels wide, and the gaps would cover them
+_TWO_COLOURS = [[0, palette.MUTED], [0.5, palette.MUTED], [0.5, palette.ATTENTION], [1, palette.ATTENTION]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What the page looks at: the run of one pair of sentences, and what its model is."""
+
+    run: PairRun
+    vocabulary: Tokenizer
+    """Of the target."""
+    n_built: int
+    """Parameters of both halves, as built."""
+    weights: str
+    """What its weights are called, in markdown."""
+    is_random: bool
+    """Whether nothing of the weights was learned."""
+    translator: TrainedNetwork | None = None
+    """The shipped network, where the pair is its example, and not of the visitor's text."""
+    words: tuple[str, ...] = ()
+    """The example's English sentence."""
+
+    def key(self, name: str) -> str:
+        """Of one of the page's parameters: example and own text each have their own."""
+        return f"encdec_{name}" if self.translator is None else f"encdec_example_{name}"
+
+
+def cut_words(sentence: str) -> tuple[str, ...]:
+    """An English sentence as the translator reads it."""
+    return tuple(re.findall(r"[^\s.,;:!?\"]+", sentence.lower()))
+
+
+def translate_rightly(words: Sequence[str]) -> list[str] | None:
+    """The grammar's translation; None where a word is unknown."""
+    if not all(word in ENGLISH for word in words):
+        return None
+    symbols = TRANSLATE.symbols(0)
+    return [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(_as_ids(words), 0)[0].tolist()]
+
+
+def _as_ids(words: Sequence[str]) -> torch.Tensor:
+    return torch.tensor([[TRANSLATE.first_id + ENGLISH.index(word) for word in words]])
+
+
+def linked_pair(view: LinkedView) -> Scene[Pair]:
+    """The pair that a link's page looks at.
+
+    Raises:
+        InputError: the example or the target has no word.
+        TooLargeError: the model or the texts are too large.
+        WeightsError: the shipped translator is missing.
+    """
+    is_example = view.values["encdec_source"] == "trained example"
+    pair = _translate_example(view.values["encdec_example"]) if is_example else _linked_own_pair(view)
+    return Scene(pair, Focus(0, 0, 0, 0))
+
+
+def _translate_example(sentence: str) -> Pair:
+    translator, words = load_translator(), cut_words(sentence)
+    if not words:
+        raise InputError("The Decoder page has no English sentence: the encoder needs at least one word.")
+    network, vocabulary, longest = translator.network, translator.tokenizer, translator.config.max_len
+    if not isinstance(network, EncoderDecoder):
+        raise TypeError("the translator has a decoder")
+    source = vocabulary.encode_batch([" ".join(words)], longest - 1)
+    (line,) = write_targets(network, vocabulary, source, longest - 1)
+    run = run_pair(network, source, vocabulary.encode_batch([f"{BOS} {line}"], longest))
+    name = name_example(translator)
+    return Pair(run, vocabulary, _count_built(network), name, is_random=False, translator=translator, words=words)
+
+
+def name_example(translator: TrainedNetwork) -> str:
+    """What the example's weights are called."""
+    return f"trained example, {translator.results.kept_step:,} steps"
+
+
+def _linked_own_pair(view: LinkedView) -> Pair:
+    """The link's sentence and its target line, with random weights: no link carries those of a decoder."""
+    lines = split_sentences(view.values["encdec_target"]).sentences
+    if not lines:
+        raise InputError("The Decoder page has no target text: the decoder needs at least one token.")
+    sources = vocabulary = view.tokenizer
+    if sources.name == "word":
+        vocabulary = build_tokenizer("word", 0, lines)
+    config = replace(view.config, vocab_size=sources.vocab_size)
+    check_pair_budget(config, vocabulary.vocab_size, view.max_parameters)
+    network = EncoderDecoder(config, vocabulary.vocab_size, view.seed).requires_grad_(False)
+    target = vocabulary.encode_batch(lines, min(longest_sentence(view.values), MAX_TOKENS))
+    run = run_pair(network, view.batch, target, view.sentence, min(view.sentence, len(lines) - 1))
+    return Pair(run, vocabulary, _count_built(network), "untrained: random weights", is_random=True)
+
+
+def _count_built(network: EncoderDecoder) -> int:
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]:
+    """The page."""
+    yield Paragraph(INTRODUCTION)
+    yield from show_translation(scene.now)
+    yield Paragraph(describe_run(scene.now), "caption")
+    yield from show_attention(scene, options)
+    yield show_next_tokens(scene, options)
+    yield show_masks(scene)
+    yield from show_parameters(scene)
+
+
+def show_translation(pair: Pair) -> Iterator[Item]:
+    """What the trained example writes, how sure it is, what would be right, and what it learnt from."""
+    if pair.translator is None:
+        return
+    run, written = pair.run, pair.run.target.tokens[1:]
+    *certainty, at_end = (float(run.next_words(position).max()) for position in range(run.target.n_real))
+    yield Paragraph(f"The decoder writes: **{' '.join(written)}**")
+    least, word = min(zip([*certainty, at_end], [*written, "[EOS]"], strict=True))
+    sentence = f"It is least sure of *{word}*, with a probability of {100 * least:.4g} %."
+    right = translate_rightly(pair.words)
+    if right is not None:
+        is_right = list(written) == right
+        sentence += " The translation is right." if is_right else f" By its grammar it would be: *{' '.join(right)}*."
+    yield Paragraph(sentence, "caption")
+    if strange := _describe_strange_words(pair.translator, pair.words):
+        yield Paragraph(strange, "info", ":material/help:")
+    yield Paragraph(_describe_training(pair.translator), "caption")
+
+
+def _describe_strange_words(translator: TrainedNetwork, words: Sequence[str]) -> str:
+    """What the translator has not learnt of this sentence; empty where there is nothing."""
+    unknown = [word for word in dict.fromkeys(words) if word not in ENGLISH]
+    if unknown:
+        return (
+            f"The translator has not learnt {', '.join(map(quote_token, unknown))}: what it writes there is a guess. "
+            "All that follows may be wrong too, as each step goes on from what was written before."
+        )
+    if len(words) > translator.recipe.length:
+        return (
+            f"This sentence has {len(words)} words. The translator learnt from sentences of at most "
+            f"{translator.recipe.length}: it may lose its place."
+        )
+    return ""
+
+
+def _describe_training(translator: TrainedNetwork) -> str:
+    recipe, results = translator.recipe, translator.results
+    return (
+        f"This encoder–decoder is small and trained. It learnt from {recipe.n_train:,} made-up sentences in "
+        f"{results.kept_step:,} steps. Of {recipe.n_validation:,} other sentences it gets "
+        f"{100 * results.validation_accuracy:.4g} % of the words right. Beside the words, two things had to be learnt. "
+        "A French colour follows its noun. Articles, adjectives and colours take the noun's gender: *le petit chat "
+        f"blanc*, but *la petite maison blanche*. `{MADE_BY}` trains it again; the Training page has its task, "
+        f"*{translator.task.title}*. The sidebar changes nothing here."
+    )
+
+
+def describe_run(pair: Pair) -> str:
+    """How much was computed, where, how fast, and whether anything of it was learned."""
+    run = pair.run
+    where = "a GPU" if run.device == "cuda" else "CPU"
+    return (
+        f"{_count_tokens(run.source, 'source')} · {_count_tokens(run.target, 'target')} · {run.config.n_layers} layers "
+        f"× {run.config.n_heads} heads in each half · {1000 * run.seconds:.0f} ms on {where} · {pair.weights}"
+    )
+
+
+def _count_tokens(side: Side, name: str) -> str:
+    n_padding = side.padding.size - side.n_real
+    return f"{side.n_real} {name} tokens{f' + {n_padding} padding' if n_padding else ''}"
+
+
+def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
+    """The chosen one of the three attentions: its formula, every head small, and one large."""
+    pair = scene.now
+    attention = str(options[pair.key("attention")])
+    queries, keys = pair.run.sides(attention)
+    n_layers, n_heads, n_queries, n_keys = pair.run.patterns[attention].shape
+    places = pair.key("layer"), pair.key("head")
+    layer, head = (min(options[key], n - 1) for key, n in zip(places, (n_layers, n_heads), strict=True))
+    yield Paragraph("Who looks at whom?", "header")
+    yield Control(pair.key("attention"), "Which attention")
+    controls = Control(places[0], "layer", high=n_layers - 1), Control(places[1], "head", high=n_heads - 1)
+    yield Group("", controls, is_row=True)
+    query_side, key_side = (
+        r"\mathrm{source}" if side is pair.run.source else r"\mathrm{target}" for side in (queries, keys)
+    )
+    yield Formula(
+        rf"\underbrace{{\mathrm{{softmax}}(Q_{{{query_side}}} K_{{{key_side}}}^\top / "
+        rf"\sqrt{{{pair.run.config.d_head}}})}}_{{{n_queries} \times {n_keys}}}\, V_{{{key_side}}}"
+    )
+    rows = label_steps(pair) if pair.translator and queries is pair.run.target else queries.tokens
+    grid = HeadGrid[Pair](
+        key="encdec_grid",
+        alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails: {attention}.",
+        caption=f"{ATTENTIONS[attention]} Each thumbnail is one head: rows are queries, columns are keys. "
+        "Colours grow with the square root of the weight. Click a thumbnail to open it.",
+        thumbnails=lambda subject: shrink(shown_patterns(subject.run, attention)),
+        weights=lambda subject: shown_patterns(subject.run, attention),
+        queries=lambda _: rows,
+        keys=lambda _: keys.tokens,
+        places=places,
+        chosen=dict(zip(places, (layer, head), strict=True)),
+        click="The open head. Arrow keys open its neighbours.",
+        saved_as=f"{attention}_attention_all_heads",
+        table=lambda subject: _largest_weights(shown_patterns(subject.run, attention)),
+        table_title="Every head's largest weight",
+    )
+    pattern: Heatmap[Pair] = head_map(
+        key="encdec_pattern",
+        alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
+        caption=f"**{attention}, layer {layer}, head {head}.**",
+        reading=lambda subject: _describe_pattern(subject, attention, layer, head),
+        weights=lambda subject: shown_patterns(subject.run, attention)[layer, head],
+        allowed=lambda subject: subject.run.allowed(attention) & ~queries.padding[:, None],
+        tokens=lambda _: rows,
+        keys=lambda _: keys.tokens,
+        axes=("query: who asks" if rows is queries.tokens else "step: reads → writes", "key: attended to"),
+        colours=from_zero,
+        saved_as=f"{attention}_attention_layer{layer}_head{head}",
+    )
+    yield Columns(((Later((grid,)),), (pattern,)))
+
+
+def shown_patterns(run: PairRun, attention: str) -> Array:
+    """The weights (L, H, Tq, Tk) of one of the three attentions; nobody reads what padding attends to: 0."""
+    weights, (queries, _) = run.patterns[attention], run.sides(attention)
+    return np.where(queries.padding[:, None], weights.dtype.type(0), weights)
+
+
+def label_steps(pair: Pair) -> tuple[str, ...]:
+    """The decoder's steps: each token that it reads, and the token that it writes next."""
+    written = (pair.vocabulary.id_to_token(int(token)) for token in pair.run.logits.argmax(-1))
+    return tuple(f"{read} → {write}" for read, write in zip(pair.run.target.tokens, written, strict=True))
+
+
+def count_aligned(pair: Pair, pattern: Array) -> int | None:
+    """In how many steps a cross-attention (Tt, Ts) looks most at the word that is translated there.
+
+    The last step writes [EOS] and does not count. None where the translation is not the grammar's.
+    """
+    if list(pair.run.target.tokens[1:]) != translate_rightly(pair.words):
+        return None
+    places = TRANSLATE.source_places(_as_ids(pair.words))[0].numpy()
+    return int((pattern[:-1].argmax(-1) == places).sum())
+
+
+def _largest_weights(patterns: Array) -> pd.DataFrame:
+    return pd.DataFrame(patterns.max(axis=(2, 3))).rename_axis("layer").rename_axis("head", axis=1)
+
+
+def _describe_pattern(pair: Pair, attention: str, layer: int, head: int) -> str:
+    """How to read one head's weights, and what they are."""
+    run, pattern = pair.run, shown_patterns(pair.run, attention)[layer, head]
+    n_aligned = count_aligned(pair, pattern) if pair.translator and attention == "cross" else None
+    if n_aligned is not None:
+        gender_layer, gender_head = GENDER_HEAD
+        return (
+            "Each row is a step of the decoder: the word that it reads → the word that it writes. The row's weights "
+            f"add up to 1. In {n_aligned} of {run.target.n_real - 1} steps the largest weight lies on the word that is "
+            "translated there. "
+            + (
+                "This head finds the gender: in a step that writes an article, it looks at the noun."
+                if (layer, head) == GENDER_HEAD
+                else f"Layer {gender_layer}, head {gender_head} does something else: in a step that writes an article, "
+                "it looks at the noun, whose gender decides between *le* and *la*."
+            )
+        )
+    last = run.sides(attention)[0].n_real - 1
+    n_visible = int(run.allowed(attention)[last].sum())
+    return (
+        "Each row is one query; its weights add up to 1. "
+        f"The last query may look at {n_visible} keys. Spread evenly, each would get {1 / n_visible:.3f}; the "
+        f"largest weight is {pattern[last].max():.3f}."
+    )
+
+
+def show_next_tokens(scene: Scene[Pair], options: Options) -> Group:
+    """The tokens that the logits of one target position rank highest, with their probabilities."""
+    pair = scene.now
+    run, last = pair.run, pair.run.target.n_real - 1
+    position = min(options[pair.key("position")], last)
+    probabilities, so_far = run.next_words(position), run.target.tokens[: position + 1]
+    items: list[Item] = [
+        Paragraph("What comes next?", "header"),
+        Paragraph(
+            "The decoder's last vector gives every token a score, its *logit*. "
+            "The softmax turns the logits of one target position into probabilities; the best come first. "
+            + (
+                "Training raises the probabilities of the tokens that do follow. Until then the order is chance."
+                if pair.is_random
+                else "[BOS] marks the beginning, [EOS] the end. Whether [EOS] follows the last token is learned, too."
+            ),
+            "caption",
+        ),
+        Control(pair.key("position"), "target token, by its position", high=last),
+        Paragraph(f"So far: {escape_markdown(' '.join(so_far))}"),
+        Table[Pair](
+            key="encdec_next",
+            frame=lambda subject: rank_next_tokens(subject, position),
+            formats={"probability, %": "%.3g", "logit": "%.3f", "times an even guess": "× %.3g"},
+        ),
+    ]
+    reading = f"An even guess gives each of the {probabilities.size:,} tokens {100 / probabilities.size:.3g} %."
+    if position < last:
+        token = run.target.ids[position + 1]
+        place = 1 + int((probabilities > probabilities[token]).sum())
+        whose = "The translation" if pair.translator else "Your target"
+        items.append(Paragraph(f"{whose} goes on with: {escape_markdown(run.target.tokens[position + 1])}"))
+        reading += f" The token that it goes on with has {100 * probabilities[token]:.3g} %, place {place:,}."
+    return Group("encdec_next_tokens", (*items, Paragraph(reading, "caption")))
+
+
+def rank_next_tokens(pair: Pair, position: int) -> pd.DataFrame:
+    """The likeliest tokens after a target position, best first."""
+    probabilities = pair.run.next_words(position)
+    best = np.argsort(-probabilities, kind="stable")[:N_ROWS]
+    return pd.DataFrame(
+        {
+            "next token": [pair.vocabulary.id_to_token(int(token)) for token in best],
+            "probability, %": 100 * probabilities[best],
+            "logit": pair.run.logits[position, best],
+            "times an even guess": probabilities.size * probabilities[best],
+        },
+        index=pd.RangeIndex(1, len(best) + 1, name="place"),
+    )
+
+
+def show_masks(scene: Scene[Pair]) -> Group:
+    """Which query may look at which key, mask by mask."""
+    target = scene.now.run.target
+    items: list[Item] = [
+        Paragraph("Who may look at whom?", "header"),
+        Paragraph(
+            "A row is a *query*, the token that looks. A column is a *key*, a token that is looked at. "
+            "**Violet is True: the query may attend to the key.** Grey is hidden.",
+            "caption",
+        ),
+        Columns(tuple((_mask_map(scene.now.run, name),) for name in MASKS), gap="small"),
+    ]
+    n_padding = target.padding.size - target.n_real
+    if n_padding:
+        text = (
+            "Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. "
+            f"Here its padded queries, {n_padding} of them, would attend evenly to everything. Only no peek "
+            "would hide padded keys. It hides them from every real query, as padding comes last. In a source, tokens "
+            "look ahead: the same mistake would let all of them read padding."
+        )
+        items.append(Paragraph(text, "caption"))
+    combined = Table[Pair](
+        key="encdec_masks",
+        frame=lambda pair: token_table(pair.run.masks["combined"].astype(np.uint8), pair.run.target.tokens),
+        is_folded=True,
+    )
+    return Group("encdec_masks", (*items, combined))
+
+
+def _mask_map(run: PairRun, name: str) -> Heatmap[Pair]:
+    """One mask (Tq, Tk), small: violet where the query (row) may look at the key (column), grey where it is hidden."""
+    keys, side = (run.source, "source") if name == "source padding" else (run.target, "target")
+    mask = run.masks[name]
+    cells: Any = mask.view(np.uint8)  # two colours rather than numbers
+    return Heatmap(
+        key=f"encdec_mask_{name.replace(' ', '_')}",
+        alt=f"Mask: {name}; {int(mask.sum())} of {mask.size} pairs may attend.",
+        caption=MASKS[name],
+        values=lambda _: cells,
+        rows=_mask_axis("query: target token", run.target.tokens),
+        columns=_mask_axis(f"key: {side} token", keys.tokens),
+        bar="",
+        hover="%{y} looks at %{x}, where 1 is may and 0 is hidden",
+        number="d",
+        more="",
+        colours=lambda _: Colours({"zmin": 0, "zmax": 1, "colorscale": _TWO_COLOURS}),
+        gap=1 if max(mask.shape) <= _MOST_CELLS_WITH_GAPS else 0,
+        height=230,
+        is_tabulated=False,
+    )
+
+
+def _mask_axis(title: str, tokens: Sequence[str]) -> Axis[Pair]:
+    """With few ticks, by position: the tokens themselves would not fit, and are where the pointer is."""
+    ticks = range(0, len(tokens), -(-len(tokens) // _MOST_TICKS))
+    options = {"tickvals": [*ticks], "ticktext": [str(tick) for tick in ticks], "tickangle": None}
+    return Axis(title, lambda _: token_names(tokens), options=options)
+
+
+def show_parameters(scene: Scene[Pair]) -> Iterator[Item]:
+    """Parameters of both halves by component, and whether formulas and built model agree."""
+    pair = scene.now
+    config, tgt_vocab_size = pair.run.config, pair.vocabulary.vocab_size
+    count = count_encoder_decoder(config, tgt_vocab_size)
+    totals = count.by(_half)
+    yield Paragraph("What do two halves cost?", "header")
+    yield Table[Pair](
+        key="encdec_parameters",
+        frame=lambda _: _count_components(count),
+        formats=dict.fromkeys((*totals, "together"), "localized"),
+    )
+    if pair.n_built != count.total:
+        yield Paragraph(
+            f"The formulas add up to {count.total:,} parameters, but the built model holds {pair.n_built:,}: report "
+            "it.",
+            "error",
+        )
+        return
+    third_norm = "" if config.norm == "none" else " and a third norm"
+    source = "" if tgt_vocab_size == config.vocab_size else f" instead of {config.vocab_size:,}"
+    yield Paragraph(
+        f"✓ formulas: {count.total:,} = the model's `numel()`, built as shapes without memory: "
+        f"{pair.n_built:,}. Decoder less encoder is {totals['decoder'] - totals['encoder']:,}. Each of the decoder's "
+        f"{config.n_layers} blocks has a second attention{third_norm}; its table has {tgt_vocab_size:,} "
+        f"tokens{source}. The *output map* turns a vector into a score for every target token. The paper shares its "
+        "matrix with the embeddings; here it has its own.",
+        "caption",
+    )
+
+
+def _count_components(count: Count) -> pd.DataFrame:
+    """A row a component and their sum, a column a half and both together."""
+    sums = count.by(lambda term: (_component(term), _half(term)))
+    halves = {half: [sums.get((component, half), 0) for component in COMPONENTS] for half in count.by(_half)}
+    table = pd.DataFrame(halves, index=pd.Index(COMPONENTS, name="component"))
+    table["together"] = table.sum(axis=1)
+    table.loc["total"] = table.sum()
+    return table
+
+
+def _half(term: Term) -> str:
+    return "output map" if term.name == "fc" else term.name.partition(".")[0]
+
+
+def _component(term: Term) -> str:
+    if term.component == "attention":
+        return "cross-attention" if ".cross_attn." in term.name else "self-attention"
+    return "output map" if term.name == "fc" else LABELS[term.component]

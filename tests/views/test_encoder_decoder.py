@@ -1,0 +1,284 @@
+"""The view Decoder as a function on values: masks, weights, next tokens and counts of pairs that are run here."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import torch
+
+from playground import EncoderDecoder, ModelConfig, open_link
+from playground.charts.chart import Chart, Columns, Control, Group, HeadGrid, Item, Later, Paragraph, Table
+from playground.charts.draw import draw_chart
+from playground.charts.label import chart_label
+from playground.charts.scene import Scene
+from playground.errors import InputError, TooLargeError
+from playground.figures import palette
+from playground.link.opening import Focus
+from playground.link.params import DEFAULT_TARGET
+from playground.runs.pair_run import PairRun, run_pair
+from playground.text import Tokenizer, characters
+from playground.text.tokenizer import words
+from playground.training.after.shipped_network import MADE_BY, load_translator
+from playground.training.tasks.translation import WORDS
+from playground.views.encoder_decoder import (
+    MASKS,
+    Pair,
+    linked_pair,
+    show_attention,
+    show_encoder_decoder,
+    show_masks,
+    show_next_tokens,
+    show_parameters,
+)
+from tests.training.tasks.test_translation import translate
+from tests.views.scenes import SMALL
+
+SOURCES = ["a cat sat", "a <b>rather</b> longer cat"]
+TARGETS = ["een kat", "een <i>kat</i> zat"]
+FRENCH = "le petit chat noir voit une maison blanche"
+OPTIONS = {"attention": "cross", "layer": 0, "head": 0, "position": 0}
+EXAMPLE_LINK = "https://host/encoder-decoder?weights=random&tokenizer=char&encdec_example="
+
+
+def small_pair(line: int = 0, *, vocabulary: Tokenizer | None = None, **changes: Any) -> Pair:
+    """One sentence and its line, through a small model."""
+    vocabulary = vocabulary or characters()
+    sources, targets = characters().encode_batch(SOURCES), vocabulary.encode_batch(TARGETS)
+    model = EncoderDecoder(ModelConfig(**SMALL | {"n_layers": 3} | changes), vocabulary.vocab_size, 7)
+    n_built = sum(parameter.numel() for parameter in model.parameters())
+    return Pair(run_pair(model, sources, targets, line, line), vocabulary, n_built, "random", is_random=True)
+
+
+def example(sentence: str = "the small black cat sees a white house") -> Pair:
+    return linked_pair(open_link(EXAMPLE_LINK + sentence)).now
+
+
+def scene_of(pair: Pair) -> Scene[Pair]:
+    return Scene(pair, Focus(0, 0, 0, 0))
+
+
+def options(pair: Pair, **chosen: Any) -> dict[str, Any]:
+    return {pair.key(name): value for name, value in (OPTIONS | chosen).items()}
+
+
+def flatten(items: Any) -> list[Item]:
+    flat: list[Item] = []
+    for item in items:
+        match item:
+            case Columns(columns=columns):
+                flat += flatten(each for column in columns for each in column)
+            case Group(items=inner) | Later(items=inner):
+                flat += flatten(inner)
+            case _:
+                flat.append(item)
+    return flat
+
+
+def chart(items: Any, key: str) -> Chart[Pair]:
+    return next(each for each in flatten(items) if isinstance(each, Chart) and each.key == key)
+
+
+def texts(items: Any) -> str:
+    return "\n".join(each.text for each in flatten(items) if isinstance(each, Paragraph))
+
+
+def pattern_of(pair: Pair, **chosen: Any) -> tuple[dict[str, Any], str]:
+    """The large heatmap's trace, and its caption."""
+    scene = scene_of(pair)
+    drawn = draw_chart(chart(show_attention(scene, options(pair, **chosen)), "encdec_pattern"), scene).now
+    return drawn.figure["data"][0], drawn.caption
+
+
+# --- attentions and masks
+
+
+@pytest.mark.parametrize("line", [0, 1])
+@pytest.mark.parametrize("attention", ["encoder self", "decoder self", "cross"])
+def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, line: int) -> None:
+    pair = small_pair(line)
+    run = pair.run
+    queries, keys = run.sides(attention)
+    cells, caption = pattern_of(pair, attention=attention, layer=2, head=3)
+    weights = run.patterns[attention][2, 3]
+    seen = run.allowed(attention) & ~queries.padding[:, None]
+    np.testing.assert_array_equal(cells["z"], np.where(seen, weights, np.float32(np.nan)))
+    assert cells["zmax"] == weights[seen].max()
+    assert [len(cells[axis]) for axis in "yx"] == [len(queries.tokens), len(keys.tokens)]
+    assert "&lt;" in cells["x"][2] if line and keys is run.source else True
+    last = queries.n_real - 1
+    n_choices = run.allowed(attention)[last].sum()
+    assert f"may look at {n_choices} keys. Spread evenly, each would get {1 / n_choices:.3f}" in caption
+    assert f"largest weight is {weights[last].max():.3f}" in caption
+    assert ("Grey" in caption) == (not seen.all())
+
+
+def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_its_last() -> None:
+    pair = small_pair()
+    grid = chart(show_attention(scene_of(pair), options(pair, layer=95, head=2)), "encdec_grid")
+    assert isinstance(grid, HeadGrid)
+    assert grid.places == ("encdec_layer", "encdec_head")
+    assert grid.chosen == {"encdec_layer": 2, "encdec_head": 2}
+    patterns = pair.run.patterns["cross"] * ~pair.run.target.padding[:, None]
+    np.testing.assert_array_equal(grid.weights(pair), patterns)
+    drawn = draw_chart(grid, scene_of(pair)).now
+    assert drawn.table is not None
+    np.testing.assert_array_equal(drawn.table(), patterns.max(axis=(2, 3)))
+    go.Figure(drawn.figure)
+
+
+@pytest.mark.parametrize("line", [0, 1])
+def test_masks_are_the_runs_in_two_colours(line: int) -> None:
+    pair = small_pair(line)
+    scene, run = scene_of(pair), pair.run
+    items = flatten([show_masks(scene)])
+    for name in MASKS:
+        mask = chart(items, f"encdec_mask_{name.replace(' ', '_')}")
+        drawn = draw_chart(mask, scene).now
+        (cells,) = drawn.figure["data"]
+        np.testing.assert_array_equal(cells["z"], run.masks[name])
+        assert cells["z"].dtype == np.uint8
+        assert (cells["zmin"], cells["zmax"], cells["showscale"], cells["xgap"]) == (0, 1, False, 1)
+        assert [cells["colorscale"][end][1] for end in (0, -1)] == [palette.MUTED, palette.ATTENTION]
+        assert chart_label(drawn.alt, drawn.figure) == drawn.alt  # which counts them: it has no largest
+        assert drawn.table is None
+        for axis in ("xaxis", "yaxis"):
+            assert 1 <= len(drawn.figure["layout"][axis]["tickvals"]) <= 8
+        go.Figure(drawn.figure)
+    (table,) = (each for each in items if isinstance(each, Table))
+    np.testing.assert_array_equal(table.frame(pair), run.masks["combined"])
+    n_padding = int(run.target.padding.sum())
+    assert (f"padded queries, {n_padding} of them" in texts(items)) == (n_padding > 0)
+
+
+# --- next tokens
+
+
+@pytest.mark.parametrize("position", [0, 3, 6, 99])
+def test_next_tokens_are_the_softmax_of_the_logits_best_first(position: int) -> None:
+    pair = small_pair()
+    items = flatten([show_next_tokens(scene_of(pair), options(pair, position=position))])
+    (control,) = (each for each in items if isinstance(each, Control))
+    assert (control.key, control.high) == ("encdec_position", 6)
+    position = min(position, 6)
+    logits = torch.from_numpy(pair.run.logits[position].copy()).double()
+    probabilities = logits.softmax(0).numpy()
+    best = np.argsort(-probabilities, kind="stable")[:10]
+    (table,) = (each.frame(pair) for each in items if isinstance(each, Table))
+    assert list(table.index) == list(range(1, 11))
+    assert list(table["next token"]) == [characters().id_to_token(int(word)) for word in best]
+    np.testing.assert_allclose(table["probability, %"], 100 * probabilities[best], rtol=1e-12)
+    np.testing.assert_array_equal(table["logit"], logits[best.copy()])
+    np.testing.assert_allclose(table["times an even guess"], len(logits) * probabilities[best], rtol=1e-12)
+    tokens = pair.run.target.tokens
+    assert f"So far: {' '.join(tokens[: position + 1])}" in texts(items)
+    if position == 6:
+        assert "goes on with" not in texts(items)
+    else:
+        word = int(pair.run.target.ids[position + 1])
+        place = 1 + int((probabilities > probabilities[word]).sum())
+        assert f"Your target goes on with: {tokens[position + 1]}\n" in texts(items)
+        assert f"has {100 * probabilities[word]:.3g} %, place {place}." in texts(items)
+
+
+def test_a_vocabulary_of_few_words_has_a_short_table_and_its_words_are_no_markup() -> None:
+    pair = small_pair(1, vocabulary=words(TARGETS))
+    items = [show_next_tokens(scene_of(pair), options(pair, position=2))]
+    (table,) = (each.frame(pair) for each in flatten(items) if isinstance(each, Table))
+    assert sorted(table["next token"]) == sorted(set(pair.run.target.tokens))
+    assert table["probability, %"].sum() == pytest.approx(100)
+    assert r"So far: een \< i" in texts(items)
+
+
+# --- parameters
+
+
+def test_parameters_of_both_halves_add_up_to_the_model() -> None:
+    pair = small_pair(norm="rms", positions="learned", max_len=64)
+    model = EncoderDecoder(pair.run.config, characters().vocab_size, seed=None)
+    halves = [sum(p.numel() for p in half.parameters()) for half in (model.encoder, model.decoder, model.fc)]
+    items = list(show_parameters(scene_of(pair)))
+    (shown,) = (each.frame(pair) for each in items if isinstance(each, Table))
+    assert list(shown.loc["total"]) == [*halves, sum(halves)]
+    assert (shown.drop("total").sum() == shown.loc["total"]).all()
+    assert list(shown.loc["cross-attention"]) == [0, 3 * 4 * (16 * 16 + 16), 0, 3 * 4 * (16 * 16 + 16)]
+    assert f"formulas: {sum(halves):,} = the model's `numel()`" in texts(items)
+    assert f"Decoder less encoder is {halves[1] - halves[0]:,}." in texts(items)
+    wrong = list(show_parameters(scene_of(replace(pair, n_built=1))))
+    assert [each.kind for each in wrong if isinstance(each, Paragraph)] == ["header", "error"]
+
+
+# --- the trained example, and links
+
+
+def test_the_example_is_translated_rightly_and_aligned() -> None:
+    pair = example()
+    translator = load_translator()
+    batches = (translator.tokenizer.encode_batch([text]) for text in (" ".join(pair.words), f"[BOS] {FRENCH}"))
+    expected: PairRun = run_pair(translator.network, *batches)  # type: ignore[arg-type]
+    cells, caption = pattern_of(pair, layer=1, head=3)
+    np.testing.assert_array_equal(cells["z"], expected.patterns["cross"][1, 3])
+    assert cells["y"][3] == "chat → noir₃"
+    assert "In 8 of 8 steps" in caption
+    assert "gender" in pattern_of(pair, layer=1, head=1)[1]
+    text = texts(show_encoder_decoder(scene_of(pair), options(pair)))
+    for part in (f"**{FRENCH}**", "The translation is right.", "800 steps", MADE_BY, "goes on with: le"):
+        assert part in text
+    (shown,) = (each.frame(pair) for each in flatten([show_next_tokens(scene_of(pair), options(pair))])
+                if isinstance(each, Table))  # fmt: skip
+    assert (shown["next token"].iloc[0], shown["probability, %"].iloc[0] > 99) == ("le", True)
+    assert pair.n_built == 52_258
+
+
+def test_what_had_to_be_learnt_is_what_the_grammar_asks_for() -> None:
+    agreeing = {kind for kind, forms in WORDS.items() if any(le and la and le != la for _, le, la in forms)}
+    assert agreeing == {"article", "adjective", "colour"}
+    pair = example()
+    text = texts(show_encoder_decoder(scene_of(pair), options(pair)))
+    assert "Articles, adjectives and colours take the noun's gender" in text
+    cat, house = (" ".join(translate(["the", "small", "white", noun])) for noun in ("cat", "house"))
+    assert f"*{cat}*, but *{house}*" in text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "part"),
+    [
+        ("the elephant sees Chat", "not learnt `elephant`, `chat`:"),
+        ("the small black zebra sees a white house", "All that follows may be wrong too"),
+        ("the cat " * 6, "12 words"),
+        ("the $x$ `y` **z** <b> [a](b) 🙂 " + "wort " * 25, "not learnt"),
+    ],
+)
+def test_unknown_words_and_long_sentences_are_named(sentence: str, part: str) -> None:
+    pair = example(sentence)
+    items = flatten(show_encoder_decoder(scene_of(pair), options(pair)))
+    (info,) = (each for each in items if isinstance(each, Paragraph) and each.kind == "info")
+    assert part in info.text
+    assert info.icon
+    assert "translation is right" not in texts(items)
+
+
+def test_a_link_of_the_visitors_text_has_its_run() -> None:
+    link = "https://host/encoder-decoder?weights=random&tokenizer=word&encdec_source=your+text&n_layers=1"
+    opened = open_link(f"{link}&text=a cat%0Aone more cat&sentence=2&encdec_target=een kat")
+    pair = linked_pair(opened).now
+    run = pair.run
+    assert (run.source.tokens, run.target.tokens) == (("one", "more", "cat"), ("een", "kat"))
+    assert (pair.is_random, pair.vocabulary.vocab_size, run.config.vocab_size) == (True, 2, 4)
+    model = EncoderDecoder(run.config, 2, opened.seed)
+    with torch.inference_mode():
+        logits = model(torch.from_numpy(run.source.ids.copy())[None], torch.from_numpy(run.target.ids.copy())[None])
+    np.testing.assert_allclose(run.logits, logits[0], rtol=1e-5, atol=1e-6)
+    assert pair.key("layer") == "encdec_layer"
+    assert open_link(link).values["encdec_target"] == DEFAULT_TARGET
+
+
+def test_a_link_without_words_or_with_too_much_is_refused() -> None:
+    with pytest.raises(InputError):
+        example(".,!")
+    own = "https://host/encoder-decoder?weights=random&tokenizer=char&encdec_source=your+text"
+    with pytest.raises(InputError):
+        linked_pair(open_link(f"{own}&encdec_target="))
+    with pytest.raises(TooLargeError):
+        linked_pair(open_link(own, max_parameters=1000))
