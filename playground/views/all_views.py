@@ -236,8 +236,8 @@ VIEWS: Mapping[str, View] = {
     "similarity": View(show_similarity, sentences_scene),
     "step-by-step": View(show_steps, walk_scene),
     "positions": View(show_positions, lambda view: scene_of(place_words, without_changes(view))),
-    "gradient-flow": View(show_gradient_flow, linked_encoders),
     "encoder-decoder": View(show_encoder_decoder, linked_pair),
+    "gradient-flow": View(show_gradient_flow, linked_encoders),
     "tutorials": View(show_tutorials, linked_tutorials),
 }
 """By the pages' paths, in the order of the menu."""

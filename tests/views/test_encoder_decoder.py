@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from playground import EncoderDecoder, ModelConfig, open_link
-from playground.charts.chart import Chart, Columns, Control, Group, HeadGrid, Item, Later, Paragraph, Table
+from playground.charts.chart import Chart, Control, HeadGrid, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
@@ -33,7 +33,7 @@ from playground.views.encoder_decoder import (
     show_parameters,
 )
 from tests.training.tasks.test_translation import translate
-from tests.views.scenes import SMALL
+from tests.views.scenes import SMALL, parts_of
 
 SOURCES = ["a cat sat", "a <b>rather</b> longer cat"]
 TARGETS = ["een kat", "een <i>kat</i> zat"]
@@ -63,25 +63,12 @@ def options(pair: Pair, **chosen: Any) -> dict[str, Any]:
     return {pair.key(name): value for name, value in (OPTIONS | chosen).items()}
 
 
-def flatten(items: Any) -> list[Item]:
-    flat: list[Item] = []
-    for item in items:
-        match item:
-            case Columns(columns=columns):
-                flat += flatten(each for column in columns for each in column)
-            case Group(items=inner) | Later(items=inner):
-                flat += flatten(inner)
-            case _:
-                flat.append(item)
-    return flat
-
-
 def chart(items: Any, key: str) -> Chart[Pair]:
-    return next(each for each in flatten(items) if isinstance(each, Chart) and each.key == key)
+    return next(each for each in parts_of(items) if isinstance(each, Chart) and each.key == key)
 
 
 def texts(items: Any) -> str:
-    return "\n".join(each.text for each in flatten(items) if isinstance(each, Paragraph))
+    return "\n".join(each.text for each in parts_of(items) if isinstance(each, Paragraph))
 
 
 def pattern_of(pair: Pair, **chosen: Any) -> tuple[dict[str, Any], str]:
@@ -132,7 +119,7 @@ def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_
 def test_masks_are_the_runs_in_two_colours(line: int) -> None:
     pair = small_pair(line)
     scene, run = scene_of(pair), pair.run
-    items = flatten([show_masks(scene)])
+    items = parts_of([show_masks(scene)])
     for name in MASKS:
         mask = chart(items, f"encdec_mask_{name.replace(' ', '_')}")
         drawn = draw_chart(mask, scene).now
@@ -158,7 +145,7 @@ def test_masks_are_the_runs_in_two_colours(line: int) -> None:
 @pytest.mark.parametrize("position", [0, 3, 6, 99])
 def test_next_tokens_are_the_softmax_of_the_logits_best_first(position: int) -> None:
     pair = small_pair()
-    items = flatten([show_next_tokens(scene_of(pair), options(pair, position=position))])
+    items = parts_of([show_next_tokens(scene_of(pair), options(pair, position=position))])
     (control,) = (each for each in items if isinstance(each, Control))
     assert (control.key, control.high) == ("encdec_position", 6)
     position = min(position, 6)
@@ -185,7 +172,7 @@ def test_next_tokens_are_the_softmax_of_the_logits_best_first(position: int) -> 
 def test_a_vocabulary_of_few_words_has_a_short_table_and_its_words_are_no_markup() -> None:
     pair = small_pair(1, vocabulary=words(TARGETS))
     items = [show_next_tokens(scene_of(pair), options(pair, position=2))]
-    (table,) = (each.frame(pair) for each in flatten(items) if isinstance(each, Table))
+    (table,) = (each.frame(pair) for each in parts_of(items) if isinstance(each, Table))
     assert sorted(table["next token"]) == sorted(set(pair.run.target.tokens))
     assert table["probability, %"].sum() == pytest.approx(100)
     assert r"So far: een \< i" in texts(items)
@@ -225,18 +212,12 @@ def test_the_example_is_translated_rightly_and_aligned() -> None:
     text = texts(show_encoder_decoder(scene_of(pair), options(pair)))
     for part in (f"**{FRENCH}**", "The translation is right.", "800 steps", MADE_BY, "goes on with: le"):
         assert part in text
-    (shown,) = (each.frame(pair) for each in flatten([show_next_tokens(scene_of(pair), options(pair))])
+    (shown,) = (each.frame(pair) for each in parts_of([show_next_tokens(scene_of(pair), options(pair))])
                 if isinstance(each, Table))  # fmt: skip
     assert (shown["next token"].iloc[0], shown["probability, %"].iloc[0] > 99) == ("le", True)
     assert pair.n_built == 52_258
-
-
-def test_what_had_to_be_learnt_is_what_the_grammar_asks_for() -> None:
     agreeing = {kind for kind, forms in WORDS.items() if any(le and la and le != la for _, le, la in forms)}
-    assert agreeing == {"article", "adjective", "colour"}
-    pair = example()
-    text = texts(show_encoder_decoder(scene_of(pair), options(pair)))
-    assert "Articles, adjectives and colours take the noun's gender" in text
+    assert agreeing == {"article", "adjective", "colour"}, "as the page says"
     cat, house = (" ".join(translate(["the", "small", "white", noun])) for noun in ("cat", "house"))
     assert f"*{cat}*, but *{house}*" in text
 
@@ -252,7 +233,7 @@ def test_what_had_to_be_learnt_is_what_the_grammar_asks_for() -> None:
 )
 def test_unknown_words_and_long_sentences_are_named(sentence: str, part: str) -> None:
     pair = example(sentence)
-    items = flatten(show_encoder_decoder(scene_of(pair), options(pair)))
+    items = parts_of(show_encoder_decoder(scene_of(pair), options(pair)))
     (info,) = (each for each in items if isinstance(each, Paragraph) and each.kind == "info")
     assert part in info.text
     assert info.icon
