@@ -324,8 +324,7 @@ def test_numbers_may_stand_in_cells_below_their_bar_and_a_cell_may_be_the_pages_
     assert figure.layout.margin.t == ROOM_ABOVE
     assert drawn.cells is not None
     assert (drawn.cells.rows, drawn.chosen) == (("page_row", {0: 1, 1: 2, 2: 3}), {"page_row": 2})
-    assert figure.data[0].showscale
-    assert not draw_chart(replace(chart, bar=""), scene()).now.figure["data"][0]["showscale"]
+    assert draw_chart(replace(chart, bar=""), scene()).now.figure["data"][0]["showscale"] is False
     by_length = draw_chart(replace(chart, colours=figures.by_length), scene(NOW * [[1, 1000]])).now
     assert by_length.figure["data"][0]["texttemplate"] == "%{customdata:.2f}", "the number, where colours are a power's"
 

@@ -19,11 +19,13 @@ from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import PairKey, TextKey, find_translator, translator
-from playground.web.session.weights_cache import RANDOM, TRANSLATOR, WeightsId
+from playground.web.session.weights_cache import RANDOM, TRANSLATOR, WeightsId, cache_for_everybody
 from playground.web.shared import panels
 from playground.web.shared.model_costs import count_built_parameters
 from playground.web.shared.page_end import PageEndError, as_one_element, fragment
 from playground.web.shared.renderer import read_options, render
+
+_count_built = cache_for_everybody(max_entries=20)(count_built_parameters)
 
 
 def explore_pair() -> None:
@@ -55,7 +57,7 @@ def pair_scene(pair: PairKey) -> Scene[Pair]:
     """The run of a pair, from the cache where it is there; ends the page where it cannot be computed."""
     with panels.explain_errors():
         run, vocabulary = caches.run_pair(pair), caches.tokenizer(pair.target)
-    n_built = count_built_parameters(run.config, vocabulary.vocab_size)
+    n_built = _count_built(run.config, vocabulary.vocab_size)
     if pair.is_example:
         example, words = find_translator(), tuple(pair.source.sentences[0].split())
         shown = Pair(run, vocabulary, n_built, name_example(example), False, example, words)
@@ -115,8 +117,6 @@ def show_run_line(pair: PairKey) -> None:
 
 def _choose_example() -> PairKey:
     """The visitor's English sentence and its translation; ends the page where there is no sentence."""
-    with panels.explain_errors():
-        find_translator()
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     with left:
         typed = widgets.text("encdec_example", "English sentence for the encoder")
