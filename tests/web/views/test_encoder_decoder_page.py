@@ -2,14 +2,17 @@
 
 import logging
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground import open_link
 from playground.link.params import DEFAULT_TARGET
 from playground.training.after import shipped_network
 from playground.training.tasks.translation import ENGLISH
+from playground.views.encoder_decoder import linked_pair
 from playground.web.session.result_cache import FunctionCaches
 from playground.web.session.services import other_services
 from tests.training.tasks.test_translation import translate
@@ -86,8 +89,17 @@ def test_own_text_begins_with_one_line_and_what_the_sidebar_does_not_change_is_s
     assert app.text_area(key="encdec_target").value == DEFAULT_TARGET
     app = own(causal="true", encdec_attention="encoder self")
     assert "causal switch" in captions(app)
-    assert np.isfinite(array(charts(app)["encdec_pattern"])[:9, :9]).all()
+    assert (array(charts(app)["encdec_pattern"])[:9, :9] > 0).all(), "the source looks ahead"
     assert "causal switch" not in captions(choose(app, causal=False))
+
+
+def test_the_page_shows_the_run_that_its_link_has_elsewhere() -> None:
+    query = {"text": TEXT, "encdec_target": TARGET, "sentence": 2, "encdec_layer": 1, "encdec_head": 3, "seed": 7}
+    app = own(**query)
+    run = linked_pair(open_link(f"http://host/encoder-decoder?{urlencode(SMALL | query)}")).now.run
+    expected = run.patterns["cross"][1, 3] * ~run.target.padding[:, None]
+    np.testing.assert_array_equal(np.nan_to_num(array(charts(app)["encdec_pattern"])), expected)
+    np.testing.assert_array_equal(table(app, "next token")["logit"], np.sort(run.logits[0])[::-1][:10])
 
 
 @pytest.mark.parametrize(
