@@ -17,7 +17,7 @@ from playground.link.params import (
     page_parameters,
     write,
     write_all,
-)  # fmt: skip
+)
 from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.recipe import Recipe
@@ -262,7 +262,7 @@ def test_the_pages_of_links_are_those_of_the_menu() -> None:
     assert list(pages()) == list(PAGES)
 
 
-def test_titles_are_the_links_words_and_must_not_change() -> None:
+def test_titles_of_tasks_are_words_of_links_and_must_not_change() -> None:
     public = [
         "Copy", "Reverse", "Sort", "Count", "Match brackets", "Fill in the gaps", "Next character",
         "Copy, with a decoder", "Reverse, with a decoder", "Translate, with a decoder",
@@ -270,7 +270,7 @@ def test_titles_are_the_links_words_and_must_not_change() -> None:
     assert [title for title in TASK_TITLES if title in public] == public
 
 
-def test_the_defaults_are_those_of_the_first_task_and_stand_on_stops() -> None:
+def test_a_trainings_defaults_are_those_of_the_first_task_and_stand_on_stops() -> None:
     plain: dict[str, Any] = {name: param.default for name, param in RECIPE.items()}
     assert all(getattr(Recipe(**TASKS["reverse"].defaults), name) == value for name, value in plain.items())
     for task in TASKS.values():

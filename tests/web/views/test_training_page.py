@@ -155,7 +155,6 @@ def test_what_can_change_nothing_is_grey_and_says_why(query: dict[str, Any], idl
     [
         ({"training_d_model": 16, "training_n_heads": 3}, "n_heads=3"),
         ({"training_n_symbols": 2, "training_length": 2, "training_n_train": 4_096}, "would work"),
-        ({"training_length": 256, "training_n_train": 16_384}, "; 8192 would work."),  # a stop of the slider
         ({"training_length": 40, "weights": "random", "max_len": 32}, "length=40"),
         ({**OWN_TEXT, "training_text": "   "}, "blank"),
         ({**OWN_TEXT, "training_text": "aaaaaaaaaaaaaaaa"}, "one character only"),
@@ -170,6 +169,12 @@ def test_what_can_not_be_trained_is_said_in_one_sentence_in_which_nothing_acts_a
     (error,) = app.error
     assert named in (error.value if "\\" in named else error.value.replace("\\", ""))
     assert "start" in grey_buttons(app, "training")
+
+
+def test_advice_is_a_stop_of_the_slider() -> None:
+    app = training_page(training_length=256, training_n_train=16_384)
+    assert "; 8192 would work." in sentences(app)
+    assert "would work" not in sentences(choose(app, training_n_train=8192))
 
 
 # --- a run
