@@ -1,6 +1,7 @@
-"""Entropy and rollout against plain loops and cases that can be worked out by hand."""
+"""Entropy, rollout, spread and habits of heads against plain loops and cases that can be worked out by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,24 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from playground import Encoder, ModelConfig, Trace
-from playground.analysis.attention import entropy, highest_entropy, mean_entropy, merge_moves_results, rollout
+from playground.analysis.attention import (
+    POSITION_ONLY,
+    PROBES,
+    RULES,
+    entropy,
+    highest_entropy,
+    mean_entropy,
+    measure_habits,
+    merge_moves_results,
+    pattern_spread,
+    rank_correlation,
+    rollout,
+)
 from playground.model import causal_mask
+from playground.runs.encoder_run import Run, run
+from playground.text import characters, words
+from playground.weights.checkpoint import load
+from tests.model.reference import scramble
 
 
 def random_patterns(seed: int, *shape: int, causal: bool = False) -> NDArray[np.float32]:
@@ -85,15 +102,6 @@ def test_rollout_without_residual_keeps_a_masked_row_empty() -> None:
     np.testing.assert_allclose(shares[1].sum(axis=-1), [0.0, 0.75])
 
 
-def test_nothing_is_written_into_the_patterns() -> None:
-    patterns = random_patterns(2, 2, 2, 3)
-    patterns.flags.writeable = False
-    before = patterns.copy()
-    mean_entropy(patterns, np.ones(3, dtype=bool))
-    rollout(patterns)
-    assert np.array_equal(patterns, before)
-
-
 @pytest.mark.parametrize(
     ("merge", "n_heads", "n_tokens"),
     [("transpose", 4, 6), ("reshape", 4, 6), ("reshape", 2, 2), ("reshape", 1, 6), ("reshape", 4, 1)],
@@ -114,3 +122,160 @@ def test_where_the_merge_moves_results_a_token_without_a_share_changes_outputs(
     assert not share[:-1].any(), "later tokens are masked"
     assert moved[:-1].any() == merge_moves_results(config, n_tokens)
     assert moved[-1]
+
+
+CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=32)
+BATCH = characters().encode_batch(["a cat", "a much longer cat"])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_spread_is_the_mean_entropy_by_the_highest(causal: bool) -> None:
+    computed = run(scramble(Encoder(CONFIG, seed=5)), BATCH, causal=causal)
+    spread = pattern_spread(computed)
+    assert spread.shape == (3, 4)
+    for layer in range(3):
+        rows = torch.tensor(computed.arrays[f"layers.{layer}.attn.pattern"])[:, :5, :5]
+        entropies = torch.special.entr(rows).sum(-1)  # (H, 5), in nats
+        n_keys = torch.arange(1.0, 6) if causal else torch.full((5,), 5.0)
+        np.testing.assert_allclose(spread[layer], entropies.mean(-1) / n_keys.log().mean(), rtol=1e-4)
+
+
+def test_even_heads_have_1_and_a_single_token_has_none() -> None:
+    still = Encoder(CONFIG, seed=0)
+    with torch.no_grad():
+        for layer in range(3):
+            still.get_parameter(f"layers.{layer}.attn.q.weight").zero_()
+    np.testing.assert_allclose(pattern_spread(run(still, BATCH)), 1, atol=1e-6)
+    assert np.isnan(pattern_spread(run(still, characters().encode_batch(["a"])))).all()
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [
+        ([1, 2, 3, 4], [10, 20, 30, 1000], 1),
+        ([1, 2, 3, 4], [4, 3, 2, 1], -1),
+        ([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 1 - 6 * 4 / (5 * 24)),  # 1 − 6 Σd² / (n (n² − 1))
+        ([1, 1, 2], [1, 2, 3], np.sqrt(3) / 2),  # ranks ½, ½, 2 and 0, 1, 2
+        ([1, np.nan, 2, 3], [3, 9, 2, 1], -1),
+        ([1, 1, 1], [1, 2, 3], np.nan),
+        ([1, 2], [1, 2], np.nan),
+        ([np.nan] * 4, [1, 2, 3, 4], np.nan),
+    ],
+)
+def test_rank_correlations(one: list[float], two: list[float], expected: float) -> None:
+    assert rank_correlation(np.array(one), np.array(two)) == pytest.approx(expected, nan_ok=True)
+
+
+TOKENS = ("[CLS]", "a", "cat", ",", "a", "dog", "[SEP]", "[PAD]")
+N = 7
+
+
+def run_with(*patterns: NDArray[np.float64], causal: bool = False) -> Run:
+    """A run of one layer whose heads have these patterns (N, N), with one token of padding behind."""
+    config = ModelConfig(vocab_size=5, d_model=8 * len(patterns), n_heads=len(patterns), n_layers=1, d_ff=8)
+    base = run(Encoder(config), words(["x y"]).encode_batch(["x y"]))
+    weights = np.zeros((len(patterns), N + 1, N + 1), np.float32)
+    weights[:, :N, :N] = patterns
+    weights[:, N, 0] = 1  # what padding attends to, which nobody reads
+    allowed = np.zeros((N + 1, N + 1), bool)
+    allowed[:, :N] = np.tri(N + 1, N) if causal else 1
+    return replace(
+        base,
+        tokens=TOKENS,
+        special=np.array([token[0] == "[" for token in TOKENS]),
+        padding=np.array([token == "[PAD]" for token in TOKENS]),
+        allowed=allowed,
+        arrays={"layers.0.attn.pattern": weights},
+    )
+
+
+def on(*keys_of_each_query: tuple[int, ...]) -> NDArray[np.float64]:
+    """A pattern that spreads each query's weight evenly over its keys."""
+    rows = np.zeros((N, N))
+    for query, keys in enumerate(keys_of_each_query):
+        rows[query, list(keys)] = 1 / len(keys)
+    return rows
+
+
+PREVIOUS = on((0,), *((i,) for i in range(N - 1)))
+NEXT = on(*((i + 1,) for i in range(N - 1)), (6,))
+SAME = on((0,), (1, 4), (2,), (3,), (1, 4), (5,), (6,))
+SINK = on(*((0, 6),) * N)
+MARKS = on(*((3,),) * N)
+EVEN = on(*(tuple(range(N)),) * N)
+RANDOM = np.random.default_rng(0).dirichlet(np.ones(N), N)
+DISTANCE = np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 1.5) / 3
+
+
+@pytest.mark.parametrize(
+    ("pattern", "known"),
+    [
+        (PREVIOUS, "previous token"), (NEXT, "next token"), (SAME, "same token"), (SINK, "[CLS] and [SEP]"),
+        (MARKS, "punctuation"), (EVEN, None), (RANDOM, None),
+    ],
+    ids=["previous", "next", "same", "sink", "marks", "even", "random"],
+)  # fmt: skip
+def test_a_head_with_a_habit_is_known_for_it(pattern: NDArray[np.float64], known: str | None) -> None:
+    habits = measure_habits([run_with(EVEN, pattern)])
+    assert habits.known_for(0, 0) is None
+    assert habits.known_for(0, 1) == known
+    if known:
+        assert habits.scores[known][0, 1] == pytest.approx(1)
+
+
+def test_a_head_that_knows_distance_alone_is_known_for_that() -> None:
+    habits = measure_habits([run_with(DISTANCE)])
+    assert habits.scores[POSITION_ONLY][0, 0] == pytest.approx(1)
+    assert habits.known_for(0, 0) == POSITION_ONLY
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_scores_are_those_of_plain_loops(causal: bool) -> None:
+    result = run_with(RANDOM * np.tri(N) if causal else RANDOM, causal=causal)
+    habits = measure_habits([result, result])
+    for name, rule in RULES.items():
+        named, found, even = rule(result), [], []
+        for query in (1, 2, 3, 4, 5):  # neither special nor padding
+            may = [key for key in range(N) if not causal or key <= query]
+            places = [key for key in may if named[query, key]]
+            if places:
+                found.append(sum(result.pattern(0)[0, query, key] for key in places))
+                even.append(len(places) / len(may))
+        assert (
+            habits.scores[name][0, 0] == pytest.approx(np.mean(found)) if found else np.isnan(habits.scores[name][0, 0])
+        )
+        assert habits.even[name] == pytest.approx(np.mean(even)) if found else np.isnan(habits.even[name])
+
+
+def test_what_nobody_can_do_here_has_no_score() -> None:
+    result = replace(run_with(EVEN), special=np.zeros(N + 1, bool), tokens=("a",) * (N + 1))
+    habits = measure_habits([result])
+    assert np.isnan(habits.scores["[CLS] and [SEP]"]).all()
+    assert np.isnan(habits.scores["punctuation"]).all()
+    assert habits.scores["same token"] == pytest.approx(1)
+    assert habits.known_for(0, 0) is None, "where all tokens are one, nobody can look at another"
+
+
+def test_distance_is_adjusted_for_what_chance_explains() -> None:
+    generator = np.random.default_rng(1)
+    heads = [generator.dirichlet(np.ones(N), N) for _ in range(40)]
+    explained = measure_habits([run_with(*heads)]).scores[POSITION_ONLY]
+    assert explained.mean() < 0.2, "unadjusted, 12 means of 35 weights explain a third"
+
+
+def test_one_token_has_no_habits() -> None:
+    config = ModelConfig(vocab_size=5, d_model=8, n_heads=2, n_layers=1, d_ff=8)
+    habits = measure_habits([run(Encoder(config), words(["x"]).encode_batch(["x"]))])
+    assert np.isnan(habits.scores[POSITION_ONLY]).all()
+    assert np.isnan(habits.scores["previous token"]).all()
+
+
+def test_the_trained_encoder_has_the_heads_of_the_literature() -> None:
+    encoder, tokenizer = load("minilm")
+    batch = tokenizer.encode_batch(list(PROBES))
+    habits = measure_habits([run(encoder, batch, i) for i in range(len(PROBES))])
+    known = [habits.known_for(layer, head) for layer in range(6) for head in range(12)]
+    assert habits.known_for(0, 2) == "previous token"
+    assert habits.known_for(1, 8) == "next token"
+    assert known.count("[CLS] and [SEP]") > 20
+    assert not sum(map(sum, batch.unknown)), "every word is one that the encoder knows"

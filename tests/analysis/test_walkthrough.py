@@ -149,12 +149,3 @@ def test_tutorial_b_goes_from_attention_outwards_through_every_stage(placement: 
 
 
 # --- what is kept
-
-
-def test_only_one_layer_is_kept_and_nothing_can_be_written() -> None:
-    run, model, _ = layer_run(replace(SMALL, n_layers=3), 2)
-    names = set(run.run.arrays)
-    assert {"embed.out", "layers.2.attn.in", "layers.2.attn.scores", "layers.2.ffn.hidden"} <= names
-    assert not [name for name in names if name.startswith(("layers.0", "layers.1"))]
-    assert not any(array.flags.writeable for array in (run.merged, *run.learned.values(), *run.run.arrays.values()))
-    assert not any(np.shares_memory(run.learned["q.weight"], p.detach().numpy()) for p in model.parameters())

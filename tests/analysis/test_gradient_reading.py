@@ -106,7 +106,7 @@ IDS = torch.tensor([3, 1, 4, 1, 5])
 
 def deep_pre_norm(**changes: Any) -> Comparison:
     config = ModelConfig(vocab_size=50, d_model=16, n_heads=2, d_ff=32, **changes)
-    return compare(common_config(config, 48), 0, IDS, (48,), scale=2.0)
+    return compare(common_config(config, 24), 0, IDS, (24,), scale=2.0)
 
 
 def told_of(text: str, name: str) -> bool:
@@ -191,8 +191,8 @@ def deep() -> dict[tuple[float, int], dict[Variant, Flow]]:
     """The six at several scales and depths."""
     config = common_config(ModelConfig(vocab_size=11, d_model=16, n_heads=2, d_ff=32), 40)
     found: dict[tuple[float, int], dict[Variant, Flow]] = {}
-    for scale in (0.5, 1.0, 1.4):
-        flows = compare(config, 0, torch.tensor([1, 2, 3, 5, 8]), (1, 2, 7, 12, 40), scale=scale).flows
+    for scale in (0.5, 1.4):
+        flows = compare(config, 0, torch.tensor([1, 2, 3, 5, 8]), (1, 7, 40), scale=scale).flows
         found |= {(scale, depth): dict(of_depth) for depth, of_depth in flows.items()}
     return found
 
@@ -209,7 +209,7 @@ def test_the_shown_factor_to_its_power_is_the_shown_product(deep: dict[tuple[flo
             assert f"{read(factor) ** depth:.3g}" == f"{read(product):.3g}"
             assert read(product) == pytest.approx(reading.first_over_last(flow.gradients["stream"]), rel=6e-3)
             seen += 1
-    assert seen > 70
+    assert seen > 28
 
 
 def test_the_shown_ends_give_the_shown_ratio(deep: dict[tuple[float, int], dict[Variant, Flow]]) -> None:
@@ -222,7 +222,7 @@ def test_the_shown_ends_give_the_shown_ratio(deep: dict[tuple[float, int], dict[
                     assert f"{first / last:.3g}" == f"{ratio:.3g}"
                     np.testing.assert_allclose([first, last], [norms[0], norms[-1]], rtol=6e-3)
                     seen += 1
-    assert seen > 300
+    assert seen > 120
 
 
 @pytest.mark.parametrize(

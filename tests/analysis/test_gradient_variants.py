@@ -1,15 +1,22 @@
-"""Six encoders out of one draw: what they share, what differs, and what is refused."""
+"""Six encoders out of one draw, at one depth or at many: what they share, what differs, and what is refused."""
 
+import pickle
 from dataclasses import replace
+from itertools import islice
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
 
 from playground import Encoder, ModelConfig, count_parameters
+from playground.analysis import gradients
 from playground.analysis.gradient_variants import (
     VARIANTS,
+    DepthNorms,
+    DepthSweep,
+    SweepRequest,
     Variant,
     check_layers,
     common_config,
@@ -17,9 +24,8 @@ from playground.analysis.gradient_variants import (
     draw_weights,
     with_variant,
 )
-from playground.analysis.gradients import backward
+from playground.analysis.gradients import backward, map_gradient
 from playground.errors import TooLargeError
-from playground.model.blocks import NoNorm
 from playground.presets import PRESETS
 from playground.text.batch import draw_vectors
 
@@ -29,13 +35,6 @@ SMALL: dict[str, Any] = {"vocab_size": 7, "d_model": 8, "n_heads": 2, "n_layers"
 
 def config(**changes: Any) -> ModelConfig:
     return common_config(ModelConfig(**SMALL | changes), 3)
-
-
-def test_there_are_six() -> None:
-    assert {variant.name for variant in VARIANTS} == {
-        "post-norm", "pre-norm", "no norm",
-        "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("changes", [{}, {"embedding_norm": True, "final_norm": True, "norm": "rms"}], ids=str)
@@ -56,25 +55,6 @@ def test_a_variant_is_the_encoder_of_its_config_with_the_same_draw(variant: Vari
     shared = {tensor.data_ptr() for tensor in weights.state_dict().values()}
     assert {parameter.data_ptr() for parameter in model.parameters()} <= shared
     torch.testing.assert_close(model.embed(IDS[None]), weights.embed(IDS[None]), rtol=0, atol=0)
-
-
-@pytest.mark.parametrize("residual", [True, False])
-def test_no_norm_has_no_norm_anywhere(residual: bool) -> None:
-    model = with_variant(draw_weights(config(embedding_norm=True, final_norm=True), 0, 1.0), Variant("none", residual))
-    assert model.embed.norm is None
-    kinds = {type(module) for name, module in model.named_modules() if "norm" in name}
-    assert kinds == {NoNorm}
-    x = model.embed(IDS[None])
-    assert torch.equal(model.embed.place(2 * x), 2 * x + model.embed.position_vectors(len(IDS)))
-
-
-def test_a_norm_on_the_embeddings_changes_nothing() -> None:
-    """It is left out of all six, or the verdict on "no norm" would hang on it."""
-    with_norm, without = (compare(config(embedding_norm=on), 0, IDS, (3,)).flows[3] for on in (True, False))
-    for variant in VARIANTS:
-        np.testing.assert_array_equal(
-            with_norm[variant].gradients["whole layer"], without[variant].gradients["whole layer"]
-        )
 
 
 def test_only_linear_maps_are_scaled() -> None:
@@ -149,3 +129,81 @@ def test_a_shape_that_never_fits_is_refused() -> None:
         check_layers(replace(PRESETS["gpt-3"].config, n_layers=1), 100_000_000)
     with pytest.raises(TooLargeError, match="even one layer of this shape is too large"):
         check_layers(ModelConfig(**SMALL | {"vocab_size": 10_000_000, "n_layers": 1}), 1_000_000)
+
+
+WORDS = (3, 1, 4, 1, 5)
+DEPTHS = (1, 2, 4)
+TINY: dict[str, Any] = {"vocab_size": 7, "d_model": 8, "n_heads": 2, "d_ff": 12, "activation": "gelu"}
+
+
+def request(**changes: Any) -> SweepRequest:
+    config = common_config(ModelConfig(**TINY | changes), 4)
+    vectors = None if config.vocab_size else draw_vectors("abcdefg", 8, seed=2)
+    return SweepRequest(config, 5, 1.4, WORDS, DEPTHS, vectors, causal=True)
+
+
+def norms(sweep: DepthSweep) -> DepthNorms:
+    for _ in sweep.run():
+        pass
+    return sweep.state.norms
+
+
+@pytest.mark.parametrize("changes", [{}, {"final_norm": True, "fused_qkv": True}, {"vocab_size": 0}], ids=str)
+def test_each_depth_has_the_first_numbers_of_its_own_backward_pass(changes: dict[str, Any]) -> None:
+    asked = request(**changes)
+    found = norms(asked.build())
+    assert tuple(found) == VARIANTS
+    for variant, by_depth in found.items():
+        assert tuple(by_depth) == DEPTHS
+        for depth, of_parts in by_depth.items():
+            model = with_variant(draw_weights(replace(asked.config, n_layers=depth), 5, 1.4), variant)
+            flow = backward(model, torch.tensor(WORDS), vectors=asked.vectors, causal=True)
+            assert of_parts == {part: values[0] for part, values in flow.gradients.items()}
+
+
+def test_all_depths_share_one_forward_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And of the blocks behind the first, no parameter's gradient is asked."""
+    through, forward = Mock(wraps=gradients.through_block), Mock(wraps=gradients._forward)
+    monkeypatch.setattr(gradients, "through_block", through)
+    monkeypatch.setattr(gradients, "_forward", forward)
+    norms(replace(request(), variants=VARIANTS[:1]).build())
+    assert forward.call_count == 1
+    assert through.call_count == len(DEPTHS)
+    assert len({id(call.args[0]) for call in through.call_args_list}) == 1
+
+
+def test_the_parts_give_the_numbers_of_the_whole_wherever_they_go_on() -> None:
+    asked = request()
+    whole = norms(asked.build())
+    parts = [pickle.loads(pickle.dumps(part)) for part in replace(asked, data=draw_weights(asked.config, 5, 1.4)).parts]
+    assert [part.data for part in parts] == [None] * len(VARIANTS)
+    states = []
+    for part in parts:
+        norms(sweep := part.build())
+        states.append(sweep.state)
+    assert asked.join([None] * len(parts)) is None
+    half = asked.join([states[0], *[None] * (len(parts) - 1)])
+    assert half is not None
+    assert half.progress == pytest.approx(1 / 6)
+    joined = asked.join(states)
+    assert joined is not None
+    assert (joined.norms, joined.progress) == (whole, 1.0)
+
+    sweep = asked.build()
+    assert len(list(islice(sweep.run(), 2))) == 2
+    again = asked.build()
+    again.restore(sweep.checkpoint())
+    before = again.state.norms[VARIANTS[0]]
+    assert norms(again) == whole
+    assert again.state.norms[VARIANTS[0]] is before
+
+
+def test_a_maps_gradient_is_that_of_its_weights_and_bias() -> None:
+    """As autograd has it, for a sentence shorter and one longer than the map is wide, and for numbers far from 1."""
+    generator = torch.Generator().manual_seed(0)
+    for n_tokens, size in ((3, 1.0), (40, 1.0), (3, 1e-25), (3, 1e25)):
+        x, g = (torch.randn(n_tokens, 5, generator=generator).double() for _ in range(2))
+        weight, bias = torch.zeros(5, 5).double().requires_grad_(), torch.zeros(5).double().requires_grad_()
+        found = torch.autograd.grad(torch.nn.functional.linear(x, weight, bias), (weight, bias), g)
+        expected = float(sum((each**2).sum() for each in found)) * size**2
+        assert map_gradient(x.float(), (g * size).float()) == pytest.approx(expected, rel=1e-5)

@@ -11,7 +11,7 @@ from torch import Tensor
 from playground import Encoder, ModelConfig
 from playground.analysis import gradients
 from playground.analysis.gradient_variants import VARIANTS, Variant, with_variant
-from playground.analysis.gradients import Flow, backward, next_token_loss
+from playground.analysis.gradients import backward, next_token_loss
 from playground.model import causal_mask
 from playground.text.batch import draw_vectors
 from tests.model.reference import float64, scramble
@@ -36,50 +36,12 @@ def length(gradients: list[Tensor]) -> float:
     return float(np.sqrt(sum(np.sum(float64(gradient) ** 2) for gradient in gradients)))
 
 
-def of_layers(flow: Flow) -> dict[str, NDArray[np.float64]]:
-    return {part: norms for part, norms in flow.gradients.items() if part != "stream"}
-
-
 def test_the_loss_is_its_formula() -> None:
     model = encoder()
     vectors, table = model(IDS[None])[0], model.embed.tokens.weight  # type: ignore[union-attr]
     expected = surprise(float64(vectors), float64(table))
     assert float(next_token_loss(vectors, table, IDS).detach()) == pytest.approx(expected, rel=1e-12)
     assert backward(model, IDS).loss == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
-def test_finite_differences_give_the_same(variant: Variant) -> None:
-    """Every parameter of every layer and of the embeddings is moved up and down: no derivative is taken for granted."""
-    model = with_variant(encoder(positions="learned", max_len=5, n_segments=1, embedding_norm=True), variant)
-    tokens = model.embed.tokens.weight  # type: ignore[union-attr]
-    table, step = float64(tokens).copy(), 1e-5  # the loss's own table stays as it is
-
-    def loss() -> float:
-        with torch.no_grad():
-            return surprise(float64(model(IDS[None])[0]), table)
-
-    def slopes(parameters: list[Tensor]) -> float:
-        squares = 0.0
-        for numbers in (parameter.detach().view(-1) for parameter in parameters):
-            for i in range(len(numbers)):
-                before = float(numbers[i])
-                numbers[i] = before + step
-                above = loss()
-                numbers[i] = before - step
-                squares += ((above - loss()) / (2 * step)) ** 2
-                numbers[i] = before
-        return float(np.sqrt(squares))
-
-    flow = backward(model, IDS)
-    for i, block in enumerate(model.layers):
-        norms = [*block.norm1.parameters(), *block.norm2.parameters()]  # type: ignore[union-attr]
-        parts = {"attention": list(block.attn.parameters()), "feed-forward": list(block.ffn.parameters())}  # type: ignore[union-attr]
-        found = {name: slopes(part) for name, part in {**parts, "norms": norms}.items() if part}
-        assert found.keys() | {"whole layer"} == of_layers(flow).keys()
-        for part, expected in {**found, "whole layer": np.linalg.norm(list(found.values()))}.items():
-            assert flow.gradients[part][i] == pytest.approx(expected, rel=1e-5, abs=1e-9)
-    assert flow.embeddings == pytest.approx(slopes(list(model.embed.parameters())), rel=1e-5)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
@@ -104,8 +66,15 @@ def test_plain_backpropagation_gives_the_same(variant: Variant, changes: dict[st
     out = model.encode(x, causal_mask(5) if causal else None)
     torch.autograd.backward(next_token_loss(out[0], model.embed.tokens.weight, IDS))  # type: ignore[union-attr]
     for i, block in enumerate(model.layers):
-        expected = length([parameter.grad for parameter in block.parameters() if parameter.grad is not None])
-        assert flow.gradients["whole layer"][i] == pytest.approx(expected, rel=1e-9)
+        norms = [*block.norm1.parameters(), *block.norm2.parameters()]  # type: ignore[union-attr]
+        parts = {"attention": block.attn.parameters(), "feed-forward": block.ffn.parameters(), "norms": norms}  # type: ignore[union-attr]
+        for part, parameters in {**parts, "whole layer": block.parameters()}.items():
+            learned = list(parameters)
+            assert (part in flow.gradients) == bool(learned)
+            if learned:
+                expected = length([each.grad for each in learned if each.grad is not None])
+                assert flow.gradients[part][i] == pytest.approx(expected, rel=1e-9)
+    assert not any(array.flags.writeable for array in (*flow.gradients.values(), flow.lengths))
     assert x.grad is not None
     assert flow.gradients["stream"][0] == pytest.approx(length([x.grad]), rel=1e-9)
     tables = [parameter.grad for parameter in model.embed.parameters() if parameter.grad is not None]
@@ -132,12 +101,6 @@ def test_fewer_layers_are_an_encoder_of_that_many() -> None:
     np.testing.assert_array_equal(flow.lengths, expected.lengths)
 
 
-def test_what_is_handed_over_cannot_be_changed() -> None:
-    flow = backward(encoder(), IDS)
-    for array in (*flow.gradients.values(), flow.lengths):
-        assert not array.flags.writeable
-
-
 @pytest.mark.parametrize("size", [1e-30, 1e30])
 def test_norms_far_from_one_are_measured(size: float) -> None:
     """Their squares have no place in fp32."""
@@ -152,15 +115,6 @@ def test_a_sentence_of_one_token_has_nobody_to_be_alike() -> None:
     flow = backward(encoder(), IDS[:1])
     assert np.isnan(flow.alike)
     assert np.isfinite(flow.loss)
-
-
-def test_the_mean_of_normalised_outputs_has_no_gradient() -> None:
-    """Why the loss is none of the outputs' mean: as it is drawn, a layer norm makes that 0 whatever comes in."""
-    model = Encoder(ModelConfig(**SMALL), seed=0).double()
-    mean = model(IDS[None]).mean()
-    found = torch.autograd.grad(mean, [p for n, p in model.named_parameters() if "ffn" in n or "attn" in n])
-    assert abs(float(mean.detach())) < 1e-15
-    assert length(list(found)) < 1e-14
 
 
 @pytest.mark.parametrize("changes", [{}, {"positions": "learned", "max_len": 5, "embedding_norm": True}], ids=str)

@@ -8,7 +8,9 @@ from playground import Encoder, ModelConfig
 from playground.analysis.vector_changes import (
     POOLINGS,
     compare_vectors,
+    pool,
     sentence_change,
+    sentence_similarity,
     sentence_vector,
     stream_change,
 )
@@ -72,3 +74,34 @@ def test_runs_of_other_tokens_are_not_compared() -> None:
             stream_change(BEFORE, unlike)
     quiet = run(ENCODER, BATCH, interventions=[Change("off", 0, None, ("attn",), strength=0.0)])
     assert float(sentence_change(BEFORE, quiet).relative) == 0
+
+
+SENTENCES = ["a cat", "a dog", "a much longer cat"]
+TWO_LAYERS = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=32, max_len=32)
+SHALLOW = scramble(Encoder(TWO_LAYERS, seed=5))
+PADDED = characters().encode_batch(SENTENCES)
+RUNS = [run(SHALLOW, PADDED, sentence) for sentence in range(3)]
+
+
+def test_each_pooling_is_its_mean_in_torch() -> None:
+    final = torch.tensor(RUNS[0].arrays["final"])
+    expected = {"mean": final[:5].mean(0), "first token": final[0], "mean with padding": final.mean(0)}
+    assert set(expected) == set(POOLINGS)
+    for pooling in POOLINGS:
+        np.testing.assert_allclose(sentence_vector(RUNS[0], pooling), expected[pooling].numpy(), atol=1e-6)
+    stacked = np.stack([RUNS[0].arrays["final"]] * 2)
+    assert np.array_equal(pool(stacked, RUNS[0].padding)[1], sentence_vector(RUNS[0]))
+
+
+def test_padding_moves_the_vector_only_where_the_mask_is_forgotten() -> None:
+    alone = run(SHALLOW, characters().encode_batch(SENTENCES[:1]))
+    for pooling in POOLINGS:
+        is_same = np.allclose(sentence_vector(alone, pooling), sentence_vector(RUNS[0], pooling), atol=1e-5)
+        assert is_same == (pooling != "mean with padding")
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_similarities_are_torchs_cosines(pooling: str) -> None:
+    vectors = torch.tensor(np.stack([sentence_vector(each, pooling) for each in RUNS]))  # type: ignore[arg-type]
+    expected = torch.nn.functional.cosine_similarity(vectors[:, None], vectors[None], dim=-1).numpy()
+    np.testing.assert_allclose(sentence_similarity(RUNS, pooling), expected, atol=1e-6)  # type: ignore[arg-type]

@@ -1,13 +1,13 @@
-"""Under changes every stage still adds up, and what a change sets stands at its own stage."""
+"""Under changes every stage still adds up, and a change stands where the two runs first differ."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from playground import ModelConfig
+from playground import Encoder, ModelConfig
 from playground.analysis.attribution import head_maps, split_score
-from playground.analysis.changes import list_changed_points
+from playground.analysis.changes import list_changed_points, list_places
 from playground.analysis.steps import work_out
 from playground.analysis.stream_sources import CHANGES, split_stream
 from playground.analysis.walkthrough import STAGES, Walk, order
@@ -16,12 +16,13 @@ from playground.model.interventions import divide_changes
 from playground.runs.encoder_run import run, trace_layer
 from playground.runs.inputs import intervention_subject
 from playground.text import characters
-from tests.analysis.attribution.walks import small_encoder
 from tests.analysis.test_walkthrough import assert_close
+from tests.analysis.walks import small_encoder
 from tests.changes import made
+from tests.model.reference import scramble
 from tests.model.strategies import configs
 
-BATCH = characters().encode_batch(["abcdef", "uvwxyz", "abc"])
+THREE = characters().encode_batch(["abcdef", "uvwxyz", "abc"])
 
 AT: dict[str, list[Change]] = {
     "embedding": [made("positions:shuffle_1"), made("positions:shuffle_2~0.5"), made("embed:patch_2_2")],
@@ -43,7 +44,7 @@ EVERY = [(stage, change) for stage, changes in AT.items() for change in changes]
 
 def walk_with(config: ModelConfig, *changes: Change) -> Walk:
     encoder = small_encoder(**vars(config))
-    return Walk(trace_layer(encoder, BATCH, 0, 1, interventions=changes), 3, 2, 4)
+    return Walk(trace_layer(encoder, THREE, 0, 1, interventions=changes), 3, 2, 4)
 
 
 @pytest.mark.parametrize(("stage", "change"), EVERY)
@@ -69,12 +70,12 @@ def test_in_every_architecture_stages_and_sources_add_up_under_changes(
     config: ModelConfig, chosen: list[Change]
 ) -> None:
     encoder = small_encoder(**vars(config))
-    changes, _ = divide_changes(intervention_subject(encoder.config, BATCH), tuple(chosen))
+    changes, _ = divide_changes(intervention_subject(encoder.config, THREE), tuple(chosen))
     layer = min(1, config.n_layers - 1)
-    walk = Walk(trace_layer(encoder, BATCH, 0, layer, interventions=changes), config.n_heads - 1, 2, 4)
+    walk = Walk(trace_layer(encoder, THREE, 0, layer, interventions=changes), config.n_heads - 1, 2, 4)
     for stage in order(walk.config):
         assert_close(work_out(walk, stage), walk.config)
-    result = run(encoder, BATCH, interventions=changes)
+    result = run(encoder, THREE, interventions=changes)
     for depth in range(config.n_layers + 1):
         stream = split_stream(result, encoder, depth)
         assert stream.off <= 1e-5 * max(1.0, float(np.abs(stream.parts).max()))
@@ -86,11 +87,42 @@ def test_in_every_architecture_stages_and_sources_add_up_under_changes(
 
 def test_what_a_patch_adds_to_the_stream_is_a_source_of_its_own() -> None:
     encoder = small_encoder()
-    untouched = run(encoder, BATCH)
-    changed = run(encoder, BATCH, interventions=[made("0.mid:patch_2_2")])
+    untouched = run(encoder, THREE)
+    changed = run(encoder, THREE, interventions=[made("0.mid:patch_2_2")])
     stream = split_stream(changed, encoder, 1)
     added = changed.arrays["layers.0.resid_mid"] - untouched.arrays["layers.0.resid_mid"]
     lengths = np.linalg.norm(added, axis=-1)
     assert lengths[2] > 0
     assert stream.written[stream.sources.index(CHANGES)] == pytest.approx(lengths, abs=1e-6)
     assert CHANGES not in split_stream(untouched, encoder, 1).sources
+
+
+CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=4, d_ff=32, max_len=8)
+BATCH = characters().encode_batch(["abcdef", "fbdace"])
+PLACED: list[Change] = [
+    made("1.2:zero"), made("0.1:mean"), made("2.attn:off"), made("3.ffn:off"), made("1.0:cut_3_2"),
+    made("2.1:force_4_4_after"), made("1.*:hide_2"), made("1.0:uniform_4"),
+    made("2.3:diagonal_*"), made("positions:shuffle_3"), made("embed:patch_2_2"), made("1.mid:patch_0_2"),
+    made("2.out:patch_3_2"), made("1.3.q:patch_2_2"), made("1.k:patch_2_2"), made("2.v:patch_0_2"),
+    made("1.z:patch_*_2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", PLACED, ids=str)
+def test_a_place_is_the_first_depth_that_differs_and_the_only_token_that_does_there(change: Change) -> None:
+    encoder = scramble(Encoder(CONFIG, seed=3))
+    before, after = run(encoder, BATCH, 0), run(encoder, BATCH, 0, interventions=[change])
+    points = ["embed.out", *(f"layers.{i}.out" for i in range(CONFIG.n_layers))]
+    differs = np.array([np.abs(after.arrays[point] - before.arrays[point]).max(axis=1) > 1e-6 for point in points])
+    ((depth, token),) = list_places([change])
+    assert differs.any(axis=1).tolist() == [False] * depth + [True] * (len(points) - depth)
+    changed = np.flatnonzero(differs[depth]).tolist()
+    assert changed == [token] if token is not None else len(changed) > 1
+
+
+def test_each_place_stands_once_in_the_order_of_the_changes() -> None:
+    assert list_places([made("2.0:zero"), made("0.1:zero"), made("2.3:zero"), made("2.1:uniform_4")]) == [
+        (3, None),
+        (1, None),
+        (3, 4),
+    ]

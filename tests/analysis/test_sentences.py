@@ -1,0 +1,311 @@
+"""Sentence vectors at every depth, their map, pairs and words: against another library, and runs one by one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from playground import Encoder, ModelConfig
+from playground.analysis import sentences
+from playground.analysis.sentences import (
+    Pair,
+    common_tokens,
+    describe_shares,
+    kept_text,
+    leave_words_out,
+    list_depths,
+    map_depths,
+    name_depths,
+    rank_pairs,
+    read_depths,
+    spread_of_pairs,
+    token_contributions,
+    token_weights,
+)
+from playground.analysis.vector_changes import POOLINGS, Pooling, pool, sentence_similarity, sentence_vector
+from playground.model.changes import Change
+from playground.runs import run
+from playground.runs.arrays import Array
+from playground.text import Batch, Tokenizer, characters, words
+from playground.weights.checkpoint import load
+from tests.model.reference import scramble
+
+SHORT_AND_LONG = ["a cat", "a dog", "a much longer cat"]
+FIELDS = {"vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32, "max_len": 32}
+BATCH = characters().encode_batch(SHORT_AND_LONG)
+ORACLE = Path(__file__).parents[1] / "data" / "f_minilm_hf_bert.npz"
+
+
+def test_the_trained_models_sentence_vectors_are_the_means_of_the_librarys_bert() -> None:
+    with np.load(ORACLE, allow_pickle=False) as file:
+        sentences, states, mask = (file[name] for name in ("sentences", "hidden_states", "mask"))
+    encoder, tokenizer = load("minilm")
+    depths = read_depths(encoder, tokenizer.encode_batch([str(sentence) for sentence in sentences]))
+    counted = mask[None, :, :, None].astype(np.float64)
+    means = (states.astype(np.float64) * counted).sum(axis=2) / counted.sum(axis=2)  # (7, 2, 384)
+    np.testing.assert_allclose(depths.pooled["mean"], means, atol=2e-5)
+    np.testing.assert_allclose(depths.pooled["first token"], states[:, :, 0], atol=2e-5)
+    one, other = means[-1]
+    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+    assert depths.similarity("mean")[0, 1] == pytest.approx(cosine, abs=1e-5)
+
+
+def test_the_trained_model_puts_paraphrases_closer_than_other_topics_and_hardly_sees_a_negation() -> None:
+    encoder, tokenizer = load("minilm")
+    pairs = [
+        ("A woman is slicing an onion.", "Someone cuts a vegetable.", "The bank raised its rates."),
+        ("The film was good.", "I enjoyed the movie.", "The tide rises twice a day."),
+        ("How do I reset my password?", "I forgot my login, how can I change it?", "Snow fell all night."),
+    ]
+    for triple in pairs:
+        cosines = read_depths(encoder, tokenizer.encode_batch(triple)).similarity("mean")
+        assert cosines[0, 1] > 0.5 > 0.2 > cosines[0, 2]
+    turned = ["The film was good.", "The film was not good.", "The dog bit the man.", "The man bit the dog."]
+    cosines = read_depths(encoder, tokenizer.encode_batch(turned)).similarity("mean")
+    assert cosines[0, 1] > 0.75
+    assert cosines[2, 3] > 0.95
+    assert cosines[0, 2] < 0.3
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("final_norm", "norm"), [(False, "layer"), (True, "rms"), (True, "none")])
+def test_every_depth_is_pooled_from_the_runs_of_each_sentence(final_norm: bool, norm: str, causal: bool) -> None:
+    config = ModelConfig(**FIELDS, norm=norm, final_norm=final_norm, norm_placement="pre")  # type: ignore[arg-type]
+    encoder = scramble(Encoder(config, seed=5))
+    changes = [[], [Change("off", 1, None, ("attn",))], []]
+    depths = read_depths(encoder, BATCH, causal=causal, interventions=changes)
+    points = list_depths(config)
+    assert len(points) == len(name_depths(config)) == 3 + (final_norm and norm != "none")
+    runs = [run(encoder, BATCH, i, causal=causal, interventions=changes[i]) for i in range(3)]
+    for i, each in enumerate(runs):
+        assert depths.tokens[i] == each.tokens
+        np.testing.assert_array_equal(depths.padding[i], each.padding)
+        np.testing.assert_allclose(depths.final[i], each.arrays["final"], atol=1e-5)
+        for depth, point in enumerate(points):
+            expected = each.arrays[point][~each.padding].astype(np.float64).mean(axis=0)
+            np.testing.assert_allclose(depths.pooled["mean"][depth, i], expected, atol=1e-5)
+        for pooling in POOLINGS:
+            np.testing.assert_allclose(depths.pooled[pooling][-1, i], sentence_vector(each, pooling), atol=1e-5)
+    for pooling in POOLINGS:
+        np.testing.assert_allclose(depths.similarity(pooling), sentence_similarity(runs, pooling), atol=1e-5)
+    assert depths.n_tokens == [5, 5, 17]
+    assert depths.is_finite
+
+
+def test_numbers_that_have_left_the_range_are_found() -> None:
+    config = ModelConfig(**FIELDS | {"norm": "none", "n_layers": 96, "d_model": 64})  # type: ignore[arg-type]
+    assert not read_depths(Encoder(config, seed=0), BATCH).is_finite
+
+
+def random_vectors(n_depths: int = 4, n_sentences: int = 6, width: int = 10) -> Array:
+    rng = np.random.default_rng(3)
+    spread = rng.standard_normal((n_depths, n_sentences, width)) * np.arange(1, width + 1)
+    return (spread + 50 * rng.standard_normal((n_depths, 1, width))).astype(np.float32)
+
+
+def test_axes_are_the_covariances_first_eigenvectors_with_its_shares() -> None:
+    vectors = random_vectors()
+    drawn = map_depths(vectors)
+    centred = vectors.astype(np.float64) - vectors.mean(axis=1, keepdims=True, dtype=np.float64)
+    flat = centred.reshape(-1, 10)
+    values, axes = np.linalg.eigh(flat.T @ flat)
+    assert drawn.explained == pytest.approx((values[-1] / values.sum(), values[-2] / values.sum()))
+    for number, axis in enumerate((axes[:, -1], axes[:, -2])):
+        axis = axis * np.sign(axis[np.abs(axis).argmax()])
+        np.testing.assert_allclose(drawn.points[..., number], centred @ axis, atol=1e-6)
+    for depth in range(4):
+        share = np.square(drawn.points[depth]).sum(axis=0) / np.square(centred[depth]).sum()
+        np.testing.assert_allclose(drawn.explained_at[depth], share)
+
+
+def test_a_depths_own_mean_and_the_sign_of_the_vectors_change_no_picture() -> None:
+    vectors = random_vectors()
+    drawn = map_depths(vectors).points
+    moved = vectors + np.arange(4, dtype=np.float32)[:, None, None]
+    np.testing.assert_allclose(map_depths(moved).points, drawn, atol=1e-4)
+    turned = map_depths(-vectors).points
+    np.testing.assert_allclose(turned, -drawn, atol=1e-6, err_msg="the axes stay, so that the points turn")
+
+
+def test_a_depth_at_which_all_sentences_are_one_point_has_no_rest_that_is_not_seen() -> None:
+    vectors = random_vectors(width=4)
+    vectors[0] = vectors[0, :1]  # as the embeddings of [CLS] are
+    vectors[1] = vectors[1, :1] * (1 + 1e-7 * np.arange(6, dtype=np.float32)[:, None])  # equal but for rounding
+    drawn = map_depths(vectors)
+    assert not drawn.explained_at[:2].any()
+    assert not drawn.points[:2].any()
+    told = [describe_shares(drawn, depth) for depth in range(4)]
+    assert ["one point" in each for each in told] == [True, True, False, False]
+    assert ["the rest" in each for each in told] == [False, False, True, True]
+    assert "at every depth" in describe_shares(map_depths(np.ones((3, 4, 5), np.float32)), 1)
+    two_axes = random_vectors(width=2)
+    assert describe_shares(map_depths(two_axes), 1).endswith("100 % at this depth.")
+
+
+@pytest.mark.parametrize(("n_depths", "n_sentences"), [(1, 1), (3, 1), (1, 2), (5, 2)])
+def test_few_sentences_or_equal_ones_have_a_map_without_nonsense(n_depths: int, n_sentences: int) -> None:
+    for vectors in (random_vectors(n_depths, n_sentences), np.ones((n_depths, n_sentences, 10), np.float32)):
+        drawn = map_depths(vectors)
+        assert drawn.points.shape == (n_depths, n_sentences, 2)
+        assert all(np.isfinite(array).all() for array in (drawn.points, drawn.explained, drawn.explained_at))
+        assert sum(drawn.explained) <= 1 + 1e-9
+
+
+MATRIX = np.array([[1, 0.2, 0.9], [0.2, 1, 0.2], [0.9, 0.2, 1]], np.float32)
+
+
+def test_pairs_are_ranked_and_equal_ones_stay_in_their_order() -> None:
+    pairs = rank_pairs(MATRIX)
+    assert [(pair.first, pair.second) for pair in pairs] == [(0, 2), (0, 1), (1, 2)]
+    assert pairs[0] == Pair(0, 2, float(np.float32(0.9)))
+    assert rank_pairs(MATRIX[:1, :1]) == []
+    np.testing.assert_allclose(spread_of_pairs(MATRIX), (0.2, 0.9))
+
+
+def test_tokens_in_common_are_counted_once_and_special_ones_never() -> None:
+    sentences = ["the dog bit the man", "the man bit the dog", "the cat", "x"]
+    expected = np.array([[1, 1, 1 / 5, 0], [1, 1, 1 / 5, 0], [1 / 5, 1 / 5, 1, 0], [0, 0, 0, 1]])
+    np.testing.assert_allclose(common_tokens(words(sentences).encode_batch(sentences)), expected)
+    _, wordpiece = load("minilm")
+    np.testing.assert_allclose(common_tokens(wordpiece.encode_batch(sentences)), expected)
+    marked = ["It rains.", "The sun shines.", "it, rains!", "..."]
+    shared = common_tokens(wordpiece.encode_batch(marked))
+    np.testing.assert_allclose(shared[0], [1, 0, 1, 0])
+    assert not shared[3].any()
+    empty = wordpiece.encode_batch(["\u200b", "\u200b"])
+    assert not common_tokens(empty).any()
+
+
+FILMS = ["The film was good.", "The film was not good.", "I enjoyed the movie, which was long."]
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_the_trained_models_contributions_add_up_to_its_cosines(pooling: Pooling) -> None:
+    encoder, tokenizer = load("minilm")
+    depths = read_depths(encoder, tokenizer.encode_batch(FILMS))
+    similarity = depths.similarity(pooling)
+    for i in range(3):
+        for j in range(3):
+            first, second = ((depths.final[side], depths.padding[side]) for side in (i, j))
+            parts = token_contributions(first, second, pooling)
+            assert parts.sum() == pytest.approx(float(similarity[i, j]), abs=1e-5)
+
+
+def test_with_the_mean_a_part_is_the_dot_product_over_both_numbers_of_tokens() -> None:
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal((n, 8)).astype(np.float32) for n in (3, 5))
+    padding_x, padding_y = np.array([False, False, True]), np.zeros(5, bool)
+    parts = token_contributions((x, padding_x), (y, padding_y), "mean")
+    lengths = np.linalg.norm(x[:2].mean(0)) * np.linalg.norm(y.mean(0))
+    for i in range(2):
+        for j in range(5):
+            assert parts[i, j] == pytest.approx(x[i] @ y[j] / (2 * 5 * lengths), abs=1e-6)
+    assert not parts[2].any(), "padding takes no part"
+    assert token_contributions((x, padding_x), (y, padding_y), "mean with padding")[2].any()
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_the_weights_are_those_of_the_pooling(pooling: Pooling) -> None:
+    vectors = np.random.default_rng(1).standard_normal((4, 6)).astype(np.float32)
+    padding = np.array([False, False, True, True])
+    weights = token_weights(padding, pooling)
+    assert weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(weights @ vectors, pool(vectors, padding, pooling), atol=1e-6)
+
+
+def test_a_vector_of_zeros_has_no_parts() -> None:
+    nothing, something = np.zeros((2, 3), np.float32), np.ones((2, 3), np.float32)
+    padding = np.zeros(2, bool)
+    assert not token_contributions((nothing, padding), (something, padding), "mean").any()
+
+
+LIST = ["The film wasn't unbearably good.", "I enjoyed it.", "It is the longest of all these sentences, by far."]
+SHORTER = ["film wasn't unbearably good.", "The wasn't unbearably good.", "The film unbearably good.",
+           "The film wasn't good.", "The film wasn't unbearably .", "The film wasn't unbearably good"]  # fmt: skip
+
+
+def cosine(one: np.ndarray, other: np.ndarray) -> float:
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def check(encoder: Encoder, tokenizer: Tokenizer, pooling: Pooling, causal: bool) -> None:
+    batch = tokenizer.encode_batch(LIST)
+    other = read_depths(encoder, batch, causal=causal).pooled[pooling][-1, 1]
+    found = leave_words_out(encoder, tokenizer, batch, 0, other, pooling, causal=causal)
+    assert found.words == ("The", "film", "wasn't", "unbearably", "good", ".")
+    assert found.n_skipped == 0
+    for word, place in zip(found.words, found.places, strict=True):
+        piece = batch.tokens[0][place or 0].removeprefix("##")
+        assert word.lower().startswith(piece.lower())
+    assert len(set(found.places)) == len(found.places)
+    for text, similarity in zip(SHORTER, found.similarities, strict=True):
+        beside = tokenizer.encode_batch([text, LIST[2]])  # the longest pads it as the list does
+        assert beside.ids.shape == (2, batch.ids.shape[1])
+        vector = sentence_vector(run(encoder, beside, 0, causal=causal), pooling)
+        assert similarity == pytest.approx(cosine(vector, other), abs=2e-5)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_every_shorter_text_is_run_anew_with_all_tokens_of_its_word_gone(pooling: Pooling, causal: bool) -> None:
+    if (pooling, causal) == ("mean", False):  # the trained one is slow
+        check(*load("minilm"), pooling, causal)
+    config = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=32, max_len=64)
+    check(scramble(Encoder(config, seed=4)), characters(), pooling, causal)
+
+
+def test_a_tokenizer_of_the_lists_own_words_reads_every_shorter_text() -> None:
+    sentences = ["(cat),dog: x", "a b"]
+    tokenizer = words(sentences)
+    encoder = Encoder(ModelConfig(vocab_size=0, d_model=16, n_heads=4, n_layers=1, d_ff=8, max_len=16), seed=1)
+    batch = tokenizer.encode_batch(sentences)
+    found = leave_words_out(encoder, tokenizer, batch, 0, np.ones(16, np.float32), "mean", seed=3)
+    assert found.words == ("(", "cat),dog", ":", "x")
+    assert np.isfinite(found.similarities).all()
+
+
+def test_a_single_word_is_not_left_out_and_too_many_are_cut_with_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, tokenizer = load("minilm")
+    batch = tokenizer.encode_batch(["Snow", "It snowed all night"])
+    other = np.ones(384, np.float32)
+    assert leave_words_out(encoder, tokenizer, batch, 0, other, "mean").words == ()
+    monkeypatch.setattr(sentences, "can_afford", lambda config, n_tokens, n: n <= 3)
+    found = leave_words_out(encoder, tokenizer, batch, 1, other, "mean")
+    assert (found.words, found.n_skipped) == (("It", "snowed", "all"), 1)
+
+
+def test_a_word_without_which_no_token_is_left_is_passed_over() -> None:
+    class Blind(Tokenizer):
+        """Makes a token of every x alone."""
+
+        vocab_size, pad_id = characters().vocab_size, 0
+
+        def id_to_token(self, token_id: int) -> str:
+            return characters().id_to_token(token_id)
+
+        def _encode(self, text: str, max_tokens: int):  # type: ignore[no-untyped-def]
+            return characters()._encode("".join(letter for letter in text if letter == "x"), max_tokens)
+
+    config = ModelConfig(vocab_size=Blind.vocab_size, d_model=16, n_heads=4, n_layers=1, d_ff=8, max_len=8)
+    batch = Blind().encode_batch(["x y", "xx"])
+    found = leave_words_out(Encoder(config, seed=0), Blind(), batch, 0, np.ones(16, np.float32), "mean")
+    assert (found.words, found.places) == (("y",), (None,))
+
+
+def test_of_a_sentence_that_was_cut_the_kept_words_alone_are_left_out() -> None:
+    encoder, tokenizer = load("minilm")
+    batch: Batch = tokenizer.encode_batch(["one two three four five"], max_tokens=5)
+    assert kept_text(batch, 0) == "one two three"
+    found = leave_words_out(encoder, tokenizer, batch, 0, np.ones(384, np.float32), "mean")
+    assert (found.words, found.places) == (("one", "two", "three"), (1, 2, 3))
+
+
+def test_interventions_change_every_shorter_run() -> None:
+    encoder, tokenizer = load("minilm")
+    batch = tokenizer.encode_batch(["one two", "three"])
+    other = np.ones(384, np.float32)
+    change = Change("off", 3, None, ("attn",))
+    found = leave_words_out(encoder, tokenizer, batch, 0, other, "mean", interventions=[change])
+    beside = tokenizer.encode_batch(["two", "one two"])
+    vector = sentence_vector(run(encoder, beside, 0, interventions=[change]))
+    assert found.similarities[0] == pytest.approx(cosine(vector, other), abs=1e-5)
