@@ -1,12 +1,16 @@
-"""A recipe refuses what can't be, in a sentence that says what would work."""
+"""A recipe refuses what can't be, in a sentence that says what would work, and what is too dear."""
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
+import torch
 
-from playground.errors import ConfigError, RecipeError
+from playground import ModelConfig, count_parameters
+from playground.errors import ConfigError, RecipeError, TooLargeError
+from playground.training.cost import MAX_ACTIVATIONS, Speed, check_cost, count_activations, measure_speed
+from playground.training.network import count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 
@@ -58,3 +62,77 @@ def test_a_text_may_not_be_endless() -> None:
     Recipe(text="a" * 20_000)
     assert len(str(refused("text", "a" * 20_001, "has 20,001 characters"))) < 200
     refused("text", 3, "is not text")
+
+
+USUAL = ModelConfig(vocab_size=13, d_model=64, n_heads=4, n_layers=2, d_ff=256, max_len=256)
+SPEED = Speed(layer=1e-3, operation=1e-10)
+
+
+def check(config: ModelConfig = USUAL, recipe: Recipe | None = None, max_seconds: float = 300.0) -> float:
+    return check_cost(config, recipe or Recipe(), SPEED, max_seconds=max_seconds, max_parameters=10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "at_least"),
+    [
+        ({"d_model": 128}, 1.1),
+        ({"n_layers": 4}, 1.1),
+        ({"d_ff": 512}, 1.1),
+        ({"steps": 1200}, 1.5),
+        ({"batch_size": 128}, 1.1),
+        ({"length": 24}, 1.3),
+        ({"distill": 0.5}, 2.5),
+        ({"task": "seq2seq-reverse"}, 1.9),
+    ],
+)
+def test_more_work_takes_longer(changes: dict[str, Any], at_least: float) -> None:
+    in_config = changes.keys() <= vars(USUAL).keys()
+    more = check(replace(USUAL, **changes)) if in_config else check(recipe=Recipe(**changes))
+    assert more > at_least * check()
+
+
+def test_heads_count_among_activations() -> None:
+    assert count_activations(replace(USUAL, n_heads=8), Recipe()) > count_activations(USUAL, Recipe())
+
+
+def test_a_run_that_takes_too_long_is_told_how_many_steps_fit() -> None:
+    with pytest.raises(TooLargeError, match="trains for at most 20 s") as caught:
+        check(recipe=Recipe(steps=100_000), max_seconds=20)
+    fits = int(str(caught.value).split(". ")[1].split(" steps")[0].replace(",", ""))
+    assert check(recipe=Recipe(steps=fits), max_seconds=20) <= 20
+
+
+def test_a_batch_that_needs_too_much_memory_is_told_what_fits() -> None:
+    recipe = Recipe(length=256, batch_size=512, n_train=10_000, steps=1)
+    with pytest.raises(TooLargeError, match=f"at most {MAX_ACTIVATIONS:,}") as caught:
+        check(recipe=recipe)
+    fits = int(str(caught.value).split("a batch of ")[1].split(" ")[0])
+    assert count_activations(USUAL, replace(recipe, batch_size=fits)) <= MAX_ACTIVATIONS
+    assert count_activations(USUAL, replace(recipe, batch_size=fits + 1)) > MAX_ACTIVATIONS
+
+
+@pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
+def test_a_model_above_the_budget_is_refused(task: str) -> None:
+    recipe = Recipe(task=task, steps=1)
+    n = count_network(USUAL, TASKS[task], USUAL.vocab_size)
+    check_cost(USUAL, recipe, SPEED, max_seconds=300, max_parameters=n)
+    below = n - 1 if task == "seq2seq-reverse" else count_parameters(USUAL).total - 1
+    with pytest.raises(TooLargeError, match="parameters"):
+        check_cost(USUAL, recipe, SPEED, max_seconds=300, max_parameters=below)
+
+
+def test_a_teacher_counts_against_the_budget() -> None:
+    config = replace(USUAL, d_model=256, n_layers=8, d_ff=1024)  # 6.4 M parameters; twice as wide, 25 M
+    check(config, Recipe(steps=1))
+    with pytest.raises(TooLargeError, match="10,000,000"):
+        check(config, Recipe(steps=1, distill=0.5))
+
+
+def test_where_measuring_alone_takes_too_long_no_number_of_steps_is_suggested() -> None:
+    with pytest.raises(TooLargeError, match=r"at most 1 s\. A smaller d_model"):
+        check(recipe=Recipe(steps=1), max_seconds=0.001)
+
+
+def test_a_machine_s_speed_is_measured() -> None:
+    speed = measure_speed(torch.device("cpu"))
+    assert 0 < speed.operation < speed.layer < 10

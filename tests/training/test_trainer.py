@@ -1,19 +1,22 @@
-"""A run learns, is the same each time, keeps the right weights, and is not disturbed by being watched."""
+"""A run learns, is the same each time, goes on from a checkpoint, keeps the right weights; its steps are torch's."""
 
 import math
+import pickle
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
-from playground import Encoder
+from playground import ModelConfig
 from playground.errors import RecipeError
 from playground.model.dropout import Dropout
 from playground.training.evaluation import evaluate
 from playground.training.network import Tagger
-from playground.training.trainer import Trainer, build_optimizer
-from tests.training.tiny import CONFIG, CPU, SMALL, flat_weights, train
+from playground.training.recipe import OptimizerName, Recipe
+from playground.training.trainer import BestWeights, Trainer, build_optimizer, clip_gradient, learning_rate
+from tests.training.tiny import CONFIG, CPU, SMALL, cached_train, flat_weights, train
 
 
 @pytest.mark.parametrize("task", ["copy", "reverse", "sort", "count", "seq2seq-copy", "seq2seq-reverse"])
@@ -139,10 +142,146 @@ def test_sequences_longer_than_the_position_table_are_refused(n_train: int, task
     train(recipe, replace(CONFIG, max_len=needed))
 
 
-def test_the_encoder_starts_from_its_own_seed_s_weights() -> None:
-    network = Tagger(replace(CONFIG, vocab_size=9), 5, seed=3)
-    alone = Encoder(replace(CONFIG, vocab_size=9), seed=3)
-    assert all(
-        torch.equal(a, b)
-        for a, b in zip(network.encoder.state_dict().values(), alone.state_dict().values(), strict=True)
-    )
+RANDOM: dict[str, Any] = {
+    "dropout_attention": 0.1, "dropout_residual": 0.1, "dropout_positions": 0.1, "dropout_feedforward": 0.1,
+    "token_masking": 0.2, "token_swapping": 0.2, "shuffling": 0.3, "noise": 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("n_steps", [1, 7, 37])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        RANDOM,
+        {"optimizer": "sgd", "schedule": "constant"},
+        {"optimizer": "adamw", "weight_decay": 0.1, "patience": 2, "lr": 0.1},
+        {"distill": 0.5, "steps": 20, **RANDOM},
+        {"optimizer": "sgd", "schedule": "constant", "lr": 100, "steps": 60},
+        {"task": "seq2seq-reverse", **RANDOM},
+    ],
+    ids=["random", "sgd", "early stopping", "teacher", "diverging", "decoder"],
+)
+def test_a_run_goes_on_from_a_checkpoint_bit_for_bit(changes: dict[str, Any], n_steps: int) -> None:
+    recipe = replace(SMALL, **{"steps": 40, **changes})
+    whole, broken_off = cached_train(recipe), Trainer(CONFIG, recipe)
+    steps = broken_off.run()
+    for _ in range(n_steps):
+        next(steps, None)
+    checkpoint = pickle.dumps(broken_off.checkpoint())
+    if broken_off.outcome:  # it was over by then
+        return
+    for _ in range(3):  # what happens after that does not matter
+        next(steps, None)
+    going_on = Trainer(CONFIG, recipe)
+    going_on.restore(pickle.loads(checkpoint))
+    for _ in going_on.run():
+        pass
+    assert torch.equal(flat_weights(going_on), flat_weights(whole))
+    for name in ("loss", "lr", "grad_norm"):
+        assert getattr(going_on.history, name) == getattr(whole.history, name)
+    assert [each.validation for each in going_on.history.evaluations] == [
+        each.validation for each in whole.history.evaluations
+    ]
+    assert (going_on.outcome, going_on.step, going_on.kept_step, going_on.message()) == (
+        whole.outcome, whole.step, whole.kept_step, whole.message()
+    )  # fmt: skip
+    for one, other in zip(going_on.history.snapshots, whole.history.snapshots, strict=True):
+        assert all((one.patterns[name] == pattern).all() for name, pattern in other.patterns.items())
+
+
+@pytest.mark.parametrize(
+    ("patience", "losses", "ran_away", "kept"),
+    [
+        (0, [2.0, 1.0, 1.5, 9.0], False, 3),
+        (0, [2.0, 1.0, 1.5, 9.0], True, 2),
+        (0, [2.0, 3.0, 9.0], True, 1),  # no worse than guessing, 3 nats
+        (0, [4.0, 3.5, 9.0], True, 1),  # no worse than the untrained network
+        (0, [4.0, 5.0, 9.0], True, 0),
+        (9, [2.0, 1.0, 1.5, 9.0], False, 1),
+        (9, [2.0, 1.0, 1.5, 9.0], True, 1),
+        (9, [math.nan, math.inf], True, 0),
+        (0, [1.0, math.nan], True, 0),
+    ],
+)
+def test_the_best_or_the_last_good_weights_come_back(
+    patience: int, losses: list[float], ran_away: bool, kept: int
+) -> None:
+    network = torch.nn.Linear(1, 1, bias=False).requires_grad_(False)
+    network.weight.fill_(0)
+    best = BestWeights(network, patience, guess_loss=3.0)
+    for step, loss in enumerate(losses):
+        network.weight.fill_(step)
+        best.update(network, step, loss)
+    assert best.restore(network, len(losses) - 1, diverged=ran_away) == kept
+    assert network.weight.item() == kept
+
+
+@pytest.mark.parametrize("patience", [0, 5])
+def test_there_is_one_copy(patience: int) -> None:
+    network = torch.nn.Linear(1, 1)
+    best = BestWeights(network, patience, guess_loss=1.0)
+    for step, loss in enumerate((0.5, 0.9, 0.7)):
+        best.update(network, step, loss)
+    copies = [value[1] for value in vars(best).values() if isinstance(value, tuple)]
+    assert len({id(tensor) for copy in copies for tensor in copy.values()}) == len(network.state_dict())
+
+
+NARROW = ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=12, dropout=0.0)
+
+
+def with_gradients(scale: float = 1.0) -> Tagger:
+    network, generator = Tagger(NARROW, 5, seed=1), torch.Generator().manual_seed(2)
+    for parameter in network.parameters():
+        parameter.grad = scale * torch.randn(parameter.shape, generator=generator)
+    return network
+
+
+def gradients(network: nn.Module) -> list[torch.Tensor]:
+    return [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+
+
+@pytest.mark.parametrize("largest", [0.01, 1.0, 1e6, 0.0])
+def test_clipping_is_torchs_and_without_a_limit_the_gradient_is_only_measured(largest: float) -> None:
+    ours, theirs = with_gradients(), with_gradients()
+    norm = clip_gradient(ours.parameters(), largest)
+    torch.testing.assert_close(norm, torch.nn.utils.clip_grad_norm_(theirs.parameters(), largest or math.inf))
+    for mine, reference in zip(gradients(ours), gradients(theirs), strict=True):
+        torch.testing.assert_close(mine, reference, rtol=1.3e-6 if largest else 0, atol=1e-5 if largest else 0)
+
+
+def test_the_paper_s_schedule_peaks_at_the_rate_and_a_constant_one_stays() -> None:
+    recipe, d_model = Recipe(schedule="paper", warmup=4000, lr=1 / math.sqrt(512 * 4000)), 512
+    for step in (1, 10, 3999, 4000, 4001, 100_000):
+        paper = d_model**-0.5 * min(step**-0.5, step * 4000**-1.5)
+        assert learning_rate(step, recipe) == pytest.approx(paper, rel=1e-12)
+        assert learning_rate(step, Recipe(schedule="constant", lr=0.5)) == 0.5
+    assert learning_rate(50, Recipe(schedule="paper", warmup=50, lr=0.02)) == 0.02
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
+def test_updates_are_torchs(name: OptimizerName) -> None:
+    ours, theirs = with_gradients(), with_gradients()
+    build_optimizer(ours, Recipe(optimizer=name, lr=0.01)).step()
+    options: dict[str, Any] = {"lr": 0.01, "weight_decay": 0.0}
+    if name == "sgd":
+        torch.optim.SGD(theirs.parameters(), momentum=0.9, **options).step()
+    else:
+        kind = torch.optim.Adam if name == "adam" else torch.optim.AdamW
+        kind(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9, **options).step()
+    for mine, reference in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(mine, reference)
+
+
+@pytest.mark.parametrize(
+    ("name", "decay", "left"), [("adamw", 0.5, 0.95), ("sgd", 0.5, 0.95), ("adam", 0.01, 0.9), ("adam", 0.5, 0.9)]
+)
+def test_weight_decay_shrinks_matrices_and_tables_alone(name: OptimizerName, decay: float, left: float) -> None:
+    """Adam rescales it: where the decay is all of the gradient, any λ makes a step of the whole learning rate."""
+    network = Tagger(NARROW, 5, seed=1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.fill_(1.0)
+            parameter.grad = torch.zeros_like(parameter)
+    build_optimizer(network, Recipe(optimizer=name, lr=0.1, weight_decay=decay)).step()
+    for key, parameter in network.named_parameters():
+        torch.testing.assert_close(parameter, torch.full_like(parameter, left if parameter.ndim == 2 else 1.0), msg=key)

@@ -1,5 +1,11 @@
-"""What a run leaves behind: the same numbers after a file as before it."""
+"""What a run leaves behind: the same numbers after a file as before it; no file can do harm."""
 
+import json
+import math
+import time
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
@@ -7,8 +13,11 @@ from typing import Any
 import pytest
 import safetensors.torch
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
+from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
 from playground.model import EncoderDecoder
 from playground.training.after import trained_network
 from playground.training.after.trained_network import Results
@@ -129,3 +138,138 @@ def test_its_encoder_is_found_in_its_tensors(task: Any) -> None:
 def test_other_models_are_taken_as_they_are(tutorial: str) -> None:
     theirs = read(FILES[tutorial]).weights
     assert encoder_half(theirs) == theirs
+
+
+def forged(part: str = "recipe", tensors: dict[str, Tensor] | None = None, **changes: Any) -> bytes:
+    """A file of the trained network in which something was changed by hand; a value of ... takes the setting away."""
+    parts: dict[str, Any] = {
+        name: asdict(getattr(trained(), name)) | (changes if name == part else {})
+        for name in ("recipe", "config", "results")
+    }
+    parts = {name: {key: value for key, value in values.items() if value is not ...} for name, values in parts.items()}
+    metadata = {"format": trained_network.FORMAT, **{name: json.dumps(values) for name, values in parts.items()}}
+    return safetensors.torch.save(weights(trained().network) if tensors is None else tensors, metadata)
+
+
+def described(**changes: str) -> bytes:
+    """A file whose metadata was changed by hand."""
+    metadata = trained_network.write_description(trained().recipe, trained().config, trained().results) | changes
+    return safetensors.torch.save(weights(trained().network), metadata)
+
+
+def changed(**tensors: Tensor | None) -> bytes:
+    """A file whose tensors were changed by hand."""
+    given = weights(trained().network) | {name.replace("__", "."): tensor for name, tensor in tensors.items()}
+    return forged(tensors={name: tensor for name, tensor in given.items() if tensor is not None})
+
+
+HUGE = 2**31 - 1
+
+BAD: list[tuple[str, Callable[[], bytes]]] = [
+    ("is empty", lambda: b""),
+    ("is a pickle", lambda: b"PK\x03\x04" + bytes(100)),
+    ("the file is damaged", lambda: trained_network.save(trained())[:-7]),
+    ("was not saved by the Training page", lambda: safetensors.torch.save(weights(trained().network))),
+    ("“b2”", lambda: described(format="<b>2")),
+    ("has no recipe", lambda: safetensors.torch.save({"a": torch.ones(1)}, {"format": trained_network.FORMAT})),
+    ("config is not valid JSON", lambda: described(config="{")),
+    ("recipe is not valid JSON", lambda: described(recipe="[" * 200_000)),
+    ("recipe is not valid JSON", lambda: described(recipe=f'{{"lr": {"9" * 10_000}}}')),
+    ("recipe is not a list of settings", lambda: described(recipe="[1]")),
+    ("“colour”, which is not known", lambda: forged(colour="x")),
+    ("does not say seed", lambda: forged(seed=...)),
+    ("lr=“nan”, which is no setting", lambda: forged(lr=float("nan"))),
+    ("steps=“a 1”, which is no setting", lambda: forged(steps={"a": 1})),
+    ("which is no setting", lambda: forged(steps=10**300)),
+    ("recipe holds half a character", lambda: forged(text="\ud800")),
+    ("recipe holds half a character", lambda: described(recipe='{"\\ud800": 1}')),
+    ("task=“xhttp//y b”, which is no setting", lambda: forged(task="[x](http://y) <b>")),
+    ("task='juggle' is not a choice", lambda: forged(task="juggle")),
+    ("text='ab' has 2 characters", lambda: forged(task="characters", text="ab")),
+    ("n_heads=3 does not divide d_model=16", lambda: forged("config", n_heads=3)),
+    ("2,147,483,647 layers and 20 positions", lambda: forged("config", n_layers=HUGE)),
+    ("2 layers and 2,147,483,647 positions", lambda: forged("config", max_len=HUGE)),
+    ("This model has", lambda: forged("config", d_model=2**30)),
+    ("makes a vocabulary of 13 tokens", lambda: forged("config", vocab_size=14)),
+    ("makes a vocabulary of 15 tokens", lambda: forged(task="seq2seq-copy")),
+    ("13 tokens and no norms", lambda: forged(layer_norm=False)),
+    ("parameters, and holds", lambda: forged("config", n_layers=3)),
+    ("list of results makes no sense", lambda: forged("results", validation_loss=-1.0)),
+    ("head.bias is missing; the network needs", lambda: changed(head__bias=None, extra=torch.zeros(13))),
+    ("head.bias has shape (1, 13); the network needs (13,)", lambda: changed(head__bias=torch.zeros(1, 13))),
+    ("more is not a part of this network", lambda: changed(more=torch.zeros(0))),
+    ("head.bias holds torch.int64", lambda: changed(head__bias=torch.zeros(13, dtype=torch.int64))),
+    ("head.bias holds NaN", lambda: changed(head__bias=torch.full((13,), torch.nan))),
+]
+
+
+@pytest.mark.parametrize(("words", "make"), BAD)
+def test_a_bad_file_is_refused_in_one_sentence_before_it_costs_anything(words: str, make: Callable[[], bytes]) -> None:
+    data = make()
+    tracemalloc.start()
+    started = time.perf_counter()
+    with pytest.raises((WeightsError, RecipeError, TooLargeError)) as error:
+        load(data)
+    seconds, memory = time.perf_counter() - started, tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert words in str(error.value)
+    assert len(str(error.value)) < 400
+    assert "\n" not in str(error.value)
+    assert not set(str(error.value)) & set("<>[]")
+    assert seconds < 5
+    assert memory < 20e6 + 20 * len(data)
+
+
+def test_a_file_over_the_servers_limit_is_refused() -> None:
+    for task, words in (("reverse", "This model has 4,128"), ("seq2seq-copy", "Both halves in this shape have 10,815")):
+        data = trained_network.save(trained(task))
+        n = sum(parameter.numel() for parameter in trained(task).network.parameters())
+        with pytest.raises(TooLargeError, match=words):
+            trained_network.load(data, max_parameters=n // 2 if task == "reverse" else n - 1)
+        assert trained_network.load(data, max_parameters=n)
+
+
+@given(st.data())
+def test_whatever_is_wrong_with_a_file_nothing_but_a_value_error_comes_of_it(data: st.DataObject) -> None:
+    original = trained_network.save(trained())
+    header = int.from_bytes(original[:8], "little")
+    place = data.draw(st.integers(0, header + 7))
+    insert = data.draw(st.binary(max_size=3))
+    broken = original[:place] + insert + original[place + data.draw(st.integers(0, 3)) :]
+    with suppress(ValueError):
+        assert weights(load(broken).network).keys() == weights(trained().network).keys()
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("steps", (1.0, -1)),
+        ("kept_step", (True,)),
+        ("baseline", ("1", 10**400)),
+        ("outcome", ("", "perfect")),
+        ("validation_loss", (math.nan, math.inf, -1.0)),
+        ("validation_accuracy", (1.5,)),
+    ],
+)
+def test_results_that_make_no_sense_are_refused(field: str, values: tuple[Any, ...]) -> None:
+    for value in values:
+        with pytest.raises(ConfigError):
+            replace(trained().results, **{field: value})
+
+
+@pytest.mark.parametrize(
+    ("part", "field"), [(part, field) for part, them in trained_network.ADDED_LATER.items() for field in them]
+)
+def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field: str) -> None:
+    without: dict[str, Any] = {field: ...}
+    old = forged(part, **without)
+    assert field not in json.loads(read_metadata(old)[part])
+    assert getattr(load(old), part) == getattr(trained(), part)
+
+
+def test_a_file_of_the_first_format_has_no_initial_weights_to_draw() -> None:
+    old = load(described(format=trained_network.OTHER_WEIGHTS))
+    assert not old.has_initial
+    assert old.key == trained().key
+    assert load(trained_network.save(old)).has_initial is old.has_initial
+    assert load(trained_network.save(trained())).has_initial

@@ -1,6 +1,7 @@
-"""An ablation is its runs, each as it would be alone, and can be watched from another thread while it goes on."""
+"""An ablation is its runs, each as it would be alone; it can be watched, taken apart, and continued."""
 
 import gc
+import pickle
 import sys
 import threading
 import weakref
@@ -10,21 +11,28 @@ from itertools import pairwise
 import pytest
 
 from playground import ModelConfig
-from playground.training.evaluation import evaluate_unbatched
-from playground.training.recipe import Recipe
+from playground.presets import PRESETS
+from playground.training.evaluation import History, evaluate_unbatched
+from playground.training.recipe import Recipe, architecture
 from playground.training.regularisers.ablation import (
+    PLENTY,
+    SIZES,
     Ablation,
+    AblationRequest,
+    AblationState,
     AblationTraining,
+    ablation_recipe,
     ablation_trainings,
     seeds_of,
     trainings_of_one_seed,
 )
-from playground.training.regularisers.catalogue import REGULARISERS
-from playground.training.tasks import make_data
+from playground.training.regularisers.ablation_report import measure_effects
+from playground.training.regularisers.catalogue import REGULARISERS, without_regularisers
+from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Trainer
-from tests.training.tiny import CPU, train
+from tests.training.tiny import CONFIG, CPU, SMALL, train
 
-CONFIG = ModelConfig(vocab_size=0, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=16, dropout=0.0)
+TINY = ModelConfig(vocab_size=0, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=16, dropout=0.0)
 RECIPE = Recipe(task="reverse", length=6, n_symbols=5, n_train=40, n_validation=24, steps=10, batch_size=8)
 
 
@@ -79,10 +87,10 @@ def test_an_unknown_regulariser_is_refused() -> None:
 
 def test_every_run_goes_as_it_would_alone() -> None:
     switches = ["mask_padding", "label_smoothing", "distill", "token_swapping"]
-    ablation = ended(Ablation(CONFIG, ablation_trainings(RECIPE, switches)))
+    ablation = ended(Ablation(TINY, ablation_trainings(RECIPE, switches)))
     assert len(ablation.trainings) == 6
     for result, each in zip(ablation.results(), ablation.trainings, strict=True):
-        alone = train(each.recipe, CONFIG)
+        alone = train(each.recipe, TINY)
         assert result.training == each
         assert result.history.loss == alone.history.loss
         assert [each.validation for each in result.history.evaluations] == [
@@ -101,31 +109,31 @@ def test_with_several_seeds_every_run_goes_as_it_would_with_its_seed_alone() -> 
     assert seeds_of(runs) == [4, 5, 6]
     assert trainings_of_one_seed(runs) == list(ablation_trainings(recipe, ["clip", "noise"])) == list(runs[:4])
     assert list(runs[4:8]) == list(ablation_trainings(replace(recipe, seed=5), ["clip", "noise"]))
-    found = ended(Ablation(CONFIG, runs)).results()
+    found = ended(Ablation(TINY, runs)).results()
     for i, seed in ((0, 4), (4, 5), (9, 6)):
-        alone = train(replace(runs[i].recipe, seed=seed), CONFIG)
+        alone = train(replace(runs[i].recipe, seed=seed), TINY)
         assert found[i].history.loss == alone.history.loss
         assert found[i].unbatched == evaluate_unbatched(alone.network, alone.data.validation, alone.recipe, CPU)
     assert len({tuple(result.history.loss) for result in found}) == 12
     data = {seed: make_data(replace(recipe, seed=seed)) for seed in (4, 5, 6)}
-    given = ended(Ablation(CONFIG, runs[3:5], data=data)).results()
+    given = ended(Ablation(TINY, runs[3:5], data=data)).results()
     assert [result.history.loss for result in given] == [result.history.loss for result in found[3:5]]
 
 
 def test_a_run_is_measured_by_the_weights_that_it_kept_and_the_others_go_on() -> None:
     wild = replace(RECIPE, steps=60, lr=100.0, optimizer="sgd", schedule="constant", clip=1e-3)
-    baseline, clipped = ended(Ablation(CONFIG, ablation_trainings(wild, ["clip"]))).results()
+    baseline, clipped = ended(Ablation(TINY, ablation_trainings(wild, ["clip"]))).results()
     assert (baseline.outcome, clipped.outcome) == ("diverged", "finished")
     assert baseline.evaluation is not None
     assert baseline.evaluation.step < len(baseline.history.loss)
     by_heart = replace(RECIPE, n_train=8, steps=200, lr=1e-2, schedule="constant", patience=2)
-    (stopped,) = ended(Ablation(CONFIG, ablation_trainings(by_heart, ["patience"])[1:])).results()
+    (stopped,) = ended(Ablation(TINY, ablation_trainings(by_heart, ["patience"])[1:])).results()
     assert stopped.outcome == "stopped early"
     assert stopped.evaluation == stopped.history.evaluations[-3]
 
 
 def test_progress_rises_from_0_to_1_and_results_grow() -> None:
-    ablation = Ablation(CONFIG, ablation_trainings(RECIPE, ["clip", "distill"]))
+    ablation = Ablation(TINY, ablation_trainings(RECIPE, ["clip", "distill"]))
     assert ablation.progress == 0
     assert ablation.results() == []
     assert ablation.n_answers == int(make_data(RECIPE).validation.mask.sum())
@@ -144,7 +152,7 @@ def test_progress_rises_from_0_to_1_and_results_grow() -> None:
 
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
 def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ablation = Ablation(CONFIG, ablation_trainings(RECIPE, ["clip"]))
+    ablation = Ablation(TINY, ablation_trainings(RECIPE, ["clip"]))
     steps = ablation.run()
     for _ in range(RECIPE.steps + 3):
         next(steps)
@@ -167,9 +175,7 @@ def test_what_is_broken_off_keeps_its_numbers_and_no_network(how: str, monkeypat
 
 def test_another_thread_never_sees_a_run_under_another_s_name() -> None:
     recipe = replace(RECIPE, steps=3, n_train=16)
-    ablation = Ablation(
-        CONFIG, ablation_trainings(recipe, ["clip", "label_smoothing", "weight_decay", "token_masking"])
-    )
+    ablation = Ablation(TINY, ablation_trainings(recipe, ["clip", "label_smoothing", "weight_decay", "token_masking"]))
     counts, progress, wrong, done = [0], [0.0], list[object](), threading.Event()
 
     def watch() -> None:
@@ -195,3 +201,106 @@ def test_another_thread_never_sees_a_run_under_another_s_name() -> None:
     assert wrong == []
     assert counts == sorted(counts)
     assert all(after >= before - 1e-9 for before, after in pairwise(progress))
+
+
+SHORT = replace(SMALL, steps=4)
+REQUEST = AblationRequest(CONFIG, ablation_trainings(SHORT, ["clip"], n_seeds=2))
+
+
+@pytest.fixture(scope="module")
+def states() -> list[AblationState]:
+    """Of every part, once it is done."""
+    found = []
+    for part in REQUEST.parts:
+        ablation = part.build()
+        for _ in ablation.run():
+            pass
+        found.append(ablation.state)
+    return found
+
+
+def unfinished(state: AblationState) -> AblationState:
+    (result,) = state.results
+    return replace(state, results=(replace(result, history=History(), unbatched=None, outcome=""),), progress=0.5)
+
+
+def test_all_parts_together_are_the_ablation(states: list[AblationState]) -> None:
+    whole = Ablation(CONFIG, REQUEST.trainings)
+    for _ in whole.run():
+        pass
+    joined = REQUEST.join(states)
+    assert joined is not None
+    assert (joined.trainings, joined.n_answers, joined.progress, joined.n_ended) == (
+        whole.trainings,
+        whole.n_answers,
+        1.0,
+        4,
+    )
+    assert [result.unbatched for result in joined.results] == [result.unbatched for result in whole.results()]
+    assert [result.history.loss for result in joined.results] == [result.history.loss for result in whole.results()]
+
+
+def test_a_run_is_listed_once_all_before_it_are(states: list[AblationState]) -> None:
+    assert REQUEST.join([None, states[1], None, None]) is None
+    joined = REQUEST.join([states[0], None, states[2], states[3]])
+    assert joined is not None
+    assert (joined.results, joined.progress) == (states[0].results, 0.75)
+
+
+def test_a_seed_counts_as_ended_once_those_before_it_have(states: list[AblationState]) -> None:
+    joined = REQUEST.join([states[0], unfinished(states[1]), states[2], states[3]])
+    assert joined is not None
+    assert [result.unbatched is not None for result in joined.results] == [True, False, True, False]
+    assert joined.n_ended == 2
+    assert "clip" not in measure_effects(joined.results)
+    assert measure_effects(REQUEST.join(states).results)["clip"].n_seeds == 2  # type: ignore[union-attr]
+
+
+def test_a_request_travels_without_its_data() -> None:
+    part = replace(REQUEST.parts[1], data={}, threads=3, device="cuda")
+    arrived = pickle.loads(pickle.dumps(part))
+    assert arrived == replace(part, data=None)
+
+
+@pytest.mark.parametrize("n_steps", [1, 3, 6])
+def test_an_ablation_goes_on_from_a_checkpoint(n_steps: int, states: list[AblationState]) -> None:
+    request = AblationRequest(CONFIG, REQUEST.trainings[:2])
+    broken_off, going_on = request.build(), request.build()
+    steps = broken_off.run()
+    for _ in range(n_steps):
+        next(steps)
+    going_on.restore(pickle.loads(pickle.dumps(broken_off.checkpoint())))
+    for _ in going_on.run():
+        pass
+    for own, other in zip(going_on.results(), states[:2], strict=True):
+        assert (own.history.loss, own.unbatched) == (other.results[0].history.loss, other.results[0].unbatched)
+
+
+OF_THE_PAGE = replace(PRESETS["minilm-l6"].config, **SIZES)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_amounts_differ_in_the_number_of_sequences_alone(task: str) -> None:
+    small, plenty = (ablation_recipe(task, amount, 7, {"clip": 0.5}) for amount in ("small", "plenty"))
+    assert replace(small, n_train=PLENTY) == plenty
+    assert small.n_train <= 100 < plenty.n_train
+    assert (small.seed, small.clip, small.n_validation) == (7, 0.5, 512)
+    assert small.optimizer == "adamw"  # weight decay is what it says
+    for recipe in (small, plenty):
+        data = make_data(recipe)
+        assert (len(data.train), len(data.validation)) == (recipe.n_train, 512)
+        assert architecture(OF_THE_PAGE, recipe, data).d_model == 32  # and the sequences are not too long for it
+
+
+def test_a_hundred_sequences_are_learnt_by_heart() -> None:
+    """The page's default setting, cut short for speed: what happens if nothing is done about it."""
+    recipe = replace(without_regularisers(ablation_recipe("reverse", "small", 0, {})), steps=250)
+    ablation = Ablation(OF_THE_PAGE, ablation_trainings(recipe, []))
+    for _ in ablation.run():
+        pass
+    (result,) = ablation.results()
+    assert result.evaluation is not None
+    assert result.evaluation.train.accuracy > 0.99
+    assert result.evaluation.gap > 0.4
+    lowest = min(each.validation.loss for each in result.history.evaluations)
+    assert result.evaluation.validation.loss > 1.5 * lowest  # surer and surer of wrong answers

@@ -1,8 +1,8 @@
-"""Every switch changes what it says, and nothing else: the baseline and a switched run share all the rest."""
+"""Every switch of a recipe is in the catalogue, changes what it says and nothing else, and is named where idle."""
 
 import math
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,8 @@ from playground.training.augment import augment
 from playground.training.evaluation import evaluate, evaluate_unbatched, scores
 from playground.training.network import Tagger, build_network
 from playground.training.recipe import Recipe, architecture, teacher_config
-from playground.training.regularisers.catalogue import REGULARISERS
+from playground.training.regularisers.ablation import ablation_trainings
+from playground.training.regularisers.catalogue import REGULARISERS, TEN, reason_without_effect, without_regularisers
 from playground.training.tasks import make_data
 from playground.training.tasks.task import IGNORE, generator
 from playground.training.trainer import Trainer
@@ -195,25 +196,58 @@ def test_the_first_loss_is_that_of_noisy_vectors() -> None:
     assert noisy.losses[0] != cached_run(BASE).losses[0]
 
 
-@pytest.mark.parametrize(
-    ("recipe", "losses"),
-    [
-        (
-            replace(BASE, token_masking=0.2, token_swapping=0.2, span_masking=0.2, dropout_positions=0.1, distill=0.3),
-            [1.3653402328491211, 1.3244471549987793, 1.3260726928710938],
-        ),
-        (replace(COINS, steps=6, token_masking=0.2), [1.4586396217346191, 1.4723201990127563, 1.4174407720565796]),
-    ],
-)
-def test_runs_without_noise_and_shuffling_go_as_they_did_before_there_were_any(
-    recipe: Recipe, losses: list[float]
-) -> None:
-    assert cached_run(recipe).losses[-3:] == pytest.approx(losses, rel=1e-4)
+@pytest.mark.parametrize("switch", REGULARISERS)
+def test_a_switch_changes_one_field(switch: str) -> None:
+    regulariser = REGULARISERS[switch]
+    for recipe in (Recipe(), replace(Recipe(), clip=2.0, dropout_residual=0.5, mask_padding=False, patience=9)):
+        plain, turned = (run.recipe for run in ablation_trainings(recipe, [switch]))
+        wanted = False if regulariser.on_by_default else getattr(recipe, switch) or regulariser.usual
+        assert getattr(turned, switch) == wanted
+        assert replace(turned, **{switch: getattr(plain, switch)}) == plain
+        assert type(getattr(turned, switch)) is type(getattr(Recipe(), switch))
 
 
-def test_clipping_bounds_the_gradient_that_is_used() -> None:
-    clipped = train(switched("clip"), CONFIG)
-    used = [parameter.grad for parameter in clipped.network.parameters() if parameter.grad is not None]
-    assert float(torch.nn.utils.get_total_norm(used)) == pytest.approx(0.1, rel=1e-4)
-    assert min(clipped.history.grad_norm) > 0.1
-    assert clipped.history.loss[0] == cached_run(BASE).losses[0]
+def test_every_switch_of_a_recipe_is_there_in_the_order_of_the_ten() -> None:
+    others = {"task", "text", "length", "n_symbols", "n_train", "n_validation", "seed", "steps", "batch_size"}
+    others |= {"optimizer", "schedule", "lr", "warmup", "temperature"}
+    assert {entry.name for entry in fields(Recipe)} - others == set(REGULARISERS)
+    numbers = [regulariser.number for regulariser in REGULARISERS.values()]
+    assert numbers == sorted(numbers)
+    assert set(numbers) == set(TEN) == set(range(1, 11))
+    assert all(bool(regulariser.scale) != regulariser.on_by_default for regulariser in REGULARISERS.values())
+
+
+def test_what_is_on_by_default_is_chosen_by_going_without_it() -> None:
+    names = [regulariser.choice for regulariser in REGULARISERS.values() if regulariser.on_by_default]
+    assert names == ["Without padding mask", "Without causal mask", "Without layer normalisation"]
+    assert all(each.choice == each.title for each in REGULARISERS.values() if not each.on_by_default)
+
+
+def test_plain_is_what_a_recipe_is_by_default() -> None:
+    everything = Recipe(**{switch: regulariser.usual for switch, regulariser in REGULARISERS.items()})
+    assert without_regularisers(everything) == without_regularisers(Recipe()) == Recipe()
+    assert without_regularisers(replace(everything, mask_padding=False, causal=False, layer_norm=False)) == Recipe()
+
+
+def test_what_cannot_matter_is_named_and_does_not() -> None:
+    idle_in = {
+        "causal": (BASE, "layer"),
+        "mask_padding": (COINS, "layer"),
+        "layer_norm": (BASE, "none"),
+        "token_swapping": (COINS, "layer"),
+        "shuffling": (COINS, "layer"),
+    }
+    for switch, regulariser in REGULARISERS.items():
+        for name, (recipe, norm) in idle_in.items():
+            assert bool(reason_without_effect(regulariser, recipe, norm)) == (
+                switch == name
+                or (switch == "causal" and recipe.task != "characters")
+                or (switch in ("mask_padding", "token_swapping", "shuffling") and recipe.task == "characters")
+            )
+    for switch, (recipe, norm) in idle_in.items():
+        short = replace(recipe, steps=3)
+        config = replace(CONFIG, norm=norm)  # type: ignore[arg-type]
+        usual = REGULARISERS[switch].usual
+        strengths = (usual, type(usual)(0))
+        on, off = (train(replace(short, **{switch: each}), config).history.loss for each in strengths)
+        assert on == off

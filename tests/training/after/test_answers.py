@@ -1,0 +1,296 @@
+"""What is said to be the network's answer is what the network answers, whole or changed, at once or token by token."""
+
+import math
+from collections import Counter
+from copy import deepcopy
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from playground import EncoderDecoder, ModelConfig
+from playground.model import causal_mask
+from playground.model.changes import Change
+from playground.training.after.answers import (
+    MAX_TOKENS,
+    Sample,
+    answer_samples,
+    decode_greedily,
+    draw_token,
+    first_sequences,
+    generate,
+    score_changed,
+)
+from playground.training.evaluation import evaluate, scores, select_scored
+from playground.training.network import Network, Tagger
+from playground.training.recipe import Recipe
+from playground.training.tasks import Data, make_data
+from playground.training.tasks.task import BOS_ID, EOS_ID, IGNORE, PAD_ID, SPECIALS
+from playground.training.trainer import Trainer
+from tests.training.after.trained import trained
+from tests.training.tiny import CPU, train
+
+ONE_LAYER = ModelConfig(vocab_size=1, d_model=16, n_heads=2, n_layers=1, d_ff=32, max_len=32, dropout=0.0)
+SMALL: dict[str, Any] = {"length": 6, "n_symbols": 5, "n_train": 200, "n_validation": 20}
+
+
+def untrained(task: str) -> tuple[Network, Data, Recipe]:
+    trainer = Trainer(ONE_LAYER, Recipe(task=task, **SMALL))
+    return trainer.network, trainer.data, trainer.recipe
+
+
+@pytest.mark.parametrize("task", ["reverse", "brackets", "masked", "characters"])
+def test_what_it_says_is_the_likeliest_class_wherever_something_is_asked(task: Any) -> None:
+    network, data, recipe = untrained(task)
+    samples = answer_samples(network, data, recipe, n=20)
+    assert len(samples) == 20
+    assert samples[0].text == data.example
+    for i, sample in enumerate(samples):
+        one = data.validation[slice(i, i + 1)]
+        with torch.inference_mode():
+            likeliest = scores(network, one, recipe)[0].argmax(-1)
+        asked = one.targets[0] != IGNORE
+        assert list(sample.answer) == [data.labels[c] for c in likeliest[asked].tolist()]
+        assert list(sample.right_answer) == [data.labels[c] for c in one.targets[0][asked].tolist()]
+
+
+def test_a_decoder_speaks_for_itself_symbol_by_symbol() -> None:
+    network, data, recipe = untrained("seq2seq-copy")
+    assert isinstance(network, EncoderDecoder)
+    for i, sample in enumerate(answer_samples(network, data, recipe, n=4)):
+        one = data.validation[slice(i, i + 1)]
+        said = [BOS_ID]
+        with torch.inference_mode():
+            while len(said) <= data.validation[slice(0, 4)].targets.shape[1] and said[-1] != EOS_ID:
+                said.append(int(network(one.ids, torch.tensor([said]), one.mask, None)[0, -1].argmax()))
+        words = [data.labels[c] for c in said[1:] if c != EOS_ID]
+        assert list(sample.answer) == words
+        assert list(sample.right_answer) == sample.text.split(" ") == data.text(one.ids[0].tolist()).split(" ")
+
+
+def test_padding_that_a_decoder_says_is_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, data, recipe = untrained("seq2seq-copy")
+    monkeypatch.setattr(
+        "playground.training.after.answers.decode_greedily",
+        lambda *_, **__: torch.tensor([[5, PAD_ID, 6, EOS_ID, PAD_ID]]),
+    )
+    (sample,) = answer_samples(network, data, recipe, n=1)
+    assert sample.answer == (data.labels[5], "[PAD]", data.labels[6])
+
+
+@pytest.mark.parametrize(("answer", "n_wrong"), [("cba", 0), ("caa", 1), ("c", 2), ("cbaaa", 2)])
+def test_mistakes_are_counted_place_by_place(answer: str, n_wrong: int) -> None:
+    assert Sample("a b c", tuple("cba"), tuple(answer)).n_wrong == n_wrong
+
+
+def test_a_network_that_has_learnt_makes_no_mistakes() -> None:
+    recipe = Recipe(task="copy", steps=120, lr=1e-2, warmup=20, batch_size=32, **SMALL)
+    trainer = train(recipe, ONE_LAYER, watch=False)
+    assert sum(sample.n_wrong for sample in answer_samples(trainer.network, trainer.data, recipe, n=20)) == 0
+
+
+TASKS: list[Any] = ["reverse", "brackets", "masked", "characters", "seq2seq-reverse"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_without_a_change_it_is_the_evaluation_of_the_run(task: Any) -> None:
+    made = trained(task)
+    examples = make_data(made.recipe).validation
+    score = score_changed(made.network, examples, made.recipe, CPU, [])
+    assert score.accuracy == pytest.approx(evaluate(made.network, examples, made.recipe, CPU).accuracy)
+    logits, targets = select_scored(scores(made.network, examples, made.recipe), examples.targets)
+    chosen = logits.double().softmax(-1)[torch.arange(len(targets)), targets]
+    assert score.probability == pytest.approx(float(chosen.mean()), abs=1e-6)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_without_a_part_it_is_that_of_weights_that_lack_it(task: Any) -> None:
+    made = trained(task)
+    examples = make_data(made.recipe).validation
+    untouched = score_changed(made.network, examples, made.recipe, CPU, [])
+    for part, names, columns in (
+        (Change("zero", 1, 1), ["attn.o.weight"], slice(8, 16)),
+        (Change("zero", 1), ["attn.o.weight"], slice(None)),
+        (Change("off", 1, None, ("attn",)), ["attn.o.weight", "attn.o.bias"], slice(None)),
+        (Change("off", 1, None, ("ffn",)), ["ffn.down.weight", "ffn.down.bias"], slice(None)),
+    ):
+        lame = replace(made, network=deepcopy(made.network))
+        for name in names:
+            lame.encoder.get_parameter(f"layers.1.{name}")[..., columns] = 0
+        expected = evaluate(lame.network, examples, made.recipe, CPU)
+        score = score_changed(made.network, examples, made.recipe, CPU, [part])
+        assert score.accuracy == pytest.approx(expected.accuracy, abs=0.02)  # of 16 sequences, rounding may flip one
+        plain = score_changed(lame.network, examples, made.recipe, CPU, [])
+        assert score.probability == pytest.approx(plain.probability, abs=1e-5)
+        assert abs(score.probability - untouched.probability) > 1e-7
+
+
+def test_a_mean_over_tokens_leaves_padding_out() -> None:
+    made = trained("reverse")
+    examples = make_data(made.recipe).validation
+    together = score_changed(made.network, examples, made.recipe, CPU, [Change("mean", 0)])
+    right = [
+        score_changed(made.network, examples[slice(i, i + 1)], made.recipe, CPU, [Change("mean", 0)])
+        for i in range(len(examples))
+    ]
+    counts = [examples[slice(i, i + 1)].n_answers for i in range(len(examples))]
+    mean = sum(one.probability * n for one, n in zip(right, counts, strict=True)) / sum(counts)
+    assert together.probability == pytest.approx(mean, abs=1e-5)
+
+
+def test_the_sequences_are_as_many_as_fit() -> None:
+    examples = make_data(trained("reverse").recipe).validation
+    assert len(first_sequences(examples)) == len(examples)
+    many = examples[torch.arange(len(examples)).repeat(100)]
+    chosen = first_sequences(many)
+    assert MAX_TOKENS - many.ids.shape[1] < chosen.ids.numel() <= MAX_TOKENS
+
+
+N_CLASSES, WINDOW = 12, 7
+CONFIG = ModelConfig(vocab_size=N_CLASSES, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=WINDOW, dropout=0.0)
+TAGGER = Tagger(CONFIG, N_CLASSES, seed=3)
+LOGITS = torch.tensor([9.0, 9.0, 9.0, 1.0, 0.2, -0.5, 2.0, 1.0])  # the specials would be the likeliest
+
+
+def rng(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def chi_square(counts: Counter[int], probabilities: dict[int, float]) -> float:
+    n = counts.total()
+    return sum((counts[token] - n * p) ** 2 / (n * p) for token, p in probabilities.items())
+
+
+@pytest.mark.parametrize("temperature", [0.5, 2.0, 1e12])
+@pytest.mark.parametrize("top_k", [0, 3, 100])
+def test_draws_have_the_probabilities_of_the_softmax(temperature: float, top_k: int) -> None:
+    random = rng()
+    counts = Counter(draw_token(LOGITS, temperature, top_k, random) for _ in range(1_500))
+    kept = sorted(range(3, 8), key=lambda i: -LOGITS[i].item())[: top_k or None]
+    weights = {i: math.exp(LOGITS[i].item() / temperature) for i in kept}
+    expected = {i: weight / sum(weights.values()) for i, weight in weights.items()}
+    assert set(counts) == set(kept)
+    assert chi_square(counts, expected) < 18.5  # χ² of 4: 99.9 %
+
+
+def test_temperature_zero_takes_the_likeliest_and_draws_nothing() -> None:
+    random = rng()
+    before = random.get_state()
+    assert draw_token(LOGITS, 0, 0, random) == 6
+    assert torch.equal(random.get_state(), before)
+    assert {draw_token(LOGITS, temperature, 0, random) for temperature in (1e-300, 1e-9, 1e-3) for _ in range(20)} == {
+        6
+    }
+    assert {draw_token(LOGITS, 1.0, 1, random) for _ in range(20)} == {6}
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_network_that_diverged_is_told(bad: float, temperature: float) -> None:
+    logits = LOGITS.clone()
+    logits[4] = bad
+    with pytest.raises(ValueError, match="diverged"):
+        draw_token(logits, temperature, 0, rng())
+
+
+def test_greedy_writing_is_what_the_whole_network_says_step_by_step() -> None:
+    """The likeliest of all that is no special token, which this network would prefer."""
+    tagger = Tagger(CONFIG, N_CLASSES, seed=3)
+    with torch.no_grad():
+        tagger.head.bias[: len(SPECIALS)] += 50
+    prompt = [3, 4, 5]
+    written = list(generate(tagger, prompt, 12, temperature=0, top_k=0, generator=rng()))
+    ids = list(prompt)
+    for token in written:
+        context = ids[-WINDOW:]
+        best, score = -1, -math.inf
+        for candidate in range(len(SPECIALS), N_CLASSES):  # by brute force, and in a batch with another sequence
+            batch = torch.tensor([context, [3] * len(context)])
+            logits = tagger(batch, causal_mask(len(context)))[0, -1, candidate].item()
+            best, score = (candidate, logits) if logits > score else (best, score)
+        assert token == best
+        ids.append(token)
+    assert prompt == [3, 4, 5]
+
+
+def test_writing_reads_no_more_than_the_window() -> None:
+    def write(prompt: list[int], window: int | None = None) -> list[int]:
+        return list(generate(TAGGER, prompt, 15, temperature=1.0, top_k=0, generator=rng(2), window=window))
+
+    tail = [5, 7, 9, 11, 3, 4, 6]
+    assert write([3, 3, 3, *tail]) == write(tail)
+    assert write(tail, window=100) == write(tail)
+    assert write([8, *tail], window=3) == write(tail, window=3) == write(tail[-3:], window=3)
+    assert write(tail, window=3) != write(tail)
+
+
+def test_writing_streams_and_depends_on_its_generator_alone() -> None:
+    forever = generate(TAGGER, [4], 10**9, temperature=1.0, top_k=4, generator=rng(7))
+    first = list(islice(forever, 20))
+    assert not torch.is_inference_mode_enabled()
+    torch.rand(1)
+    assert first == list(generate(TAGGER, [4], 20, temperature=1.0, top_k=4, generator=rng(7)))
+    assert first != list(generate(TAGGER, [4], 20, temperature=1.0, top_k=4, generator=rng(8)))
+    assert list(generate(TAGGER, [4], 0, temperature=1.0, top_k=4, generator=rng())) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ids": []}, "needs something to start from"),
+        ({"temperature": -0.1}, "temperature=-0.1"),
+        ({"temperature": float("nan")}, "temperature=nan"),
+        ({"temperature": float("inf")}, "temperature=inf"),
+        ({"top_k": -1}, "top_k=-1"),
+        ({"n": -1}, "n=-1"),
+        ({"window": 0}, "window=0"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(change: dict[str, object], message: str) -> None:
+    arguments: dict[str, object] = {"ids": [3], "n": 3, "temperature": 1.0, "top_k": 0, "generator": rng()}
+    with pytest.raises(ValueError, match=message):
+        generate(TAGGER, **(arguments | change))  # type: ignore[arg-type]
+
+
+BOS, EOS, LONGEST = 3, 4, 6
+SOURCE = torch.randint(5, N_CLASSES, (8, 5), generator=rng(1))
+LENGTHS = torch.tensor([5, 4, 3, 2, 1, 5, 5, 3])
+SOURCE_MASK = torch.arange(5) < LENGTHS[:, None]
+
+
+def pair_model(eos_bias: float) -> EncoderDecoder:
+    model = EncoderDecoder(CONFIG, N_CLASSES, seed=14)
+    with torch.no_grad():
+        model.fc.bias[EOS] += eos_bias
+        model.fc.weight *= 3
+    return model
+
+
+def plainly(model: EncoderDecoder, source: Tensor) -> list[int]:
+    """One sequence alone, without padding, the whole model run anew for every token."""
+    said = [BOS]
+    while len(said) <= LONGEST and (len(said) == 1 or said[-1] != EOS):
+        said.append(int(model(source[None], torch.tensor([said]))[0, -1].argmax()))
+    return said[1:]
+
+
+@pytest.mark.parametrize("eos_bias", [-50.0, 3.0, 4.5, 5.0, 50.0])
+def test_the_decoder_says_the_likeliest_token_until_it_ends(eos_bias: float) -> None:
+    model = pair_model(eos_bias)
+    source = SOURCE.masked_fill(~SOURCE_MASK, 0)
+    said = decode_greedily(model, source, SOURCE_MASK, LONGEST)
+    expected = [plainly(model, row[:length]) for row, length in zip(SOURCE, LENGTHS.tolist(), strict=True)]
+    width = max(map(len, expected))
+    assert said.tolist() == [row + [0] * (width - len(row)) for row in expected]
+    assert not said.is_inference()
+    assert eos_bias != 4.5 or len(set(map(len, expected))) > 1, "sequences end at different places"
+    assert (said.shape[1] == LONGEST) == (eos_bias < 50)
+    assert (said.shape[1] == 1) == (eos_bias == 50)
+
+
+def test_a_target_longer_than_the_position_table_is_refused() -> None:
+    with pytest.raises(ValueError, match="max_len=7"):
+        decode_greedily(pair_model(-50), SOURCE, SOURCE_MASK, WINDOW + 1)
