@@ -70,12 +70,6 @@ def test_an_empty_model_allocates_nothing_and_takes_loaded_weights(pair: bool) -
     assert torch.equal(out_of(empty), out_of(source))
 
 
-@both
-def test_it_runs_in_double_precision_as_well(pair: bool) -> None:
-    single = out_of(new(pair))
-    torch.testing.assert_close(out_of(new(pair).double()), single.double(), atol=1e-5, rtol=1e-5)
-
-
 def test_one_feature_and_one_head_are_enough() -> None:
     out = out_of(new(d_model=1, n_heads=1))
     assert out.shape == (2, 4, 1)

@@ -1,4 +1,7 @@
-"""A changed pass goes on from each change; positions, patches, masks, strengths, batches and the order of several."""
+"""A changed pass is a plain pass with the same change made by hand, and goes on from each; no change is idle unseen."""
+
+import math
+from itertools import permutations
 
 import pytest
 import torch
@@ -6,10 +9,22 @@ from torch import Tensor
 
 from playground import Encoder, ModelConfig, Trace
 from playground.model import causal_and_padding
-from playground.model.changes import PATCH_POINTS, Change, shuffled
+from playground.model.changes import HEAD_POINTS, PATCH_POINTS, Change, shuffled
+from playground.model.interventions import find_idle
 from tests.changes import made
-from tests.model.changes.changed_pass import EVERY, IDS, OTHER_IDS, REAL, VARIANTS, build, changed_trace, set_to
-from tests.model.changes.plain_forward import plain_forward
+from tests.model.changes.by_hand import (
+    EVERY,
+    IDS,
+    OTHER_IDS,
+    PATTERN,
+    REAL,
+    VARIANTS,
+    ByHand,
+    build,
+    changed_trace,
+    plain_forward,
+    set_to,
+)
 
 
 def test_shuffled_positions_are_other_rows_of_the_table() -> None:
@@ -46,33 +61,6 @@ def test_a_patched_vector_is_the_other_runs_and_the_rest_follows(variant: str, p
     trace = changed_trace(model, [[patch]])
     torch.testing.assert_close(trace["final"][0], expected, atol=1e-9, rtol=0)
     assert torch.equal(trace[name][0][where], other[name][0][where])
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_patching_every_point_is_the_other_run_bit_for_bit(variant: str) -> None:
-    model, other = build(variant), Trace()
-    model(OTHER_IDS, REAL, other)
-    points = [(i, point) for i in range(2) for point in PATCH_POINTS if point != "embed"]
-    patches = [Change("patch", layer, None, (point, None, 1)) for layer, point in [(None, "embed"), *points]]
-    trace = changed_trace(model, [patches])
-    after = [name for name in other if name not in ("embed.tokens", "embed.sum")]
-    assert all(torch.equal(trace[name], other[name]) for name in after)
-    alone = changed_trace(model, [patches[:1]])
-    assert torch.equal(alone["final"], other["final"])
-
-
-def test_every_head_at_zero_leaves_the_bias_of_the_output_projection_and_no_attention_leaves_nothing() -> None:
-    model = build("post")
-    block = model.layers[0]
-    zeroed = changed_trace(model, [[made("0.*:zero")]])
-    skipped = changed_trace(model, [[made("0.attn:off")]])
-    bias = block.attn.o.bias  # type: ignore[union-attr]
-    assert torch.equal(zeroed["layers.0.attn.out"], bias.expand(1, 6, -1))  # type: ignore[operator]
-    assert not skipped["layers.0.attn.out"].any()
-    with torch.no_grad():
-        bias.zero_()  # type: ignore[operator]
-    zeroed = changed_trace(model, [[Change("zero", 0, head) for head in range(3)]])
-    assert torch.equal(zeroed["final"], changed_trace(model, [[made("0.attn:off")]])["final"])
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -167,3 +155,125 @@ def test_gradients_flow_through_a_changed_pass(dtype: torch.dtype) -> None:
     gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     assert gradients
     assert all(gradient.isfinite().all() for gradient in gradients)
+
+
+def row_weight(head: int, query: int, key: int, weight: float) -> ByHand:
+    """One weight of a pattern, the rest of the row scaled to what is left of 1."""
+
+    def change(pattern: Tensor) -> Tensor:
+        changed, row = pattern.clone(), pattern[head, query]
+        changed[head, query] = row * (1 - weight) / (1 - row[key])
+        changed[head, query, key] = weight
+        return changed
+
+    return change
+
+
+def mean_of_head(z: Tensor) -> Tensor:
+    changed = z.clone()
+    changed[2] = z[2, :4].sum(0) / 4
+    return changed
+
+
+def halve_column(pattern: Tensor) -> Tensor:
+    """Every other token, padding left out, gives key 1 of head 2 half of its weight."""
+    for query in (0, 2, 3):
+        pattern = row_weight(2, query, 1, pattern[2, query, 1].item() / 2)(pattern)
+    return pattern
+
+
+SCORES = "layers.1.attn.scores"
+ONE_OF_FOUR = torch.tensor([0.25] * 4 + [0.0] * 2).double()
+BY_HAND: dict[str, tuple[Change, str, ByHand]] = {
+    "zero": (made("0.1:zero"), "layers.0.attn.z", set_to((1,), 0)),
+    "half a head": (made("0.1:zero~0.5"), "layers.0.attn.z", set_to((1,), 0, 0.5)),
+    "zero every head": (made("1.*:zero"), "layers.1.attn.z", torch.zeros_like),
+    "mean": (made("0.2:mean"), "layers.0.attn.z", mean_of_head),
+    "attention off": (made("0.attn:off"), "layers.0.attn.out", torch.zeros_like),
+    "most of the feed-forward off": (
+        made("1.ffn:off~0.75"),
+        "layers.1.ffn.out",
+        lambda out: out / 4,
+    ),
+    "cut": (made("1.2:cut_3_0"), SCORES, set_to((2, 3, 0), -math.inf)),
+    "hide": (made("1.2:hide_1"), SCORES, set_to((2, [0, 2, 3], 1), -math.inf)),
+    "hide from every head": (made("1.*:hide_1"), SCORES, set_to((EVERY, [0, 2, 3], 1), -math.inf)),
+    "half hidden": (made("1.2:hide_1~0.5"), PATTERN, halve_column),
+    "cut, the rest rescaled": (made("1.2:cut_3_0"), PATTERN, row_weight(2, 3, 0, 0.0)),
+    "weigh": (made("1.2:weight_3_0_0.6"), PATTERN, row_weight(2, 3, 0, 0.6)),
+    "force": (made("1.2:force_3_0"), PATTERN, row_weight(2, 3, 0, 1.0)),
+    "cut after": (made("1.2:cut_3_0_after"), PATTERN, set_to((2, 3, 0), 0)),
+    "force after": (made("1.0:force_3_1_after~0.5"), PATTERN, set_to((0, 3, 1), 1, 0.5)),
+    "uniform": (made("1.0:uniform_2"), PATTERN, set_to((0, 2), ONE_OF_FOUR)),
+    "uniform map": (made("1.*:uniform_*~0.5"), PATTERN, set_to((EVERY,), ONE_OF_FOUR, 0.5)),
+    "diagonal": (made("1.1:diagonal_*"), PATTERN, set_to((1,), torch.eye(6).double())),
+    "copy": (made("1.1:copy_3_2"), PATTERN, lambda p: set_to((1, 3), p[2, 3])(p)),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", BY_HAND)
+def test_an_intervention_is_the_same_change_made_by_hand(variant: str, name: str) -> None:
+    model = build(variant)
+    intervention, point, change = BY_HAND[name]
+    trace = changed_trace(model, [[intervention]])
+    expected = plain_forward(model, IDS[0], REAL[0].expand(6, 6), {point: change})
+    torch.testing.assert_close(trace["final"][0], expected, atol=1e-9, rtol=0)
+    untouched = plain_forward(model, IDS[0], REAL[0].expand(6, 6), {})
+    assert not torch.allclose(trace["final"][0], untouched, atol=1e-5)
+
+
+def test_a_weight_with_a_strength_is_a_blend_and_the_row_still_adds_up_to_1() -> None:
+    model, before = build("post"), Trace()
+    model(IDS, REAL, before)
+    old = before[PATTERN][0, 2, 3]
+    for weight, strength in ((0.0, 0.25), (1.0, 0.5), (0.6, 0.1)):
+        row = changed_trace(model, [[Change("weight", 1, 2, (3, 0, weight), strength=strength)]])[PATTERN][0, 2, 3]
+        assert row[0].item() == pytest.approx((1 - strength) * old[0].item() + strength * weight, abs=1e-9)
+        assert row.sum().item() == pytest.approx(1, abs=1e-9)
+        torch.testing.assert_close(row[1:4] / row[1], old[1:4] / old[1], atol=1e-9, rtol=0)
+
+
+CUT = made("1.2:cut_3_1")
+COPY = made("1.0:copy_*_2")
+EVEN = made("1.*:uniform_*")
+PATCHES: list[Change] = [Change("patch", 1, 2, (point, 2, 1)) for point in HEAD_POINTS]
+CASES: list[tuple[list[Change], list[Change]]] = [
+    ([made("1.2:zero"), CUT], [CUT]),
+    ([CUT, made("1.*:zero")], [CUT]),
+    ([made("1.2:zero"), made("1.2:hide_1")], [made("1.2:hide_1")]),
+    ([made("1.2:zero"), made("1.*:hide_1")], []),
+    ([made("1.2:zero~0.5"), CUT], []),
+    ([made("1.1:zero"), CUT], []),
+    ([made("0.2:zero"), CUT], []),
+    ([made("1.2:zero"), CUT, COPY], []),
+    ([made("1.attn:off"), CUT, COPY], [CUT, COPY]),
+    ([made("1.ffn:off"), CUT], []),
+    ([made("1.0:zero"), made("1.1:zero"), EVEN], []),
+    ([made("1.0:zero"), made("1.1:zero"), made("1.2:zero"), EVEN], [EVEN]),
+    (
+        [made("1.attn:off"), made("1.0:zero"), made("1.1:mean")],
+        [made("1.0:zero"), made("1.1:mean")],
+    ),
+    *[([made("1.2:zero"), each], [each]) for each in PATCHES],
+    ([made("1.2:zero"), made("1.attn:patch_2_2")], []),
+    ([made("1.attn:off"), one := made("1.attn:patch_2_2")], [one]),
+    ([made("1.ffn:off"), one := made("1.ffn:patch_2_2")], [one]),
+    ([made("1.ffn:off"), made("1.mid:patch_2_2")], []),
+    (
+        [made("1.attn:off"), made("embed:patch_2_2"), made("positions:shuffle_1")],
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "idle"), CASES)
+def test_what_is_idle_changes_nothing_that_follows_and_all_else_does(changes: list[Change], idle: list[Change]) -> None:
+    model = build("post")
+    for order in permutations(changes):
+        assert set(find_idle(order, 3)) == set(idle)
+    with torch.no_grad():
+        rows = [changes, *([other for other in changes if other != each] for each in changes)]
+        after = changed_trace(model, rows)["layers.1.out"]
+    for each, without in zip(changes, after[1:], strict=True):
+        assert torch.allclose(after[0], without, rtol=0, atol=1e-12) == (each in idle)

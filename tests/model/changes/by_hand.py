@@ -1,13 +1,17 @@
-"""A second opinion: an encoder's forward pass in plain torch, float64, with a place to change every tensor by hand."""
+"""A changed pass, and a second opinion: the forward pass in plain torch, float64, with every tensor changed by hand."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from playground import Encoder
+from playground import Encoder, Trace
+from playground.model.changes import Change
+from playground.model.interventions import InterventionTrace
+from tests.model.reference import scramble, small_config
 
 ByHand = Callable[[Tensor], Tensor]
 
@@ -59,3 +63,49 @@ def plain_forward(model: Encoder, ids: Tensor, allowed: Tensor, changes: dict[st
         x = norm(f"{block}.norm2", x) if config.norm_placement == "post" else x
         x = change(f"{block}.out", x)
     return x
+
+
+IDS = torch.tensor([[1, 5, 2, 7, 0, 0]])
+OTHER_IDS = torch.tensor([[3, 5, 8, 7, 0, 0]])
+REAL = torch.tensor([[True] * 4 + [False] * 2])
+VARIANTS: dict[str, dict[str, Any]] = {
+    "post": {},
+    "pre": {"norm_placement": "pre"},
+    "fused": {"fused_qkv": True},
+    "reshape": {"head_merge": "reshape", "norm_placement": "pre"},
+}
+
+
+def build(variant: str) -> Encoder:
+    return scramble(Encoder(small_config(**VARIANTS[variant]), seed=3)).double()
+
+
+def changed_trace(
+    model: Encoder, rows: Sequence[Sequence[Change]], ids: Tensor = IDS, mask: Tensor = REAL
+) -> InterventionTrace:
+    """The trace of a batch whose rows are one sentence each with its own interventions; patches are from OTHER_IDS."""
+    source = Trace()
+    model(OTHER_IDS, mask, source)
+    trace = InterventionTrace(
+        rows,
+        REAL.expand(len(rows), -1),
+        positions=model.embed.position_vectors(ids.shape[1]),
+        sources={1: {name: tensor[0] for name, tensor in source.items()}},
+    )
+    model(ids.expand(len(rows), -1), mask.expand(len(rows), *mask.shape[1:]), trace)
+    return trace
+
+
+def set_to(where: tuple[object, ...], new: Tensor | float, strength: float = 1.0) -> ByHand:
+    """A change by hand of a part of a tensor."""
+
+    def change(tensor: Tensor) -> Tensor:
+        mixed = tensor.clone()
+        mixed[where] = (1 - strength) * tensor[where] + strength * new  # type: ignore[index]
+        return mixed
+
+    return change
+
+
+EVERY = slice(None)
+PATTERN = "layers.1.attn.pattern"

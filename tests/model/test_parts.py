@@ -1,0 +1,205 @@
+"""Attention, feed-forward, norms and position tables against their formulas in NumPy float64 and plain Python."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from playground import Encoder, ModelConfig, Trace
+from playground.config import CHOICES, Activation, HeadMerge, Norm
+from playground.model.attention import Attention, AttentionMask, attend, causal_mask, over_heads
+from playground.model.blocks import FeedForward, LayerNorm, NoNorm, RMSNorm, ScalarNorm, build_norm
+from playground.model.encoder import frequencies, sinusoids, wavelengths
+from playground.model.init import initialise
+from tests.model.reference import (
+    Array,
+    attention_float64,
+    float64,
+    scalar_norm,
+    scramble,
+    sinusoid,
+    small_config,
+    vectors,
+)
+
+B, T = 3, 6
+
+
+def new(*, fused: bool = False, merge: HeadMerge = "transpose", n_heads: int = 4) -> Attention:
+    config = ModelConfig(vocab_size=0, d_model=12, n_heads=n_heads, fused_qkv=fused, head_merge=merge)
+    attention = Attention(config)
+    initialise(attention, seed=0)
+    return scramble(attention).eval()
+
+
+def some_keys() -> Tensor:
+    return torch.arange(T) < torch.tensor([6, 4, 1])[:, None]
+
+
+@pytest.mark.parametrize("n_heads", [1, 4, 12])
+@pytest.mark.parametrize("merge", ["transpose", "reshape"])
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("crossed", [False, True])
+@pytest.mark.parametrize("mask", [None, some_keys(), causal_mask(T)], ids=["unmasked", "padded", "causal"])
+def test_attention_is_the_formulas(
+    mask: Tensor | None, crossed: bool, fused: bool, merge: HeadMerge, n_heads: int
+) -> None:
+    attention, x, trace = new(fused=fused, merge=merge, n_heads=n_heads), vectors(B, T, 12), Trace()
+    memory = vectors(B, T, 12, seed=3) if crossed else None
+    mask = over_heads(mask, B, T, T)
+    theirs = np.ones(1, bool) if mask is None else mask.numpy()
+    out, pattern = attention_float64(attention, float64(x), theirs, None if memory is None else float64(memory))
+    for found in (attention(x, AttentionMask(mask), memory=memory),
+                  attention(x, AttentionMask(mask), trace, memory=memory)):  # fmt: skip
+        np.testing.assert_allclose(float64(found), out, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(float64(trace["pattern"]), pattern, atol=1e-6, rtol=0)
+
+
+def test_queries_and_keys_may_differ_in_number() -> None:
+    q, k, v = vectors(2, 3, 4, 5, seed=1), vectors(2, 3, 7, 5, seed=2), vectors(2, 3, 7, 6, seed=3)
+    allowed = torch.rand(2, 1, 4, 7, generator=torch.Generator().manual_seed(4)) < 0.5
+    mask, trace = AttentionMask(allowed), Trace()
+    torch.testing.assert_close(attend(q, k, v, mask, trace=trace), attend(q, k, v, mask))
+    assert trace["pattern"].shape == (2, 3, 4, 7)
+
+
+def test_huge_scores_do_not_overflow() -> None:
+    q = 1e4 * vectors(1, 1, 3, 4)
+    for trace in (Trace(), None):
+        z = attend(q, q, q) if trace is None else attend(q, q, q, trace=trace)
+        assert z.isfinite().all()
+
+
+FORMULAS: dict[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2,
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_feed_forward_is_the_formulas(name: Activation) -> None:
+    ffn = FeedForward(ModelConfig(vocab_size=0, d_model=6, n_heads=1, d_ff=11, activation=name))
+    initialise(ffn, seed=0)
+    scramble(ffn).eval()
+    x, trace = vectors(2, 5, 6), Trace()
+    up = float64(x) @ float64(ffn.up.weight).T + float64(ffn.up.bias)
+    hidden = FORMULAS[name](up)
+    expected = hidden @ float64(ffn.down.weight).T + float64(ffn.down.bias)
+    np.testing.assert_allclose(float64(ffn(x, trace)), expected, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(float64(trace["up"]), up, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(float64(trace["hidden"]), hidden, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(float64(trace["out"]), expected, atol=1e-5, rtol=0)
+
+
+D_MODEL = 7
+KINDS: dict[str, type[LayerNorm | ScalarNorm | RMSNorm]] = {"layer": LayerNorm, "scalar": ScalarNorm, "rms": RMSNorm}
+
+
+def new_norm(kind: str, eps: float = 1e-5) -> LayerNorm | ScalarNorm | RMSNorm:
+    norm = KINDS[kind](D_MODEL, eps)
+    initialise(norm, seed=0)
+    return scramble(norm)
+
+
+@pytest.fixture(params=["spread", "offset", "constant"])
+def x(request: pytest.FixtureRequest) -> Tensor:
+    """Inputs with a deviation of about 3, far from zero, and without any deviation."""
+    return {
+        "spread": 3 * vectors(2, 5, D_MODEL),
+        "offset": vectors(2, 5, D_MODEL) + 20,
+        "constant": torch.full((2, 5, D_MODEL), 4.0),
+    }[request.param]
+
+
+@pytest.fixture(params=[1e-5, 0.3])
+def eps(request: pytest.FixtureRequest) -> float:
+    """A usual one, and one large enough that its place in the formula shows."""
+    value: float = request.param
+    return value
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_norm_is_torchs_or_tutorial_as(kind: str, x: Tensor, eps: float, traced: bool) -> None:
+    norm = new_norm(kind, eps)
+    if isinstance(norm, LayerNorm):
+        expected = float64(F.layer_norm(x, (D_MODEL,), norm.gain, norm.bias, eps))
+    elif isinstance(norm, RMSNorm):
+        expected = float64(F.rms_norm(x, (D_MODEL,), norm.gain, eps))
+    else:
+        expected = scalar_norm(float64(x), norm.gain.item(), norm.bias.item(), eps)
+    out = norm(x, Trace()) if traced else norm(x)
+    np.testing.assert_allclose(float64(out), expected, atol=1e-5, rtol=0)
+
+
+def test_no_norm_hands_its_input_on(x: Tensor) -> None:
+    assert NoNorm()(x) is x
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gain_and_bias_come_after_normalized(kind: str) -> None:
+    norm, trace = new_norm(kind), Trace()
+    out = norm(vectors(2, 5, D_MODEL), trace)
+    bias = 0.0 if isinstance(norm, RMSNorm) else norm.bias
+    torch.testing.assert_close(trace["out"], trace["normalized"] * norm.gain + bias)
+    assert trace["out"] is out
+    assert list(trace) == ["in", "normalized", "out"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "shapes"),
+    [
+        ("layer", {"gain": (D_MODEL,), "bias": (D_MODEL,)}),
+        ("scalar", {"gain": (1,), "bias": (1,)}),
+        ("rms", {"gain": (D_MODEL,)}),
+        ("none", {}),
+    ],
+)
+def test_a_configs_norm_has_the_documented_parameters(kind: Norm, shapes: dict[str, tuple[int, ...]]) -> None:
+    norm = build_norm(ModelConfig(vocab_size=1, d_model=D_MODEL, n_heads=1, norm=kind))
+    assert {name: tuple(parameter.shape) for name, parameter in norm.named_parameters()} == shapes
+
+
+WIDTHS = [1, 2, 5, 7, 16, 33]
+
+
+@pytest.mark.parametrize("doubled", [False, True])
+@pytest.mark.parametrize("d_model", WIDTHS)
+def test_every_entry_is_the_formulas(d_model: int, doubled: bool) -> None:
+    table = sinusoids(60, d_model, doubled=doubled)
+    expected = [[sinusoid(p, c, d_model, doubled=doubled) for c in range(d_model)] for p in range(60)]
+    assert table.dtype == torch.float32
+    torch.testing.assert_close(table, torch.tensor(expected), atol=1e-7, rtol=0)
+
+
+def test_far_positions_keep_their_digits() -> None:
+    table = sinusoids(5_000, 64)
+    expected = torch.tensor([sinusoid(4_999, column, 64, doubled=False) for column in range(64)])
+    torch.testing.assert_close(table[4_999], expected, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("doubled", [False, True])
+def test_a_pair_repeats_after_its_wavelength(doubled: bool) -> None:
+    turns = wavelengths(12, doubled=doubled) * frequencies(12, doubled=doubled)
+    torch.testing.assert_close(turns, torch.full((6,), 2 * math.pi, dtype=torch.float64))
+    assert wavelengths(12, doubled=doubled)[0].item() == pytest.approx(2 * math.pi)
+
+
+@pytest.mark.parametrize("positions", CHOICES["positions"])
+def test_raw_vectors_get_the_first_rows_of_the_table(positions: str) -> None:
+    model, x = Encoder(small_config(positions=positions)), vectors(2, 5, 24)
+    table = model.embed.position_table()
+    assert (table is None) == (positions == "none")
+    assert table is None or table.shape == (8, 24)
+    torch.testing.assert_close(model.embed_vectors(x), x if table is None else x + table[:5])
+
+
+def test_a_table_is_no_weight() -> None:
+    model = Encoder(small_config())
+    assert [name for name in model.state_dict() if "sinusoids" in name] == []
+    assert "embed.sinusoids" in dict(model.named_buffers())
