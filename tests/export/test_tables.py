@@ -1,4 +1,4 @@
-"""Tables as files and as text: numbers come back, and no word acts."""
+"""Tables as files and as text, and the numbers of every figure: they come back, and no word acts."""
 
 import csv
 import io
@@ -6,10 +6,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
-from playground.export.tables import rows_of, write_csv, write_latex, write_markdown
+from playground.accounting.costs import ModelCosts
+from playground.analysis.gradient_variants import VARIANTS
+from playground.charts.draw import draw_chart
+from playground.charts.scene import Scene
+from playground.export.all_heads import all_weights, draw_all_heads
+from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
+from playground.figures import attention, norms
+from playground.figures.attribution import Bars, bars_figure
 from playground.figures.theme import token_table
+from playground.link.opening import Focus
+from playground.views.gradient_flow import LAYER, draw_by_layer
+from playground.views.parameters import show_treemap
+from playground.views.step_by_step import draw_projections
+from tests.figures.test_every_figure import FIGURES
+from tests.model.reference import small_config
+from tests.views.scenes import small_walk
 
 WORDS = ["=1+1", "+x", "-x", "@sum", "\tx", "＝x", 'a"b', "a,b", "a\nb", "|", "it's", "漢", "5", ""]
 
@@ -85,3 +100,93 @@ def test_several_levels_of_names_and_equal_names_are_kept() -> None:
     assert rows_of(table) == [["a b", "a b"], [1, 2], [3, 4]]
     named = pd.DataFrame([[1.0]]).rename_axis("layer").rename_axis("head", axis=1)
     assert rows_of(named) == [[r"layer \ head", "0"], [0, 1.0]]
+
+
+RNG = np.random.default_rng(5)
+
+
+def read_table(rows: list[list[Any]]) -> Any:
+    """The rows as pandas reads them from their file, the first column as the index."""
+    return pd.read_csv(io.BytesIO(write_csv(rows)), index_col=0)
+
+
+def test_a_heatmaps_numbers_are_the_weights_and_not_their_colours() -> None:
+    weights = RNG.dirichlet(np.ones(6), 6).astype(np.float32)
+    allowed = np.tri(6, dtype=bool)
+    figure = attention.head_heatmap(weights, list("abcdef"), allowed, scale=attention.SQUARE_ROOT)
+    table = read_table(numbers_of(figure))
+    np.testing.assert_array_equal(table.to_numpy(np.float32), np.where(allowed, weights, np.nan))
+    assert table.index.name == "query: who asks \\ key: attended to [weight]"
+    assert list(table.columns) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
+
+
+def test_lines_of_one_axis_have_a_column_each_and_others_a_row_a_number() -> None:
+    values = RNG.random(8)
+    lines = {variant: values * n for n, variant in enumerate(VARIANTS[:2], 1)}
+    table = read_table(numbers_of(go.Figure(draw_by_layer(lines, "norm", LAYER))))
+    assert list(table.columns) == ["post-norm [norm (log scale)]", "pre-norm [norm (log scale)]"]
+    np.testing.assert_array_equal(table.to_numpy(), np.stack([values, 2 * values], axis=1))
+    lengths = {part: RNG.random((n, 5)).astype(np.float32) for part, n in (("residual", 4), ("attention", 3))}
+    table = read_table(numbers_of(norms.norms_by_layer(lengths)))
+    assert list(table.columns) == ["blocks passed (0 = embeddings)", "number [mean L2 norm]"]
+    residual = table.loc["residual stream", "number [mean L2 norm]"].to_numpy(np.float32)
+    np.testing.assert_array_equal(residual, lengths["residual"].mean(axis=1))
+    low = table.loc["attention band from", "number [mean L2 norm]"].to_numpy(np.float32)
+    np.testing.assert_array_equal(low, np.percentile(lengths["attention"], 10, axis=1).astype(np.float32))
+
+
+def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
+    rows = numbers_of(go.Figure(draw_by_layer({VARIANTS[0]: np.array([1.0, 0.0, np.inf])}, "norm", LAYER)))
+    assert ["post-norm", 2, "∞"] in rows
+    assert ["post-norm", 1, "0"] in rows
+
+
+def test_a_treemaps_numbers_add_up() -> None:
+    scene = Scene(ModelCosts(small_config(), 1), Focus(0, 0, 0, 0))
+    rows = numbers_of(go.Figure(draw_chart(show_treemap(scene, has_focus=False), scene).now.figure))
+    total = scene.now.parameters.total
+    assert ["model", "", "model", total] in rows
+    assert sum(row[3] for row in rows if row[1] == "model") == total
+
+
+def test_bars_of_the_page_are_a_figure_with_their_numbers() -> None:
+    bars = Bars(["<b>x</b>", "y"], [0.5, -2.0], ["#ff0000", "#00ff00"], ["+0.5", "-2"], "share")
+    assert numbers_of(bars_figure(bars)) == [["place", "share"], ["<b>x</b>", 0.5], ["y", -2.0]]
+
+
+def test_several_heatmaps_lie_below_each_other() -> None:
+    walk, trace = small_walk("abc", focus=Focus(1, 2, 0, 1))
+    header, *rows = numbers_of(go.Figure(draw_projections(walk)))
+    assert header[:2] == ["chart", "token \\ column [value]"]
+    np.testing.assert_allclose([row[2:] for row in rows[3:6]], trace["layers.1.attn.k"][0, 2], atol=1e-6)
+    assert {row[0] for row in rows} == {f"{name}, first 4" for name in "QKV"}
+
+
+@pytest.mark.parametrize("drawn", FIGURES, ids=range(len(FIGURES)))
+def test_every_figure_of_every_page_has_numbers(drawn: tuple[Any, ...]) -> None:
+    figure = drawn[0]
+    header, *rows = numbers_of(figure)
+    assert all(len(row) == len(header) for row in rows)
+    assert header[0]
+
+
+def test_all_heads_are_drawn_whole_and_their_weights_listed() -> None:
+    patterns = RNG.dirichlet(np.full(30, 0.2), (2, 3, 30)).astype(np.float32)
+    figure = draw_all_heads(patterns, attention.SQUARE_ROOT)
+    apart = round(0.06 * 30)
+    shades = np.asarray(figure.data[0].z)
+    assert shades.dtype == np.uint8, "a byte a weight on its way to the browser"
+    assert shades.shape == (2 * 30 + apart, 3 * 30 + 2 * apart)
+    np.testing.assert_array_equal(
+        shades[30 + apart :, 30 + apart : 60 + apart], 1 + np.round(254 * patterns[1, 1] ** 0.5)
+    )
+    assert (shades[30 : 30 + apart] == 0).all(), "nothing between two layers"
+    assert figure.data[0].colorscale[0] == (0, "#ffffff")
+    assert list(figure.data[0].colorbar.tickvals) == pytest.approx(
+        [1 + 254 * share**0.5 for share in (0, 0.05, 0.25, 0.5, 1)]
+    )
+    header, *rows = all_weights(patterns, ["q"] * 30, ["k"] * 30)
+    assert len(rows) == 2 * 3 * 30
+    assert rows[30 * 4 + 7][:3] == [1, 1, "q₇"]
+    np.testing.assert_array_equal(rows[30 * 4 + 7][3:], patterns[1, 1, 7])
+    assert header[2:4] == ["query \\ key [weight]", "k₀"]
