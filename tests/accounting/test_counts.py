@@ -1,4 +1,4 @@
-"""Counts equal what the built model holds and what torch measures."""
+"""Counts equal what the built model holds and what torch measures; heads cost what attention costs."""
 
 from dataclasses import replace
 
@@ -10,8 +10,18 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from playground import Encoder, EncoderDecoder, ModelConfig, Trace, count_parameters
-from playground.accounting import Count, Term, attention_overtakes, count_encoder_decoder, count_flops, count_memory
+from playground.accounting import (
+    Count,
+    Term,
+    attention_overtakes,
+    count_attention_head,
+    count_encoder_decoder,
+    count_flops,
+    count_head_flops,
+    count_memory,
+)
 from playground.presets import PRESETS
+from tests.model.reference import small_config
 from tests.model.strategies import configs, modest
 
 SMALL = ModelConfig(vocab_size=7, d_model=12, n_heads=3, n_layers=2, d_ff=20, max_len=8, n_segments=2)
@@ -136,3 +146,26 @@ def test_gpt_3_is_counted_without_being_built() -> None:
     assert flops / (parameters["attention"] + parameters["feed_forward"]) == pytest.approx(2, rel=1e-3)
     weights = count_memory(config, 2_048)[0]
     assert weights.n_bytes == 4 * 174_604_259_328
+
+
+@pytest.mark.parametrize("config", [small_config(), small_config(fused_qkv=True), small_config(n_heads=1)])
+def test_heads_are_a_layers_attention_without_the_bias_of_its_output(config: ModelConfig) -> None:
+    heads = config.n_heads * count_attention_head(config).total
+    attention = count_parameters(config).by(lambda term: term.component)["attention"]
+    assert config.n_layers * (heads + config.d_model) == attention
+
+
+def test_a_heads_parameters_are_those_that_nothing_depends_on_without_it() -> None:
+    config = small_config(n_layers=1)
+    encoder, head = Encoder(config, seed=3), slice(config.d_head, 2 * config.d_head)  # head 1
+    own = [encoder.get_parameter(f"layers.0.attn.{name}")[head] for name in ("q.weight", "k.weight", "v.weight")]
+    own += [encoder.get_parameter(f"layers.0.attn.{name}")[head] for name in ("q.bias", "k.bias", "v.bias")]
+    own.append(encoder.get_parameter("layers.0.attn.o.weight")[:, head])
+    assert count_attention_head(config).total == sum(part.numel() for part in own)
+
+
+@pytest.mark.parametrize("n_tokens", [1, 7])
+def test_heads_do_all_of_attentions_work(n_tokens: int) -> None:
+    config = small_config()
+    heads = config.n_layers * config.n_heads * count_head_flops(config, n_tokens).total
+    assert heads == count_flops(config, n_tokens).by(lambda term: term.component)["attention"]

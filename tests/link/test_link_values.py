@@ -11,7 +11,18 @@ from playground.limits import MAX_CHARACTERS
 from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole
 from playground.link.params import ARCHITECTURE, LOCKED, PARAMS, SHARED, SIZES
-from playground.link.query import model_config, read, settle
+from playground.link.query import (
+    MARKER,
+    PINNED_KEYS,
+    VERSION,
+    LinkReading,
+    model_config,
+    pinned_texts,
+    read,
+    read_link,
+    read_pinned,
+    settle,
+)
 from playground.text import split_sentences
 from playground.weights.recognise import RecognisedWeights
 
@@ -256,3 +267,67 @@ def test_the_config_is_the_sidebars() -> None:
         "vocab_size": 11,
         **{key: values[key] for key in ARCHITECTURE},
     }
+
+
+NOW: dict[str, Any] = {key: param.default for key, param in SHARED.items()}
+
+
+@given(pinned=values_of_the_sidebar(), now=values_of_the_sidebar())
+def test_whatever_is_pinned_is_read_back(pinned: dict[str, Any], now: dict[str, Any]) -> None:
+    texts = pinned_texts(pinned, now)
+    different = {key for key in SHARED if pinned[key] != now[key]}
+    assert texts.keys() == ({f"b_{key}" for key in different} or {MARKER})
+    assert read_pinned(texts, now) == (pinned, different, [])
+
+
+@pytest.mark.parametrize("texts", [{}, {MARKER: ["false"]}, {"b": ["1"], "b_": ["1"], "b_junk": ["1"]}])
+def test_a_link_without_pinned_parameters_pins_nothing(texts: dict[str, list[str]]) -> None:
+    assert read_pinned(texts, NOW) == (None, set(), [])
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=lambda text: repr(text[:12]))
+def test_junk_becomes_a_value_with_a_sentence_for_each_parameter(junk: str) -> None:
+    texts = {key: [junk] for key in (MARKER, *PINNED_KEYS)}
+    read, keys, complaints = read_pinned(texts, NOW)
+    assert read is not None
+    assert keys == set(SHARED)
+    assert all(inside(SHARED[key], read[key]) for key in SHARED)
+    told = [complaint for complaint in complaints if complaint.startswith("The link's b_")]
+    assert len(told) == len(SHARED) - 2, "every text is one, and of changes none may be there"
+    assert complaints[0].startswith(f"The link's {MARKER}=")
+
+
+def test_a_pinned_text_that_is_too_long_is_told_apart_from_the_present_one() -> None:
+    read, _, (complaint,) = read_pinned({"b_text": ["a" * 5000]}, NOW)
+    assert read is not None
+    assert len(read["text"]) == MAX_CHARACTERS
+    assert complaint.startswith("In the pinned settings: The text has 5,000 characters")
+
+
+def test_a_link_is_read_but_for_what_has_a_widget_or_is_no_parameter() -> None:
+    texts = {"v": [VERSION], "seed": ["3"], "n_layers": ["junk"], "utm": ["x"]}
+    assert read_link(texts, with_widgets=["n_layers"]) == LinkReading({"seed": 3}, [], is_exact=True)
+
+
+def test_a_link_of_version_1_is_remembered_and_rewritten() -> None:
+    """Its version leaves the address: what a visitor changes afterwards was not drawn as in version 1."""
+    reading = read_link({"v": ["1"], "seed": ["3"]}, with_widgets=[])
+    assert reading == LinkReading({"seed": 3}, [], is_exact=False, means_other_weights=True)
+    for texts in ({"v": [VERSION]}, {}, {"v": ["0"]}, {"v": ["1", VERSION]}):
+        assert not read_link(texts, with_widgets=[]).means_other_weights
+
+
+@pytest.mark.parametrize(
+    ("texts", "n_sentences"),
+    [
+        ({"seed": ["junk"]}, 1),
+        ({"causal": ["TRUE"]}, 0),
+        ({"v": ["0"]}, 1),
+        ({"v": ["3"]}, 1),
+        ({"v": ["2"], "seed": ["1", "2"]}, 0),
+    ],
+)
+def test_a_link_that_another_hand_wrote_is_not_exact(texts: dict[str, list[str]], n_sentences: int) -> None:
+    reading = read_link(texts, with_widgets=[])
+    assert not reading.is_exact
+    assert len(reading.sentences) == n_sentences

@@ -1,4 +1,4 @@
-"""Many variants in a few passes give what a run of each alone gives."""
+"""Many variants, and many sentences, in a few passes give what a run of each alone gives."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,10 @@ import pytest
 from playground import Encoder, ModelConfig
 from playground.errors import InterventionError, TooLargeError
 from playground.model.changes import Change
+from playground.presets import PRESETS
 from playground.runs import run, run_variants, variant_runs
-from playground.text import characters
+from playground.runs.variant_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch
+from playground.text import characters, words
 from tests.changes import made
 from tests.model.reference import scramble
 
@@ -85,3 +87,66 @@ def test_variants_go_on_from_a_run_that_is_at_hand() -> None:
     ):
         assert one.numbers == two.numbers
         np.testing.assert_allclose(one.final, two.final, atol=1e-5)
+
+
+SENTENCES = ["a cat", "a dog", "a much longer cat", "x"]
+SENTENCES_BATCH = characters().encode_batch(SENTENCES)
+TWO_LAYERS = FIELDS | {"n_layers": 2, "max_len": 32}
+POINTS = frozenset({"embed.out", "layers.0.out", "final"})
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 9])
+@pytest.mark.parametrize("causal", [False, True])
+def test_every_row_is_the_run_of_its_sentence(causal: bool, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variant_runs, "rows_at_once", lambda *_: at_once)
+    encoder = scramble(Encoder(ModelConfig(**TWO_LAYERS), seed=2))  # type: ignore[arg-type]
+    changes: list[list[Change]] = [[], [Change("zero", 1, 2)], [], [Change("off", 0, None, ("ffn",))]]
+    steps = list(run_batch(encoder, SENTENCES_BATCH, keep=POINTS.__contains__, causal=causal, interventions=changes))
+    assert sorted(sentence for step in steps for sentence in step.sentences) == [0, 1, 2, 3]
+    assert max(len(step.sentences) for step in steps) == min(at_once, 2)
+    for step in steps:
+        assert set(step.arrays) == POINTS
+        for row, sentence in enumerate(step.sentences):
+            alone = run(encoder, SENTENCES_BATCH, sentence, causal=causal, interventions=changes[sentence])
+            for point in POINTS:
+                np.testing.assert_allclose(step.arrays[point][row], alone.arrays[point], atol=2e-6)
+
+
+def test_as_many_sentences_as_tokens_that_grow_by_one_are_no_causal_mask() -> None:
+    growing, encoder = characters().encode_batch(["a", "ab", "abc"]), Encoder(ModelConfig(**TWO_LAYERS))  # type: ignore[arg-type]
+    (step,) = run_batch(encoder, growing, keep="final".__eq__)
+    for row in range(3):
+        np.testing.assert_allclose(step.arrays["final"][row], run(encoder, growing, row).arrays["final"], atol=2e-6)
+
+
+def test_chosen_sentences_alone_are_run_and_vectors_are_those_of_the_seed() -> None:
+    tokenizer = words(SENTENCES)
+    batch = tokenizer.encode_batch(SENTENCES)
+    encoder = Encoder(ModelConfig(**TWO_LAYERS | {"vocab_size": 0}), seed=2)  # type: ignore[arg-type]
+    (step,) = run_batch(encoder, batch, keep="final".__eq__, seed=5, sentences=[2, 0])
+    assert step.sentences == (2, 0)
+    for row, sentence in enumerate(step.sentences):
+        alone = run(encoder, batch, sentence, seed=5).arrays["final"]
+        np.testing.assert_allclose(step.arrays["final"][row], alone, atol=2e-6)
+
+
+def test_a_sentence_over_the_memory_budget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("playground.runs.budget.MAX_KEPT", 100)
+    encoder = Encoder(ModelConfig(**TWO_LAYERS), seed=2)  # type: ignore[arg-type]
+    with pytest.raises(TooLargeError):
+        list(run_batch(encoder, SENTENCES_BATCH, keep="final".__eq__))
+
+
+def test_as_many_sentences_are_affordable_as_both_limits_allow() -> None:
+    config = PRESETS["minilm-l6"].config
+    blocks = 6 * (4 * 384**2 + 2 * 384 * 1_536)  # numbers in MiniLM's matrices
+    assert count_affordable(config, [16] * 40) == 40
+    lengths = [128] * 40
+    n = count_affordable(config, lengths)
+    assert 0.8 < n * 128 * 2 * blocks / MAX_WORK < 1.0, "the work of the matrices, attention's own beside it"
+    assert can_afford(config, 128, n)
+    assert not can_afford(config, 128, n + 1)
+    assert count_affordable(config, [8] * 20 + [128] * 20) == max(20, n), "a long one makes every other dearer"
+    cheap = ModelConfig(**TWO_LAYERS | {"d_model": 64, "n_layers": 1, "d_ff": 8})  # type: ignore[arg-type]
+    assert count_affordable(cheap, [2_000] * 40) == MAX_VECTORS // (2_000 * 64)
+    assert count_affordable(PRESETS["gpt-3"].config, [128] * 40) == 1

@@ -1,11 +1,16 @@
-"""Words of a given vocabulary, and ids typed as numbers, become a batch that any page can draw."""
+"""A vocabulary file, its words, and ids typed as numbers become a batch; what is wrong is one sentence."""
+
+import json
+from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.errors import InputError
-from playground.text import IdTokenizer, VocabularyTokenizer
+from playground.text import IdTokenizer, VocabularyTokenizer, read_vocabulary
+from playground.text.own_tokens import MAX_VOCABULARY_BYTES, MAX_WORDS
 from tests.text.test_tokenizer import HARD_TEXTS, check
 
 IDS = {"[PAD]": 0, "[UNK]": 1, "the": 4, "cat": 2, "don't": 3, "tired": 7, ".": 6}
@@ -102,3 +107,93 @@ def test_anything_else_is_no_id(text: str) -> None:
 def test_a_line_without_a_number_holds_no_id() -> None:
     with pytest.raises(InputError, match="holds no id"):
         IdTokenizer(5).encode_batch([", ;"])
+
+
+def dump(vocabulary: Any) -> bytes:
+    return json.dumps(vocabulary).encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"the\ncat\nsat",
+        b"the\r\ncat\r\nsat\r\n\r\n",
+        b" the \n\tcat\nsat\n",
+        b"\xef\xbb\xbfthe\ncat\nsat",
+        dump({"the": 0, "cat": 1, "sat": 2}),
+        dump(["the", "cat", "sat"]),
+        json.dumps(["the", "cat", "sat"], indent=2).encode(),
+        b"\n" + json.dumps({"sat": 2, "the": 0, "cat": 1}, indent=2).encode(),
+    ],
+)
+def test_words_and_their_ids_are_read(data: bytes) -> None:
+    assert read_vocabulary(data, n_rows=3) == {"the": 0, "cat": 1, "sat": 2}
+
+
+def test_ids_may_leave_rows_out() -> None:
+    assert read_vocabulary(dump({"sat": 9, "été": 4}), n_rows=10) == {"sat": 9, "été": 4}
+
+
+def test_lines_may_begin_with_brackets() -> None:
+    assert read_vocabulary(b"[PAD]\n[UNK]\nthe\n[MASK]", n_rows=4) == {"[PAD]": 0, "[UNK]": 1, "the": 2, "[MASK]": 3}
+
+
+def test_json_may_hold_a_blank_and_a_line_end() -> None:
+    assert read_vocabulary(dump({" ": 0, "\n": 1, "a": 2}), n_rows=3) == {" ": 0, "\n": 1, "a": 2}
+
+
+HOSTILE = {
+    "nothing": (b"", "There is no word in it."),
+    "blanks": (b" \n\n \n", "There is no word in it."),
+    "too large": (b"a" * (MAX_VOCABULARY_BYTES + 1), "It has 2.0 MB; a vocabulary may have 2 MB."),
+    "too many words": (dump([str(i) for i in range(MAX_WORDS + 1)]), "It has 100,001 words; at most 100,000"),
+    "latin-1": ("été".encode("latin-1"), "It is no UTF-8 text"),
+    "utf-16": ("the\ncat".encode("utf-16"), "It is no UTF-8 text"),
+    "utf-16 without a mark": ("the\ncat".encode("utf-16-le"), "It is no UTF-8 text"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\x00\x00", "It is no UTF-8 text"),
+    "an empty line": (b"the\n\ncat", "Line 2 is empty"),
+    "a first empty line": (b"\nthe", "Line 1 is empty"),
+    "two words a line": (b"the\nthe cat", "Line 2, “the cat”, has a blank inside"),
+    "a table": (b"the\t0\ncat\t1", "Line 1, “the0”, has a blank inside"),
+    "a word twice": (b"the\ncat\nthe", "The word “the” is there twice."),
+    "a word twice in JSON": (b'{"the": 0, "the": 1}', "The word “the” is there twice."),
+    "surrogates that become one": (b'{"\\ud800": 0, "\\ud801": 1}', "The word “\ufffd” is there twice."),
+    "an id twice": (dump({"the": 1, "cat": 1}), "The words “the” and “cat” have the same id, 1."),
+    "too many lines": (b"a\nb\nc\nd", "The word “d” has the id 3; your file's token table has 3 rows, 0 to 2."),
+    "an id too high": (dump({"the": 3}), "The word “the” has the id 3; your file's token table has 3 rows, 0 to 2."),
+    "an id below zero": (dump({"the": -1}), "The word “the” has the id -1; your file's token table has 3 rows"),
+    "a huge id": (dump({"the": 10**100}), "The word “the” has the id a huge number; your file's"),
+    "an id of a thousand digits": (b'{"the": ' + b"9" * 5_000 + b"}", "It begins like JSON, and is not valid JSON"),
+    "words by id": (dump({"0": "the"}), "The word “0” has “the” for an id: ids are whole numbers."),
+    "a fraction": (dump({"the": 1.0}), "The word “the” has “1.0” for an id"),
+    "true": (dump({"the": True}), "The word “the” has “True” for an id"),
+    "null": (dump({"the": None}), "The word “the” has “None” for an id"),
+    "not a number": (b'{"the": NaN}', "The word “the” has “nan” for an id"),
+    "a nested one": (dump({"model": {"vocab": {"the": 0}}}), "The word “model” has “{'vocab': {'the': 0}}” for an id"),
+    "an empty dictionary": (b"{}", "Its JSON is no dictionary from words to ids."),
+    "a mixed list": (b'["the", 1]', "Its JSON is no dictionary from words to ids."),
+    "Python's quotes": (b"{'the': 0}", "It begins like JSON, and is not valid JSON"),
+    "a broken end": (b'{"the": 0', "It begins like JSON, and is not valid JSON"),
+    "deep JSON": (b'{"a":' * 200_000, "It begins like JSON, and is not valid JSON"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_wrong_is_one_sentence(name: str) -> None:
+    data, reason = HOSTILE[name]
+    with pytest.raises(InputError) as refused:
+        read_vocabulary(data, n_rows=3 if name != "too many words" else MAX_WORDS + 1)
+    assert str(refused.value).startswith(reason)
+    assert len(str(refused.value)) < 250
+
+
+@given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode) | st.builds(dump, st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+)))  # fmt: skip
+def test_any_file_is_a_vocabulary_or_refused(data: bytes) -> None:
+    with suppress(InputError):
+        ids = read_vocabulary(data, n_rows=5)
+        assert set(ids.values()) <= set(range(5))
+        assert len(set(ids.values())) == len(ids) > 0
+        assert VocabularyTokenizer(ids).vocab_size <= 5

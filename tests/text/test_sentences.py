@@ -1,3 +1,5 @@
+"""A text's sentences, their words, their script, their language, and the pronoun that is looked at."""
+
 import re
 
 import pytest
@@ -6,6 +8,8 @@ from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
 from playground.text import split_sentences
+from playground.text.sentences import choose_pronoun, foreign_script, is_english, leave_out, split_words
+from playground.text.tokenizer import english_texts
 
 ANY_TEXT = st.text(st.characters(), max_size=400)  # lone surrogates and control characters too
 
@@ -61,3 +65,148 @@ def test_sentences_are_clean_within_limits_and_settled(text: str) -> None:
     again = split_sentences("\n".join(result.sentences))
     assert again.sentences == result.sentences
     assert again.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("The cat didn't sit.", ["The", "cat", "didn't", "sit", "."]),
+        ("(cat), «dog»!?", ["(", "cat", ")", ",", "«", "dog", "»", "!", "?"]),
+        ("well-known  3.5\tx_y", ["well-known", "3.5", "x_y"]),
+        ("...", [".", ".", "."]),
+        ("漢字 かな! ok", ["漢", "字", "か", "な", "!", "ok"]),
+        ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),
+        ("\u200b", ["\u200b"]),
+        (" ", []),
+    ],
+)
+def test_words_stand_between_blanks_and_marks_alone(sentence: str, words: list[str]) -> None:
+    assert [sentence[start:end] for start, end in split_words(sentence)] == words
+
+
+@pytest.mark.parametrize(
+    ("sentence", "number", "left"),
+    [
+        ("The cat sat.", 0, "cat sat."),
+        ("The cat sat.", 1, "The sat."),
+        ("The cat sat.", 2, "The cat ."),
+        ("The cat sat.", 3, "The cat sat"),
+        ("(cat)", 1, "( )"),
+        ("漢字", 0, "字"),
+        ("one  two   three", 1, "one    three"),
+    ],
+)
+def test_a_word_is_left_out_and_its_neighbours_stay_apart(sentence: str, number: int, left: str) -> None:
+    assert leave_out(sentence, split_words(sentence)[number]) == left
+
+
+@given(st.text(max_size=40))
+def test_words_are_all_that_is_not_blank_in_order(sentence: str) -> None:
+    words = split_words(sentence)
+    assert "".join(sentence[start:end] for start, end in words) == "".join(sentence.split())
+    for i, word in enumerate(words):
+        others = [sentence[start:end] for j, (start, end) in enumerate(words) if j != i]
+        assert "".join(leave_out(sentence, word).split()) == "".join(others)
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("The animal", None),
+        ("Größe, naïve, İstanbul", None),
+        ("", None),
+        ("12 + 3 = 15 🙂", None),
+        ("動物は道を渡らなかった", "Japanese"),
+        ("الحيوان لم يعبر الشارع", "Arabic"),
+        ("Животное не перешло", "Cyrillic"),
+        ("동물은", "Korean"),
+        ("이 is one word", None),
+        ("\ufffd\ue000", None),
+    ],
+)
+def test_the_script_of_most_letters(text: str, script: str | None) -> None:
+    assert foreign_script(text) == script
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The animal didn't cross the street because it was too tired.",
+        "She ordered a café au lait and a croissant at the café.",
+        "Beyoncé and José met Zoë in São Paulo.",
+        "Schrödinger's cat is both dead and alive.",
+        "Los Angeles, Las Vegas, La Paz and El Paso",
+        "El Paso, La Paz",
+        "Ursula von der Leyen visited Düsseldorf.",
+        "Oscar de la Renta designed dresses.",
+        "Ludwig van Beethoven composed Für Elise.",
+        "Le Monde, Die Zeit and El País reported it.",
+        "Das Boot won awards.",
+        "Bo, Dan, Una, Uma, Mit, Nur and Che met.",
+        "MIT, EST, UN, NE, IL",
+        "War dogs die young.",
+        "Pour water plus sugar.",
+        "The naïve façade",
+        "Crème brûlée, smörgåsbord, jalapeño",
+        "Mi casa es su casa is a Spanish saying.",
+        "Mitochondria produce adenosine triphosphate.",
+        "Colorless green ideas sleep furiously.",
+        "def forward(self, x): return self.norm(x)",
+        "lol omg wtf brb",
+        "Snow fell.",
+        "12 + 3 = 15 🙂",
+        "",
+    ],
+)
+def test_english_with_names_and_accents_is_english(text: str) -> None:
+    assert is_english(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das Tier hat die Straße nicht überquert, weil es zu müde war.",
+        "Das Tier hat die Straße nicht überquert.",
+        "Das ist gut.",
+        "Ich liebe dich.",
+        "Der Film war nicht gut.",
+        "Heute regnet es in Hamburg.",
+        "Ein Mann und eine Frau gehen in den Park.",
+        "Het dier stak de straat niet over, omdat het te moe was.",
+        "L’animal n’a pas traversé la rue parce qu’il était trop fatigué.",
+        "Le chat dort sur le canapé.",
+        "L'animale non ha attraversato la strada perché era troppo stanco.",
+        "El animal no cruzó la calle porque estaba demasiado cansado.",
+        "O animal não atravessou a rua porque estava muito cansado.",
+        "Djuret korsade inte gatan eftersom det var för trött.",
+        "Dyret krydsede ikke gaden, fordi det var for træt.",
+        "Zwierzę nie przeszło przez ulicę, bo było zbyt zmęczone.",
+        "Zvíře nepřešlo ulici, protože bylo příliš unavené.",
+        "Az állat nem ment át az utcán, mert túl fáradt volt.",
+        "Eläin ei ylittänyt katua, koska se oli liian väsynyt.",
+        "Hayvan çok yorgun olduğu için caddeyi geçmedi.",
+        "Hewan itu tidak menyeberang jalan karena terlalu lelah.",
+        "Con vật đã không băng qua đường vì nó quá mệt.",
+        "動物は道を渡らなかった",
+    ],
+)
+def test_other_languages_are_not_english(text: str) -> None:
+    assert not is_english(text)
+
+
+def test_no_sentence_of_the_english_corpus_is_taken_for_another_language() -> None:
+    sentences = [each for text in english_texts() for each in re.split(r"(?<=[.!?])\s+", text)]
+    assert len(sentences) > 1_000
+    assert not [each for each in sentences if not is_english(each)]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (["[CLS]", "She", "saw", "her", "that"], 1),
+        (["the", "animal"], None),
+        (["i", "t"], None),
+    ],
+)
+def test_the_first_pronoun_is_taken(tokens: list[str], expected: int | None) -> None:
+    assert choose_pronoun(tokens) == expected

@@ -1,3 +1,5 @@
+"""Every tokenizer keeps a batch's promises, whatever the text; pieces are readable; words may be vectors."""
+
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -5,9 +7,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import pre_tokenizers
 
 from playground.limits import MAX_TOKENS
 from playground.text import Batch, Tokenizer, bpe, characters, wordpiece, words
+from playground.text.batch import draw_vectors
+from playground.text.tokenizer import BYTE_OF_CHARACTER, visible, visible_bytes
 from playground.weights.checkpoint import minilm_path
 
 HARD_TEXTS = [
@@ -171,3 +176,56 @@ def test_threads_may_share_a_tokenizer() -> None:
         batches = list(pool.map(lambda length: MINILM.encode_batch(["a " * 60], max_tokens=length), lengths))
     assert [batch.ids.shape[1] for batch in batches] == lengths
     assert [batch.truncated for batch in batches] == [[62 - length] for length in lengths]
+
+
+def test_the_byte_alphabet_is_the_librarys() -> None:
+    assert set(BYTE_OF_CHARACTER) == set(pre_tokenizers.ByteLevel.alphabet())
+    assert sorted(BYTE_OF_CHARACTER.values()) == list(range(256))
+    for character in "aé🙂 \n\x00":
+        [(piece, _)] = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(character)
+        assert bytes(BYTE_OF_CHARACTER[symbol] for symbol in piece).decode() == character
+
+
+def test_blanks_and_control_characters_are_visible() -> None:
+    assert visible("a b\nc\td\x00\x9f") == "a␣b⏎c⇥d⟨00⟩⟨9F⟩"
+    assert visible("##ing שלום 🙂") == "##ing␣שלום␣🙂"
+
+
+def test_byte_level_pieces_read_as_text() -> None:
+    assert visible_bytes("Ġstreet") == "␣street"
+    assert visible_bytes("âĢĻ") == "’"
+    assert visible_bytes("Ċ") == "⏎"
+
+
+def test_loose_bytes_show_their_value() -> None:
+    assert visible_bytes("âĢ") == "⟨E2⟩⟨80⟩"
+    assert visible_bytes("aÃ") == "a⟨C3⟩"
+
+
+def test_equal_words_have_equal_vectors_wherever_they_stand() -> None:
+    one, other = draw_vectors(["a", "b", "a"], 16, 3), draw_vectors(["c", "b"], 16, 3)
+    assert one.shape == (3, 16)
+    assert torch.equal(one[0], one[2])
+    assert torch.equal(one[1], other[1])
+
+
+def test_another_word_or_seed_is_another_vector() -> None:
+    rows = torch.cat([draw_vectors(["a", "A", "aa", "ab", "ñ", "🙂"], 16, seed) for seed in (0, 1, 2**31 - 1)])
+    assert len(torch.unique(rows, dim=0)) == 18
+
+
+def test_the_numbers_are_those_of_every_machine() -> None:
+    expected = torch.tensor([-0.295837, 0.945925, -0.20522, 0.143648])
+    torch.testing.assert_close(draw_vectors(["the"], 4, 7)[0], expected)
+
+
+def test_the_numbers_are_standard_normal() -> None:
+    numbers = draw_vectors([str(i) for i in range(100)], 200, 0).flatten()
+    assert abs(float(numbers.mean())) < 0.02
+    assert abs(float(numbers.std()) - 1) < 0.02
+    within = float((numbers.abs() < 1).float().mean())
+    assert abs(within - 0.6827) < 0.01
+
+
+def test_no_words_are_no_vectors() -> None:
+    assert draw_vectors([], 8, 0).shape == (0, 8)

@@ -1,4 +1,4 @@
-"""The table of the five says what their presets are, and marks what stands out."""
+"""The table of the five says what their presets are; the catalogue of their mistakes is whole."""
 
 import ast
 import re
@@ -12,6 +12,7 @@ from playground.config import ModelConfig
 from playground.presets import PRESETS
 from playground.tutorials import table as module
 from playground.tutorials.table import NAMES, Row, build_table
+from playground.tutorials.tutorial_texts import TUTORIALS
 from tests.tutorials.changes import change_field
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,3 +102,41 @@ def test_a_letter_never_stands_without_its_title(folder: str) -> None:
     alone = re.compile(r"\b[Tt]utorials? [A-E]\b(?! ·|:)")
     assert texts
     assert not [(file.name, text) for file, found in texts.items() for text in found if alone.search(text)]
+
+
+def test_all_five_are_there() -> None:
+    assert TUTORIALS.keys() == NAMES.keys()
+
+
+@pytest.mark.parametrize("letter", TUTORIALS)
+def test_every_lesson_has_a_page(letter: str, repository: Path) -> None:
+    topics = TUTORIALS[letter].topics
+    assert topics
+    pages = {path.stem.replace("_", "-") for path in repository.glob("pages/*.py")}
+    assert {topic.page for topic in topics} <= pages - {"tutorials"}
+
+
+def test_the_number_of_mistakes_found() -> None:
+    assert {letter: len(tutorial.mistakes) for letter, tutorial in TUTORIALS.items()} == {
+        "A": 6, "B": 2, "C": 4, "D": 6, "E": 11,
+    }  # fmt: skip
+
+
+def test_what_stands_in_quotation_marks_stands_in_the_tutorial() -> None:
+    printed = " ".join(mistake.printed for tutorial in TUTORIALS.values() for mistake in tutorial.mistakes)
+    quoted = {"we used pre-norm", "attention is permutation invariant", "std ≈ 1", "like BERT-base"}
+    assert set(re.findall("“(.*?)”", printed)) == quoted
+
+
+@pytest.mark.parametrize("letter", TUTORIALS)
+def test_every_mistake_is_shown_where_there_is_something_to_compute(letter: str) -> None:
+    for mistake in TUTORIALS[letter].mistakes:
+        assert mistake.happens.endswith(".")
+        assert not mistake.printed.endswith(".")
+        if mistake.demonstration is None:
+            assert mistake.happens == "NameError."
+        else:
+            told = mistake.demonstration()
+            assert told == mistake.demonstration()
+            assert "\n" not in told
+            assert "nan" not in told

@@ -74,10 +74,6 @@ def test_of_an_encoder_decoder_the_encoder_is_built() -> None:
     assert_close(encoder(ids, ids != 0), oracle.arrays["encoder_output"], ON_OUTPUTS)
 
 
-def test_tutorial_ds_table_of_positions_tells_its_length() -> None:
-    assert recognise(header(read(FILES["tutorial-d"]).weights)).settings["max_len"] == 6
-
-
 def test_a_library_encoder_is_recognised() -> None:
     layer = nn.TransformerEncoderLayer(20, 5, 24, activation="gelu", batch_first=True)
     stack = nn.TransformerEncoder(layer, 3, norm=nn.LayerNorm(20), enable_nested_tensor=False).eval()
