@@ -303,11 +303,11 @@ NAMES: dict[Group, str] = {
 """How the groups are called in a sentence about two keys."""
 
 OPENINGS: dict[Group, str] = {
-    "token": "Mostly the two tokens themselves.",
-    "position": "Mostly the positions of the two keys.",
-    "attention": "Mostly what attention of earlier layers wrote at the two keys.",
-    "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the two keys.",
-    "change": "Mostly what your changes write at the two keys.",
+    "token": "Mostly the tokens themselves.",
+    "position": "Mostly the positions of the keys.",
+    "attention": "Mostly what attention of earlier layers wrote at the keys.",
+    "feed-forward": "Mostly what feed-forward networks of earlier layers wrote at the keys.",
+    "change": "Mostly what your changes write at the keys.",
     "others": "Mostly the segment and the biases, which each key's norms scale in their own way.",
 }
 """The verdict where one group has the most."""
@@ -388,7 +388,7 @@ def describe(verdict: Verdict, lead: float) -> str:
     if abs(rest) >= LEAST_TOLD:
         told.append(f"the rest {write_amount(rest, '+')}")
     listed = join_words(told)
-    return f"{opening} The difference, {lead_text}, is a sum by what wrote the two keys' vectors: {listed}."
+    return f"{opening} The difference, {lead_text}, is a sum by what wrote the keys' vectors: {listed}."
 
 
 def _by_size(amounts: dict[Group, float]) -> dict[Group, float]:

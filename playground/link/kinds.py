@@ -30,6 +30,10 @@ class _Kind(ABC):
         return self.read(texts[-1])
 
 
+_MOST_NAMED = 20
+"""Words of a choice that a sentence names all."""
+
+
 @dataclass(frozen=True)
 class Choice(_Kind):
     """One of a few words."""
@@ -43,7 +47,9 @@ class Choice(_Kind):
         """Read the word."""
         if text in self.options:
             return text, None
-        return self.default, f"is not one of {', '.join(self.options)}"
+        many = len(self.options) > _MOST_NAMED
+        named = (*self.options[:3], f"{len(self.options) - 3} more") if many else self.options
+        return self.default, f"is not one of {', '.join(named)}"
 
 
 @dataclass(frozen=True)

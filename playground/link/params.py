@@ -224,6 +224,10 @@ MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 POOLINGS = ("mean", "first token", "mean with padding")
 """Those of `analysis.effects.sentence_vectors`, whose import would bring pandas along."""
 
+AUTOMATIC, MEAN = "automatic", "mean"
+"""The words of `attention_rival` beside a key's position: the strongest other key, and the mean over the keys."""
+
+
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
     "overview_batch": Choice(
@@ -239,6 +243,8 @@ OWN: dict[str, Param] = {
     ),
     "attention_habits": Choice("fixed sentences", ("fixed sentences", "this text")),
     "attention_why": Choice("sources", ("sources", "competition", "products", "what it moves")),
+    "attention_rival": Choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
+    "attention_word": Text("", longest=40),
     "attention_hide": Switch(False),
     "attention_colours": Choice("square root", ("square root", "linear")),
     "attention_stretch": Switch(False),

@@ -11,12 +11,13 @@ import pytest
 
 from playground.accounting.costs import ModelCosts
 from playground.analysis.gradient_variants import VARIANTS
+from playground.charts.chart import LabelledBars
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.export.all_heads import all_weights, draw_all_heads
 from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
 from playground.figures import attention, norms
-from playground.figures.attribution import Bars, bars_figure
+from playground.figures.attribution import Bars
 from playground.figures.theme import token_table
 from playground.link.opening import Focus
 from playground.views.gradient_flow import LAYER, draw_by_layer
@@ -151,7 +152,9 @@ def test_a_treemaps_numbers_add_up() -> None:
 
 def test_bars_of_the_page_are_a_figure_with_their_numbers() -> None:
     bars = Bars(["<b>x</b>", "y"], [0.5, -2.0], ["#ff0000", "#00ff00"], ["+0.5", "-2"], "share")
-    assert numbers_of(bars_figure(bars)) == [["place", "share"], ["<b>x</b>", 0.5], ["y", -2.0]]
+    chart = LabelledBars[None](key="bars", alt="", caption="", bars=lambda _: bars)
+    figure = draw_chart(chart, Scene(None, Focus(0, 0, 0, 0))).now.figure
+    assert numbers_of(go.Figure(figure)) == [["place", "share"], ["<b>x</b>", 0.5], ["y", -2.0]]
 
 
 def test_several_heatmaps_lie_below_each_other() -> None:

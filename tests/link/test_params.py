@@ -67,6 +67,8 @@ DEFAULTS = {
     "attention_view": "lines",
     "attention_habits": "fixed sentences",
     "attention_why": "sources",
+    "attention_rival": "automatic",
+    "attention_word": "",
     "attention_hide": False,
     "attention_colours": "square root",
     "attention_stretch": False,

@@ -28,7 +28,7 @@ FOCUS = Focus(1, 2, 3, 1)
 OPTIONS: dict[str, Any] = {
     "attention_show": "one head", "attention_colours": "square root", "attention_hide": False,
     "attention_stretch": False, "attention_other": 0, "attention_view": "lines", "attention_why": "sources",
-    "attention_habits": "this text",
+    "attention_habits": "this text", "attention_rival": "automatic", "attention_word": "",
 }  # fmt: skip
 
 
@@ -96,6 +96,33 @@ def test_the_answer_and_every_step_split_the_same_lead() -> None:
     assert products.figure(now)["data"][1]["y"][-1] == pytest.approx(scores[1], abs=1e-5)
     moved = chart(show(Scene(now, FOCUS), attention_why="what it moves"), "why_moved")
     assert sum(moved.bars(now).values) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("rival", ["automatic", "mean", "0", "2", "4"])
+def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
+    """The scores are the model's own, in another pass; the mean is over the keys that the query may attend to."""
+    now, trace = subject(causal=True)
+    scores = trace["layers.1.attn.scores"][0, 2, 3].double().numpy()[:4]
+    strongest = max(np.delete(scores, 1))
+    # Position 4 comes later than the query, so the strongest other key takes its place, and that is said.
+    others = {"automatic": strongest, "mean": scores.mean(), "0": scores[0], "2": scores[2], "4": strongest}
+    other = others[rival]
+    items = show(Scene(now, FOCUS), attention_rival=rival)
+    for key in ("why_parts", "why_key_sources", "why_query_sources"):
+        assert sum(chart(items, key).bars(now).values) == pytest.approx(scores[1] - other, abs=1e-4)
+    assert ("is hidden from the query" in words(items)) == (rival == "4")
+    assert ("the mean over its keys" in words(items)) == (rival == "mean")
+    competition = chart(show(Scene(now, FOCUS), attention_why="competition", attention_rival=rival), "why_competition")
+    order = np.argsort(-scores)
+    assert [competition.on_row(row)["attention_rival"] for row in range(4)] == [str(place) for place in order]
+
+
+@pytest.mark.parametrize("rival", ["1", "9"])
+def test_a_rival_that_cannot_be_is_replaced_with_a_reason(rival: str) -> None:
+    now, _ = subject()
+    found = explain_cell(now, FOCUS, rival)
+    assert found.split.opponent == explain_cell(now, FOCUS).split.opponent
+    assert found.note
 
 
 @pytest.mark.parametrize("hidden", [True, False])

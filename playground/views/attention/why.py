@@ -10,6 +10,7 @@ import pandas as pd
 
 from playground.analysis.attention import Habits
 from playground.analysis.attribution import (
+    LEAST_TOLD,
     NAMES,
     Competition,
     HeadMaps,
@@ -48,10 +49,15 @@ from playground.figures import attribution as bars
 from playground.figures import palette
 from playground.figures.theme import token_names
 from playground.link.opening import Focus
+from playground.link.params import AUTOMATIC, MEAN
 from playground.model.changes import Change
 from playground.runs.encoder_run import LayerRun, Run
 from playground.text.wording import join_words, write_amount
+from playground.views.attention.claim_test import SentenceOfRun, show_test
 from playground.views.change_names import name_change
+
+MOST_REASONS = 4
+"""Sources that are named of those which speak against a key."""
 
 ROUNDING = 1e-4
 """Share of the largest weight that rounding may take."""
@@ -75,6 +81,8 @@ class HeadsRun:
     """What heads do in `fixed sentences`, or in `this text`."""
     thumbnails: Callable[[bool], Array]
     """Every head's weights, shrunk; without special tokens on request."""
+    sentence: SentenceOfRun | None = None
+    """The run's sentence, where others can be read in its place."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,14 @@ class Explanation:
     split: ScoreSplit
     rivals: Competition
     verdict: Verdict
+    note: str = ""
+    """Why another rival stands here than the one that was asked for; empty where it does not."""
+
+    @property
+    def rival_place(self) -> int | None:
+        """Where the rival stands among the competing keys; None where it is their mean, or where there is none."""
+        found = np.flatnonzero(self.rivals.keys == self.split.opponent)
+        return int(found[0]) if len(found) else None
 
     @property
     def has_parts(self) -> bool:
@@ -94,22 +110,42 @@ class Explanation:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """The query, the key and its opponent in markdown."""
+        """The query, the key and its rival in markdown."""
         tokens, opponent = self.walk.layer.run.tokens, self.split.opponent
         query, key = quote_place(tokens, self.walk.query), quote_place(tokens, self.walk.key)
-        return query, key, "no other key" if opponent is None else quote_place(tokens, opponent)
+        no_one = "no other key" if len(self.rivals.keys) == 1 else "the mean over its keys"
+        return query, key, no_one if opponent is None else quote_place(tokens, opponent)
 
 
-def explain_cell(subject: HeadsRun, focus: Focus) -> Explanation:
-    """What explains a cell, set beside the strongest other key; raises as the run.
+def explain_cell(subject: HeadsRun, focus: Focus, rival: str = AUTOMATIC) -> Explanation:
+    """What explains a cell, set beside a rival, as `attention_rival` names it; raises as the run.
 
-    That is the key that won where this one lost, and the next one where this one won.
+    By default that is the key that won where this one lost, and the strongest other one where this one won.
     """
     walk = Walk(subject.trace_layer(focus.layer), focus.head, focus.query, focus.key)
     stream, maps, rivals = subject.split_stream(focus.layer), subject.head_maps(walk), compete(walk)
-    opponent = None if rivals.best_other is None else int(rivals.keys[rivals.best_other])
+    opponent, note = _choose_rival(walk, rivals, rival)
     split = split_score(walk, stream, maps, opponent)
-    return Explanation(walk, maps, split, rivals, judge(split, len(rivals.keys)))
+    return Explanation(walk, maps, split, rivals, judge(split, len(rivals.keys)), note)
+
+
+def _choose_rival(walk: Walk, rivals: Competition, asked: str) -> tuple[int | None, str]:
+    """The rival's position, None for the mean over the keys, and a sentence where it is not the one asked for."""
+    automatic = None if rivals.best_other is None else int(rivals.keys[rivals.best_other])
+    if asked == MEAN or automatic is None:
+        return None, ""
+    if asked == AUTOMATIC:
+        return automatic, ""
+    tokens, place = walk.layer.run.tokens, int(asked)
+    if place < len(tokens) and place != walk.key and walk.allowed[place]:
+        return place, ""
+    if place >= len(tokens):
+        why = f"This sentence has no token at position {place}"
+    elif place == walk.key:
+        why = f"{quote_place(tokens, place)} is the key itself"
+    else:
+        why = f"{quote_place(tokens, place)} is hidden from the query"
+    return automatic, f"{why}, so the rival here is the strongest other key. "
 
 
 def ask_why(run: Run, focus: Focus) -> str:
@@ -158,18 +194,22 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[It
         items.append(Paragraph(_describe_hidden(scene.now.run, scene.focus)))
     else:
         try:
-            found = explain_cell(scene.now, scene.focus)
+            found = explain_cell(scene.now, scene.focus, options["attention_rival"])
         except PlaygroundError as error:
             return Group("why", (*items, Paragraph(escape_markdown(error), "error"))), []
         hidden = f" {note_special_tokens(scene.now.run)}" if options["attention_hide"] else ""
-        items.append(Paragraph(f"{_describe_changes(found.walk)}{_describe(found)}{hidden}"))
+        items.append(Paragraph(f"{_describe_changes(found.walk)}{found.note}{_describe(found)}{hidden}"))
         items += _show_parts(found)
+        items.append(Widget("why_rival", {"names": _name_rivals(found)}))
         if found.verdict.kind != "not finite":
-            steps = [Group("why_steps", tuple(_show_steps(scene, found, options)))]
-    return Group("why", (*items, *_answer_pinned(scene))), steps
+            steps = [
+                Group("why_tests", tuple(_show_tests(scene.now, found, options))),
+                Group("why_steps", tuple(_show_steps(scene, found, options))),
+            ]
+    return Group("why", (*items, *_answer_pinned(scene, options))), steps
 
 
-def _answer_pinned(scene: Scene[HeadsRun]) -> Iterator[Item]:
+def _answer_pinned(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:
     """Why the pinned run looks there, in words; nothing where nothing is pinned."""
     if scene.pinned is None:
         return
@@ -182,8 +222,8 @@ def _answer_pinned(scene: Scene[HeadsRun]) -> Iterator[Item]:
         answer = _describe_hidden(scene.pinned.run, focus)
     else:
         try:
-            found = explain_cell(scene.pinned, focus)
-            answer = f"{_describe_changes(found.walk)}{_describe(found)}"
+            found = explain_cell(scene.pinned, focus, options["attention_rival"])
+            answer = f"{_describe_changes(found.walk)}{found.note}{_describe(found)}"
         except PlaygroundError as error:
             answer = escape_markdown(error)
     name = escape_markdown(scene.pinned_name)
@@ -193,7 +233,7 @@ def _answer_pinned(scene: Scene[HeadsRun]) -> Iterator[Item]:
 def _describe(found: Explanation) -> str:
     """The answer in words, in markdown."""
     answer = describe(found.verdict, found.split.lead)
-    return answer if found.verdict.kind == "not finite" else f"{_describe_place(found.walk, found.rivals)} {answer}"
+    return answer if found.verdict.kind == "not finite" else f"{_describe_place(found)} {answer}"
 
 
 def _describe_hidden(run: Run, focus: Focus) -> str:
@@ -205,20 +245,20 @@ def _describe_hidden(run: Run, focus: Focus) -> str:
     return "This key comes later in the sentence, and the mask is causal. It is hidden from the query: its weight is 0."
 
 
-def _describe_place(walk: Walk, rivals: Competition) -> str:
-    """The weight, and the score beside the strongest other key's."""
-    tokens = walk.layer.run.tokens
-    n, weight, score = len(rivals.keys), rivals.weights[rivals.rank - 1], float(rivals.scores[rivals.rank - 1])
+def _describe_place(found: Explanation) -> str:
+    """The weight, and the score beside the rival's."""
+    walk, rivals = found.walk, found.rivals
+    tokens, score = walk.layer.run.tokens, float(rivals.scores[rivals.rank - 1])
+    n, weight = len(rivals.keys), rivals.weights[rivals.rank - 1]
     subject = f"{quote_place(tokens, walk.query)} looks at {quote_place(tokens, walk.key)} with weight **{weight:.2f}**"
     if rivals.best_other is None:
         return f"{subject}, its only key."
-    other, lead = quote_place(tokens, int(rivals.keys[rivals.best_other])), float(rivals.lead[rivals.best_other])
+    lead, other = found.split.lead, found.names[2]
     place = f"the strongest of its {n} keys" if rivals.rank == 1 else f"number {rivals.rank} of its {n} keys"
-    against = "the next" if rivals.rank == 1 else "the strongest"
+    if found.rival_place == rivals.best_other:
+        other = f"{'the next' if rivals.rank == 1 else 'the strongest'}, {other}"
     side = "above" if lead >= 0 else "below"
-    return (
-        f"{subject}, {place}. Its score is {write_amount(score)}: {write_amount(abs(lead))} {side} {against}, {other}."
-    )
+    return f"{subject}, {place}. Its score is {write_amount(score)}: {write_amount(abs(lead))} {side} {other}."
 
 
 def _describe_changes(walk: Walk) -> str:
@@ -256,8 +296,49 @@ def _show_parts(found: Explanation) -> Iterator[Item]:
     )
 
 
+def _name_rivals(found: Explanation) -> dict[str, str]:
+    """What may be asked for as rival, as plain text by its word in the link."""
+    names, keys = token_names(found.walk.layer.run.tokens), found.rivals.keys
+    best = found.rivals.best_other
+    automatic = "" if best is None else f": {names[keys[best]]}"
+    rivals = {str(key): names[key] for key in sorted(keys.tolist()) if key != found.walk.key}
+    return {AUTOMATIC: f"the strongest other key{automatic}", MEAN: "the mean over its keys", **rivals}
+
+
 def _bars(key: str, drawn: bars.Bars, **chart: Any) -> LabelledBars[HeadsRun]:
     return LabelledBars(key=key, bars=lambda _: drawn, **chart)
+
+
+def _show_tests(subject: HeadsRun, found: Explanation, options: Options) -> Iterator[Item]:
+    """What spoke against the key that lost, and the test of the answer by other sentences."""
+    items: list[Item] = []
+    if subject.sentence is not None:
+        try:
+            items += show_test(subject.sentence, found.walk, found.split.opponent, options["attention_word"])
+        except PlaygroundError as error:
+            items.append(Paragraph(escape_markdown(error), "error"))
+    against = list(_say_why_not(found))
+    yield Columns((tuple(against), tuple(items)), (2, 3)) if against and items else Group("", (*against, *items))
+
+
+def _say_why_not(found: Explanation) -> Iterator[Item]:
+    """What spoke against the key or the rival, whichever lost, by what wrote their vectors; the largest first."""
+    if found.verdict.kind not in ("mostly", "mixed"):
+        return
+    split, (_, key, rival) = found.split, found.names
+    loser, winner = (rival, key) if split.lead > 0 else (key, rival)
+    amounts = split.by_key_source * (1 if split.lead > 0 else -1)
+    against, in_favour = float(amounts[amounts > 0].sum()), float(-amounts[amounts < 0].sum())
+    order = [i for i in np.argsort(-amounts, kind="stable")[:MOST_REASONS] if amounts[i] > 0]
+    reasons = "".join(f"\n- {split.sources[i].name}: {write_amount(float(amounts[i]))}" for i in order)
+    rest = against - float(sum(amounts[i] for i in order))
+    if rest >= LEAST_TOLD:
+        reasons += f"\n- all others that speak against it: {write_amount(rest)}"
+    yield Paragraph(
+        f"**Why not {loser}?** Points of score that {winner} has ahead of it, by what wrote their vectors:\n{reasons}"
+        f"\n\nAgainst {loser}: {write_amount(against)}. In its favour: {write_amount(in_favour)}. So it is "
+        f"{write_amount(against - in_favour)} behind."
+    )
 
 
 def _show_steps(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Iterator[Item]:
@@ -273,7 +354,8 @@ def show_sources(found: Explanation) -> Iterator[Item]:
         return
     walk, split, (query, key, opponent) = found.walk, found.split, found.names
     names, kinds = [source.name for source in split.sources], [source.kind for source in split.sources]
-    first, second = (f"s_{{{walk.query},{place}}}" for place in (walk.key, split.opponent))
+    first = f"s_{{{walk.query},{walk.key}}}"
+    second = rf"\bar s_{{{walk.query}}}" if split.opponent is None else f"s_{{{walk.query},{split.opponent}}}"
     yield Formula(
         r"s = \tfrac{1}{\sqrt{d_\mathrm{head}}} \sum_a \sum_b q_a \cdot k_b \qquad "
         rf"{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}"
@@ -314,9 +396,9 @@ def show_competition(explained: Explanation) -> Iterator[Item]:
     """The query's strongest keys, and by how much the chosen one is ahead of each."""
     walk, found, (query, key, opponent) = explained.walk, explained.rivals, explained.names
     words: list[Item] = [Formula(r"w_j = \frac{e^{s_j}}{\sum_i e^{s_i}} \qquad \frac{w_j}{w_i} = e^{s_j - s_i}")]
-    if found.best_other is not None:
-        lead = float(found.lead[found.best_other])
-        mine, others = (float(found.weights[i]) for i in (found.rank - 1, found.best_other))
+    if explained.rival_place is not None:
+        lead = float(found.lead[explained.rival_place])
+        mine, others = (float(found.weights[i]) for i in (found.rank - 1, explained.rival_place))
         ratio = rf" \approx \frac{{{number(mine)}}}{{{number(others)}}}" if others else ""
         words.append(Formula(rf"e^{{{number(lead)}}} = {number(_exp(lead))}{ratio}"))
         told = (
@@ -346,6 +428,8 @@ def show_competition(explained: Explanation) -> Iterator[Item]:
         f"weight of {key} that is. The amber bar is {key}.{left_out}",
         alt="Bars: attention weights of one query's keys",
         table=lambda _: pd.DataFrame(columns),
+        table_title="The numbers: click a row to choose the rival",
+        on_row=lambda row: {"attention_rival": str(found.keys[row])},
     )
     yield Columns((tuple(words), (chart,)), (2, 3))
 

@@ -23,9 +23,15 @@ import streamlit as st
 
 from playground.link import opening, query
 from playground.link.opening import Focus, choose_pair
-from playground.link.params import FOCUS
+from playground.link.params import AUTOMATIC, FOCUS
 from playground.runs.encoder_run import Run
-from playground.web.choices.setup import is_focus_chosen, is_focus_of_text, note_focus_text, record_action
+from playground.web.choices.setup import (
+    current_value,
+    is_focus_chosen,
+    is_focus_of_text,
+    note_focus_text,
+    record_action,
+)
 
 _TOKENS = "_focus_tokens"
 """Session key of the tokens of the text that was run last, padding left out."""
@@ -59,6 +65,10 @@ def settle_tokens(run: Run) -> None:
             query, key = chosen.query, chosen.key
         st.session_state.update({"query": query, "key": key})
         note_focus_text(by_page=by_page)
+        rival = current_value("attention_rival")
+        if rival.isdecimal():
+            same = _find_same_word(before, tokens, int(rival))
+            st.session_state["attention_rival"] = AUTOMATIC if same is None else str(same)
     st.session_state[_TOKENS] = tokens
 
 

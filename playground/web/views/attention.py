@@ -1,10 +1,11 @@
 """The live parts of the page Attention: caches, two buttons that change the head, and the trained network's reading."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from playground.analysis import attribution, stream_sources
 from playground.analysis.attention import PROBES, Habits, check_probes, measure_habits
 from playground.analysis.attribution import HeadMaps, destination
 from playground.analysis.comparison import moved_weight
+from playground.analysis.counterfactuals import ReadText, read_texts
 from playground.analysis.stream_sources import StreamSplit, read_depths
 from playground.analysis.vector_changes import sentence_change, stream_change
 from playground.analysis.walkthrough import Walk
@@ -21,15 +23,21 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import InputError
+from playground.limits import MAX_TOKENS
+from playground.link.changes import MadeChange, fit_changes
 from playground.link.opening import Focus
+from playground.link.query import write_query
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
+from playground.text import Batch, words
 from playground.training.network import Tagger
+from playground.views.attention.claim_test import SentenceOfRun
 from playground.views.attention.why import HeadsRun
 from playground.views.change_names import explain_change
 from playground.web.choices import changes
-from playground.web.choices.focus import current_focus
+from playground.web.choices.focus import choose_places, current_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
+from playground.web.choices.widgets import cut_text
 from playground.web.components.without_picture import scroll_to
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey
@@ -54,14 +62,15 @@ _ARRIVING = "_why_arriving"
 def heads_scene() -> Scene[HeadsRun]:
     """The run and the pinned one, each with what explains its heads in the app's caches."""
     scene, side = renderer.run_scene(), pinned_side()
-    now = _heads_run(scene.now, current_setup().run_key)
+    now = _heads_run(scene.now, current_setup())
     pinned = None
     if scene.pinned is not None and side is not None:
-        pinned = _heads_run(scene.pinned, side.setup.run_key)
+        pinned = _heads_run(scene.pinned, side.setup)
     return scene.with_subjects(now, pinned)
 
 
-def _heads_run(run: Run, key: RunKey) -> HeadsRun:
+def _heads_run(run: Run, setup: Setup) -> HeadsRun:
+    key = setup.run_key
     return HeadsRun(
         run,
         partial(caches.trace_layer, key),
@@ -69,7 +78,54 @@ def _heads_run(run: Run, key: RunKey) -> HeadsRun:
         partial(find_maps, key),
         lambda source: habits_in_probes(key) if source == "fixed sentences" else habits_in_text(key),
         lambda hide: _or_explain(lambda: caches.thumbnails(key, hide_special=hide)),
+        SentenceOfRun(
+            setup.batch,
+            setup.sentence,
+            lambda layer, texts: read_other_texts(setup.untouched_key, layer, tuple(texts), setup.changes),
+            partial(_link_text, setup),
+            is_random=is_random(setup.weights),
+        ),
     )
+
+
+@cache_by_weights
+def read_other_texts(
+    key: RunKey, layer: int, texts: tuple[str, ...], changes: tuple[MadeChange, ...]
+) -> list[ReadText | str]:
+    """What a layer makes of other sentences, with the changes that each can have; raises as `caches.run_sentence`."""
+    with caches.turn_on_text(key) as (model, batch):
+        # Words that are vectors need no table: each has the one that its letters and the seed give it.
+        tokenizer = caches.tokenizer(key.text) if key.config.vocab_size else words([*batch.sentences, *texts])
+
+        def fit(together: Batch, row: int) -> tuple[Change, ...]:
+            return fit_changes(changes, key.config, together, row, causal=key.causal).applied
+
+        return read_texts(
+            model,
+            tokenizer,
+            batch,
+            texts,
+            layer,
+            max_tokens=min(key.text.max_tokens, MAX_TOKENS),
+            seed=key.seed,
+            causal=key.causal,
+            fit=fit if any(change.is_on for change in changes) else None,
+        )
+
+
+def _link_text(setup: Setup, sentence: str, places: Mapping[str, Any]) -> str:
+    """A link to another sentence, pinned against the present; empty where it would show other weights.
+
+    A link carries no weights. The tokenizer word numbers words as they come, so another text has another table.
+    """
+    if setup["weights"] not in ("minilm", "random") or (setup["tokenizer"] == "word" and setup.config.vocab_size):
+        return ""
+    sentences = list(setup.text.sentences)
+    sentences[setup.sentence] = sentence
+    focus = current_focus(panels.shown_run())
+    values = {**setup.values, "text": "\n".join(sentences), "layer": focus.layer, "head": focus.head, **places}
+    texts = parse_qs(write_query(values, setup.values)) | {place: [str(places[place])] for place in ("query", "key")}
+    return f"attention?{urlencode(texts, doseq=True)}"
 
 
 def _or_explain(compute: Callable[[], T]) -> T:
@@ -147,6 +203,45 @@ def draw_open_head(key: str) -> None:
             on_click=show_on_arrival,
             help="Scrolls to the answer on this head.",
         )
+
+
+def draw_rival(names: Mapping[str, str]) -> None:
+    """The list to choose from whom the key is compared with; `names` by their words in the link."""
+    chosen = current_value("attention_rival")
+    st.session_state["why_rival_choice"] = chosen  # a click on a row, or a link, chooses too
+    st.selectbox(
+        "Compare it with a rival",
+        list(names) if chosen in names else [*names, chosen],
+        format_func=lambda word: names.get(word, f"position {word}, which cannot be the rival here"),
+        key="why_rival_choice",
+        help="The bars and the sentence say what this key has ahead of the rival, or the rival ahead of it. By "
+        "default, the rival is the strongest other key.",
+        on_change=_take_rival,
+    )
+
+
+def draw_word(words: Sequence[str]) -> None:
+    """The word to put in the key's place: one of these, or what the visitor types."""
+    key, chosen = "why_word_choice", current_value("attention_word")
+    st.session_state[key] = chosen or None
+    st.selectbox(
+        "Another word in the key's place: choose one, or type your own",
+        list(dict.fromkeys([*words, chosen])) if chosen else list(words),
+        key=key,
+        index=None,
+        placeholder=words[0] if words else "",
+        accept_new_options=True,
+        on_change=_take_word,
+    )
+
+
+def _take_word() -> None:
+    word = cut_text("attention_word", st.session_state["why_word_choice"] or "")
+    choose_places(attention_word=word)
+
+
+def _take_rival() -> None:
+    choose_places(attention_rival=st.session_state["why_rival_choice"])
 
 
 def draw_quick_changes() -> None:
@@ -303,6 +398,8 @@ def _why_unread(setup: Setup) -> str:
 
 renderer.WIDGETS |= {
     "why_arrival": arrive_at_why,
+    "why_word": draw_word,
+    "why_rival": draw_rival,
     "quick_changes": draw_quick_changes,
     "open_head": draw_open_head,
     "stream_reading": draw_stream_reading,

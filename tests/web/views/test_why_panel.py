@@ -200,7 +200,10 @@ def test_a_hidden_key_has_a_reason_and_no_charts(query: int, key: int, reason: s
         allowed = np.tri(len(run.tokens), dtype=bool) & ~padding
         now = replace(scene.now, run=replace(run, padding=padding, allowed=allowed))
         hidden = Scene(now, Focus(0, 0, query, key))
-        render([answer_why(hidden, {"attention_hide": False})[0]], hidden)
+        render(
+            [answer_why(hidden, {"attention_hide": False, "attention_rival": "automatic", "attention_word": ""})[0]],
+            hidden,
+        )
 
     app = AppTest.from_function(script, default_timeout=60, args=(query, key)).run()
     assert not app.exception
@@ -241,6 +244,19 @@ def test_a_hidden_winner_is_still_the_opponent_and_that_is_said() -> None:
     choose(app, attention_hide=True)
     assert "below the strongest, `[CLS]`₀" in prose(app)
     assert "hidden or not" in prose(app)
+
+
+def test_any_key_is_the_rival_by_a_choice_or_a_link() -> None:
+    scores = trained_trace()["layers.3.attn.scores"][0, 1, 10].numpy()
+    app = without_error(open_page("attention", attention_rival="6"))
+    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[2] - scores[6], abs=1e-3)
+    choose(app, why_rival_choice="mean")
+    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[2] - scores.mean(), abs=1e-3)
+    assert app.session_state["attention_rival"] == "mean"
+    choose(app, key=6, why_rival_choice="2")  # animal, the rival of street
+    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[6] - scores[2], abs=1e-3)
+    choose(app, text="A cat and an animal sat.")
+    assert app.session_state["attention_rival"] in ("5", "automatic"), "it moves with its word"
 
 
 def test_the_code_behind_the_panel_opens() -> None:

@@ -1,0 +1,172 @@
+"""The test of a why: three texts in which one thing is different, as a sentence, a table, and a link to each."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from playground.analysis.counterfactuals import (
+    Claim,
+    Kind,
+    Outcome,
+    ReadTexts,
+    Untestable,
+    clean_word,
+    compare,
+    find_claim,
+    judge_swap,
+    list_alike,
+    run_tests,
+)
+from playground.analysis.walkthrough import Walk
+from playground.charts.chart import Item, Paragraph, Table, Widget
+from playground.charts.markdown import quote_place, quote_token
+from playground.text import Batch
+
+SMALL = 0.1
+"""Weights below this, in both orders, are said to be small."""
+
+
+@dataclass(frozen=True)
+class SentenceOfRun:
+    """The sentence that a run has read, and what reads others in its place."""
+
+    batch: Batch
+    index: int
+    """Which of the batch's sentences it is, from 0."""
+    read: ReadTexts
+    write_link: Callable[[str, Mapping[str, Any]], str] = lambda *_: ""
+    """A link to the page with another sentence in its place and these values of parameters, pinned against the
+    present; empty where no link can show it."""
+    is_random: bool = False
+    """Whether the weights are random."""
+
+
+def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str) -> Iterator[Item]:
+    """What three other texts say of a weight; one sentence where none can be made. Raises as the run.
+
+    Args:
+        sentence: that of the walk.
+        walk: whose query looks at whose key.
+        rival: the key that it is set beside; None where that is the mean.
+        typed: the word to put in the key's place; by default the first of its kind that the text has not.
+    """
+    yield Paragraph("**Test it: change the sentence, and see whether the weight follows.**")
+    weights = walk.of_query("attn.pattern")
+    claim = find_claim(sentence.batch, sentence.index, weights, walk.allowed.tolist(), (walk.query, walk.key), rival)
+    if not isinstance(claim, Claim):
+        yield Paragraph(_explain_untestable(walk, claim))
+        return
+    alike = list_alike(claim.word(claim.key), claim.text)
+    new = clean_word(typed) or next(iter(alike), "")
+    outcomes = run_tests(claim, sentence.batch, sentence.index, sentence.read, walk.layer.layer, walk.head, new)
+    yield Paragraph(_describe(sentence, claim, outcomes["swap"]))
+    rows = {_link(sentence, claim, kind, found, new): _write_row(claim, found) for kind, found in outcomes.items()}
+    columns = ["weight of the key's word", f"weight of {quote_token(claim.word(claim.rival))}", "the key's word has"]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    yield Table[Any](key="why_test", frame=lambda _: table, is_markdown=True, compares=False)
+    yield Paragraph(_explain_table(sentence, claim), "caption")
+    yield Widget("why_word", {"words": alike})
+
+
+def _explain_untestable(walk: Walk, why: Untestable) -> str:
+    """One sentence on why nothing can be tested here."""
+    tokens = walk.layer.run.tokens
+    query, key = quote_place(tokens, walk.query), quote_place(tokens, walk.key)
+    return {
+        "one word": "Your sentence has one word, and a swap needs two: write a longer sentence to test this.",
+        "no word": f"{key} is no word of your sentence, so it cannot be moved: choose a word as key to test it.",
+        "own word": f"{query} looks at its own word here: choose another word as key to test it.",
+        "no second word": "A swap needs a second word that the query may look at, spelled otherwise, and not the query "
+        "itself: this sentence has none.",
+    }[why]
+
+
+def _describe(sentence: SentenceOfRun, claim: Claim, swap: Outcome | str) -> str:
+    """What the swap shows, in one sentence and a note where the weights are random."""
+    random = " The weights are random: this is chance, nothing was learnt." if sentence.is_random else ""
+    if isinstance(swap, str):
+        return f"The two words cannot be swapped here: {swap}."
+    return f"{describe_swap(claim, swap.weights)}{random}"
+
+
+def _explain_table(sentence: SentenceOfRun, claim: Claim) -> str:
+    """How to read the table, in markdown."""
+    tokens = sentence.batch.tokens[sentence.index]
+    key, rival = (quote_token(claim.word(place)) for place in (claim.key, claim.rival))
+    told = f"Each row is another sentence; the numbers are weights before → after, from {_name(tokens, claim)}."
+    if not claim.is_asked:
+        told += f" {rival} stands for the rival: it is the word with the most weight that can be swapped with {key}."
+    told += " A word of several tokens has the sum of their weights."
+    return told
+
+
+def _name(tokens: list[str], claim: Claim) -> str:
+    return f"the query {quote_place(tokens, claim.positions[0])}"
+
+
+def _link(sentence: SentenceOfRun, claim: Claim, kind: Kind, found: Outcome | str, new: str) -> str:
+    """What a row does, as a link to it where there is one."""
+    key, rival = (quote_token(claim.word(place)) for place in (claim.key, claim.rival))
+    title = {
+        "swap": f"{key} and {rival} change places",
+        "replace": f"{quote_token(new)} instead of {key}",
+        "move": f"{key} two places away",
+    }[kind]
+    if isinstance(found, str):
+        return title
+    if kind == "move":
+        title = f"{key} two places further {'right' if found.text.steps > 0 else 'left'}"
+    query, place, other = found.positions
+    link = sentence.write_link(found.text.text, {"query": query, "key": place, "attention_rival": str(other)})
+    return f"[{title}]({link})" if link else title
+
+
+def _write_row(claim: Claim, found: Outcome | str) -> list[str]:
+    """The weights of both words before and after, and which is larger now."""
+    if isinstance(found, str):
+        return ["–", "–", f"not possible: {found}"]
+    pairs = zip(claim.weights, found.weights, strict=True)
+    order = describe_order(claim.weights, found.weights, claim.word(claim.rival))
+    return [*(f"{before:.2f} → **{after:.2f}**" for before, after in pairs), order]
+
+
+def describe_swap(claim: Claim, after: tuple[float, float]) -> str:
+    """What the swap shows, in markdown, with the weights of both words in both orders."""
+    names = quote_token(claim.word(claim.key)), quote_token(claim.word(claim.rival))
+    (first, second), verdict = (claim.weights, after), judge_swap(claim.weights, after)
+    if verdict == "neither":
+        told = (
+            f"**It follows neither the word nor the place.** {names[0]} and {names[1]} have the same weight, "
+            f"{first[0]:.2f}, and also after they change places, {second[0]:.2f}."
+        )
+    elif verdict == "word":
+        winner = 0 if compare(first) > 0 else 1
+        told = (
+            f"**It follows the word {names[winner]}.** In both orders it has more weight than {names[1 - winner]}: "
+            f"{first[winner]:.2f} against {first[1 - winner]:.2f}, and after the swap {second[winner]:.2f} against "
+            f"{second[1 - winner]:.2f}."
+        )
+    elif verdict == "place":
+        winner = 0 if compare(first) > 0 else 1
+        told = (
+            f"**It follows the place, not the word.** {names[winner]} has more weight than {names[1 - winner]}, "
+            f"{first[winner]:.2f} against {first[1 - winner]:.2f}; after the swap {names[1 - winner]} stands there and "
+            f"has more, {second[1 - winner]:.2f} against {second[winner]:.2f}."
+        )
+    else:
+        told = (
+            f"**It follows neither alone.** {names[0]} has {first[0]:.2f} and {names[1]} {first[1]:.2f}; after they "
+            f"change places {second[0]:.2f} and {second[1]:.2f}: in one of the two orders the weights are equal."
+        )
+    if max(*first, *second) < SMALL:
+        told += f" All these weights are under {SMALL:.2f}: most of the attention goes elsewhere."
+    return told
+
+
+def describe_order(before: tuple[float, float], after: tuple[float, float], rival: str) -> str:
+    """Whether a word has more weight than its rival, in a few words, and whether that was so before."""
+    first, second = compare(before), compare(after)
+    words = {1: "more than", 0: "as much as", -1: "less than"}
+    return f"{'still' if first == second else 'now'} {words[second]} {quote_token(rival)}"
