@@ -2,6 +2,7 @@
 
 from playground.analysis.attention import mean_entropy, measure_habits, rollout
 from playground.analysis.attribution import split_score
+from playground.analysis.counterfactuals import change_text, judge_swap
 from playground.analysis.head_search import search_heads
 from playground.analysis.stream_sources import split_stream
 from playground.model.attention import Attention, attend
@@ -24,5 +25,5 @@ pinning.draw_pin_line()
 panels.current_run()
 pinning.explain_pinned_run()
 explore_heads()
-sources = (split_stream, split_score, search_heads, measure_habits)
+sources = (split_stream, split_score, search_heads, measure_habits, change_text, judge_swap)
 panels.code_behind("attention", attend, Attention, mean_entropy, rollout, *sources)

@@ -63,8 +63,8 @@ class ReadText:
     offsets: Sequence[tuple[int, int]]
     special: Sequence[bool]
     unknown: Sequence[bool]
-    patterns: Array
-    """(H, T, T)"""
+    patterns: Array | None = None
+    """(H, T, T); None of a text that has been read elsewhere."""
 
 
 ReadTexts = Callable[[int, Sequence[str]], Sequence[ReadText | str]]
@@ -168,9 +168,9 @@ def find_claim(
     places = [_word_of(words, *span) if not extra else None for span, extra in zip(offsets, special, strict=True)]
     if len(words) < 2:
         return "one word"
-    if key >= len(places) or places[key] is None:
+    asks, asked = places[query], places[key] if key < len(places) else None
+    if asked is None:
         return "no word"
-    asks, asked = places[query], places[key]
     if asks == asked:
         return "own word"
     totals = np.zeros(len(words))
@@ -296,10 +296,10 @@ def run_tests(
 def _measure(
     claim: Claim, batch: Batch, sentence: int, text: Counterfactual, seen: ReadText, head: int
 ) -> Outcome | str:
-    before = ReadText(batch.offsets[sentence], batch.special[sentence], (), np.zeros(0))
+    before = ReadText(batch.offsets[sentence], batch.special[sentence], batch.unknown[sentence])
     query = _find_query(claim, before, text, seen)
     tokens = [_tokens_of(seen, text.words[place]) for place in (text.key, text.rival)]
-    if query is None or not all(tokens):
+    if query is None or seen.patterns is None or not all(tokens):
         return "the encoder reads no sentence that is so long"
     if any(seen.unknown[position] for position in tokens[0]) and text.new:
         return "the tokenizer does not know this word"

@@ -28,6 +28,20 @@ def test_a_click_on_a_row_opens_its_head(visitor: Visitor) -> None:
     expect(visitor.widget("why")).to_contain_text("looks at")
 
 
+def test_a_rival_is_in_the_link_and_a_test_of_the_answer_opens(visitor: Visitor, classmate: Visitor) -> None:
+    visitor.open("/attention")
+    visitor.widget("why_rival_choice").locator("input").click()
+    visitor.page.get_by_role("option", name="street₈").click()
+    visitor.eventually(lambda: visitor.query().get("attention_rival") == ["8"], "the rival in the link")
+    expect(visitor.widget("why_parts")).to_contain_text("minus score of street₈")
+    address = visitor.settled().widget("why_test").locator("a").first.get_attribute("href")
+    assert address is not None
+    classmate.open(f"/{address.rpartition('/')[2]}")
+    assert classmate.focused() == {"layer": 3, "head": 1, "query": 10, "key": 8}
+    expect(classmate.widget("why")).to_contain_text("below the strongest, street₂")
+    assert "b_text" in classmate.query()
+
+
 def test_on_a_laptop_the_answer_is_beside_the_map_and_moves_nothing(visitor: Visitor) -> None:
     visitor.open("/attention?query=10&key=2")
     cell, answer = visitor.place_of_cell("attention_pattern", 10, 2), box(visitor, "why")

@@ -1,6 +1,8 @@
 """The view Attention as a function on values: its charts, answers and tables against torch's own numbers."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +13,7 @@ import torch
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis import attribution, stream_sources
 from playground.analysis.attention import measure_habits, rollout
+from playground.analysis.counterfactuals import Claim, find_claim, read_texts
 from playground.charts.chart import Bars, HeadGrid, Heatmap, Item, LabelledBars, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
@@ -19,6 +22,7 @@ from playground.figures.attention import shrink
 from playground.link.opening import Focus
 from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
+from playground.views.attention.claim_test import SentenceOfRun, describe_swap
 from playground.views.attention.page import VIEWS, show_attention
 from playground.views.attention.why import STEPS, HeadsRun, explain_cell, running_sum
 from tests.views.scenes import SMALL, parts_of
@@ -123,6 +127,47 @@ def test_a_rival_that_cannot_be_is_replaced_with_a_reason(rival: str) -> None:
     found = explain_cell(now, FOCUS, rival)
     assert found.split.opponent == explain_cell(now, FOCUS).split.opponent
     assert found.note
+
+
+@pytest.mark.parametrize("is_random", [True, False])
+def test_other_sentences_test_the_answer_and_each_row_is_a_link(is_random: bool) -> None:
+    """The numbers are those of plain passes over the sentences that the rows name."""
+    text, letters, encoder = "ab cd ef", characters(), Encoder(ModelConfig(**SMALL), 0)
+    now, _ = subject(text)
+    batch = letters.encode_batch([text])
+    sentence = SentenceOfRun(
+        batch,
+        0,
+        lambda layer, texts: read_texts(encoder, letters, batch, texts, layer, max_tokens=99),
+        lambda other, places: f"attention?{other}&{'&'.join(map(str, places.values()))}",
+        is_random=is_random,
+    )
+    scene = Scene(replace(now, sentence=sentence), Focus(1, 2, 7, 1))
+    items = show(scene, attention_rival="3", attention_word="xyz")
+    shown = chart(items, "why_test").frame(scene.now)
+    assert [re.findall(r"\?(.*)\)", label)[0] for label in shown.index[:2]] == ["cd ab ef&7&4&0", "xyz cd ef&8&1&4"]
+    for row, (other, key, rival) in enumerate((("cd ab ef", (3, 4), (0, 1)), ("xyz cd ef", (0, 1, 2), (4, 5)))):
+        trace = Trace()
+        with torch.inference_mode():
+            encoder(letters.encode_batch([other]).ids, None, trace)
+        weights = trace["layers.1.attn.pattern"][0, 2, len(other) - 1].double().numpy()
+        for column, places in enumerate((key, rival)):
+            assert shown.iloc[row, column].endswith(f"**{sum(weights[list(places)]):.2f}**")
+    assert "no room" in shown.iloc[2, 2]
+    assert ("chance" in words(items)) == is_random
+    assert chart(items, "why_parts")
+    assert not chart(items, "why_test").compares
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [((0.6, 0.2), (0.3, 0.1)), ((0.6, 0.2), (0.1, 0.3)), ((0.0, 0.0), (0.5, 0.5)), ((0.6, 0.2), (0.3, 0.3))],
+)
+def test_the_sentence_on_a_swap_has_all_four_numbers(before: tuple[float, float], after: tuple[float, float]) -> None:
+    found = find_claim(characters().encode_batch(["ab cd ef"]), 0, np.zeros(8, np.float32), [True] * 8, (7, 0), 3)
+    assert isinstance(found, Claim)
+    told = describe_swap(replace(found, weights=before), after)
+    assert {float(number) for number in re.findall(r"\d\.\d\d", told)} == {*before, *after}
 
 
 @pytest.mark.parametrize("hidden", [True, False])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from playground.analysis.changes import list_row_changes
 from playground.analysis.counterfactuals import (
     Claim,
     Kind,
@@ -52,7 +53,11 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
         rival: the key that it is set beside; None where that is the mean.
         typed: the word to put in the key's place; by default the first of its kind that the text has not.
     """
-    yield Paragraph("**Test it: change the sentence, and see whether the weight follows.**")
+    yield Paragraph("**Test it.** Does the head look for this word, or at this place? Three other sentences tell.")
+    if list_row_changes(walk):
+        text = "Your changes set weights of this row: switch them off to test what the head itself does."
+        yield Paragraph(text)
+        return
     weights = walk.of_query("attn.pattern")
     claim = find_claim(sentence.batch, sentence.index, weights, walk.allowed.tolist(), (walk.query, walk.key), rival)
     if not isinstance(claim, Claim):
@@ -66,7 +71,8 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
     columns = ["weight of the key's word", f"weight of {quote_token(claim.word(claim.rival))}", "the key's word has"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     yield Table[Any](key="why_test", frame=lambda _: table, is_markdown=True, compares=False)
-    yield Paragraph(_explain_table(sentence, claim), "caption")
+    changed = " Your changes are made in each sentence, where they fit." if walk.layer.run.interventions else ""
+    yield Paragraph(f"{_explain_table(sentence, claim)}{changed}", "caption")
     yield Widget("why_word", {"words": alike})
 
 
@@ -93,17 +99,12 @@ def _describe(sentence: SentenceOfRun, claim: Claim, swap: Outcome | str) -> str
 
 def _explain_table(sentence: SentenceOfRun, claim: Claim) -> str:
     """How to read the table, in markdown."""
-    tokens = sentence.batch.tokens[sentence.index]
+    query = quote_place(sentence.batch.tokens[sentence.index], claim.positions[0])
     key, rival = (quote_token(claim.word(place)) for place in (claim.key, claim.rival))
-    told = f"Each row is another sentence; the numbers are weights before → after, from {_name(tokens, claim)}."
+    told = f"Each row is another sentence. It shows the weight that {query} gives to a word: before → after."
     if not claim.is_asked:
         told += f" {rival} stands for the rival: it is the word with the most weight that can be swapped with {key}."
-    told += " A word of several tokens has the sum of their weights."
-    return told
-
-
-def _name(tokens: list[str], claim: Claim) -> str:
-    return f"the query {quote_place(tokens, claim.positions[0])}"
+    return f"{told} A word of several tokens has the sum of their weights."
 
 
 def _link(sentence: SentenceOfRun, claim: Claim, kind: Kind, found: Outcome | str, new: str) -> str:
@@ -136,29 +137,31 @@ def describe_swap(claim: Claim, after: tuple[float, float]) -> str:
     """What the swap shows, in markdown, with the weights of both words in both orders."""
     names = quote_token(claim.word(claim.key)), quote_token(claim.word(claim.rival))
     (first, second), verdict = (claim.weights, after), judge_swap(claim.weights, after)
+    # The word that has more weight comes first; the key where both have the same.
+    winner = 1 if compare(first) < 0 else 0
+    name, other = names[winner], names[1 - winner]
+    a, b = first if winner == 0 else first[::-1]
+    a_swapped, b_swapped = second if winner == 0 else second[::-1]
     if verdict == "neither":
         told = (
-            f"**It follows neither the word nor the place.** {names[0]} and {names[1]} have the same weight, "
-            f"{first[0]:.2f}, and also after they change places, {second[0]:.2f}."
+            f"**Here the head follows neither the word nor the place.** {name} and {other} have the same weight, "
+            f"{a:.2f}, and also after they change places, {a_swapped:.2f}."
         )
     elif verdict == "word":
-        winner = 0 if compare(first) > 0 else 1
         told = (
-            f"**It follows the word {names[winner]}.** In both orders it has more weight than {names[1 - winner]}: "
-            f"{first[winner]:.2f} against {first[1 - winner]:.2f}, and after the swap {second[winner]:.2f} against "
-            f"{second[1 - winner]:.2f}."
+            f"**Here the head follows the word {name}.** In both orders it has more weight than {other}: "
+            f"{a:.2f} against {b:.2f}, and after the swap {a_swapped:.2f} against {b_swapped:.2f}."
         )
     elif verdict == "place":
-        winner = 0 if compare(first) > 0 else 1
         told = (
-            f"**It follows the place, not the word.** {names[winner]} has more weight than {names[1 - winner]}, "
-            f"{first[winner]:.2f} against {first[1 - winner]:.2f}; after the swap {names[1 - winner]} stands there and "
-            f"has more, {second[1 - winner]:.2f} against {second[winner]:.2f}."
+            f"**Here the head follows the place, not the word.** {name} has more weight than {other}, {a:.2f} "
+            f"against {b:.2f}. After the swap {other} stands there and has more, {b_swapped:.2f} against "
+            f"{a_swapped:.2f}."
         )
     else:
         told = (
-            f"**It follows neither alone.** {names[0]} has {first[0]:.2f} and {names[1]} {first[1]:.2f}; after they "
-            f"change places {second[0]:.2f} and {second[1]:.2f}: in one of the two orders the weights are equal."
+            f"**Here the head follows neither alone.** In one of the two orders the weights are equal: {name} has "
+            f"{a:.2f} and {other} {b:.2f}; after they change places {a_swapped:.2f} and {b_swapped:.2f}."
         )
     if max(*first, *second) < SMALL:
         told += f" All these weights are under {SMALL:.2f}: most of the attention goes elsewhere."

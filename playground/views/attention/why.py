@@ -335,7 +335,8 @@ def _say_why_not(found: Explanation) -> Iterator[Item]:
     if rest >= LEAST_TOLD:
         reasons += f"\n- all others that speak against it: {write_amount(rest)}"
     yield Paragraph(
-        f"**Why not {loser}?** Points of score that {winner} has ahead of it, by what wrote their vectors:\n{reasons}"
+        f"**Why not {loser}?** A key's score becomes its weight: more points, more weight. {winner} has these points "
+        f"ahead of it, by what wrote their vectors:\n{reasons}"
         f"\n\nAgainst {loser}: {write_amount(against)}. In its favour: {write_amount(in_favour)}. So it is "
         f"{write_amount(against - in_favour)} behind."
     )

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.figures.theme import subscript
+from playground.link import open_link
 from playground.weights.checkpoint import load
 from tests.web.app_test import (
     SMALL,
@@ -253,10 +254,27 @@ def test_any_key_is_the_rival_by_a_choice_or_a_link() -> None:
     choose(app, why_rival_choice="mean")
     assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[2] - scores.mean(), abs=1e-3)
     assert app.session_state["attention_rival"] == "mean"
-    choose(app, key=6, why_rival_choice="2")  # animal, the rival of street
+    choose(app, key=6, why_rival_choice="2")  # animal, the rival of cross
     assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[6] - scores[2], abs=1e-3)
     choose(app, text="A cat and an animal sat.")
     assert app.session_state["attention_rival"] in ("5", "automatic"), "it moves with its word"
+
+
+def test_each_test_of_the_answer_is_a_link_to_what_it_says() -> None:
+    text = f"Anna sleeps.\n{SENTENCE}"
+    app = without_error(open_page("attention", text=text, sentence=2, query=10, key=2, attention_rival="8"))
+    (shown,) = [each.value for each in app.table if "street" in str(each.value.index[0])]
+    for label, before, after in zip(shown.index, *(shown.iloc[:, column] for column in (0, 1)), strict=True):
+        opened = open_link(re.findall(r"\((attention\?.*)\)", label)[0])
+        assert opened.page == "attention"
+        assert opened.pinned is not None
+        assert opened.pinned.text == ("Anna sleeps.", SENTENCE)
+        assert opened.text[0] == "Anna sleeps."
+        focus, rival = opened.focus, int(opened.values["attention_rival"])
+        weights = opened.run.pattern(focus.layer)[focus.head, focus.query]
+        for place, told in ((focus.key, before), (rival, after)):
+            assert told.endswith(f"**{weights[place]:.2f}**")
+    assert "follows the place" in prose(app)
 
 
 def test_the_code_behind_the_panel_opens() -> None:
