@@ -4,15 +4,15 @@ from playground.analysis import comparison
 from playground.analysis.comparison import shared_tensors
 from playground.web.shared import panels, pinning
 from playground.web.shared.pinning import pinned_side
-from playground.web.views.compare import instructive_pin, two_settings
+from playground.web.views import compare
 
 panels.heading("What does a change change?")
 pinning.draw_pin_line(links_to_compare=False)
 panels.current_run()
 pinning.explain_pinned_run()
 if pinned_side() is None:
-    instructive_pin.offer_pin()
+    compare.offer_pin()
 else:
-    two_settings.compare_runs()
-    two_settings.compare_costs()
+    compare.compare_runs()
+    compare.compare_costs()
     panels.code_behind("compare", comparison, shared_tensors)

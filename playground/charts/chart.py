@@ -130,6 +130,8 @@ class Heatmap(Chart[S]):
     """Whether the bar lies above the cells, which then have all the width."""
     beside_key: str = ""
     """What the keys of the charts beside it begin with, if not with its own."""
+    in_one_row: bool = False
+    """Whether the pinned subject's stands in a row with the present one where there is no difference to draw."""
     clicks_beside: bool = False
     """Whether cells of the charts beside it can be chosen too, where both subjects have the same tokens."""
 

@@ -187,7 +187,8 @@ def _draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
         chart, scene.pinned, before, colours, caption, "pinned", shown=shown_before, is_clicked=is_clicked
     )
     if not scene.same_tokens and (chart.rows.of_tokens or chart.columns.of_tokens):
-        return Drawing(first, (pinned,), "There is no map of the difference, as the two read different tokens.")
+        note = "There is no map of the difference, as the two read different tokens."
+        return Drawing(first, (pinned,), note, chart.in_one_row)
     rows, columns = (min(sizes) for sizes in zip(now.shape, before.shape, strict=True))
     change = now[:rows, :columns] - before[:rows, :columns]
     caption = _join(

@@ -169,10 +169,10 @@ def component_bars(
         return {part: {component: n} for (part, component), n in sums.items()}
 
     def notes(subject: S, pinned: S | None) -> Mapping[str, str]:
-        sums, total = _by_component(count(subject)), count(subject).total
+        sums, total = sum_by_component(count(subject)), count(subject).total
         if pinned is None:
             return {name: share(sums.get(name, 0), total) for name in COMPONENTS}
-        before = _by_component(count(pinned))
+        before = sum_by_component(count(pinned))
         return {
             name: f"{share(sums.get(name, 0), total)} · {signed(sums.get(name, 0) - before.get(name, 0))}"
             for name in COMPONENTS
@@ -195,13 +195,14 @@ def component_bars(
     )
 
 
-def _by_component(count: Count) -> dict[str, int]:
+def sum_by_component(count: Count) -> dict[str, int]:
+    """What is counted, by the components' names."""
     return count.by(lambda term: LABELS[term.component])
 
 
 def list_components(count: Count) -> str:
     """A count's components and their numbers, in words."""
-    return listed(_by_component(count).items())
+    return listed(sum_by_component(count).items())
 
 
 def _count_axis(unit: str) -> Mapping[str, Any]:
@@ -210,7 +211,7 @@ def _count_axis(unit: str) -> Mapping[str, Any]:
 
 
 def _describe_largest(costs: ModelCosts) -> str:
-    sums = _by_component(costs.parameters)
+    sums = sum_by_component(costs.parameters)
     largest = max(sums, key=sums.__getitem__)
     block = sum(term.count for term in costs.parameters if term.layer == 0)
     return (
@@ -422,7 +423,7 @@ def _model_shares(counts: Mapping[str, Count], this: str, pinned: str) -> Figure
     """
     by_size = sorted(counts, key=lambda name: counts[name].total)
     rows = [f"<b>{label(name, 26)}</b>" if name in (this, pinned) else name for name in by_size]
-    sums = [_by_component(counts[name]) for name in by_size]
+    sums = [sum_by_component(counts[name]) for name in by_size]
     totals = np.array([counts[name].total for name in by_size], np.float64)
     bars = []
     for component, colour in COMPONENTS.items():

@@ -45,3 +45,22 @@ def test_nothing_breaks_on_zeros_overflow_or_a_single_token() -> None:
     for values in (zeros, lost):
         parts = {"residual": np.zeros((3, 1)) + values[0], "attention": values, "feed-forward": values}
         np.testing.assert_array_equal(figures.norms_by_layer(parts).data[1].y, parts["residual"][:, 0])
+
+
+def test_the_other_runs_lines_are_dotted_and_on_the_same_axis() -> None:
+    now, pinned = ({part: np.full((n, 4), 2.0 * n, np.float32) for part in figures.PARTS} for n in (7, 3))
+    now["residual"], pinned["residual"] = (np.full((n, 4), 2.0 * n, np.float32) for n in (8, 4))
+    figure = figures.norms_by_layer(now, pinned, "pinned: n_layers 3")
+    dotted = [trace for trace in figure.data if trace.line.dash == "dot" and trace.showlegend is False]
+    assert [trace.name for trace in dotted] == [f"{title}, pinned: n_layers 3" for title, _ in figures.PARTS.values()]
+    np.testing.assert_array_equal(dotted[0].x, range(4))
+    np.testing.assert_array_equal(dotted[1].x, range(1, 4))
+    assert {trace.xaxis for trace in figure.data} == {None}
+    (entry,) = (trace.name for trace in figure.data if trace.line.dash == "dot" and trace.showlegend is not False)
+    assert entry == "dotted: pinned: n_layers 3"
+
+
+def test_an_axis_is_logarithmic_for_what_both_runs_need() -> None:
+    short, long = ({part: np.full((2, 4), size, np.float32) for part in figures.PARTS} for size in (1, 1e6))
+    assert figures.norms_by_layer(short).layout.yaxis.type is None
+    assert figures.norms_by_layer(short, long, "long").layout.yaxis.type == "log"

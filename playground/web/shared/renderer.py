@@ -130,6 +130,8 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
             drawing = draw_chart(item, scene)
             if drawing.in_one_row:
                 _draw_in_columns((drawing.now, *drawing.beside), scene.focus)
+                if drawing.note:
+                    st.caption(drawing.note)
             else:
                 _draw(drawing.now, scene.focus)
                 drawings.append(drawing)

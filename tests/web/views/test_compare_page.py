@@ -10,7 +10,7 @@ import torch
 from playground import ModelConfig, count_parameters
 from playground.presets import PRESETS
 from playground.web.session import caches
-from playground.web.views.compare.instructive_pin import instructive_pair
+from playground.web.views.compare import instructive_pair
 from tests.web.app_test import (
     ODD_TEXT,
     SMALL,
