@@ -19,6 +19,7 @@ from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.figures import palette
 from playground.figures.attention import shrink
+from playground.figures.theme import subscript
 from playground.link.opening import Focus
 from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
@@ -119,6 +120,20 @@ def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
     competition = chart(show(Scene(now, FOCUS), attention_why="competition", attention_rival=rival), "why_competition")
     order = np.argsort(-scores)
     assert [competition.on_row(row)["attention_rival"] for row in range(4)] == [str(place) for place in order]
+
+
+@pytest.mark.parametrize("key", range(5))
+def test_what_spoke_against_the_key_that_lost_adds_up_to_the_gap(key: int) -> None:
+    now, trace = subject()
+    scores = trace["layers.1.attn.scores"][0, 2, 3].double().numpy()
+    gap = abs(scores[key] - max(np.delete(scores, key)))
+    items = show(Scene(now, Focus(1, 2, 3, key)))
+    told = next(each.text for each in items if isinstance(each, Paragraph) and "Why not" in each.text)
+    assert f"`{TEXT[key]}`{subscript(key)}?**" in told or scores[key] == max(scores)
+    *reasons, against, in_favour, behind = map(float, re.findall(r"(\d+\.\d\d)", told))
+    assert sum(reasons) == pytest.approx(against, abs=0.03)
+    assert against - in_favour == pytest.approx(behind, abs=0.02)
+    assert behind == pytest.approx(gap, abs=0.006)
 
 
 @pytest.mark.parametrize("rival", ["1", "9"])

@@ -72,7 +72,9 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     yield Table[Any](key="why_test", frame=lambda _: table, is_markdown=True, compares=False)
     changed = " Your changes are made in each sentence, where they fit." if walk.layer.run.interventions else ""
-    yield Paragraph(f"{_explain_table(sentence, claim)}{changed}", "caption")
+    is_linked = any(title.startswith("[") for title in rows)
+    unlinked = "" if is_linked else " No link can show these sentences with the same weights."
+    yield Paragraph(f"{_explain_table(sentence, claim)}{changed}{unlinked}", "caption")
     yield Widget("why_word", {"words": alike})
 
 

@@ -323,9 +323,10 @@ def _show_tests(subject: HeadsRun, found: Explanation, options: Options) -> Iter
 
 def _say_why_not(found: Explanation) -> Iterator[Item]:
     """What spoke against the key or the rival, whichever lost, by what wrote their vectors; the largest first."""
-    if found.verdict.kind not in ("mostly", "mixed"):
-        return
     split, (_, key, rival) = found.split, found.names
+    is_no_key = split.opponent is None and split.lead > 0
+    if found.verdict.kind not in ("mostly", "mixed") or is_no_key:
+        return
     loser, winner = (rival, key) if split.lead > 0 else (key, rival)
     amounts = split.by_key_source * (1 if split.lead > 0 else -1)
     against, in_favour = float(amounts[amounts > 0].sum()), float(-amounts[amounts < 0].sum())
@@ -344,7 +345,7 @@ def _say_why_not(found: Explanation) -> Iterator[Item]:
 
 def _show_steps(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Iterator[Item]:
     yield Control("attention_why", "How it comes about", HELP)
-    yield from say_present_alone(scene, "these four steps")
+    yield from say_present_alone(scene, "the tests above and these four steps")
     yield from STEPS[options["attention_why"]](found)
 
 

@@ -23,7 +23,7 @@ from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.limits import MAX_TOKENS
+from playground.limits import MAX_CHARACTERS, MAX_TOKENS
 from playground.link.changes import MadeChange, fit_changes
 from playground.link.opening import Focus
 from playground.link.query import write_query
@@ -122,9 +122,12 @@ def _link_text(setup: Setup, sentence: str, places: Mapping[str, Any]) -> str:
         return ""
     sentences = list(setup.text.sentences)
     sentences[setup.sentence] = sentence
-    focus = current_focus(panels.shown_run())
-    values = {**setup.values, "text": "\n".join(sentences), "layer": focus.layer, "head": focus.head, **places}
-    texts = parse_qs(write_query(values, setup.values)) | {place: [str(places[place])] for place in ("query", "key")}
+    text, focus = "\n".join(sentences), current_focus(panels.shown_run())
+    if len(text) > MAX_CHARACTERS:
+        return ""
+    values = {**setup.values, "text": text, "layer": focus.layer, "head": focus.head, **places}
+    texts = parse_qs(write_query(values, setup.values), keep_blank_values=True)
+    texts |= {place: [str(places[place])] for place in ("query", "key")}
     return f"attention?{urlencode(texts, doseq=True)}"
 
 
