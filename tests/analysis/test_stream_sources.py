@@ -142,9 +142,9 @@ def test_against_another_key_each_source_has_its_part_of_the_difference_of_the_s
     encoder = small_encoder(**changes).requires_grad_(False)
     narrow = small_encoder(**changes).float()
     trace = traced(encoder, 0, causal=False)
-    for layer, head, (query, key) in product(range(3), (0, 3), ((3, 1), (0, 5))):
+    for layer, head, (query, key), weakest in product(range(3), (0, 3), ((3, 1), (0, 5)), (False, True)):
         scores = trace[f"layers.{layer}.attn.scores"][0, head, query]
-        others = scores.clone()
+        others = -scores if weakest else scores.clone()
         others[key] = -torch.inf
         opponent = int(others.argmax())
         split = score_of(encoder, walk_through(encoder, layer, head, query, key), opponent=opponent)
