@@ -27,9 +27,6 @@ from playground.figures.theme import (
 THUMBNAIL = 22
 """Dots along a thumbnail's side, at most: more would be smaller than a pixel is wide."""
 
-MOST_DOTS = 400_000
-"""Of all thumbnails together: where there are thousands, each is a few pixels wide."""
-
 MOST_QUERIES, MOST_KEYS = 40, 20
 """Tokens named along an axis, at most; the others are named where the pointer is. Keys stand in half a page's width."""
 
@@ -97,13 +94,9 @@ def head_grid(patterns: Array, *, scale: WeightScale = SQUARE_ROOT, labels: bool
 
 
 def shrink(patterns: Array) -> Array:
-    """Patterns (L, H, Tq, Tk) with at most THUMBNAIL dots a side, fewer where there are many heads.
-
-    Each dot is the largest weight below it.
-    """
-    n_layers, n_heads, n_queries, n_keys = patterns.shape
-    side = max(1, min(THUMBNAIL, int((MOST_DOTS / (n_layers * n_heads)) ** 0.5)))
-    block = -(-max(n_queries, n_keys) // side)
+    """Patterns (L, H, Tq, Tk) with at most THUMBNAIL dots a side; each dot is the largest weight below it."""
+    n_queries, n_keys = patterns.shape[2:]
+    block = -(-max(n_queries, n_keys) // THUMBNAIL)
     if block <= 1:
         return patterns
     padded = np.pad(patterns, [(0, 0), (0, 0), (0, -n_queries % block), (0, -n_keys % block)])

@@ -1,5 +1,6 @@
-"""A head's map, all heads' thumbnails, a head's lines and labelled bars: the numbers that are drawn, and of whom."""
+"""Heads as thumbnails and lines, and what is read aloud and quoted of a chart."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -7,18 +8,22 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from playground.charts import figure as figures
 from playground.charts.chart import Chart, HeadGrid, HeadLines, LabelledBars
 from playground.charts.draw import Heads, draw_chart
-from playground.charts.head_lines import head_lines
+from playground.charts.head_lines import MOST_TOKENS, Lines, choose_tokens, head_lines, strongest_keys
 from playground.charts.head_map import head_grid, head_map, weight_colours
+from playground.charts.label import chart_label
+from playground.charts.markdown import quote_place, quote_token
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.attention import MOST_DOTS, THUMBNAIL, WeightScale, shrink
+from playground.figures import attention, norms, palette
+from playground.figures.attention import THUMBNAIL, WeightScale, shrink
 from playground.figures.attribution import Bars
-from playground.figures.theme import text_width, token_labels
+from playground.figures.theme import text_width, token_labels, token_names
 from playground.link.opening import Focus
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
@@ -179,10 +184,147 @@ def test_labelled_bars_are_of_the_present_alone_and_a_row_of_the_table_is_a_choi
     assert draw(replace(chart, is_tabulated=False), 0).now.table is None
 
 
-def test_thousands_of_thumbnails_have_few_dots_each() -> None:
-    patterns = np.zeros((96, 96, 20, 20), dtype=np.float32)
-    patterns[95, 3, 19, 7] = 0.5
-    dots = shrink(patterns)
-    assert dots.shape[:2] == (96, 96)
-    assert dots.size <= MOST_DOTS
-    assert dots[95, 3].max() == dots.sum() == 0.5
+EVERY = np.ones(T, dtype=bool)
+
+
+def lines_of(drawn: Lines, *, chosen: bool = False) -> list[tuple[int, int]]:
+    """Every line as its two ends, query and key: those of the weights, or the one between the chosen tokens."""
+    return [edge for stroke in drawn.strokes for edge in stroke.edges if (stroke.colour == palette.FOCUS) == chosen]
+
+
+def test_lines_lead_from_every_query_to_its_strongest_keys() -> None:
+    pattern = np.zeros((T, T), dtype=np.float32)
+    pattern[:, 0] = 0.6
+    pattern[:, 5] = 0.4
+    pattern[3, 0], pattern[3, 2] = 0.01, 0.59  # below what is drawn
+    drawn = head_lines(pattern, TOKENS, 3, 0, shown=EVERY)
+    expected = {(q, k) for q in range(T) for k in range(T) if pattern[q, k] > 0.02}
+    assert sorted(lines_of(drawn)) == sorted(expected)
+    assert drawn.names == token_names(TOKENS)
+
+
+def test_a_line_is_as_thick_as_its_weight_is_heavy_and_the_chosen_querys_stand_out() -> None:
+    pattern = np.diag(np.array([0.02, 0.1, 0.25, 0.5, 0.75, 1.0], dtype=np.float32))
+    strokes = head_lines(pattern, TOKENS, 2, 0, shown=EVERY).strokes
+    *strokes, chosen = strokes
+    widths = {stroke.edges[0][0]: stroke.width for stroke in strokes if stroke.edges[0][0] != 5}
+    assert widths == {0: 1, 1: 2, 2: 4, 3: 6, 4: 9}
+    assert [stroke.edges for stroke in strokes if stroke.colour == palette.ATTENTION] == [[(2, 2)]]
+    assert strokes[-1].colour == palette.ATTENTION  # above the others
+    assert (chosen.edges, chosen.width) == ([(2, 0)], 1), "the chosen key has a line though its weight is 0"
+
+
+def test_at_most_the_strongest_keys_are_drawn() -> None:
+    pattern = np.full((8, 8), 1 / 8, dtype=np.float32)
+    drawn = lines_of(head_lines(pattern, [f"t{i}" for i in range(8)], 0, 1, shown=np.ones(8, dtype=bool)))
+    assert len(drawn) == 8 * strongest_keys(8)
+
+
+def test_lines_leave_hidden_tokens_out() -> None:
+    shown = np.array([False, True, True, True, True, False])
+    drawn = head_lines(np.full((T, T), 1 / T, dtype=np.float32), TOKENS, 2, 3, shown=shown)
+    assert {end for line in lines_of(drawn) for end in line} == {0, 1, 2, 3}
+    assert drawn.names == token_names(TOKENS)[1:5]
+    assert drawn.positions == [1, 2, 3, 4]
+    assert lines_of(drawn, chosen=True) == [(1, 2)]
+    hidden = head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, 0, shown=shown)
+    assert lines_of(hidden, chosen=True) == []
+    empty = head_lines(np.eye(T, dtype=np.float32), TOKENS, 2, 3, shown=np.zeros(T, dtype=bool))
+    assert lines_of(empty) == []
+
+
+@pytest.mark.parametrize("n_tokens", [1, 16, 68, 100, 101, 256])
+def test_names_never_overlap_and_all_lines_fit_two_screens(n_tokens: int) -> None:
+    shown = choose_tokens(np.full(n_tokens, 1 / n_tokens), 0, 0, shown=np.ones(n_tokens, bool))
+    drawn = head_lines(np.eye(n_tokens), ["token"] * n_tokens, 0, 0, shown=shown)
+    assert len(drawn.names) == min(n_tokens, MOST_TOKENS)
+    assert drawn.row_height >= 15, "as high as a name of 12 pixels needs"
+    assert drawn.row_height * len(drawn.names) <= 1_500
+    assert (drawn.row_height == 22) == (n_tokens <= 68)
+
+
+def test_of_a_long_sentence_the_querys_neighbours_and_strongest_keys_are_drawn() -> None:
+    weights = np.full(256, 1e-3)
+    weights[[0, 255]] = 0.3, 0.2
+    weights[7] = 0.9
+    shown = np.ones(256, bool)
+    shown[[7, 149]] = False
+    drawn = np.flatnonzero(choose_tokens(weights, 150, 20, shown=shown))
+    assert len(drawn) == MOST_TOKENS
+    assert {0, 255, 150, 20} <= set(drawn.tolist())
+    assert not {7, 149} & set(drawn.tolist()), "hidden tokens stay hidden"
+    neighbours = drawn[(drawn > 20) & (drawn < 255)]
+    assert np.ptp(neighbours) <= MOST_TOKENS
+    assert abs(neighbours.mean() - 150) < 1
+
+
+def test_a_short_sentence_is_drawn_whole_and_a_hidden_query_has_no_keys() -> None:
+    shown = np.ones(MOST_TOKENS, bool)
+    assert choose_tokens(np.zeros(MOST_TOKENS), 3, 0, shown=shown) is shown
+    long = np.ones(256, bool)
+    long[0] = False
+    weights = np.zeros(256)
+    weights[255] = 1
+    assert np.flatnonzero(choose_tokens(weights, 0, 9, shown=long)).tolist() == list(range(1, MOST_TOKENS + 1))
+
+
+THREE_TOKENS = ["[CLS]", "<b>", "it"]
+WEIGHTS = np.array([[0.25, 0.5, 0.25], [0.9, 0.1, 0], [0.2, 0.2, 0.6]], np.float32)
+ALL = np.ones((3, 3), bool)
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        (attention.head_heatmap(WEIGHTS, THREE_TOKENS, ALL), ["0.9", "<b>₁", "[CLS]₀"]),
+        (go.Figure(go.Bar(x=["a", "&lt;b&gt;"], y=[1, 3], name="moved")), ["moved: the longest bar is 3, at <b>."]),
+        (norms.norms_by_layer({"residual": WEIGHTS.T * 2000}), ["from 900 at 0 to 567 at 2"]),
+        (attention.head_grid(np.stack([np.eye(3), ALL / 3])[None]), ["head 0 gives", "head 1 spreads"]),
+    ],
+)
+def test_a_label_says_what_is_largest_and_where(figure: go.Figure, said: list[str]) -> None:
+    label = chart_label("Its name.", figure)
+    assert label.startswith("Its name. ")
+    assert all(part in label for part in said), label
+
+
+def test_a_label_adds_nothing_to_a_mask_nor_to_numbers_that_are_none() -> None:
+    mask = go.Heatmap(z=ALL.astype(np.uint8), zmin=0, zmax=1)
+    assert chart_label("Mask", go.Figure(mask)) == "Mask."
+    nothing = attention.head_heatmap(np.full((3, 3), np.nan, np.float32), THREE_TOKENS, ALL)
+    assert chart_label("Pattern", nothing) == "Pattern."
+
+
+def test_a_label_of_many_lines_says_how_many_it_leaves_out() -> None:
+    lines = go.Figure([go.Scatter(y=[1, 2, n], name=str(n)) for n in range(3, 13)])
+    label = chart_label("Ten", lines)
+    assert "10: from 1 at 0 to 10 at 2" in label
+    assert "11: from" not in label
+    assert label.endswith("2 more are drawn.")
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        ("**$x$", "`**$x$`"),
+        ("``a", "`ˋˋa`"),
+        ("", "` `"),
+        ("a\r\n\tb", "`a b`"),
+        ("a\u202eb\u2066", "`a b `"),
+        ("x" * 30, f"`{'x' * 17}…`"),
+    ],
+)
+def test_a_token_is_quoted_as_code(token: str, shown: str) -> None:
+    assert quote_token(token) == shown
+
+
+@given(st.text() | st.text(alphabet="`$*_\n ", max_size=40))
+def test_nothing_gets_out_of_the_quotation(token: str) -> None:
+    shown = quote_token(token)
+    assert re.fullmatch("`[^`\n\r]{1,18}`", shown)
+    assert len(shown.splitlines()) == 1
+
+
+def test_a_place_is_its_token_with_its_position() -> None:
+    assert quote_place(["it", "`it`"], 1) == "`ˋitˋ`₁"
+    assert quote_place(["x" * 30] * 13, 12) == f"`{'x' * 17}…`₁₂"

@@ -7,7 +7,7 @@ import torch
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import Walk
-from playground.charts.chart import Columns, Group, Item, Later, Panel
+from playground.charts.chart import Columns, Group, Item, Later, Panel, Paragraph
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run, run, trace_layer
 from playground.text import characters
@@ -31,6 +31,11 @@ def parts_of(items: Iterable[Item]) -> list[Item]:
             case _:
                 parts.append(item)
     return parts
+
+
+def words(items: Iterable[Item]) -> str:
+    """What the paragraphs say, one a line."""
+    return "\n".join(each.text for each in items if isinstance(each, Paragraph))
 
 
 def small_run(text: str, *, seed: int = 0, **changes: Any) -> tuple[Run, Trace]:

@@ -26,7 +26,7 @@ from playground.text import characters
 from playground.views.attention.claim_test import SentenceOfRun, describe_swap
 from playground.views.attention.page import VIEWS, show_attention
 from playground.views.attention.why import STEPS, HeadsRun, explain_cell, running_sum
-from tests.views.scenes import SMALL, parts_of
+from tests.views.scenes import SMALL, parts_of, words
 
 TEXT = "abcab"
 FOCUS = Focus(1, 2, 3, 1)
@@ -61,10 +61,6 @@ def show(scene: Scene[HeadsRun], **options: object) -> list[Item]:
 
 def chart(items: list[Item], key: str) -> Any:
     return next(each for each in items if getattr(each, "key", "") == key)
-
-
-def words(items: list[Item]) -> str:
-    return "\n".join(each.text for each in items if isinstance(each, Paragraph))
 
 
 def test_the_map_is_one_head_the_average_or_the_difference_of_two() -> None:
@@ -215,18 +211,21 @@ def test_the_ranking_has_both_runs_weights_by_the_larger_of_the_two() -> None:
     assert ranking.on_row(ranking.table(now).index[0]) == {"key": int(row.argmax())}
 
 
-def test_entropy_and_rollout_are_those_of_the_patterns() -> None:
-    now, trace = subject()
+@pytest.mark.parametrize(("causal", "residual"), [(False, True), (True, False)])
+def test_entropy_and_rollout_are_those_of_the_patterns(causal: bool, residual: bool) -> None:
+    now, trace = subject(causal=causal, residual=residual)
     patterns = np.stack([trace[f"layers.{layer}.attn.pattern"][0].double().numpy() for layer in range(2)])
     entropy = chart(show(Scene(now, FOCUS), attention_view="entropy"), "attention_entropy")
-    bits = -(patterns * np.log2(patterns)).sum(axis=-1).mean(axis=-1)
+    bits = -(patterns * np.log2(patterns, where=patterns > 0, out=np.zeros_like(patterns))).sum(axis=-1).mean(axis=-1)
     np.testing.assert_allclose(entropy.values(now), bits, rtol=1e-5)
     assert f"{bits[1, 2]:.2f} bits" in entropy.reading(now)
-    assert f"{np.log2(5):.2f} if every query" in entropy.reading(now)
+    highest = np.log2(np.arange(1, 6)).mean() if causal else np.log2(5)
+    assert f"{highest:.2f} if every query" in entropy.reading(now)
     shares = chart(show(Scene(now, FOCUS), attention_view="rollout"), "attention_rollout")
-    mixed = [0.5 * (each.mean(axis=0) + np.eye(5)) for each in patterns]
+    kept = 0.5 if residual else 0  # of a token itself, on its way past the heads
+    mixed = [(1 - kept) * each.mean(axis=0) + kept * np.eye(5) for each in patterns]
     np.testing.assert_allclose(shares.values(now), mixed[1] @ mixed[0], rtol=1e-5)
-    np.testing.assert_allclose(shares.values(now), rollout(patterns)[1], rtol=1e-5)
+    np.testing.assert_allclose(shares.values(now), rollout(patterns, residual=residual)[1], rtol=1e-5)
 
 
 def test_a_row_of_a_table_opens_its_head_and_leaves_the_average() -> None:

@@ -11,7 +11,7 @@ import pytest
 from playground import ModelConfig, open_link
 from playground.analysis.gradient_reading import CHAIN_FORMULAS, chain_numbers
 from playground.analysis.gradient_variants import VARIANTS, common_config, compare
-from playground.charts.chart import Columns, Item, Paragraph, Picture, Table
+from playground.charts.chart import Item, Paragraph, Picture, Table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.link.params import write
@@ -26,7 +26,7 @@ from playground.views.gradient_flow import (
     linked_encoders,
     show_gradient_flow,
 )
-from tests.views.scenes import SMALL
+from tests.views.scenes import SMALL, parts_of, words
 
 INF, NAN = np.inf, np.nan
 NAMES = [variant.name for variant in VARIANTS]
@@ -42,8 +42,7 @@ def link(**query: object) -> Scene[SixEncoders]:
 
 
 def show(scene: Scene[SixEncoders], part: str = "whole layer", view: str = "chain rule") -> list[Item]:
-    items = list(show_gradient_flow(scene, {"gradient_of": part, "gradient_view": view}))
-    return [each for item in items for each in (sum(item.columns, ()) if isinstance(item, Columns) else (item,))]
+    return parts_of(show_gradient_flow(scene, {"gradient_of": part, "gradient_view": view}))
 
 
 def figure(items: list[Item], key: str, scene: Scene[SixEncoders]) -> Figure:
@@ -62,10 +61,6 @@ def lines(figure: Figure) -> dict[str, Any]:
 
 def crosses(figure: Figure) -> list[Any]:
     return [trace for trace in figure["data"] if trace["mode"] == "markers+text"]
-
-
-def words(items: list[Item]) -> str:
-    return "\n".join(each.text for each in items if isinstance(each, Paragraph))
 
 
 def verdicts(scene: Scene[SixEncoders]) -> list[str]:

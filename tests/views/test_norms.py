@@ -16,12 +16,11 @@ FOCUS = Focus(1, 2, 3, 0)
 
 
 def show(view: str, scene: Scene[Run], **options: object) -> list[Item]:
-    items = list(show_norms(scene, OPTIONS | {"norms_view": view} | options))
-    return parts_of(items)
+    return parts_of(show_norms(scene, OPTIONS | {"norms_view": view} | options))
 
 
 def test_lengths_by_depth_are_means_with_the_middle_four_fifths() -> None:
-    run, trace = small_run("abcab")
+    run, trace = small_run("abcab", norm_placement="pre", embedding_norm=False)  # else all are of one length
     chart = lengths_by_depth(Scene(run, FOCUS))
     stream, attention, _ = chart.curves(run)
     names = ["embed.out", "layers.0.out", "layers.1.out"]
@@ -55,6 +54,9 @@ def test_statistics_have_a_row_a_norm() -> None:
     assert list(table.index) == ["embed.norm", *(f"layers.{i}.norm{j}" for i in range(2) for j in (1, 2))]
     expected = trace["embed.sum"][0].double().std(dim=-1, correction=0).mean()
     np.testing.assert_allclose(table["std before"].iloc[0], expected, rtol=1e-5)
+    panels = {curve.panel: curve.y for curve in chart.curves(run)}
+    np.testing.assert_allclose(panels[0], table["std after"], rtol=1e-5)
+    np.testing.assert_allclose(panels[1], table["mean after"], atol=1e-6)
     assert chart.order is not None
     assert sorted(["final_norm", "layers.10.norm1", "layers.2.norm2", "embed.norm"], key=chart.order) == [
         "embed.norm", "layers.2.norm2", "layers.10.norm1", "final_norm",
@@ -79,6 +81,8 @@ def test_one_norm_by_hand_is_compared_by_its_name() -> None:
     assert isinstance(table, Table)
     length = torch.linalg.vector_norm(trace["layers.0.norm1.out"][0, 3].double())
     assert table.frame(run).loc["L2 norm after the norm", "now"] == pytest.approx(float(length), rel=1e-5)
+    std = trace["layers.0.norm1.in"][0, 3].double().std(correction=0)
+    assert table.frame(run).loc["std of x", "now"] == pytest.approx(float(std), rel=1e-5)
 
 
 @pytest.mark.parametrize("view", VIEWS)

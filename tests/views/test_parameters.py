@@ -12,13 +12,14 @@ from playground import Encoder, ModelConfig, count_parameters
 from playground.accounting import attention_overtakes, count_flops
 from playground.accounting.costs import ModelCosts, describe_costs
 from playground.accounting.readable import in_millions, in_units, share, times
-from playground.charts.chart import Chart, Item, Metrics, Paragraph, Table
+from playground.charts.chart import Chart, Metrics, Paragraph, Table
 from playground.charts.draw import Drawing, draw_chart, draw_table
 from playground.charts.scene import Scene
 from playground.figures import palette
 from playground.link.opening import Focus
 from playground.presets import PRESETS
 from playground.views import parameters as view
+from tests.views.scenes import words
 
 CONFIG = PRESETS["minilm-l6"].config
 RAW = ModelConfig(vocab_size=0, d_model=16, n_heads=1, n_layers=2, d_ff=8, positions="none")
@@ -58,10 +59,6 @@ def traces(looked_at: Scene[ModelCosts], key: str, breakdown: str = "components"
 
 def built(config: ModelConfig) -> int:
     return sum(parameter.numel() for parameter in Encoder(config, seed=None).parameters())
-
-
-def words(shown: list[Item]) -> str:
-    return "\n".join(item.text for item in shown if isinstance(item, Paragraph))
 
 
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)

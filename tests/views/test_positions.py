@@ -10,14 +10,14 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.analysis.positions import describe_swap, first_rows, sum_with_numbers, swap_words
-from playground.charts.chart import Bars, Chart, Columns, Control, Curves, Formula, Heatmap, Item, Paragraph, Widget
+from playground.charts.chart import Bars, Chart, Control, Curves, Formula, Heatmap, Item, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.model.encoder import sinusoids, wavelengths
 from playground.text import characters
 from playground.views.positions import VIEWS, PlacedWords, show_closer, show_table
-from tests.views.scenes import SMALL, small_run
+from tests.views.scenes import SMALL, parts_of, small_run, words
 
 OPTIONS = {"positions_first": 1, "positions_second": 4, "positions_curve_1": 3, "positions_curve_2": 8,
            "positions_curve_3": 100, "positions_measure": "dot product"}  # fmt: skip
@@ -40,12 +40,7 @@ def scene(now: PlacedWords, pinned: PlacedWords | None = None, *, same_tokens: b
 
 
 def show(view: str, looked_at: Scene[PlacedWords], **options: object) -> list[Item]:
-    items = list(show_closer(looked_at, OPTIONS | {"positions_view": view} | options))
-    return [each for item in items for each in (sum(item.columns, ()) if isinstance(item, Columns) else [item])]
-
-
-def words(items: list[Item]) -> str:
-    return "\n".join(item.text for item in items if isinstance(item, Paragraph))
+    return parts_of(show_closer(looked_at, OPTIONS | {"positions_view": view} | options))
 
 
 def formulas(items: list[Item]) -> list[str]:

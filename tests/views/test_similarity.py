@@ -1,6 +1,6 @@
 """The view Similarity as a function on values: cosines, their parts, words left out and the map, against NumPy's."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from playground import Encoder, ModelConfig
 from playground.analysis import sentences as analysis
 from playground.analysis.sentences import LeftOutWords, map_depths, read_depths
 from playground.analysis.vector_changes import Pooling
-from playground.charts.chart import Chart, Columns, Control, Heatmap, Item, LabelledBars, Paragraph, Picture, Table
+from playground.charts.chart import Chart, Control, Heatmap, Item, LabelledBars, Picture, Table
 from playground.charts.draw import Drawn, draw_chart
 from playground.charts.scene import Scene
 from playground.figures import palette
@@ -34,7 +34,7 @@ from playground.views.similarity import (
     name_words,
     show_similarity,
 )
-from tests.views.scenes import SMALL
+from tests.views.scenes import SMALL, parts_of, words
 
 OPTIONS: dict[str, Any] = {key: param.default for key, param in params.PARAMS.items() if key.startswith("similarity_")}
 TEXTS = ("a cat sat", "a dog", "<b>two cats")
@@ -61,19 +61,11 @@ def compared(texts: tuple[str, ...] = TEXTS, *, causal: bool = False, **changes:
 
 def show(subject: Sentences, view: str = "token by token", **options: Any) -> list[Item]:
     options = {f"similarity_{key}": value for key, value in options.items()}
-    return list(_each(show_similarity(scene(subject), OPTIONS | {"similarity_view": view} | options)))
+    return parts_of(show_similarity(scene(subject), OPTIONS | {"similarity_view": view} | options))
 
 
 def scene(subject: Sentences) -> Scene[Sentences]:
     return Scene(subject, Focus(0, 0, 0, 0))
-
-
-def _each(items: Iterator[Item] | Sequence[Item]) -> Iterator[Item]:
-    for item in items:
-        if isinstance(item, Columns):
-            yield from (each for column in item.columns for each in _each(column))
-        else:
-            yield item
 
 
 def pick(items: Sequence[Item], kind: type[I], key: str) -> I:
@@ -83,10 +75,6 @@ def pick(items: Sequence[Item], kind: type[I], key: str) -> I:
 
 def drawn(chart: Chart[Any], subject: Sentences) -> Drawn:
     return draw_chart(chart, scene(subject)).now
-
-
-def words(items: Sequence[Item]) -> str:
-    return " ".join(each.text for each in items if isinstance(each, Paragraph))
 
 
 def final_vectors(texts: tuple[str, ...], *, causal: bool = False, **changes: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -21,8 +21,7 @@ SCENE = Scene(FIVE, Focus(0, 0, 0, 0))
 
 
 def show(against: str = "E", letter: str = "A") -> list[Item]:
-    items = show_tutorials(SCENE, {"tutorials_against": against, "tutorials_letter": letter})
-    return parts_of(items)
+    return parts_of(show_tutorials(SCENE, {"tutorials_against": against, "tutorials_letter": letter}))
 
 
 def texts(items: list[Item]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.attention import pattern_spread
-from playground.charts.chart import Columns, Heatmap, Paragraph, Table
+from playground.charts.chart import Heatmap, Paragraph, Table
 from playground.charts.draw import draw_chart, draw_table
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
@@ -22,7 +22,7 @@ from playground.views.what_if.followed import Followed, show_attention, show_sen
 from playground.views.what_if.parts import PARTS, Effects, Parts, show_heads
 from playground.views.what_if.patching import Patches, show_patches
 from playground.views.what_if.pruning import Pruning, show_pruning
-from tests.views.scenes import SMALL, small_run
+from tests.views.scenes import SMALL, parts_of, small_run
 
 TEXT = ["abcdefgh", "abc"]
 FOCUS = Focus(1, 2, 3, 4)
@@ -42,13 +42,7 @@ def follow(*changes: Change, sentence: int = 0) -> Scene[Followed]:
 
 def charts(items: Any) -> dict[str, Any]:
     """The charts of a view, by key, also of those in columns, and its first paragraph."""
-    found: dict[str, Any] = {}
-    for item in items:
-        if isinstance(item, Columns):
-            found |= charts([each for column in item.columns for each in column])
-        else:
-            found.setdefault(getattr(item, "key", type(item).__name__), item)
-    return found
+    return {getattr(item, "key", type(item).__name__): item for item in reversed(parts_of(items))}
 
 
 def cosine(one: Any, two: Any) -> float:

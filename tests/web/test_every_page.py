@@ -6,8 +6,8 @@ from playground import pages
 from playground.link.params import FOCUS
 from tests.web.app_test import PAGES, SMALL, captions, charts, component_data, open_page, sentences
 from tests.web.choices.test_pinned import written
-from tests.web.shared.test_tour_line import shown_step, tour_buttons
-from tests.web.shared.what_if.test_change_chips import CHANGES
+from tests.web.shared.test_change_chips import CHANGES
+from tests.web.shared.test_tour import shown_step, tour_buttons
 
 SHOW_THE_FOCUS = ("overview", "attention", "norms", "what_if", "step_by_step", "positions")
 """The pages of the sidebar's encoder and the visitor's sentence."""

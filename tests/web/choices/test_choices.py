@@ -1,15 +1,49 @@
-"""Link, widgets and run say the same, whatever the link said and whatever was pressed since."""
+"""What a visitor chooses: widgets, presets, resets, texts that are replaced or long."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from playground.accounting import count_parameters
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, PARAMS, write
+from playground.limits import MAX_CHARACTERS
+from playground.link import query
+from playground.link.params import (
+    ARCHITECTURE,
+    DEFAULT_TEXT,
+    LOCKED,
+    PARAMS,
+    RECIPE,
+    TASK_TITLES,
+    TRAINED_SIZES,
+    TRAINING,
+    write,
+)
 from playground.link.query import MARKER, PINNED_KEYS
 from playground.presets import PRESETS
+from playground.training.recipe import Recipe
+from playground.web.choices import shortcuts
+from playground.web.choices.open_page import training_parameters
 from playground.web.session import caches
-from tests.web.app_test import captions, choose, locked, open_page, press, sentences, table, values, working
+from tests.training.after.trained import CONFIG
+from tests.web.app_test import (
+    SMALL,
+    captions,
+    choose,
+    component_data,
+    locked,
+    open_page,
+    press,
+    sentences,
+    shown_focus,
+    table,
+    values,
+    widgets,
+    words,
+    working,
+)
 
 DEFAULTS = {key: param.default for key, param in ARCHITECTURE.items()}
 
@@ -169,3 +203,166 @@ def test_the_setup_is_the_same_on_every_page() -> None:
         working(app.switch_page(f"../../pages/{page}.py").run())
         assert values(app, *asked) == asked
     assert values(choose(app, text="one\ntwo two"), "sentence") == {"sentence": 2}, "the last that there is"
+
+
+QUERY: dict[str, Any] = {
+    "weights": "random", "tokenizer": "char", "d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 128, "seed": 9,
+    "text": "a cat sat", "causal": True, "layer": 1, "head": 2, "query": 5, "key": 3, "attention_view": "entropy",
+    "do": "1.2:zero", "b_n_layers": 1,
+}  # fmt: skip
+
+
+def state(app: AppTest) -> Any:
+    """Where widgets, focus, changes and pinned settings stand."""
+    return component_data(app, "address_guard")["parameters"]
+
+
+def test_undo_beside_the_notice_brings_all_of_it_back() -> None:
+    app = open_page("attention", **QUERY)
+    before = state(app)
+    assert before["do"] == ["1.2:zero"]
+    assert before["b_n_layers"] == ["1"]
+    press(app, "reset")
+    assert not any(state(app).values())
+    assert values(app, "text", "head") == {"text": DEFAULT_TEXT, "head": 1}
+    press(app, "undo_reset")
+    assert state(app) == before
+    assert shown_focus(app) == {"layer": 1, "head": 2, "query": 5, "key": 3}
+    assert not any(button.key == "undo_reset" for button in app.button)
+
+
+def test_undo_is_offered_until_something_else_is_chosen() -> None:
+    app = choose(press(open_page("attention", **QUERY), "reset"), seed=3)
+    assert not any(button.key == "undo_reset" for button in app.button)
+
+
+def test_a_shape_that_the_trained_weights_had_locked_comes_back_with_undo() -> None:
+    app = choose(open_page("norms", weights="random", n_layers=3), weights="minilm")
+    press(press(app, "reset"), "undo_reset")
+    assert values(choose(app, weights="random"), "n_layers") == {"n_layers": 3}
+
+
+def test_undo_brings_back_who_chose_the_pair_of_words() -> None:
+    for link, is_chosen in (({}, False), ({"query": 5, "key": 3}, True)):
+        app = open_page("attention", text="a cat sat on it", **link)
+        press(press(app, "reset"), "undo_reset")
+        assert app.session_state["_focus_by_page"] is not is_chosen
+
+
+FIELDS = {"text", "phone_text"}
+OLD = "The man saw it"
+
+
+def say(app: AppTest, fields: Collection[str], text: str) -> str:
+    """The text of the sidebar after one request in which these fields say something."""
+    for key in fields:
+        app.text_area(key=key).set_value(text)
+    return str(working(app.run()).session_state["text"])
+
+
+def with_example() -> tuple[AppTest, str]:
+    """The page What if after a press that added sentences, and its text."""
+    app = open_page("what_if", whatif_view="where the difference sits", text=OLD, **SMALL)
+    press(app, "whatif_example")
+    return app, app.session_state["text"]
+
+
+@pytest.mark.parametrize("fields", [["text"], ["phone_text"], sorted(FIELDS)], ids="-".join)
+def test_late_fields_do_not_undo_what_a_button_brought(
+    fields: Collection[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortcuts, "LATE", 60.0)
+    app, new = with_example()
+    assert new.startswith(f"{OLD}\n")
+    for _ in range(3):
+        assert say(app, fields, OLD) == new
+    assert {app.text_area(key=key).value for key in FIELDS} == {new}
+
+
+@pytest.mark.parametrize("field", sorted(FIELDS))
+def test_another_text_is_the_visitors_at_once_and_the_old_one_a_while_later(
+    field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortcuts, "LATE", 60.0)
+    app, _ = with_example()
+    assert say(app, {field}, "typed") == "typed"
+    assert say(app, {field}, OLD) == OLD, "after another text, the old one is nobody's late report"
+    app, _ = with_example()
+    monkeypatch.setattr(shortcuts, "LATE", 0.0)
+    working(app.run())
+    assert say(app, {field}, OLD) == OLD
+
+
+LONG = "a cat " * 600
+
+
+def says_what_was_left_out(app: AppTest) -> bool:
+    return f"{len(LONG):,} characters" in words(app)
+
+
+def test_a_long_paste_is_cut_until_another_text_takes_its_place() -> None:
+    app = choose(open_page("attention", **SMALL), text=LONG)
+    assert values(app, "text") == {"text": LONG[:MAX_CHARACTERS]}
+    assert says_what_was_left_out(app)
+    assert not says_what_was_left_out(choose(app, text="a cat"))
+    assert not says_what_was_left_out(choose(app, text=LONG[:MAX_CHARACTERS].replace("cat", "dog")))
+
+
+def test_the_field_of_a_phone_cuts_alike() -> None:
+    app = open_page("attention", **SMALL)
+    working(widgets(app)["phone_text"].set_value(LONG).run())
+    assert values(app, "text", "phone_text") == dict.fromkeys(("text", "phone_text"), LONG[:MAX_CHARACTERS])
+    assert says_what_was_left_out(app)
+
+
+@pytest.mark.parametrize(
+    ("page", "key", "longest"),
+    [("similarity", "similarity_list", MAX_CHARACTERS), ("training", "training_text", 4_000)],
+)
+def test_every_field_of_a_page_does(page: str, key: str, longest: int) -> None:
+    app = open_page(page, **({"training_task": "Next character"} if page == "training" else {}))
+    choose(app, **{key: LONG * 2})
+    assert values(app, key) == {key: (LONG * 2)[:longest]}
+    assert f"{2 * len(LONG):,} characters" in words(app)
+
+
+RECIPES = (
+    Recipe(),
+    Recipe(task="sort", steps=200, optimizer="adamw", weight_decay=0.01, clip=1.0, n_symbols=7, mask_padding=False),
+    Recipe(task="characters", text="to be or not to be", length=8, causal=False, distill=0.5, temperature=3.0),
+)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.task)
+def test_the_settings_in_a_link_make_the_same_run(recipe: Recipe) -> None:
+    config = replace(CONFIG, d_model=32, n_heads=2, n_layers=3, d_ff=64)
+    texts = training_parameters(config, recipe)
+    read: dict[str, Any] = {key: param.default for key, param in TRAINING.items()}
+    for key, written in texts.items():
+        read[key], complaint = query.read(key, written)
+        assert complaint is None
+    asked = {name: read[f"training_{name}"] for name in RECIPE}
+    again = replace(recipe, task=TASK_TITLES[read["training_task"]], **asked)
+    assert again == recipe
+    assert [read[f"training_{name}"] for name in TRAINED_SIZES] == [32, 2, 3, 64]
+
+
+def test_the_usual_run_adds_nothing_to_a_link() -> None:
+    usual: dict[str, Any] = {name: param.default for name, param in RECIPE.items()}
+    sizes: dict[str, Any] = {name: param.default for name, param in TRAINED_SIZES.items()}
+    assert training_parameters(replace(CONFIG, **sizes), Recipe(**usual)) == {}
+
+
+def test_a_link_to_another_page_keeps_the_run_for_the_training_page() -> None:
+    app = open_page("attention", weights="trained here", training_task="Sort", training_steps="200")
+    (door,) = app.sidebar.get("page_link")
+    assert door.proto.label == "Train it as in the link"
+    assert door.proto.query_string == "training_task=Sort&training_steps=200"
+    assert "the sidebar's button" in sentences(app)
+    assert open_page("attention", weights="trained here").sidebar.get("page_link")[0].proto.query_string == ""
+
+
+def test_the_training_page_has_no_door_to_itself_but_names_its_button() -> None:
+    app = open_page("training", weights="trained here", training_task="Sort")
+    assert not app.sidebar.get("page_link")
+    assert f"**{app.button(key='training_start').label}** on the Training page trains it." in sentences(app)

@@ -131,6 +131,7 @@ def test_reset_unpins() -> None:
     assert written(press(open_page("norms", **SMALL, b_n_layers=1), "reset")) == {}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("query", "told"),
     [

@@ -1,17 +1,21 @@
-"""One setup for everybody: built once, never behind the choices, in the script, its fragments and callbacks."""
+"""The setup of a page: what link, session and network make of it, old links included."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.link.params import SHARED
+from playground.link.params import SHARED, page_parameters
+from playground.link.query import OTHER_WEIGHTS, VERSION, LinkReading
 from playground.text import Sentences, split_sentences
 from playground.web.choices import setup
-from playground.web.choices.setup import Setup, is_random, setup_of
+from playground.web.choices.open_page import restore_page_values, write_back
+from playground.web.choices.setup import OPEN_PAGE, Setup, is_random, setup_of
 from playground.web.session.weights_cache import RANDOM, WeightsId, this_session
-from tests.web.app_test import open_page
+from tests.web.app_test import SMALL, choose, open_page, sentences, values
 
 VALUES: dict[str, Any] = {key: param.default for key, param in SHARED.items()} | {"weights": "random", "n_layers": 2}
 
@@ -140,3 +144,129 @@ def test_weights_before_training_are_random_and_trained_ones_are_not() -> None:
     assert [is_random(weights) for weights in ("random", "initial-1", "minilm", "trained-1")] == [
         True, True, False, False,
     ]  # fmt: skip
+
+
+AT_FIRST: dict[str, Any] = {key: param.default for key, param in SHARED.items()}
+
+
+class RerunError(Exception):
+    """What `st.rerun` does to a script."""
+
+
+class Browser(SimpleNamespace):
+    """What a page reads and writes of Streamlit, without a server: the session and the address."""
+
+    class Address(dict[str, list[str]]):
+        get_all = dict.__getitem__
+
+        def from_dict(self, texts: dict[str, list[str]]) -> None:
+            self.clear()
+            self.update(texts)
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, session: dict[str, Any], **address: list[str]) -> None:
+        super().__init__(session_state=session, query_params=self.Address(address))
+        monkeypatch.setattr("playground.web.choices.open_page.st", self)
+
+    def rerun(self) -> None:
+        raise RerunError
+
+
+# --- writing back
+
+
+@pytest.mark.parametrize(
+    ("session", "settled", "written"),
+    [
+        ({}, {}, {}),
+        ({"n_heads": 12}, {"n_heads": 16}, {"n_heads": 16}),
+        ({}, {"d_ff": 13}, {"d_ff": 13}),  # between the slider's stops: a link could not say it
+    ],
+)
+def test_a_widget_takes_its_settled_value_and_the_link_stays(
+    session: dict[str, Any], settled: dict[str, Any], written: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = Browser(monkeypatch, session, seed=["3"])
+    values = AT_FIRST | {"seed": 3}
+    write_back(LinkReading({"seed": 3}, [], is_exact=True), values, values | settled)
+    assert (browser.session_state, browser.query_params) == (written, {"seed": ["3"]})
+
+
+def test_without_a_widget_the_link_takes_it_and_the_script_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = Browser(monkeypatch, {}, v=["0"], d_model=["512"], attention_other=["4"], utm=["x"])
+    reading = LinkReading({"d_model": 512, "attention_other": 4}, [], is_exact=False)
+    with pytest.raises(RerunError):
+        write_back(reading, AT_FIRST | {"d_model": 512}, AT_FIRST | {"d_model": 512, "n_heads": 16})
+    assert browser.session_state == {}
+    assert browser.query_params == {"utm": ["x"], "d_model": ["512"], "n_heads": ["16"], "attention_other": ["4"]}
+
+
+# --- a step back in the browser's history
+
+
+@pytest.mark.parametrize(
+    ("opened", "is_step_back", "address"),
+    [("norms", True, ["5"]), ("norms", False, None), ("attention", True, None)],
+)
+def test_a_step_back_to_a_page_brings_its_values_back_into_the_link(
+    opened: str, is_step_back: bool, address: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = {OPEN_PAGE: opened, "attention_other": 5, "attention_view": "lines", "norms_layer": 2}
+    browser = Browser(monkeypatch, session)
+    context = SimpleNamespace(is_history_navigation=is_step_back)
+    monkeypatch.setattr("playground.web.choices.open_page.get_script_run_ctx", lambda: context)
+    with pytest.raises(RerunError) if address else nullcontext():
+        restore_page_values("attention")
+    assert browser.query_params == ({"attention_other": address} if address else {})
+    assert session[OPEN_PAGE] == "attention"
+
+
+def test_a_pages_parameters_start_with_its_name() -> None:
+    assert {"step_path", "step_stage"} <= set(page_parameters("step-by-step"))
+    assert "overview_batch" in page_parameters("")
+
+
+OTHER_NUMBERS = "seed 7 gives other ones now"
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("page", "link", "is_said"),
+    [
+        ("attention", SMALL, True),
+        ("attention", {"weights": "minilm"}, False),
+        ("attention", {"n_layers": "2"}, True),
+        ("norms", {"weights": "mine", "d_model": "16", "n_heads": "4"}, True),
+        ("encoder_decoder", {}, False),
+        ("encoder_decoder", SMALL, False),
+        ("encoder_decoder", SMALL | {"encdec_source": "your text"}, True),
+        ("gradient_flow", {"gradient_layers": "3"}, True),
+        ("training", {}, True),
+        ("tutorials", {}, True),
+    ],
+)
+def test_a_link_of_version_1_speaks_of_random_weights_where_they_are(
+    page: str, link: dict[str, str], is_said: bool
+) -> None:
+    app = open_page(page, v=OTHER_WEIGHTS, seed="7", **link)
+    assert (OTHER_NUMBERS in sentences(app)) == is_said
+    assert "another version" not in sentences(app)
+    assert values(app, "seed") == {"seed": 7}
+    assert "v" not in app.query_params
+    assert OTHER_NUMBERS not in sentences(choose(app, seed=8))
+
+
+@pytest.mark.parametrize("link", [{"v": VERSION}, {}])
+def test_a_link_of_this_version_or_from_the_address_bar_says_nothing(link: dict[str, str]) -> None:
+    assert sentences(open_page("attention", seed="7", **SMALL, **link)) == ""
+
+
+def test_a_link_of_an_unknown_version_says_that_it_may_look_different() -> None:
+    said = sentences(open_page("attention", v="3", seed="7", **SMALL))
+    assert "another version" in said
+    assert OTHER_NUMBERS not in said
+
+
+def test_the_sentence_follows_to_a_page_with_random_weights_and_not_to_one_without() -> None:
+    app = open_page("tutorials", v=OTHER_WEIGHTS, seed="7")
+    assert OTHER_NUMBERS in sentences(app)
+    assert OTHER_NUMBERS not in sentences(app.switch_page("../../pages/attention.py").run())

@@ -1,7 +1,8 @@
-"""A session's experiments: one at a time, each in a thread and with memory that end with it."""
+"""Experiments of a session, here and on a cluster."""
 
 import threading
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, Self
@@ -10,12 +11,18 @@ import pytest
 import streamlit as st
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
-from playground.errors import WeightsError
+from playground.errors import BusyError, ClusterError, WeightsError
 from playground.jobs import JobStatus
 from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.web.session import experiments
-from playground.web.session.experiments import Experiment, SessionExperiments, training_bytes, validation_data
+from playground.web.session.experiments import (
+    Experiment,
+    SessionExperiments,
+    compute_on_cluster,
+    training_bytes,
+    validation_data,
+)
 from playground.web.session.memory_budget import MemoryBudget, MemoryReservation
 from playground.web.session.services import other_services, services
 from playground.web.shared.experiment_buttons import pending_sentence
@@ -272,3 +279,20 @@ def test_questions_are_those_of_the_whole_data(task: Any) -> None:
     for name, part in vars(whole.validation).items():
         theirs = getattr(few.validation, name)
         assert (part is None and theirs is None) or part.equal(theirs)
+
+
+def test_it_gets_the_last_state() -> None:
+    assert compute_on_cluster("three", Count(3)).done == 3
+
+
+def test_it_says_what_failed() -> None:
+    with pytest.raises(ClusterError) as failure:
+        compute_on_cluster("failing", Count(-1))
+    assert str(failure.value)
+
+
+def test_it_gives_up_and_so_does_the_run() -> None:
+    hurried = replace(services().settings, busy_timeout=0.2)
+    with other_services(settings=hurried), pytest.raises(BusyError):
+        compute_on_cluster("slow", Count(9, free=False))
+    until(lambda: not job_threads())

@@ -1,17 +1,31 @@
-"""What every page shares: charts with captions and text for screen readers, tables, and the running source."""
+"""What every page shares: headings, runs, notices, the glossary, and how a page ends."""
 
 import inspect
+import re
 from unittest.mock import Mock
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.errors import InputError, TooLargeError
+from playground.errors import BusyError, InputError, TooLargeError
 from playground.model.attention import attend
 from playground.web.session import caches
 from playground.web.session.services import other_services
 from playground.web.session.turns import Turns
-from tests.web.app_test import captions, charts, open_page, open_panels, sentences, working
+from playground.web.sidebar.controls import GLOSSARY
+from tests.web.app_test import (
+    PAGES,
+    captions,
+    charts,
+    choose,
+    new_page,
+    open_page,
+    open_panels,
+    sentences,
+    values,
+    without_error,
+    working,
+)
 
 
 @pytest.mark.parametrize("page", ["overview", "attention", "norms", "parameters"])
@@ -136,3 +150,83 @@ def test_a_cut_sentence_says_whose_limit_has_cut_it(
     told = sentences(open_page("norms", text="and the " * 200, **changes))
     assert f"cut after {kept} tokens" in told
     assert all(reason in told for reason in reasons)
+
+
+RUN_A_SENTENCE = (
+    "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
+    "what_if",
+)  # fmt: skip
+NEEDED = {
+    "encoder_decoder": {"encdec_source": "your text"},
+    "compare": {"pinned": "true"},
+    "what_if": {"do": "0.0:zero"},
+    "gradient_flow": {"gradient_layers": "3"},  # else a sweep over twelve depths, at each look
+}
+"""What a page's link has to say for the page to show a run of the text, or to show it soon."""
+IN_THE_EXPANDERS = ("n_layers", "d_ff", "norm", "tokenizer", "max_len")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("page", PAGES)
+def test_without_a_text_a_page_asks_for_one_and_its_sidebar_is_whole_and_keeps_its_values(page: str) -> None:
+    needed = NEEDED.get(page, {})
+    app = open_page(page, weights="random", n_layers=3, norm="rms", max_len=64, tokenizer="char", **needed)
+    before = values(app, *IN_THE_EXPANDERS)
+    assert before == {"n_layers": 3, "d_ff": before["d_ff"], "norm": "rms", "tokenizer": "char", "max_len": 64}
+    for text in ("" if PAGES.index(page) % 2 else "  \n \n", "and back"):
+        assert values(without_error(choose(app, text=text)), *IN_THE_EXPANDERS) == before
+        asks_for_one = page in RUN_A_SENTENCE and not text.strip()
+        assert (len(app.info), bool(charts(app))) == (asks_for_one, not asks_for_one)
+        assert [panel.label for panel in app.sidebar.expander].count("Glossary") == 1
+
+
+def test_a_fragment_that_ends_early_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "thumbnails", Mock(side_effect=BusyError("Too many at once.")))
+    app = open_page("attention", weights="random", n_layers="2", max_len="64")
+    assert sentences(app) == "Too many at once."
+    assert "attention_pattern" in charts(app), "what was drawn before"
+    assert "The code behind this" in [panel.label for panel in app.expander], "what comes after the fragment"
+    assert values(app)["n_layers"] == 2
+
+
+def test_a_page_that_breaks_leaves_the_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "run_sentence", Mock(side_effect=RuntimeError))
+    app = new_page("attention", weights="random", n_layers="2", max_len="64").run()
+    assert len(app.exception) == 1, "it goes to the log; what a visitor reads is streamlit_app.py's sentence"
+    assert not app.error, "a programming error is no advice"
+    assert values(app)["n_layers"] == 2
+
+
+MEANINGS = {
+    term: meaning.replace("\n", " ")
+    for term, meaning in (part.strip().removeprefix("**").split("**: ") for part in GLOSSARY.split("\n\n"))
+}
+
+
+def test_every_term_is_explained_once_and_in_alphabetical_order() -> None:
+    assert GLOSSARY.count("**: ") == len(MEANINGS)
+    assert list(MEANINGS) == sorted(MEANINGS, key=str.lower)
+
+
+@pytest.mark.parametrize("term", MEANINGS)
+def test_a_term_is_explained_in_one_to_three_short_plain_sentences(term: str) -> None:
+    sentences = re.split(r"(?<=[.!?;:]) ", MEANINGS[term])
+    assert MEANINGS[term][0].isupper()
+    assert MEANINGS[term].endswith(".")
+    assert len(re.findall(r"\.(?= |$)", MEANINGS[term])) <= 4
+    assert max(len(sentence.split()) for sentence in sentences) <= 22
+    assert not set(term + MEANINGS[term]) & set("<>&`$*[]"), "neither HTML nor markdown"
+
+
+def test_the_text_is_sent_only_while_the_panel_is_open() -> None:
+    def script() -> None:
+        from playground.web.sidebar.controls import draw_glossary
+
+        draw_glossary()
+
+    app = AppTest.from_function(script).run()
+    assert not app.markdown
+    app.session_state["glossary"] = True
+    app.run()
+    assert not app.exception
+    assert [text.value for text in app.markdown] == [GLOSSARY.strip()]

@@ -65,6 +65,7 @@ def test_after_a_reset_the_defaults_are_asked_about() -> None:
     assert question(app) == question(open_page("overview", layer=0, head=0))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", ["dogs bark", "a", "!", "x\nhe saw it"])
 @pytest.mark.parametrize("changes", [{}, SMALL, {"causal": True}])
 def test_any_text_has_a_question(text: str, changes: dict[str, Any]) -> None:

@@ -53,6 +53,7 @@ def patterns(encoder: Encoder, one: TrainedNetwork) -> torch.Tensor:
     return torch.stack([trace[f"layers.{i}.attn.pattern"][0].detach() for i in range(one.config.n_layers)])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("page", "task"), [(page, KINDS[i % 3]) for i, page in enumerate(PAGES)])
 def test_every_page_works_before_and_after_training_and_where_no_token_is_known(page: str, task: str) -> None:
     app = without_error(opened(trained(task), page, gradient_layers=3))

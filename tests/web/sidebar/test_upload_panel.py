@@ -156,11 +156,12 @@ def test_parameters_are_the_files() -> None:
     assert f"{total:,}" in "\n".join([*(metric.value for metric in app.metric), prose(app)])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("page", PAGES)
 def test_weights_that_are_not_numbers_are_shown_and_said(page: str) -> None:
     weights = own_model()
     weights["layers.1.ffn.up.weight"][0, 0] = float("nan")
-    app = open_mine(weights, page)
+    app = open_mine(weights, page, gradient_layers="2")
     assert ":orange-badge[not finite] layers.1.ffn.up.weight holds NaN" in captions(app)
 
 
@@ -186,10 +187,11 @@ def test_another_tokenizer_that_is_too_large_says_what_fits() -> None:
     assert "8 tokens · 2 layers" in captions(app)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("page", PAGES)
 def test_a_tokenizer_that_is_too_large_ends_no_page_in_an_error(page: str) -> None:
-    app = open_mine(own_model(vocab_size=9), page, text="far more different words than the nine that it has rows for")
-    choose(app, tokenizer="wordpiece")
+    text = "far more different words than the nine that it has rows for"
+    open_mine(own_model(vocab_size=9), page, text, tokenizer="wordpiece", gradient_layers="2")
 
 
 @given(chosen=values_of_the_sidebar(), tutorial=st.sampled_from(sorted(FILES)), asked=st.sets(st.sampled_from(LOCKED)))

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
-from playground.analysis.attention import mean_entropy, rollout
 from playground.charts.head_lines import head_lines
 from playground.figures.theme import SAME_COLOUR, token_labels
 from playground.runs.encoder_run import Run, run
@@ -54,12 +53,10 @@ def masked(pattern: NDArray[np.float32], result: Run) -> NDArray[np.float32]:
     return np.where(result.allowed & ~result.padding[:, None], pattern, np.float32(np.nan))
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("sentence", [0, 1])
-def test_the_heatmap_is_the_chosen_head_or_two_or_their_average(sentence: int, causal: bool) -> None:
-    result = computed(sentence, causal=causal)
+def test_the_heatmap_is_the_chosen_head_or_two_or_their_average() -> None:
+    result = computed(0, causal=True)
     patterns = result.patterns()
-    app = page(sentence=sentence + 1, causal=causal, layer=2, head=3)
+    app = page(sentence=1, causal=True, layer=2, head=3)
     np.testing.assert_array_equal(heatmap(app), masked(patterns[2, 3], result))
     choose(app, attention_show="difference of two heads", attention_other=2)
     np.testing.assert_array_equal(heatmap(app), masked(patterns[2, 3] - patterns[2, 2], result))
@@ -160,23 +157,6 @@ def test_masked_cells_are_explained_where_there_are_any(causal: bool, hide: bool
     assert ("Grey" in captions(app)) == (causal or not hide), "what is hidden is padding"
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("sentence", [0, 1])
-def test_rollout_and_entropy_are_those_of_the_analysis(sentence: int, causal: bool) -> None:
-    result = computed(sentence, causal=causal)
-    app = page(sentence=sentence + 1, causal=causal, layer=2, attention_view="rollout", head=3)
-    real = np.ix_(~result.padding, ~result.padding)
-    expected = rollout(result.patterns())[2][real]
-    np.testing.assert_allclose(array(charts(app)["attention_rollout"])[real], expected, atol=1e-6)
-    choose(app, attention_view="entropy")
-    bits, n_real = mean_entropy(result.patterns(), ~result.padding), int((~result.padding).sum())
-    np.testing.assert_allclose(array(charts(app)["attention_entropy"]), bits, atol=1e-6)
-    assert f"{bits[2, 3]:.2f} bits" in captions(app)
-    highest = np.log2(np.arange(1, n_real + 1)).mean() if causal else np.log2(n_real)
-    assert bits.max() <= highest + 1e-5
-    assert f"{highest:.2f} if every query" in captions(app)
-
-
 @pytest.mark.parametrize(
     ("changes", "is_wrong"),
     [({}, False), ({"head_merge": "reshape"}, True), ({"head_merge": "reshape", "n_heads": 1}, False)],
@@ -195,15 +175,6 @@ def test_rollout_says_where_the_merge_makes_it_wrong(changes: dict[str, Any], is
 def test_a_caption_quotes_its_token(token: str, view: str) -> None:
     app = page(tokenizer="word", text=f"x {token}", query=1, attention_view=view)
     assert f"`{token}` at position 1" in captions(app)
-
-
-def test_the_ranking_is_the_chosen_querys_row() -> None:
-    result = computed(1)
-    app = page(sentence=2, attention_view="ranking", query=4, layer=0, head=2)
-    traces = charts(app)["attention_ranking"]
-    row = np.sort(result.patterns()[0, 2, 4])[::-1]
-    np.testing.assert_array_equal(array(traces, name="x"), row[: len(traces[0]["y"])])
-    assert token_labels(result.tokens)[int(result.patterns()[0, 2, 4].argmax())] == traces[0]["y"][0]
 
 
 def test_the_lines_are_the_chosen_heads() -> None:

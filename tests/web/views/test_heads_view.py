@@ -87,6 +87,7 @@ def test_heads_are_measured_on_the_fixed_sentences_and_on_this_text() -> None:
     np.testing.assert_allclose(here["punctuation"], text.scores["punctuation"].ravel(), atol=1e-5)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "changes",
     [

@@ -54,15 +54,6 @@ def test_random_weights_are_drawn_as_they_are(changes: dict[str, Any], goes_on_g
     assert (f"from {expected[0]:.3g} to {expected[-1]:.3g}" in words(app)) == goes_on_growing
 
 
-def test_each_parts_lengths_are_shown_by_token() -> None:
-    app = page(**SMALL, text="abc")
-    for part, shape in (("residual", (3, 3)), ("attention", (2, 3)), ("feed-forward", (2, 3))):
-        lengths = array(charts(choose(app, norms_part=part))["norms_by_token"])
-        assert lengths.shape == shape
-        assert f"{lengths.min():.3g}" in words(app)
-        assert f"{lengths.max():.3g}" in words(app)
-
-
 def test_lengths_that_differ_by_rounding_have_one_colour_and_the_caption_says_so() -> None:
     app = page(**SMALL | {"d_model": "96"})
     (cells,) = charts(app)["norms_by_token"]
@@ -93,10 +84,3 @@ def test_one_norm_is_worked_out_by_hand() -> None:
         assert general.startswith(r"\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \epsilon}}")
         assert worked_out.endswith(f"= {float(trace[f'{name}.normalized'][0, token, 0]):.4g}")
         assert f"out₀ = {float(trace[f'{name}.out'][0, token, 0]):.4g}." in words(app)
-
-
-def test_statistics_begin_with_the_embeddings_norm() -> None:
-    drawn = charts(page(**SMALL, text="abc", norms_view="statistics"))["norm_statistics"]
-    assert drawn[0]["x"][0] == "embed.norm"
-    expected = float(small_trace("abc")["embed.sum"][0].std(dim=-1, correction=0).mean())
-    assert array(drawn, name="y")[0] == pytest.approx(expected, rel=1e-4)

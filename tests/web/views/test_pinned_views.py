@@ -7,23 +7,43 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from streamlit.testing.v1 import AppTest
 
-from playground import ModelConfig, Trace, count_parameters
-from playground.accounting import count_flops
-from playground.analysis.attention import mean_entropy, rollout
+from playground import Encoder, ModelConfig, Trace, count_parameters
+from playground.analysis.attention import mean_entropy
+from playground.analysis.comparison import count_shared
+from playground.link.params import SHARED
+from playground.model.encoder import sinusoids
+from playground.web.choices.shortcuts import preset_values
+from playground.web.shared.pinning import Difference, list_differences, summarise_shared
 from tests.web.app_test import (
+    SMALL,
     SMALL_CONFIG,
     array,
     captions,
     charts,
     choose,
     component_data,
-    open_panels,
+    open_page,
+    prose,
     small_trace,
     table,
     without_error,
-)  # fmt: skip
-from tests.web.pinned_pages import OTHER_TOKENS, TEXT, colour_ends, page
+)
+
+TEXT = "abcab"
+PLACE = {"layer": 1, "head": 2, "query": 3, "key": 1}
+OTHER_TOKENS = "read other tokens"
+
+
+def page(name: str, **query: object) -> AppTest:
+    """The page, drawn without an error."""
+    return without_error(open_page(name, **SMALL | {"text": TEXT} | PLACE | query))
+
+
+def colour_ends(traces: list[dict[str, Any]]) -> tuple[float, float]:
+    """The numbers at both ends of a heatmap's colours."""
+    return traces[0]["zmin"], traces[0]["zmax"]
 
 
 def patterns(trace: Trace, n_layers: int = 2) -> NDArray[np.float32]:
@@ -36,18 +56,6 @@ def lengths(trace: Trace, n_layers: int = 2) -> NDArray[np.float32]:
 
 
 # --- attention
-
-
-def test_a_querys_weights_stand_in_pairs_and_in_the_table() -> None:
-    app = page("attention", attention_view="ranking", b_seed=5)
-    now, before = (small_trace(TEXT, seed)["layers.1.attn.pattern"][0, 2, 3].numpy() for seed in (0, 5))
-    order = np.argsort(np.maximum(now, before))[::-1]
-    bars = charts(app)["attention_ranking"]
-    np.testing.assert_allclose(array(bars, 0, "x"), now[order], atol=1e-6)
-    np.testing.assert_allclose(array(bars, 1, "x"), before[order], atol=1e-6)
-    open_panels(app, "attention_ranking_open")
-    rows = table(app, "weight, now − pinned")
-    np.testing.assert_allclose(rows["weight, now − pinned"], (now - before)[np.argsort(-now)], atol=1e-6)
 
 
 def test_both_runs_have_their_lines() -> None:
@@ -73,17 +81,6 @@ def test_entropies_have_their_change_in_the_heads_that_both_have_whatever_they_r
         expected = now[:1] - before
         assert np.abs(array(difference) - expected).max() < 1e-5 or not expected.round(5).any()
         assert colour_ends(drawn["attention_entropy"]) == colour_ends(drawn["attention_entropy_pinned"])
-
-
-def test_rollout_is_shown_of_both() -> None:
-    app = page("attention", attention_view="rollout", b_seed=5)
-    now, before = (rollout(patterns(small_trace(TEXT, seed)))[1] for seed in (0, 5))
-    drawn = charts(app)
-    np.testing.assert_allclose(array(drawn["attention_rollout_pinned"]), before, atol=1e-5)
-    np.testing.assert_allclose(array(drawn["attention_rollout_difference"]), now - before, atol=1e-5)
-    assert colour_ends(drawn["attention_rollout"]) == colour_ends(drawn["attention_rollout_pinned"])
-    assert drawn["attention_rollout"][0]["zmax"] == pytest.approx(max(now.max(), before.max()))
-    assert OTHER_TOKENS in captions(page("attention", attention_view="rollout", b_text="x"))
 
 
 def test_heads_that_link_have_both_weights_where_both_have_the_head() -> None:
@@ -124,55 +121,14 @@ def test_lengths_by_token_share_their_colours() -> None:
     assert OTHER_TOKENS in captions(page("norms", b_text="x"))
 
 
-def test_statistics_of_norms_lie_on_the_same_axes() -> None:
-    app = page("norms", norms_view="statistics", b_n_layers=3, b_embedding_norm=False, b_seed=5)
-    ghost = next(each for each in charts(app)["norm_statistics"] if each["line"].get("dash") == "dot")
-    trace = small_trace(TEXT, 5, n_layers=3, embedding_norm=False)
-    points = [f"layers.{i}.norm{j}.in" for i in range(3) for j in (1, 2)]
-    assert ghost["x"] == [point.removesuffix(".in") for point in points]
-    expected = [trace[point][0].std(dim=-1, correction=0).mean() for point in points]
-    np.testing.assert_allclose(array([ghost], name="y"), expected, rtol=1e-4)
-    rows = table(open_panels(app, "norm_statistics_open"), "std before, pinned")
-    assert set(rows.index) == {"embed.norm", *ghost["x"]}
-    assert np.isnan(rows.loc["embed.norm", "std before, now − pinned"])
-
-
-def test_cosines_have_their_change() -> None:
-    app = page("norms", norms_view="cosines", norms_layer=2, b_seed=5, b_n_layers=1)
-    unit = torch.nn.functional.normalize
-    now, before = (unit(trace[name][0], dim=-1) for trace, name in (
-        (small_trace(TEXT), "layers.1.out"), (small_trace(TEXT, 5, n_layers=1), "layers.0.out")))  # fmt: skip
-    drawn = charts(app)
-    np.testing.assert_allclose(array(drawn["cosines_between_tokens_pinned"]), before @ before.T, atol=1e-5)
-    change = (now @ now.T - before @ before.T).numpy()
-    np.testing.assert_allclose(array(drawn["cosines_between_tokens_difference"]), change, atol=1e-5)
-    assert array(drawn["cosines_between_layers_difference"]).shape == (2, 2)
-    assert "it has no depth 2" in captions(app)
-
-
-def test_one_norm_is_compared_by_its_name() -> None:
-    app = page("norms", norms_view="by hand", norms_norm=1, b_seed=5)
-    outs = [small_trace(TEXT, seed)["layers.0.norm1.out"][0, 3].numpy() for seed in (5, 0)]
-    row = table(app, "now − pinned").loc["L2 norm after the norm"]
-    sizes = [float(np.linalg.norm(out)) for out in outs]
-    np.testing.assert_allclose(row, [*sizes, sizes[1] - sizes[0]], atol=1e-4)
-    assert "it has no `layers.1.norm2`" in captions(page("norms", norms_view="by hand", norms_norm=4, b_n_layers=1))
-
-
 # --- parameters
 
 
-def test_what_is_counted_of_the_pinned_text_and_model_stands_in_tables() -> None:
-    app = page("parameters", b_n_layers=5, b_text="longer than it was")
-    config = replace(ModelConfig(**SMALL_CONFIG | {"max_len": 512}), n_layers=5)
-    open_panels(app, "flops_breakdown_open", "named_models_open")
-    assert table(app, "total, pinned")["total, pinned"].sum() == count_flops(config, 18).total
-    models = table(app, "this one over it")["parameters"]
-    assert models["pinned: text “longer than it was”, n_layers 5"] == count_parameters(config).total
-
-
-def test_a_block_among_the_bars_is_the_layer_that_every_page_looks_at() -> None:
+def test_the_pinned_model_is_counted_and_a_block_is_the_layer_that_every_page_looks_at() -> None:
     app = page("parameters", parameters_view="layers", b_n_layers=5)
+    config = ModelConfig(**SMALL_CONFIG | {"max_len": 512})
+    more = count_parameters(replace(config, n_layers=5)).total - count_parameters(config).total
+    assert app.metric[0].delta == f"{-more:+,} since pinned"
     frame = component_data(app, "cell_frame")
     assert (frame["selected"], frame["columns"]) == ([0, 2], [1, 2])
     assert not component_data(choose(app, parameters_model="bert-base"), "cell_frame")
@@ -181,6 +137,7 @@ def test_a_block_among_the_bars_is_the_layer_that_every_page_looks_at() -> None:
 # --- nothing pinned, nothing lost
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "changes",
     [
@@ -206,6 +163,104 @@ def test_a_block_among_the_bars_is_the_layer_that_every_page_looks_at() -> None:
 def test_views_open_beside_what_overflows_or_cannot_be_run(
     name: str, key: str, views: tuple[str, ...], changes: dict[str, Any]
 ) -> None:
-    app = page(name, **changes)
     for view in views:
-        without_error(choose(app, **{key: view}))
+        page(name, **changes, **{key: view})
+
+
+# --- steps
+
+
+def test_a_stage_has_its_result_in_both_where_they_read_the_same_tokens() -> None:
+    drawn = charts(page("step_by_step", step_stage="softmax", b_seed=5, b_n_heads=2))["step_pinned"]
+    before = small_trace(TEXT, 5, n_heads=2)["layers.1.attn.pattern"][0, 1, 3].numpy()
+    np.testing.assert_allclose(array(drawn, 1, "y"), before, atol=1e-5)
+    app = page("step_by_step", b_text="x")
+    assert OTHER_TOKENS in captions(app)
+    assert "step_pinned" not in charts(app)
+
+
+def test_the_tutorials_own_input_is_shown_for_the_present_settings_alone() -> None:
+    tutorial = {"weights": "random", **preset_values("tutorial-b"), "step_path": "as tutorial B"}
+    app = without_error(open_page("step_by_step", **tutorial, step_stage="softmax", b_seed=5))
+    assert "The tutorial's own input" in captions(app)
+    assert "step_pinned" not in charts(app)
+    assert "step_pinned" in charts(choose(app, step_input="my text"))
+
+
+# --- positions
+
+
+def test_positions_of_both_are_shown() -> None:
+    app = page("positions", positions_view="curves", b_positions="sinusoidal-doubled", positions_curve_1=4)
+    rows = sinusoids(128, 16, doubled=True).numpy()
+    np.testing.assert_array_equal(array(charts(app)["position_table_pinned"]), rows)
+    ghost = next(each for each in charts(app)["position_curves"] if each["line"].get("dash") == "dot")
+    np.testing.assert_array_equal(array([ghost], name="y"), rows[:, 4])
+    drawn = charts(choose(app, positions_view="similarity"))
+    assert colour_ends(drawn["between_positions"]) == colour_ends(drawn["between_positions_pinned"])
+    assert len(charts(choose(app, positions_view="swap two words"))["swap_differences"]) == 4
+    other = page("positions", b_text="xyz", positions="learned", b_seed=5)
+    assert OTHER_TOKENS in captions(other)
+    assert len(charts(other)["swap_differences"]) == 2
+    tables = [Encoder(ModelConfig(**SMALL_CONFIG | {"positions": "learned"}), seed=seed).embed.position_vectors(128)
+              for seed in (0, 5)]  # fmt: skip
+    change = (tables[0] - tables[1]).detach().numpy()
+    np.testing.assert_array_equal(array(charts(other)["position_table_difference"]), change)
+
+
+NOW: dict[str, Any] = {key: param.default for key, param in SHARED.items()}
+
+
+@pytest.mark.parametrize(
+    ("pinned", "now", "differences"),
+    [
+        ({}, {}, []),
+        ({"n_layers": 6}, {"n_layers": 12}, [Difference("n_layers", "6", "12")]),
+        (
+            {"norm_placement": "pre", "causal": True},
+            {},
+            [Difference("norm placement", "pre", "post"), Difference("causal", "on", "off")],
+        ),
+        ({"vocab_size": 300}, {}, []),
+        ({"vocab_size": 300, "tokenizer": "bpe"}, {"tokenizer": "bpe"}, [Difference("vocab size", "300", "2000")]),
+        ({"untrained": True}, {}, []),
+        (
+            {"untrained": True, "weights": "trained here"},
+            {"weights": "trained here"},
+            [Difference("before training", "on", "off")],
+        ),
+        ({"text": "a\nb"}, {"text": ""}, [Difference("text", "“ab”", "“”")]),
+    ],
+)
+def test_differences_are_those_that_can_be_seen(
+    pinned: dict[str, Any], now: dict[str, Any], differences: list[Difference]
+) -> None:
+    assert list_differences(NOW | pinned, NOW | now) == differences
+
+
+def test_a_sides_name_has_two_differences_and_says_how_many_more_and_the_page_has_them_all() -> None:
+    app = open_page("norms", **SMALL, b_n_layers=4, b_d_ff=64, b_seed=5, b_norm="rms")
+    assert "dotted: pinned: n_layers 4, d_ff 64 and 2 more" in {trace["name"] for trace in charts(app)["norms_by_layer"]
+                                                               if "name" in trace}  # fmt: skip
+    told = prose(app).replace("\\", "")
+    assert all(words in told for words in ("n_layers 4 → 2", "d_ff 64 → 32", "norm rms → layer", "seed 5 → 0"))
+
+
+def test_a_pinned_text_acts_as_no_markup() -> None:
+    app = open_page("norms", **SMALL, b_text="<b>**x**</b> [y](z)")
+    names = [trace.get("name", "") for trace in charts(app)["norms_by_layer"]]
+    assert not [name for name in names if "<b>" in name]
+    assert [name for name in names if "&lt;b&gt;" in name]
+    assert "**x**" not in prose(app) + captions(app)
+
+
+def test_every_random_weight_of_the_present_model_is_accounted_for() -> None:
+    config = ModelConfig(vocab_size=50, d_model=16, n_heads=4, n_layers=2, d_ff=32)
+    wider = ModelConfig(vocab_size=50, d_model=32, n_heads=4, n_layers=3, d_ff=32)
+    same = summarise_shared(count_shared(config, config), 7)
+    total = 50 * 16 + 2 * (4 * 16 * 16 + 2 * 16 * 32)
+    assert f"all {total:,} random weights" in same
+    assert "seed 7" in same
+    told = summarise_shared(count_shared(config, wider), 7)
+    numbers = [int(word.replace(",", "")) for word in told.replace("seed 7.", "").split() if word[0].isdigit()]
+    assert numbers[0] == 50 * 32 + 3 * (4 * 32 * 32 + 2 * 32 * 32) == sum(numbers[1:])

@@ -8,6 +8,7 @@ from tests.web.app_test import charts, open_page, sentences, without_error
 from tests.web.chosen_views import SETUP, VIEWS
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("page", VIEWS)
 def test_two_who_open_a_link_see_the_same_to_the_digit(page: str) -> None:
     link = SETUP | VIEWS[page]

@@ -169,6 +169,7 @@ def test_tables_and_code_open() -> None:
     assert {"similarity_list", "similarity_pooling", "similarity_view"} <= widgets(app).keys()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "query",
     [

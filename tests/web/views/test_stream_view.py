@@ -51,6 +51,7 @@ def test_shares_of_the_trained_models_vector_add_up_to_one() -> None:
     assert all("choice 1" not in frame.value for frame in app.dataframe)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "changes",
     [

@@ -93,6 +93,7 @@ def test_the_trained_models_cell_is_explained_with_its_own_numbers() -> None:
     assert table(app, "share of the head's output")["share of the head's output"].sum() == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "changes",
     [
@@ -152,6 +153,7 @@ def test_numbers_out_of_range_are_said_to_be() -> None:
     assert "range of 32-bit floats" in prose(app)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("depth", [20, 35, 50])
 @pytest.mark.parametrize("step", STEPS)
 def test_huge_scores_are_written_shortly_and_never_overflow(depth: int, step: str) -> None:

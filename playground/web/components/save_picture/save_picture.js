@@ -23,13 +23,10 @@ const loadScript = address => once(address, () => new Promise((done, fail) => {
   script.onerror = () => { script.remove(); fail(new Error(`${address} could not be loaded`)) }
   document.head.append(script)
 }))
-const load = async address => {
+const loadFont = address => once(address, async () => {
   const answer = await fetch(address)
   if (!answer.ok) throw new Error(`${address} could not be loaded`)
-  return answer
-}
-const loadFont = address => once(address, async () => {
-  const bytes = await (await load(address)).arrayBuffer()
+  const bytes = await answer.arrayBuffer()
   document.fonts.add(await new FontFace(FONT, bytes).load())
   return base64(new Uint8Array(bytes))
 })
@@ -248,8 +245,7 @@ export default function ({ data: [data], parentElement }) {
       status.ariaBusy = "true"
       status.textContent = "Drawing …"
       try {
-        const picture = { ...data, figure: await (await load(data.figure)).text() }
-        save(await makeFile(button.className, picture, data.libraries), button.className, data.name)
+        save(await makeFile(button.className, data, data.libraries), button.className, data.name)
         status.textContent = ""
       } catch (error) {
         console.warn(error)

@@ -103,6 +103,7 @@ def test_all_heads_of_a_layer_are_one_change() -> None:
     ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "changes",
     [

@@ -29,7 +29,7 @@ def opened(view: str, one: TrainedNetwork, **query: object) -> Any:
 
 def cut(task: Any, heads: list[tuple[int, int]]) -> TrainedNetwork:
     """A copy of the network whose W_O reads nothing of these heads."""
-    one = trained.__wrapped__(task, WIDE, steps=60)
+    one = copy.deepcopy(trained(task, WIDE, steps=60))
     for layer, head in heads:
         one.encoder.get_parameter(f"layers.{layer}.attn.o.weight")[:, 4 * head : 4 * head + 4] = 0
     return one
@@ -42,6 +42,7 @@ def probability(one: TrainedNetwork) -> float:
     return float(logits.softmax(-1)[torch.arange(len(targets)), targets].mean())
 
 
+@pytest.mark.sweep
 def test_where_heads_stand_in_for_each_other_the_verdict_says_so_with_the_networks_own_numbers() -> None:
     """Reverse, once it is learnt: no head of a layer is missed much, all of its attention is."""
     wide = replace(CONFIG, d_model=32, n_heads=4, d_ff=64)

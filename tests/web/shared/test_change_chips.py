@@ -1,0 +1,190 @@
+"""Changes on request: their chips, names, and what is pinned beside them."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground.link import changes as link_changes
+from playground.model import interventions
+from playground.model.change_texts import read_change, write_change
+from playground.model.changes import Change, Subject
+from playground.views.change_names import explain_change, name_change
+from tests.changes import made
+from tests.web.app_test import (
+    SMALL,
+    array,
+    captions,
+    charts,
+    component_data,
+    open_page,
+    press,
+    sentences,
+    table,
+    widgets,
+    without_error,
+    working,
+)
+
+CHANGES = "1.1:zero,-0.2:mean,9.0:zero,1.3:cut_4_2,positions:shuffle_1"
+HOSTILE = (
+    "3.1:zero,3.1:zero", "<script>alert(1)</script>", "-", ",,,,", "~~~", "1.1:zero~9", "-1.-1:zero", "9e9.1:zero",
+    "1.1:weight_0_0_nan", "embed:patch_*_0", "\u202e1.1:zero", "1.1:" + "9" * 5000, ",".join(["1.1:zero"] * 500),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("do", HOSTILE)
+def test_a_hostile_link_opens_with_what_can_be_read(do: str) -> None:
+    app = open_page("what_if", **SMALL, do=do)
+    assert not app.error
+    assert "Traceback" not in sentences(app)
+    assert len(component_data(app, "change_chips").get("chips", [])) <= 24
+
+
+def test_a_text_that_no_run_can_have_leaves_the_chips() -> None:
+    app = open_page("attention", **SMALL | {"text": ""}, do="1.1:zero")
+    (chip,) = component_data(app, "change_chips")["chips"]
+    assert (chip["name"], chip["reason"], chip["is_pending"]) == ("layer 1, head 1 off", "", True)
+    (chip,) = component_data(open_page("attention", **SMALL | {"text": ""}, do="-1.1:zero"), "change_chips")["chips"]
+    assert (chip["note"], chip["is_pending"]) == ("", False)
+
+
+def test_a_change_of_a_head_that_is_off_says_that_it_has_no_effect_and_is_made() -> None:
+    app = open_page("attention", **SMALL, do="1.1:zero,1.1:cut_4_2,1.2:cut_4_2,-0.attn:off,0.1:zero")
+    chips = component_data(app, "change_chips")["chips"]
+    assert [bool(chip["note"]) for chip in chips] == [False, True, False, False, False]
+    assert "head 1 of layer 1 is off" in chips[1]["note"]
+    assert not any(chip["reason"] or chip["is_pending"] for chip in chips)
+    assert "4 changes" in captions(app)
+
+
+def test_a_patch_between_sentences_of_other_lengths_is_told_of_and_the_rest_applies() -> None:
+    app = open_page(
+        "attention", **SMALL | {"text": "abcdef\nabc\nxyzuvw"}, do="0.out:patch_2_2,0.out:patch_3_3,1.1:zero"
+    )
+    reasons = [chip["reason"] for chip in component_data(app, "change_chips")["chips"]]
+    assert "6 and 3 tokens" in reasons[0]
+    assert reasons[1:] == ["", ""]
+    assert "2 changes" in captions(app)
+
+
+def test_all_is_taken_back_at_once() -> None:
+    app = open_page("attention", **SMALL, do="1.1:cut_4_2,1.2:zero")
+    assert array(charts(app)["attention_pattern"], name="customdata")[4, 2] == 0
+    press(app, "changes_back")
+    assert component_data(app, "change_chips") == {}
+    assert array(charts(app)["attention_pattern"], name="customdata")[4, 2] > 0
+
+
+def test_positions_shows_the_model_without_changes() -> None:
+    one, two = (open_page("positions", **SMALL, **query) for query in ({}, {"do": "positions:shuffle_3,0.attn:off"}))
+    assert charts(one).keys() == charts(two).keys()
+    for name, traces in charts(one).items():
+        assert traces == charts(two)[name]
+
+
+def test_a_page_reads_and_checks_the_changes_of_its_link_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    interventions.divide_changes.cache_clear()
+    read, checked, check = [], [], interventions.check_change
+
+    def note_read(text: str) -> Change | None:
+        read.append(text)
+        return read_change(text)
+
+    def note_check(subject: Subject, wanted: Change, applied: Sequence[Change] = ()) -> None:
+        checked.append(write_change(wanted))
+        check(subject, wanted, applied)
+
+    monkeypatch.setattr(link_changes, "read_change", note_read)
+    monkeypatch.setattr(interventions, "check_change", note_check)
+    app = without_error(open_page("norms", **SMALL, do="1.1:zero,-0.0:zero,0.2:mean", seed=911))
+    assert read == ["1.1:zero", "0.0:zero", "0.2:mean"]
+    assert checked == [read[0], read[2]]
+    without_error(app.run())
+    assert (len(read), len(checked)) == (3, 2)
+
+
+TOKENS = ["[CLS]", "the", "animal", "it", "a" * 300]
+
+NAMES = {
+    "3.1:zero": "layer 3, head 1 off",
+    "3.*:zero~0.5": "layer 3, all heads off · 0.5 of the way",
+    "3.1:mean": "layer 3, head 1: mean over tokens",
+    "2.ffn:off": "layer 2: feed-forward off",
+    "3.1:cut_3_2": "layer 3, head 1: it₃ ↛ animal₂",
+    "3.1:force_3_2": "layer 3, head 1: it₃ → animal₂ alone",
+    "3.1:weight_3_2_0.25": "layer 3, head 1: it₃ → animal₂ 0.25",
+    "3.1:force_3_2_after": "layer 3, head 1: it₃ → animal₂ 1, after the softmax",
+    "3.1:cut_3_2_after": "layer 3, head 1: it₃ ↛ animal₂ 0, after the softmax",
+    "3.1:hide_2": "layer 3, head 1: animal₂ hidden",
+    "3.*:hide_2~0.5": "layer 3, all heads: animal₂ hidden · 0.5 of the way",
+    "3.1:uniform_*": "layer 3, head 1: every token → all evenly",
+    "3.1:copy_3_0": "layer 3, head 1: it₃ → as head 0",
+    "positions:shuffle_7": "positions shuffled, seed 7",
+    "positions:shuffle_1": "positions shuffled",
+    "embed:patch_3_2": "embedding: it₃ as in sentence 2",
+    "3.1.z:patch_*_2": "layer 3, head 1's result: every token as in sentence 2",
+    "3.out:patch_2_2": "after layer 3: animal₂ as in sentence 2",
+    "3.mid:patch_*_1": "layer 3, after attention: every token as in sentence 1",
+    "3.k:patch_3_2": "layer 3, keys: it₃ as in sentence 2",
+    "3.1:cut_99_2": "layer 3, head 1: token 99 ↛ animal₂",
+}
+
+
+@pytest.mark.parametrize(("text", "name"), NAMES.items())
+def test_names_are_short_and_have_the_tokens_words(text: str, name: str) -> None:
+    assert name_change(made(text), TOKENS) == name
+
+
+@pytest.mark.parametrize("text", NAMES)
+def test_a_sentence_says_what_becomes_of_which_token(text: str) -> None:
+    sentence = explain_change(made(text), TOKENS)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    names_animal = "patch_2_" in text if "patch" in text else "_2" in text
+    assert ("animal₂" in sentence) == names_animal
+
+
+@given(st.lists(st.text(max_size=400), min_size=4, max_size=4))
+def test_no_token_makes_a_name_long_or_breaks_its_line(tokens: list[str]) -> None:
+    name = name_change(made("3.1:weight_3_2_0.25_after"), tokens)
+    assert len(name) < 80
+    assert len(name.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("do", "point"),
+    [
+        ("1.1:cut_4_2", "layers.1.attn.pattern"),
+        ("0.ffn:off", "layers.0.ffn.out"),
+        ("positions:shuffle_1", "embed.out"),
+        ("1.out:patch_*_2", "layers.1.out"),
+    ],
+)
+def test_changed_and_untouched_part_at_the_change(do: str, point: str) -> None:
+    query = {**SMALL, "text": "abcdefgh\nhgfedcba", "pinned": "true", "b_do": ""}
+    app = without_error(open_page("compare", **query, do=do))
+    panel = app.session_state
+    panel["compare_points_open"] = True
+    shown = table(working(app.run()), "largest difference")
+    parted = shown[shown["largest difference"] > 1e-5]
+    assert parted["point"].iloc[0] == point
+
+
+def test_swap_and_reset_take_changes_along() -> None:
+    app = without_error(open_page("attention", **SMALL, do="1.1:zero", pinned="true", b_do="-0.0:zero"))
+    press(app, "pin_swap")
+    assert [chip["text"] for chip in component_data(app, "change_chips")["chips"]] == ["0.0:zero"]
+    press(app, "pin_swap")
+    assert [chip["text"] for chip in component_data(app, "change_chips")["chips"]] == ["1.1:zero"]
+    press(app, "reset")
+    assert component_data(app, "change_chips") == {}
+
+
+def test_a_preset_keeps_the_changes_and_says_which_do_not_fit() -> None:
+    app = without_error(open_page("attention", **SMALL, do="1.3:zero,0.0:zero"))
+    working(widgets(app)["preset"].set_value("tutorial-b").run())
+    chips = component_data(app, "change_chips")["chips"]
+    assert [chip["text"] for chip in chips] == ["1.3:zero", "0.0:zero"]
+    assert not chips[1]["reason"]

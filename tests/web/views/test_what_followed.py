@@ -1,0 +1,104 @@
+"""What followed is what two runs of the model differ by."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from playground import Encoder, ModelConfig
+from playground.analysis.vector_changes import POOLINGS
+from playground.link.params import PARAMS
+from playground.model.changes import Change
+from playground.runs.encoder_run import Run, run
+from playground.text import characters
+from playground.training.network import Tagger
+from tests.training.after.trained import trained
+from tests.web.app_test import SMALL, SMALL_CONFIG, captions, charts, new_page, open_page, prose, table, without_error
+from tests.web.sidebar.test_trained_panel import put
+
+TEXT = "abcdefgh\nabc\nhgf edc"
+
+
+def small_run(sentence: int, *changes: Any) -> Run:
+    encoder = Encoder(ModelConfig(**SMALL_CONFIG), 0)
+    return run(encoder, characters().encode_batch(TEXT.split("\n")), sentence, interventions=changes)
+
+
+def pooled(of: Run, pooling: str) -> Any:
+    final = of.arrays["final"]
+    if pooling == "first token":
+        return final[0]
+    return final.mean(axis=0) if pooling == "mean with padding" else final[~of.padding].mean(axis=0)
+
+
+def cosine(one: Any, two: Any) -> float:
+    return float(one @ two / np.linalg.norm(one) / np.linalg.norm(two))
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_similarities_before_and_after_are_those_of_the_runs(pooling: str) -> None:
+    app = without_error(open_page("what_if", **SMALL, text=TEXT, do="0.1:zero", whatif_pooling=pooling))
+    shown = table(app, "before").set_index("sentences")
+    for one, two in combinations(range(3), 2):
+        for column, changes in (("before", []), ("after", [Change("zero", 0, 1)])):
+            expected = cosine(*(pooled(small_run(sentence, *changes), pooling) for sentence in (one, two)))
+            assert shown[column][f"{one + 1} and {two + 1}"] == pytest.approx(expected, abs=1e-5)
+    assert ("padding" in captions(app)) or pooling == "first token"
+
+
+def test_the_words_of_pooling_are_the_analysis_own() -> None:
+    assert PARAMS["whatif_pooling"].options == POOLINGS  # type: ignore[union-attr]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("query", [
+    {"text": "a"}, {"causal": "true"}, {"norm": "none", "residual": "false"}, {"n_layers": "1", "do": "0.*:off"},
+    {"tokenizer": "vectors"}, {"norm": "none", "n_layers": "96", "d_model": "64"}, {"do": "1.2:zero~0"},
+    {"do": "-1.2:zero"}, {"do": "9.9:zero"},
+])  # fmt: skip
+def test_every_state_is_drawn(query: dict[str, str]) -> None:
+    app = without_error(open_page("what_if", **SMALL | {"text": TEXT, "do": "0.1:zero"} | query))
+    applies = query.get("do", "0.*:off") == "0.*:off"
+    assert ("whatif_vectors" in charts(app)) == applies
+
+
+@pytest.mark.parametrize(
+    ("do", "told"),
+    [("", "Nothing is changed"), ("9.9:zero", "cannot apply here"), ("-1.2:zero", "switched off"),
+     ("-1.2:zero,9.9:zero", "cannot apply here")],
+)  # fmt: skip
+def test_without_a_change_it_says_which_of_the_reasons_there_is(do: str, told: str) -> None:
+    shown = captions(without_error(open_page("what_if", **SMALL, do=do)))
+    assert [each in shown for each in ("Nothing is changed", "cannot apply here", "switched off")] == [
+        each == told for each in ("Nothing is changed", "cannot apply here", "switched off")
+    ]
+
+
+@pytest.mark.parametrize("task", ["reverse", "characters", "count", "brackets"])
+def test_right_answers_of_a_network_trained_here(task: Any) -> None:
+    one = trained(task)
+    app = without_error(put(new_page("what_if", text=one.example, weights="trained here", do="0.0:zero"), one))
+    assert isinstance(one.network, Tagger)
+    batch = one.tokenizer.encode_batch([one.example])
+    n = batch.ids.shape[1]
+    mask = torch.ones(1, n, n).tril().bool() if one.task.predicts_next else batch.mask
+    with torch.no_grad():
+        shares = one.network(batch.ids, mask)[0].softmax(-1)
+    if one.task.predicts_next:
+        right = shares[range(n - 1), batch.ids[0, 1:]]
+    else:
+        right = shares[range(n), one.task.examples(batch.ids, one.recipe.length).targets[0]]  # type: ignore[attr-defined]
+    assert f"before the changes {float(right.mean()):.0%}" in prose(app)
+    assert "validation sequences" in prose(app)
+
+
+def test_a_decoder_and_strange_symbols_have_no_right_answer() -> None:
+    one = trained("reverse")
+    app = without_error(put(new_page("what_if", text="Q ? !", weights="trained here", do="0.0:zero"), one))
+    assert "no right answer" in captions(app)
+    other = trained("seq2seq-reverse")
+    app = without_error(put(new_page("what_if", text=other.example, weights="trained here", do="0.0:zero"), other))
+    assert "no right answer" in captions(app)
+    assert "validation sequences" in prose(app)
