@@ -87,7 +87,7 @@ async def rerun(port: int, damage: Damage, a_second: float = 25) -> None:
 
 
 async def keep_opening_menus(port: int, damage: Damage, seed: int) -> None:
-    """Open the menu of every head of a model of 96 × 96, which sends the figure of their picture, again and again."""
+    """Open the menu of every head of a model of 96 × 96, which makes the figure of their picture, again and again."""
     text = "".join(random.Random(seed).choices("abcdefgh", k=20))
     shape = {"tokenizer": "char", "n_layers": 96, "d_model": 96, "n_heads": 96, "d_ff": 128, "norm_placement": "pre"}
     query = urlencode({"text": text, "weights": "random", "seed": seed, **shape})

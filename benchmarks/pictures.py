@@ -14,15 +14,17 @@ import streamlit as st
 
 from benchmarks.results import Result, paired_ratio, seconds
 from playground.accounting.costs import ModelCosts
-from playground.analysis import streams
+from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
+from playground.charts.head_map import head_map
 from playground.charts.scene import Scene
+from playground.charts.weights import SQUARE_ROOT
 from playground.export.all_heads import draw_all_heads
 from playground.export.print_figure import write_print_figure
-from playground.figures import attention, norms
 from playground.link.opening import Focus
 from playground.presets import PRESETS
 from playground.runs import encoder_run
+from playground.views.norms import lengths_by_depth
 from playground.views.parameters import show_treemap
 from playground.weights import checkpoint
 
@@ -46,11 +48,20 @@ def _run(n_tokens: int) -> encoder_run.Run:
 def _figures() -> Iterator[Result]:
     run, patterns = _run(16), _run(N_TOKENS).patterns()
     costs = Scene(ModelCosts(replace(PRESETS["minilm-l6"].config, vocab_size=30_522), 16), Focus(0, 0, 0, 0))
+    scene = Scene(run, Focus(3, 1, 0, 0))
+    head: Heatmap[encoder_run.Run] = head_map(
+        key="head",
+        alt="",
+        caption="",
+        weights=lambda subject: subject.pattern(3)[1],
+        tokens=lambda subject: subject.tokens,
+        allowed=lambda subject: subject.allowed,
+    )
     figures = {
-        "a head": attention.head_heatmap(run.pattern(3)[1], run.tokens, run.allowed, scale=attention.SQUARE_ROOT),
-        "norms": norms.norms_by_layer(streams.lengths(run)),
+        "a head": go.Figure(draw_chart(head, scene).now.figure),
+        "norms": go.Figure(draw_chart(lengths_by_depth(scene), scene).now.figure),
         "parameters": go.Figure(draw_chart(show_treemap(costs, has_focus=False), costs).now.figure),
-        f"all heads, {N_TOKENS} tokens": draw_all_heads(patterns, attention.SQUARE_ROOT),
+        f"all heads, {N_TOKENS} tokens": go.Figure(draw_all_heads(patterns, SQUARE_ROOT)),
     }
     for name, figure in figures.items():
         milliseconds = 1000 * statistics.median(seconds(partial(write_print_figure, figure)) for _ in range(7))

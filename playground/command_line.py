@@ -19,8 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from playground.accounting import LABELS, count_parameters, list_shapes, symbolic_shapes
+from playground.charts.palette import ATTENTION, COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
-from playground.figures.palette import ATTENTION, COMPONENTS
 from playground.link.changes import write_changes
 from playground.link.kinds import Choice, Notation, Param, Size, Switch
 from playground.link.opening import LinkedView, open_texts, split_link

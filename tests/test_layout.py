@@ -22,7 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
         {"playground.accounting", "playground.jobs", "playground.model", "playground.presets", "playground.text"}
     ),
     frozenset({"playground.runs", "playground.weights"}),
-    frozenset({"playground.analysis", "playground.figures", "playground.training", "playground.tutorials"}),
+    frozenset({"playground.analysis", "playground.training", "playground.tutorials"}),
     frozenset({"playground.link"}),
     frozenset({"playground.charts"}),
     frozenset({"playground.views"}),
@@ -223,7 +223,7 @@ def test_readme_begins_with_the_two_commands() -> None:
         ("playground/model/blocks.py", "from playground.config import ModelConfig", []),
         ("playground/config.py", "from playground.model.blocks import LayerNorm", ["playground.model.blocks"]),
         ("playground/runs/encoder_run.py", "from playground import Encoder", ["playground"]),
-        ("playground/runs/encoder_run.py", "from playground.figures import theme", ["playground.figures.theme"]),
+        ("playground/runs/encoder_run.py", "from playground.charts import figure", ["playground.charts.figure"]),
         ("playground/runs/encoder_run.py", "from playground.weights import load_weights", ["playground.weights"]),
         ("playground/runs/encoder_run.py", "from playground.text.batch import Batch", []),
         ("playground/runs/budget.py", "def f():\n from playground.web.start import prepare", ["playground.web.start"]),
@@ -234,7 +234,7 @@ def test_readme_begins_with_the_two_commands() -> None:
 )  # fmt: skip
 def test_a_reverse_edge_is_found(path: str, source: str, found: list[str]) -> None:
     modules = {
-        "playground.figures.theme", "playground.model.attention", "playground.runs",
+        "playground.charts.figure", "playground.model.attention", "playground.runs",
         "playground.web", "playground.web.start", "pages.attention",
     }  # fmt: skip
     assert reverse_edges(Path(path), source, modules) == found

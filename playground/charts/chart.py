@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from playground.charts.bars import Bars as LabelledRows
 from playground.charts.figure import Array, Colours, Curve, Figure, Frame, Mark, around_zero, from_zero
 from playground.charts.head_lines import Lines
-from playground.figures.attention import SQUARE_ROOT, WeightScale
-from playground.figures.attribution import Bars as LabelledRows
+from playground.charts.weights import SQUARE_ROOT, WeightScale
 
 S = TypeVar("S")
 

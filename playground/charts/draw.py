@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from playground.charts import figure as figures
+from playground.charts import palette
+from playground.charts.bars import Bars as LabelledRows
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -24,15 +26,13 @@ from playground.charts.chart import (
     Table,
     Vectors,
 )
-from playground.charts.figure import Array, Colours, Figure
+from playground.charts.figure import PALE, Array, Colours, Figure
 from playground.charts.head_lines import Lines, lines_figure
 from playground.charts.head_map import head_grid
 from playground.charts.markdown import escape_markdown
+from playground.charts.names import label, token_names
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.attention import WeightScale
-from playground.figures.attribution import Bars as LabelledRows
-from playground.figures.theme import PALE, label, token_names
+from playground.charts.weights import WeightScale
 
 S = TypeVar("S")
 

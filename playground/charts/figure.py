@@ -13,22 +13,28 @@ import numpy as np
 import plotly.io
 from numpy.typing import NDArray
 
-from playground.figures import palette, theme
-from playground.figures.theme import (
-    ROOM_ABOVE,
-    ROUNDING,
-    SAME_COLOUR,
-    SAME_HEIGHT,
-    bar_above,
-    colour_bar,
-    label,
-    text_width,
-)
+from playground.charts import palette
+from playground.charts.names import label, text_width
 
 Array: TypeAlias = NDArray[np.floating[Any]]
 
 Figure: TypeAlias = dict[str, Any]
 """`data`, a list of traces, and `layout`, by Plotly's names; arrays are NumPy's."""
+
+ROUNDING = 8 * float(np.finfo(np.float32).eps)
+"""What numbers may differ by, as a share of their size, and be the same but for rounding."""
+
+SAME_HEIGHT = "Some of these numbers differ by no more than the rounding of 32-bit floats: their axis includes 0."
+"""The note of lines on whose axis nothing but rounding would be seen."""
+
+SAME_COLOUR = "These numbers differ by no more than the rounding of 32-bit floats, so they have one colour."
+"""The note of a heatmap whose structure would be nothing but rounding."""
+
+PALE = 0.5
+"""Opacity of a bar of the pinned settings, beside the present one in full colour."""
+
+ROOM_ABOVE = 60
+"""Pixels that `flat_bar` takes."""
 
 LOGARITHMIC_FROM = 100
 """Where the largest value is this many times the smallest, an axis is logarithmic: small ones would not be seen."""
@@ -259,7 +265,7 @@ def heatmap(
         "hoverongaps": False,
         "xgap": gap,
         "ygap": gap,
-        "colorbar": {**(theme.bar_above(bar) if bar_above else colour_bar(bar)), **colours.ticks},
+        "colorbar": {**(flat_bar(bar) if bar_above else colour_bar(bar)), **colours.ticks},
         **({} if bar else {"showscale": False}),
         **({"texttemplate": f"%{{{source}:{written}}}"} if written else {}),
         **({"customdata": values} if is_recoloured else {}),
@@ -288,7 +294,7 @@ def vectors(rows: Mapping[str, Array]) -> Figure:
     for cells, vector in zip(z, drawn.values(), strict=True):
         n = min(len(cells), len(vector))
         cells[:n] = vector[:n]
-    look = {"texttemplate": "%{z:.2g}", "textfont": {"size": 11}, "colorbar": bar_above("value", nticks=4)}
+    look = {"texttemplate": "%{z:.2g}", "textfont": {"size": 11}, "colorbar": flat_bar("value", nticks=4)}
     look |= around_zero()([z]).options
     margin = {"t": ROOM_ABOVE}
     return number_cells(z, list(drawn), "%{z:.6g}", look, height=110 + 30 * len(drawn), margin=margin)
@@ -430,9 +436,22 @@ def room_for_names(
 ) -> dict[str, int]:
     """Margins of a heatmap that its names fit into: where they don't, Plotly draws it once more, with wider ones."""
     if bar_above:
-        return {"l": text_width(rows), "r": 12, "t": theme.ROOM_ABOVE}
+        return {"l": text_width(rows), "r": 12, "t": ROOM_ABOVE}
     slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
     return {"l": text_width(rows) + 35, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
+
+
+def colour_bar(title: str, **options: Any) -> dict[str, Any]:
+    """A narrow bar beside a heatmap, from its bottom to its top, with what the colours stand for above it."""
+    return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}} | options
+
+
+def flat_bar(title: str, **options: Any) -> dict[str, Any]:
+    """A flat bar above a heatmap, which needs all the width there is, with what the colours stand for above the bar.
+
+    It takes `ROOM_ABOVE` pixels of the figure's upper margin.
+    """
+    return colour_bar(title, orientation="h", y=1.0, yanchor="bottom", xpad=0, ypad=4, **options)
 
 
 def style(

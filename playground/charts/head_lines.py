@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from playground.charts import palette
 from playground.charts.figure import Array, Figure, style
-from playground.figures import palette
-from playground.figures.theme import token_names
+from playground.charts.names import token_names
 
 SMALLEST_WEIGHT = 0.02
 """Lighter weights have no line."""

@@ -11,9 +11,9 @@ import numpy as np
 
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Heatmap, Mask
-from playground.charts.figure import Array, Colours, Figure
-from playground.figures.attention import MOST_KEYS, MOST_QUERIES, SQUARE_ROOT, WeightScale, map_height
-from playground.figures.theme import colour_bar, token_names
+from playground.charts.figure import Array, Colours, Figure, colour_bar
+from playground.charts.names import token_names
+from playground.charts.weights import MOST_KEYS, MOST_QUERIES, SQUARE_ROOT, WeightScale, map_height
 
 S = TypeVar("S")
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from playground.figures.theme import shortened, subscript
+from playground.charts.names import shortened, subscript
 
 _BREAKS_A_LINE = re.compile(r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
 """Characters that end a line, or turn the direction of the text after them."""

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
+from playground.charts.figure import Array, Figure, colour_bar, style
+from playground.charts.names import token_names
+from playground.charts.weights import WeightScale
 from playground.export.print_figure import PAGE_WIDTH, SEQUENTIAL
-from playground.figures.attention import WeightScale
-from playground.figures.theme import Array, colour_bar, heatmap, token_names
 
 MOST_NUMBERS = 250_000
 """Weights in one file of text: about 3 MB."""
@@ -28,7 +28,7 @@ _BESIDE, _AROUND = 100, 56
 """Pixels that names and the colour bar take of the width, and of the height."""
 
 
-def draw_all_heads(patterns: Array, scale: WeightScale) -> go.Figure:
+def draw_all_heads(patterns: Array, scale: WeightScale) -> Figure:
     """Every head with all its weights, not a thumbnail: rows are layers, columns heads; NaN is white.
 
     Patterns are (L, H, Tq, Tk). A weight is one of 255 shades, a byte, as a screen tells no more of them apart.
@@ -44,19 +44,27 @@ def draw_all_heads(patterns: Array, scale: WeightScale) -> go.Figure:
     rows = np.arange(n_layers) * (n_queries + apart) + (n_queries - 1) / 2
     ticks = scale.ticks(1)
     ticks["tickvals"] = 1 + _SHADES * np.asarray(ticks["tickvals"])
-    figure = heatmap(
-        mosaic,
-        "",
-        height=max(150, round(_AROUND + cell * mosaic.shape[0])),
-        bar=colour_bar("weight", **ticks),
-        colorscale=_COLOURS,
-        zmin=0,
-        zmax=1 + _SHADES,
-        x_axis={"title": "head", "tickvals": columns, "ticktext": [str(head) for head in range(n_heads)]},
-        y_axis={"title": "layer", "tickvals": rows, "ticktext": [str(layer) for layer in range(n_layers)]},
-    )
-    figure.layout.width = min(PAGE_WIDTH, _BESIDE + cell * mosaic.shape[1])
-    return figure
+    cells = {
+        "type": "heatmap",
+        "z": mosaic,
+        "colorscale": _COLOURS,
+        "zmin": 0,
+        "zmax": 1 + _SHADES,
+        "colorbar": colour_bar("weight", **ticks),
+    }
+    axis = {"showgrid": False, "zeroline": False}
+    layout = {
+        "xaxis": {**axis, "title": "head", "tickvals": columns, "ticktext": [str(head) for head in range(n_heads)]},
+        "yaxis": {
+            **axis,
+            "title": "layer",
+            "autorange": "reversed",
+            "tickvals": rows,
+            "ticktext": [str(layer) for layer in range(n_layers)],
+        },
+        "width": min(PAGE_WIDTH, _BESIDE + cell * mosaic.shape[1]),
+    }
+    return style([cells], layout, height=max(150, round(_AROUND + cell * mosaic.shape[0])))
 
 
 def all_weights(patterns: Array, queries: Sequence[str], keys: Sequence[str]) -> list[list[Any]]:

@@ -16,8 +16,8 @@ from playground.analysis.vector_changes import Pooling, sentence_similarity
 from playground.analysis.walkthrough import Walk
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
+from playground.charts.weights import shrink
 from playground.errors import PlaygroundError
-from playground.figures.attention import shrink
 from playground.limits import MAX_LISTED, MAX_LISTED_TOKENS, MAX_TOKENS
 from playground.link.changes import Changes, fit_changes
 from playground.link.opening import Focus, LinkedView, view_of

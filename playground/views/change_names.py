@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from playground.charts.markdown import escape_markdown
-from playground.figures.theme import shortened, subscript
+from playground.charts.names import shortened, subscript
 from playground.model import change_texts
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run

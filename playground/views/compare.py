@@ -19,12 +19,12 @@ from playground.analysis.comparison import (
 )
 from playground.analysis.positions import ROUNDING
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Columns, Heatmap, Item, Paragraph, Picture
 from playground.charts.figure import Array, Figure
 from playground.charts.head_map import head_map
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
-from playground.figures import palette
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.views.attention.why import nearest_head

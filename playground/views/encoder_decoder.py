@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 
 from playground.accounting import LABELS, Count, Term, count_encoder_decoder
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -27,11 +28,10 @@ from playground.charts.chart import (
 from playground.charts.figure import Colours, from_zero
 from playground.charts.head_map import head_map
 from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.names import token_names, token_table
 from playground.charts.scene import Scene
+from playground.charts.weights import shrink
 from playground.errors import InputError
-from playground.figures import palette
-from playground.figures.attention import shrink
-from playground.figures.theme import token_names, token_table
 from playground.limits import MAX_TOKENS
 from playground.link.opening import Focus, LinkedView
 from playground.link.query import longest_sentence

@@ -26,10 +26,10 @@ from playground.analysis.gradient_variants import (
 from playground.analysis.gradients import Norms
 from playground.analysis.tex import number
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import Columns, Control, Formula, Item, Options, Paragraph, Picture, Table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
-from playground.figures import palette
 from playground.link.opening import Focus, LinkedView
 from playground.link.query import longest_sentence
 

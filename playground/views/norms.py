@@ -10,6 +10,7 @@ from playground.analysis import streams
 from playground.analysis.comparison import describe_growth_change
 from playground.analysis.streams import NormPoint
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -24,12 +25,9 @@ from playground.charts.chart import (
     Table,
 )
 from playground.charts.draw import token_axis
-from playground.charts.figure import Array, Curve
+from playground.charts.figure import ROUNDING, Array, Curve
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.norms import PARTS
-from playground.figures.theme import ROUNDING
 from playground.runs.encoder_run import Run
 
 HELP = {
@@ -38,6 +36,13 @@ HELP = {
     "part": "residual: the residual stream, the vectors between the blocks. attention, feed-forward: the outputs of "
     "these two parts of a block.",
 }
+
+PARTS = {
+    "residual": ("residual stream", palette.RESIDUAL),
+    "attention": ("attention", palette.ATTENTION),
+    "feed-forward": ("feed-forward", palette.FEED_FORWARD),
+}
+"""How the parts are called on a page, and their colours."""
 
 
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:

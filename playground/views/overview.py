@@ -27,7 +27,7 @@ from playground.charts.chart import (
 )
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
-from playground.figures.attention import shrink
+from playground.charts.weights import shrink
 from playground.runs.encoder_run import Run
 from playground.text import Batch
 from playground.views.attention.why import ask_why

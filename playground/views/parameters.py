@@ -13,6 +13,7 @@ from playground.accounting import LABELS, Count, Term, readable
 from playground.accounting.costs import ModelCosts, describe_costs
 from playground.accounting.readable import in_millions, listed, share, signed, substitute, times
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -29,10 +30,9 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Curve, Figure, Mark
 from playground.charts.markdown import escape_markdown
+from playground.charts.names import label
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, nearest_divisors
-from playground.figures import palette
-from playground.figures.theme import label
 from playground.presets import PRESETS
 
 Costs = Scene[ModelCosts]

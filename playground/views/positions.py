@@ -13,6 +13,7 @@ import pandas as pd
 
 from playground.analysis import positions
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     AxisOptions,
@@ -29,10 +30,9 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array, Curve
 from playground.charts.markdown import escape_markdown, quote_place
+from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.config import ModelConfig, Positions
-from playground.figures import palette
-from playground.figures.theme import token_names
 from playground.model.encoder import sinusoids, wavelengths
 from playground.runs.encoder_run import Run
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import Columns, Control, Group, Item, Options, Paragraph, Picture, Table, Widget
 from playground.charts.figure import Array, Figure
 from playground.charts.scene import Scene
-from playground.figures import palette
 from playground.link.params import TASK_TITLES
 from playground.training.evaluation import Measured
 from playground.training.recipe import Recipe

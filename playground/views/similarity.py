@@ -27,6 +27,8 @@ from playground.analysis.sentences import (
 )
 from playground.analysis.vector_changes import Pooling
 from playground.charts import figure as figures
+from playground.charts import palette
+from playground.charts.bars import MOST_BARS, Bars
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -43,11 +45,9 @@ from playground.charts.chart import (
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Figure
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
+from playground.charts.names import label, shortened, subscript, token_names
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.figures import palette
-from playground.figures.attribution import MOST_BARS, Bars
-from playground.figures.theme import label, shortened, subscript, token_names
 from playground.text import Batch
 from playground.text.wording import join_words
 

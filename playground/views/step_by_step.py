@@ -15,6 +15,7 @@ from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk, order
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -29,12 +30,11 @@ from playground.charts.chart import (
     Table,
     Vectors,
 )
-from playground.charts.figure import MOST_VECTORS, SHOWN, Figure
+from playground.charts.figure import MOST_VECTORS, PALE, SHOWN, Figure, colour_bar
 from playground.charts.head_map import head_map
 from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.names import token_labels, token_names
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.theme import PALE, colour_bar, token_labels, token_names
 from playground.link.opening import Focus
 from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, DroppedRun, Run
 from playground.tutorials.table import SHORT_TITLES

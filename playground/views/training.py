@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -30,9 +31,8 @@ from playground.charts.chart import (
 from playground.charts.figure import Array, Figure
 from playground.charts.head_map import head_map, weight_colours
 from playground.charts.scene import Scene
+from playground.charts.weights import WeightScale
 from playground.config import ModelConfig
-from playground.figures import palette
-from playground.figures.attention import WeightScale
 from playground.link.params import LAST_MOMENT
 from playground.training.after.answers import Sample
 from playground.training.after.run_state import TrainingState

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tests.analysis.attribution.walks import small_encoder
 
 from playground import Encoder, Trace
 from playground.analysis.counterfactuals import (
@@ -25,6 +24,7 @@ from playground.analysis.counterfactuals import (
 from playground.model.changes import Change
 from playground.text import Batch, Tokenizer, characters, words
 from playground.weights.checkpoint import load
+from tests.analysis.walks import small_encoder
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
 

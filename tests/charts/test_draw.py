@@ -12,9 +12,8 @@ import pytest
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table, Vectors
 from playground.charts.draw import compare_tables, draw_chart, draw_table, token_axis
-from playground.charts.figure import Array, Curve
+from playground.charts.figure import ROOM_ABOVE, ROUNDING, SAME_COLOUR, SAME_HEIGHT, Array, Curve
 from playground.charts.scene import Scene
-from playground.figures.theme import ROOM_ABOVE, ROUNDING, SAME_COLOUR, SAME_HEIGHT
 from playground.link.opening import Focus
 
 FOCUS = Focus(0, 0, 0, 0)

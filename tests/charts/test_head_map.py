@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from playground.charts import figure as figures
+from playground.charts import palette
+from playground.charts.bars import Bars
 from playground.charts.chart import Chart, HeadGrid, HeadLines, LabelledBars
 from playground.charts.draw import Heads, draw_chart
 from playground.charts.head_lines import MOST_TOKENS, Lines, choose_tokens, head_lines, strongest_keys
 from playground.charts.head_map import head_grid, head_map, weight_colours
 from playground.charts.label import chart_label
 from playground.charts.markdown import quote_place, quote_token
+from playground.charts.names import text_width, token_labels, token_names
 from playground.charts.scene import Scene
-from playground.figures import attention, norms, palette
-from playground.figures.attention import THUMBNAIL, WeightScale, shrink
-from playground.figures.attribution import Bars
-from playground.figures.theme import text_width, token_labels, token_names
+from playground.charts.weights import THUMBNAIL, WeightScale, shrink
 from playground.link.opening import Focus
 
 TOKENS = ["[CLS]", "<b>", "it", "it", "&lt;", "[SEP]"]
@@ -273,17 +273,23 @@ WEIGHTS = np.array([[0.25, 0.5, 0.25], [0.9, 0.1, 0], [0.2, 0.2, 0.6]], np.float
 ALL = np.ones((3, 3), bool)
 
 
+def drawn_map(weights: NDArray[np.float32]) -> figures.Figure:
+    chart = a_map(tokens=lambda _: THREE_TOKENS, allowed=lambda _: ALL, colours=weight_colours(WeightScale(False)))
+    figure: figures.Figure = draw(replace(chart, click=""), weights).now.figure
+    return figure
+
+
 @pytest.mark.parametrize(
-    ("figure", "said"),
+    ("drawing", "said"),
     [
-        (attention.head_heatmap(WEIGHTS, THREE_TOKENS, ALL), ["0.9", "<b>₁", "[CLS]₀"]),
+        (drawn_map(WEIGHTS), ["0.9", "<b>₁", "[CLS]₀"]),
         (go.Figure(go.Bar(x=["a", "&lt;b&gt;"], y=[1, 3], name="moved")), ["moved: the longest bar is 3, at <b>."]),
-        (norms.norms_by_layer({"residual": WEIGHTS.T * 2000}), ["from 900 at 0 to 567 at 2"]),
-        (attention.head_grid(np.stack([np.eye(3), ALL / 3])[None]), ["head 0 gives", "head 1 spreads"]),
+        (go.Figure(go.Scatter(y=[900, 700, 567], name="residual")), ["from 900 at 0 to 567 at 2"]),
+        (head_grid(np.stack([np.eye(3), ALL / 3])[None]), ["head 0 gives", "head 1 spreads"]),
     ],
 )
-def test_a_label_says_what_is_largest_and_where(figure: go.Figure, said: list[str]) -> None:
-    label = chart_label("Its name.", figure)
+def test_a_label_says_what_is_largest_and_where(drawing: go.Figure | figures.Figure, said: list[str]) -> None:
+    label = chart_label("Its name.", drawing)
     assert label.startswith("Its name. ")
     assert all(part in label for part in said), label
 
@@ -291,7 +297,7 @@ def test_a_label_says_what_is_largest_and_where(figure: go.Figure, said: list[st
 def test_a_label_adds_nothing_to_a_mask_nor_to_numbers_that_are_none() -> None:
     mask = go.Heatmap(z=ALL.astype(np.uint8), zmin=0, zmax=1)
     assert chart_label("Mask", go.Figure(mask)) == "Mask."
-    nothing = attention.head_heatmap(np.full((3, 3), np.nan, np.float32), THREE_TOKENS, ALL)
+    nothing = drawn_map(np.full((3, 3), np.nan, np.float32))
     assert chart_label("Pattern", nothing) == "Pattern."
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from playground.charts.palette import ATTENTION
 from playground.command_line import draw_map
-from playground.figures.palette import ATTENTION
 
 WEIGHTS = np.array([[1.0, 0.0], [0.004, 0.996]], np.float32)
 

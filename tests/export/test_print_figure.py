@@ -10,29 +10,28 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.elements.lib.streamlit_plotly_theme import configure_streamlit_plotly_theme
 
+from playground.charts import figure as figures
 from playground.export import print_figure
 from playground.export.plain_text import plain_caption
 from playground.export.print_figure import DIVERGING, PAGE_WIDTH, SEQUENTIAL, write_print_figure
-from playground.figures import attention
-from tests.figures.test_every_figure import FIGURES
+from tests.views.every_figure import every_figure
 
 
 def read(figure: go.Figure) -> dict[str, Any]:
     return dict(json.loads(write_print_figure(figure)))
 
 
-@pytest.mark.parametrize("drawn", FIGURES, ids=range(len(FIGURES)))
-def test_every_figure_is_a_light_one_of_a_pages_width(drawn: tuple[Any, ...]) -> None:
-    figure = drawn[0]
-    text = write_print_figure(figure)
-    printed = json.loads(text)
-    assert [trace["type"] for trace in printed["data"]] == [trace.type for trace in figure.data]
-    layout = printed["layout"]
-    assert (layout["width"], layout["height"]) == (PAGE_WIDTH, figure.layout.height)
-    assert layout["template"]["layout"]["paper_bgcolor"] == "#ffffff"
-    assert '"#0000' not in text, "no colour that the page's theme would have to fill in"
-    assert "hovertemplate" not in text
-    go.Figure(printed)  # Plotly validates all of it
+def test_every_figure_is_a_light_one_of_a_pages_width() -> None:
+    for name, figure in every_figure().items():
+        text = write_print_figure(figure)
+        printed = json.loads(text)
+        assert [trace["type"] for trace in printed["data"]] == [trace.type for trace in figure.data], name
+        layout = printed["layout"]
+        assert (layout["width"], layout["height"]) == (PAGE_WIDTH, figure.layout.height or 420), name
+        assert layout["template"]["layout"]["paper_bgcolor"] == "#ffffff"
+        assert '"#0000' not in text, f"{name}: no colour that the page's theme would have to fill in"
+        assert ("hovertemplate" in text) == any(trace.type == "treemap" for trace in figure.data), name
+        go.Figure(printed)  # Plotly validates all of it
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,14 +41,13 @@ def theme() -> None:
 
 
 def test_signed_numbers_have_the_themes_two_colours() -> None:
-    signed = np.array([[-1, 1], [0.5, -0.5]], np.float32)
-    cells = read(attention.head_heatmap(signed, ["a", "b"], np.ones((2, 2), bool), signed=True))["data"][0]
+    colours = figures.around_zero()([np.array([[-1, 1], [0.5, -0.5]], np.float32)])
+    cells = read(go.Figure(go.Heatmap(z=[[-1, 1]], **colours.options)))["data"][0]
     assert [colour for _, colour in cells["colorscale"]] == list(DIVERGING)
 
 
 def test_weights_keep_their_numbers_and_have_the_themes_one_colour() -> None:
-    weights = np.array([[0.25, 0.75], [1, 0]], np.float32)
-    printed = read(attention.head_heatmap(weights, ["a", "b"], np.ones((2, 2), bool), scale=attention.SQUARE_ROOT))
+    printed = read(every_figure()["attention attention_pattern"])
     assert "colorscale" not in printed["data"][0]
     scale = printed["layout"]["template"]["data"]["heatmap"][0]["colorscale"]
     assert [colour for _, colour in scale] == list(SEQUENTIAL)

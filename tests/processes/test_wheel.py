@@ -81,7 +81,7 @@ except ModuleNotFoundError as error:
     print("without", error.name)
 
 from playground import ModelConfig, open_link
-from playground.figures.attention import head_grid
+from playground.charts.weights import head_grid
 from playground.training import Recipe, Trainer
 view = open_link("https://host/attention?weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=a+b+c")
 assert view.run.pattern(1).shape == (4, 3, 3)

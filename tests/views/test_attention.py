@@ -14,12 +14,12 @@ from playground import Encoder, ModelConfig, Trace
 from playground.analysis import attribution, stream_sources
 from playground.analysis.attention import measure_habits, rollout
 from playground.analysis.counterfactuals import Claim, find_claim, read_texts
+from playground.charts import palette
 from playground.charts.chart import Bars, HeadGrid, Heatmap, Item, LabelledBars, Paragraph, Table
 from playground.charts.draw import draw_chart
+from playground.charts.names import subscript
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.attention import shrink
-from playground.figures.theme import subscript
+from playground.charts.weights import shrink
 from playground.link.opening import Focus
 from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters

@@ -10,10 +10,10 @@ from playground import ModelConfig
 from playground.accounting import LABELS
 from playground.accounting.costs import ModelCosts
 from playground.analysis.comparison import compare_points, moved_weight
+from playground.charts import palette
 from playground.charts.chart import Chart
 from playground.charts.draw import Drawing, draw_chart
 from playground.charts.scene import Scene
-from playground.figures import palette
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.views import compare

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from playground import EncoderDecoder, ModelConfig, open_link
+from playground.charts import palette
 from playground.charts.chart import Chart, Control, HeadGrid, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
 from playground.errors import InputError, TooLargeError
-from playground.figures import palette
 from playground.link.opening import Focus
 from playground.link.params import DEFAULT_TARGET
 from playground.runs.pair_run import PairRun, run_pair

@@ -12,10 +12,10 @@ from playground import Encoder, ModelConfig, count_parameters
 from playground.accounting import attention_overtakes, count_flops
 from playground.accounting.costs import ModelCosts, describe_costs
 from playground.accounting.readable import in_millions, in_units, share, times
+from playground.charts import palette
 from playground.charts.chart import Chart, Metrics, Paragraph, Table
 from playground.charts.draw import Drawing, draw_chart, draw_table
 from playground.charts.scene import Scene
-from playground.figures import palette
 from playground.link.opening import Focus
 from playground.presets import PRESETS
 from playground.views import parameters as view

@@ -11,11 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from playground.charts import palette
 from playground.charts.chart import Control, Group, Item, Paragraph, Picture, Table, Widget
 from playground.charts.draw import draw_chart, draw_table
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.figures import palette
 from playground.link.opening import Focus
 from playground.link.params import COMPARED
 from playground.training.evaluation import Measured

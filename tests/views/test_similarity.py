@@ -15,11 +15,11 @@ from playground import Encoder, ModelConfig
 from playground.analysis import sentences as analysis
 from playground.analysis.sentences import LeftOutWords, map_depths, read_depths
 from playground.analysis.vector_changes import Pooling
+from playground.charts import palette
+from playground.charts.bars import MOST_BARS
 from playground.charts.chart import Chart, Control, Heatmap, Item, LabelledBars, Picture, Table
 from playground.charts.draw import Drawn, draw_chart
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.attribution import MOST_BARS
 from playground.link import params
 from playground.link.opening import Focus
 from playground.text import characters

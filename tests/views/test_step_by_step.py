@@ -8,6 +8,7 @@ import pytest
 
 from playground import Encoder
 from playground.analysis.walkthrough import STAGES, Walk, tutorial_b
+from playground.charts import palette
 from playground.charts.chart import (
     Bars,
     Chart,
@@ -21,7 +22,6 @@ from playground.charts.chart import (
 )
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
-from playground.figures import palette
 from playground.link.opening import Focus
 from playground.runs.encoder_run import run_with_dropout
 from playground.text import characters

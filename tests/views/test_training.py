@@ -12,12 +12,12 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
+from playground.charts import palette
 from playground.charts.chart import Bars, Control, Group, Heatmap, Item, Metrics, Paragraph, Picture, Table, Widget
 from playground.charts.draw import Drawn, draw_chart, draw_table
 from playground.charts.figure import Figure
+from playground.charts.names import text_width
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.theme import text_width
 from playground.link.opening import Focus
 from playground.training import evaluation
 from playground.training.after.answers import answer_samples

@@ -10,11 +10,11 @@ import pandas as pd
 from playground.analysis.attention import KNOWN_FROM, POSITION_ONLY, PROBES, Habits
 from playground.analysis.head_search import HeadSearch, search_heads
 from playground.analysis.stream_sources import TokenStream, follow_token
+from playground.charts.bars import contributions
 from playground.charts.chart import Columns, Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
 from playground.charts.markdown import escape_markdown, quote_place
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
-from playground.figures.attribution import contributions
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.views.attention.why import HeadsRun, is_hidden, note_special_tokens, say_present_alone

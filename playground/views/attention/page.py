@@ -9,6 +9,7 @@ import pandas as pd
 from playground.analysis.attention import highest_entropy, mean_entropy, merge_moves_results, rollout
 from playground.analysis.comparison import describe_head_change
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -28,10 +29,9 @@ from playground.charts.figure import Array
 from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, head_lines, strongest_keys
 from playground.charts.head_map import head_map, stretch, weight_colours
 from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.names import token_names, token_table
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.attention import WeightScale, ranked_keys
-from playground.figures.theme import token_names, token_table
+from playground.charts.weights import WeightScale, ranked_keys
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.views.attention.heads import show_known_for, show_linking_heads, show_stream

@@ -28,6 +28,7 @@ from playground.analysis.changes import list_output_changes, list_row_changes
 from playground.analysis.stream_sources import CHANGES, StreamSplit
 from playground.analysis.tex import factor, number, sum_of_products
 from playground.analysis.walkthrough import Walk
+from playground.charts import bars, palette
 from playground.charts import figure as figures
 from playground.charts.chart import (
     Columns,
@@ -43,11 +44,9 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array, Figure
 from playground.charts.markdown import escape_markdown, quote_place
+from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
-from playground.figures import attribution as bars
-from playground.figures import palette
-from playground.figures.theme import token_names
 from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
 from playground.model.changes import Change

@@ -15,6 +15,7 @@ from playground.analysis.changes import list_places
 from playground.analysis.comparison import moved_weight
 from playground.analysis.vector_changes import Pooling, sentence_change, stream_change
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -31,8 +32,7 @@ from playground.charts.figure import Array, Colours, Frame
 from playground.charts.head_map import head_map
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.attention import map_height
+from playground.charts.weights import map_height
 from playground.runs.encoder_run import Run
 
 POOLING_HELP = (

@@ -13,6 +13,7 @@ import pandas as pd
 from playground.analysis.attention import pattern_spread, rank_correlation
 from playground.analysis.effects.sweeps import compare_together, list_pairs
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -27,9 +28,8 @@ from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Colours, Figure
 from playground.charts.head_map import head_map
 from playground.charts.markdown import quote_place
+from playground.charts.names import text_width, token_names
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.theme import text_width, token_names
 from playground.model.changes import SUBLAYERS, Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus

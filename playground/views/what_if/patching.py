@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Heatmap,
     Item,
@@ -18,9 +19,8 @@ from playground.charts.chart import (
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Frame
 from playground.charts.markdown import quote_place, quote_token
+from playground.charts.names import shortened
 from playground.charts.scene import Scene
-from playground.figures import palette
-from playground.figures.theme import shortened
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.views.what_if.followed import depth_axis, words

@@ -12,6 +12,7 @@ import pandas as pd
 from playground.accounting import count_attention_head, count_flops, count_head_flops, count_parameters
 from playground.accounting.readable import in_millions
 from playground.analysis.effects.sweeps import Order, pruned_sizes, remove_heads
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Curves,
@@ -22,7 +23,6 @@ from playground.charts.chart import (
 from playground.charts.figure import Array, Curve, Mark
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.figures import palette
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import with_minus

@@ -16,10 +16,10 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from playground.charts import palette
+from playground.charts.bars import Bars
 from playground.charts.figure import Figure
 from playground.charts.label import chart_label, plain_figure
-from playground.figures import palette
-from playground.figures.attribution import Bars
 from playground.web.components.load_component import load_component
 
 _curves = load_component("curves", draws=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from playground.charts import palette
 from playground.charts.head_lines import Lines, thickest_line
-from playground.figures import palette
 from playground.web.components.load_component import load_component
 
 _lines = load_component("head_lines", draws=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from playground.accounting.shapes import Stage
-from playground.figures import palette
+from playground.charts import palette
 from playground.limits import MAX_ADDRESS
 from playground.web.components.load_component import load_component
 

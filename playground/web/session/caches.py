@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import torch
 
+from playground.charts import weights
 from playground.config import ModelConfig
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
-from playground.figures import attention
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
@@ -212,7 +212,7 @@ def thumbnails(key: RunKey, *, hide_special: bool) -> Array:
     patterns = computed.patterns()
     if hide_special:
         patterns = patterns[:, :, ~computed.special][..., ~computed.special]
-    return attention.shrink(patterns)
+    return weights.shrink(patterns)
 
 
 @cache_by_weights

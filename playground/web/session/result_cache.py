@@ -10,9 +10,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-import plotly.graph_objects as go
 import torch
 from cachetools import LRUCache
+from plotly.basedatatypes import BaseFigure
 from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -140,13 +140,15 @@ class FunctionCaches:
 
 def size_in_bytes(value: object) -> int:
     """Bytes that a result's arrays, parameters and texts take; what it shares with another result counts in both."""
+    if value is None or isinstance(value, int | float):  # most of what there is
+        return 8
     if isinstance(value, np.ndarray | torch.Tensor):
         return value.nbytes
     if isinstance(value, nn.Module):
         return ENTRY + sum(tensor.nbytes for tensor in value.parameters())
     if isinstance(value, str | bytes):
         return len(value)
-    if isinstance(value, go.Figure):
+    if isinstance(value, BaseFigure):
         return ENTRY + size_in_bytes(value.to_plotly_json())
     if is_dataclass(value):
         return ENTRY + sum(size_in_bytes(vars(value)[field.name]) for field in fields(value))

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import streamlit as st
 
-from playground.figures.theme import shortened
+from playground.charts.names import shortened
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.web.choices.focus import choose_places, current_focus, last_places, move_focus, moved_places

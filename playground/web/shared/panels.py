@@ -20,7 +20,7 @@ from playground.text.sentences import foreign_script, is_english
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.choices.shortcuts import can_undo, undo_reset
-from playground.web.components.charts import CellFrame, draw_curves
+from playground.web.components.charts import CellFrame
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
 from playground.web.shared import saving
@@ -168,15 +168,6 @@ def chart(
             overlay.draw()
     if table is not None:
         numbers(key, table)
-
-
-def growing_curves(key: str, figure: go.Figure, *, caption: str, alt: str) -> None:
-    """Show a figure of lines that changes at every update; arguments as of `chart`."""
-    if saving.is_left_out(key):
-        return
-    with st.container(key=key):
-        draw_curves(key, figure, alt=alt)
-        _caption(key, caption, alt, lambda: figure)
 
 
 def _caption(key: str, caption: str, alt: str, figure: Callable[[], go.Figure], saved: Saved = AS_SHOWN) -> None:

@@ -14,6 +14,7 @@ import streamlit as st
 from plotly.basedatatypes import BaseFigure
 from streamlit.delta_generator import DeltaGenerator
 
+from playground.charts.bars import Bars as LabelledRows
 from playground.charts.chart import (
     CellRanges,
     Chart,
@@ -37,7 +38,6 @@ from playground.charts.head_lines import Lines
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
 from playground.export.tables import rows_of
-from playground.figures.attribution import Bars as LabelledRows
 from playground.link.opening import Focus
 from playground.link.params import PARAMS
 from playground.runs.encoder_run import Run

@@ -18,10 +18,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from playground.charts.weights import SQUARE_ROOT, WeightScale
 from playground.export.all_heads import MOST_NUMBERS, all_weights, draw_all_heads
 from playground.export.plain_text import plain_caption
 from playground.export.tables import numbers_of, rows_of, write_csv, write_latex, write_markdown
-from playground.figures.attention import SQUARE_ROOT, WeightScale
 from playground.link.query import VERSION
 from playground.runs.arrays import Array
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
@@ -191,7 +191,7 @@ def saved_heads(
     many = "" if n <= MOST_NUMBERS else f"Its {n:,} weights are too many for a CSV file."
 
     def picture() -> go.Figure:
-        return draw_all_heads(patterns(), scale)
+        return go.Figure(draw_all_heads(patterns(), scale))
 
     def numbers() -> list[list[Any]]:
         return all_weights(patterns(), queries, keys)

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.figures import palette
+from playground.charts import palette
 from playground.link.opening import Focus
 from playground.web.choices import focus
 from playground.web.components import charts

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig
+from playground.charts.figure import SAME_COLOUR
 from playground.charts.head_lines import head_lines
-from playground.figures.theme import SAME_COLOUR, token_labels
+from playground.charts.names import token_labels
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from tests.web import app_test

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.figures.theme import subscript
+from playground.charts.names import subscript
 from playground.link import open_link
 from playground.weights.checkpoint import load
 from tests.web.app_test import (

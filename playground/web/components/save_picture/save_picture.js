@@ -23,10 +23,13 @@ const loadScript = address => once(address, () => new Promise((done, fail) => {
   script.onerror = () => { script.remove(); fail(new Error(`${address} could not be loaded`)) }
   document.head.append(script)
 }))
-const loadFont = address => once(address, async () => {
+const load = async address => {
   const answer = await fetch(address)
   if (!answer.ok) throw new Error(`${address} could not be loaded`)
-  const bytes = await answer.arrayBuffer()
+  return answer
+}
+const loadFont = address => once(address, async () => {
+  const bytes = await (await load(address)).arrayBuffer()
   document.fonts.add(await new FontFace(FONT, bytes).load())
   return base64(new Uint8Array(bytes))
 })
@@ -245,7 +248,8 @@ export default function ({ data: [data], parentElement }) {
       status.ariaBusy = "true"
       status.textContent = "Drawing …"
       try {
-        save(await makeFile(button.className, data, data.libraries), button.className, data.name)
+        const picture = { ...data, figure: await (await load(data.figure)).text() }
+        save(await makeFile(button.className, picture, data.libraries), button.className, data.name)
         status.textContent = ""
       } catch (error) {
         console.warn(error)

@@ -16,8 +16,8 @@ from playground.analysis.effects.sweeps import Order, list_pairs, order_by_effec
 from playground.analysis.streams import cosine_between_tokens
 from playground.analysis.vector_changes import Pooling, sentence_vector
 from playground.charts.markdown import escape_markdown
+from playground.charts.names import token_names
 from playground.charts.scene import Scene
-from playground.figures.theme import token_names
 from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run

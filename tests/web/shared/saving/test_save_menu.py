@@ -39,7 +39,11 @@ def saved_files(page: str, *menus: str, **query: object) -> tuple[AppTest, dict[
     app = working(new_page(page, **query).run())
     for menu in menus:
         app.session_state[menu] = True
-    with patch.object(st, "download_button", collect), patch.object(save_picture, "_buttons", collect_picture):
+    with (
+        patch.object(st, "download_button", collect),
+        patch.object(save_picture, "_buttons", collect_picture),
+        patch.object(save_picture, "offer_file", lambda key, text: text),
+    ):
         working(app.run())
     return app, files, pictures
 

@@ -3,15 +3,13 @@
 import html
 import re
 
-import numpy as np
-import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.accounting import LABELS
-from playground.figures import palette
-from playground.figures.theme import label, signed_colours, style, token_labels, token_names
+from playground.charts import palette
+from playground.charts.names import label, token_labels, token_names
 
 
 @pytest.mark.parametrize(
@@ -44,25 +42,6 @@ def test_a_table_shows_a_token_as_it_is_and_a_figure_needs_it_escaped() -> None:
     tokens = ["<b>", "a & b", "x" * 30]
     assert token_names(tokens) == ["<b>₀", "a & b₁", "x" * 17 + "…₂"]
     assert token_labels(tokens) == ["&lt;b&gt;₀", "a &amp; b₁", "x" * 17 + "…₂"]
-
-
-@pytest.mark.parametrize("legend", [False, True])
-def test_style_sets_height_and_legend_and_hands_the_figure_back(legend: bool) -> None:
-    figure = go.Figure(go.Scatter(x=np.arange(3), y=np.arange(3)))
-    assert style(figure, height=321, legend=legend) is figure
-    assert figure.layout.height == 321
-    assert figure.layout.showlegend is legend
-    assert figure.layout.uirevision == "keep"
-    assert figure.layout.xaxis.automargin
-    assert figure.layout.yaxis.automargin
-
-
-def test_the_diverging_scale_can_be_drawn() -> None:
-    figure = go.Figure(go.Heatmap(z=np.eye(2, dtype=np.float32), **signed_colours(1)))
-    scale = figure.data[0].colorscale
-    assert scale[0][0] == 0
-    assert scale[-1][0] == 1
-    assert scale[0][1] != scale[-1][1]
 
 
 def test_every_part_has_a_colour_and_a_name_of_its_own() -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from playground.figures import attribution as figures
-from playground.figures import palette
+from playground.charts import bars as figures
+from playground.charts import palette
 
 
 def test_contributions_keep_their_order_and_add_up_however_many_there_are() -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from playground.figures import palette
-from playground.figures.theme import Array
+from playground.charts import palette
+from playground.charts.figure import Array
 from playground.text.wording import write_amount
 
 MOST_BARS = 18

@@ -1,0 +1,57 @@
+"""Names on charts and in tables: tokens with their places, and strangers' words that cannot act as markup."""
+
+import html
+import math
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+from numpy.typing import NDArray
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_LONGEST_LABEL = 18
+LONGEST_SIDE = 48
+
+
+def shortened(text: str, longest: int = _LONGEST_LABEL) -> str:
+    """A text, or its beginning with an ellipsis."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def label(text: str, longest: int = _LONGEST_LABEL) -> str:
+    """A stranger's text as Plotly shows it, letter by letter: Plotly reads tags and entities in labels."""
+    return html.escape(shortened(text, longest), quote=False)
+
+
+def subscript(number: int) -> str:
+    """A whole number below the line: `₉`."""
+    return str(number).translate(_SUBSCRIPTS)
+
+
+def token_names(tokens: Sequence[str]) -> list[str]:
+    """Each token with its position below the line, from 0, so that no two are the same: `it₉`. For tables."""
+    return [f"{shortened(token)}{subscript(i)}" for i, token in enumerate(tokens)]
+
+
+def token_labels(tokens: Sequence[str]) -> list[str]:
+    """Each token's name as Plotly shows it, for the axes of figures."""
+    return [html.escape(name, quote=False) for name in token_names(tokens)]
+
+
+def token_table(values: NDArray[Any], queries: Sequence[str], keys: Sequence[str] | None = None) -> pd.DataFrame:
+    """An array (Tq, Tk) as a table whose rows and columns are named by their tokens; both the same without `keys`."""
+    return pd.DataFrame(values, token_names(queries), token_names(queries if keys is None else keys))
+
+
+def text_width(labels: Sequence[str]) -> int:
+    """About how many pixels the longest of an axis's labels takes, rather more than less."""
+    return math.ceil(max((sum(map(_letter_width, html.unescape(text))) for text in labels), default=0))
+
+
+def _letter_width(letter: str) -> float:
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 13
+    if letter in "iIjlftr.,:;'|!()[]₀₁₂₃₄₅₆₇₈₉":
+        return 4.5
+    return 10 if letter in "mwMW@%…" else 6.5

@@ -1,1 +1,0 @@
-"""Charts: arrays in, Plotly figures out."""
