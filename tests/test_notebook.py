@@ -23,6 +23,8 @@ CHARTS = {
     "similarity": {"similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"},
     "step-by-step": {"step_embedding", "step_pinned"},
     "positions": {"position_table", "swap_differences"},
+    "encoder-decoder": {"encdec_grid", "encdec_pattern", "encdec_mask_combined", "encdec_mask_no_peek",
+                        "encdec_mask_source_padding", "encdec_mask_target_padding"},
     "gradient-flow": {"gradient_by_layer", "gradient_lengths"},
     "tutorials": {"tutorials_matrix", "tutorials_where"},
 }  # fmt: skip

@@ -185,7 +185,11 @@ def compare_costs(scene: Scene[ModelCosts], pinned: ModelCosts) -> Iterator[Item
 
 
 def _cost_bars(scene: Scene[ModelCosts], unit: str, count: Callable[[ModelCosts], Count]) -> Bars[ModelCosts]:
-    sides = [sum_by_component(count(costs)) for costs in (scene.now, scene.pinned) if costs is not None]
+    models = [costs for costs in (scene.now, scene.pinned) if costs is not None]
+    sides = [sum_by_component(count(costs)) for costs in models]
+    listed_totals = ", ".join(
+        f"{name} {count(costs).total:,}" for name, costs in zip(("now", "pinned"), models, strict=False)
+    )
     names = [name for name in COMPONENTS if any(name in side for side in sides)]
 
     def table(costs: ModelCosts) -> pd.DataFrame:
@@ -198,6 +202,6 @@ def _cost_bars(scene: Scene[ModelCosts], unit: str, count: Callable[[ModelCosts]
         count,
         unit,
         caption=f"{unit[0].upper()}{unit[1:]} by component: {escape_markdown(scene.now_name)}.",
-        alt=f"{unit} by component, of both models.",
+        alt=f"{unit[0].upper()}{unit[1:]} by component, of both models: {listed_totals}.",
         table=table,
     )
