@@ -10,7 +10,6 @@ from typing import Any
 from unittest.mock import patch
 
 import plotly.graph_objects as go
-import streamlit as st
 
 from benchmarks.results import Result, paired_ratio, seconds
 from playground.accounting.costs import ModelCosts
@@ -74,23 +73,23 @@ def _figures() -> Iterator[Result]:
 
 def _menus(rounds: int = 30) -> Iterator[Result]:
     """The processor's time of a page's run, with the menus over without."""
-    app_test, panels = (
-        importlib.import_module(name) for name in ("tests.web.app_test", "playground.web.shared.panels")
+    app_test, renderer = (
+        importlib.import_module(name) for name in ("tests.web.app_test", "playground.web.shared.renderer")
     )
-    with_menu = panels._caption
+    with_menu = renderer.draw_save_menu
 
-    def without_menu(key: str, caption: str, *_: Any) -> None:
-        st.caption(caption)
+    def without_menu(*_: Any, **__: Any) -> None:
+        pass
 
     for page in ("attention", "norms", "overview"):
         app = app_test.open_page(page)
         times: dict[Any, list[float]] = {with_menu: [], without_menu: []}
         for turn in range(rounds):
-            for caption in (with_menu, without_menu) if turn % 2 else (without_menu, with_menu):
-                with patch.object(panels, "_caption", caption):
+            for menu in (with_menu, without_menu) if turn % 2 else (without_menu, with_menu):
+                with patch.object(renderer, "draw_save_menu", menu):
                     start = time.process_time()
                     app.run()
-                    times[caption].append(time.process_time() - start)
+                    times[menu].append(time.process_time() - start)
         milliseconds = [1000 * statistics.median(each) for each in times.values()]
         note = f"{milliseconds[0]:.1f} ms / {milliseconds[1]:.1f} ms"
         yield Result(f"page {page}: with menus / without", paired_ratio(*times.values()), 1.02, note=note)

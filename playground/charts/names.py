@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LONGEST_LABEL = 18
-LONGEST_SIDE = 48
 
 
 def shortened(text: str, longest: int = _LONGEST_LABEL) -> str:

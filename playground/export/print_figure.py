@@ -31,7 +31,7 @@ _ON_PAGES_ONLY = ("customdata", "hovertemplate", "hovertext", "hoverinfo", "hove
 def write_print_figure(figure: go.Figure) -> str:
     """The figure as Plotly's JSON, with its width and height in pixels."""
     drawn = figure.to_dict()
-    layout = {name: value for name, value in drawn["layout"].items() if name not in ("template", "meta", "uirevision")}
+    layout = {name: value for name, value in drawn["layout"].items() if name not in ("template", "uirevision")}
     layout |= {"width": layout.get("width") or PAGE_WIDTH, "height": layout.get("height") or 420}
     layout["template"] = _TEMPLATE
     for name, axis in layout.items():

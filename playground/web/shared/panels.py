@@ -1,17 +1,14 @@
-"""What every page shares: its heading, the run it shows, charts with their caption, numbers and code."""
+"""What every page shares: its heading, the run it shows, numbers and code."""
 
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
-from playground.charts.label import chart_label
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.link.query import explain_cut
@@ -20,13 +17,11 @@ from playground.text.sentences import foreign_script, is_english
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import Setup, current_notices, current_setup, describe_other_weights
 from playground.web.choices.shortcuts import can_undo, undo_reset
-from playground.web.components.charts import CellFrame
 from playground.web.session import caches, trained_slot
 from playground.web.session.services import services
-from playground.web.shared import saving
 from playground.web.shared.change_chips import draw_change_chips
 from playground.web.shared.page_end import PageEndError, as_one_element
-from playground.web.shared.saving import AS_SHOWN, Saved, draw_save_menu, draw_table_menu
+from playground.web.shared.saving import draw_table_menu
 
 
 @as_one_element
@@ -137,44 +132,6 @@ def require_text(setup: Setup, invitation: str) -> None:
     if not setup.text.sentences:
         st.info(invitation)
         raise PageEndError
-
-
-def chart(
-    key: str,
-    figure: go.Figure,
-    *,
-    caption: str,
-    alt: str,
-    overlay: CellFrame | None = None,
-    table: Callable[[], pd.DataFrame] | None = None,
-    saved: Saved = AS_SHOWN,
-    **options: Any,
-) -> None:
-    """Show a chart in a container of its name, with one caption on how to read it; options as in `st.plotly_chart`.
-
-    `alt` names the chart for whoever cannot see it; what it shows is read off the figure and added. `overlay` frames a
-    cell, on the page and in what is saved. `table` makes its numbers, which `numbers` shows below it. A note that the
-    figure has as its `meta` follows the caption. A menu beside the caption saves the chart, or what `saved` says
-    instead of it. In a frame that asks for another chart (`single_chart`), nothing is drawn.
-    """
-    if saving.is_left_out(key):
-        return
-    with st.container(key=key):
-        label = chart_label(alt, figure)
-        st.plotly_chart(figure, key=f"{key}_chart", alt=label, config={"displayModeBar": False}, **options)
-        picture = (lambda: figure) if overlay is None else partial(overlay.add_to, figure)
-        _caption(key, f"{caption} {figure.layout.meta}" if figure.layout.meta else caption, alt, picture, saved)
-        if overlay is not None:
-            overlay.draw()
-    if table is not None:
-        numbers(key, table)
-
-
-def _caption(key: str, caption: str, alt: str, figure: Callable[[], go.Figure], saved: Saved = AS_SHOWN) -> None:
-    """Draw a chart's caption, and beside it the menu that saves the chart."""
-    st.caption(caption)
-    draw_save_menu(key, figure, caption=caption, title=alt, saved=saved)
-    saving.draw_way_out(key)
 
 
 def numbers(

@@ -99,13 +99,11 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
     name, link, fits = file_name(saved.file or key), current_link(), saved.n_cells <= MOST_CELLS
     with menu, st.container(horizontal=True, gap="small"):
         if fits:
-            drawn = (saved.picture or figure)()
-            note = drawn.layout.meta or ""
             draw_picture_buttons(
                 f"{key}_save_picture",
-                drawn,
+                (saved.picture or figure)(),
                 name=name,
-                caption=plain_caption(caption if note in caption else f"{caption} {note}"),
+                caption=plain_caption(caption),
                 title=title,
                 link=link,
                 libraries=libraries_path(),

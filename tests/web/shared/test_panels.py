@@ -48,37 +48,6 @@ def test_the_code_behind_attention_is_the_running_source_and_its_numbers_can_be_
     assert numbers.value.to_numpy().sum() == pytest.approx(16, abs=1e-3)
 
 
-def script() -> None:
-    """A chart with its numbers."""
-    import pandas as pd
-    import plotly.graph_objects as go
-
-    from playground.web.shared import panels
-
-    panels.chart("bars", go.Figure(), caption="How to read it.", alt="bars", table=lambda: pd.DataFrame({"a": [1, 2]}))
-
-
-def test_a_charts_numbers_are_there_when_their_table_is_opened() -> None:
-    app = working(AppTest.from_function(script).run())
-    assert (list(charts(app)), captions(app), len(app.dataframe)) == (["bars"], "How to read it.", 0)
-    app.session_state["bars_open"] = True
-    (table,) = working(app.run()).dataframe
-    assert table.value["a"].tolist() == [1, 2]
-
-
-def noted() -> None:
-    """A chart whose figure has a note."""
-    import plotly.graph_objects as go
-
-    from playground.web.shared import panels
-
-    panels.chart("bars", go.Figure(layout={"meta": "All are equal."}), caption="How to read it.", alt="bars")
-
-
-def test_a_figures_note_follows_the_caption() -> None:
-    assert captions(working(AppTest.from_function(noted).run())) == "How to read it. All are equal."
-
-
 def test_several_notices_are_a_list_and_one_is_a_sentence() -> None:
     assert sentences(open_page(n_layers="junk")).startswith("The link's n_layers=")
     several = open_page(n_layers="junk", d_ff="junk", seed="junk")
