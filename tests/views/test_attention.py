@@ -23,7 +23,7 @@ from playground.charts.weights import shrink
 from playground.link.opening import Focus
 from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
-from playground.views.attention.claim_test import SentenceOfRun, describe_swap
+from playground.views.attention.counterfactuals import SentenceOfRun, describe_swap
 from playground.views.attention.page import VIEWS, show_attention
 from playground.views.attention.why import STEPS, HeadsRun, explain_cell, running_sum
 from tests.views.scenes import SMALL, parts_of, words

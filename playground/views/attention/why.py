@@ -52,7 +52,7 @@ from playground.link.params import AUTOMATIC, MEAN
 from playground.model.changes import Change
 from playground.runs.encoder_run import LayerRun, Run
 from playground.text.wording import join_words, write_amount
-from playground.views.attention.claim_test import SentenceOfRun, show_test
+from playground.views.attention.counterfactuals import SentenceOfRun, show_test
 from playground.views.change_names import name_change
 
 MOST_REASONS = 4

@@ -31,7 +31,7 @@ from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text import Batch, words
 from playground.training.network import Tagger
-from playground.views.attention.claim_test import SentenceOfRun
+from playground.views.attention.counterfactuals import SentenceOfRun
 from playground.views.attention.why import HeadsRun
 from playground.views.change_names import explain_change
 from playground.web.choices import changes
