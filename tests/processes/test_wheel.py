@@ -81,11 +81,11 @@ except ModuleNotFoundError as error:
     print("without", error.name)
 
 from playground import ModelConfig, open_link
-from playground.charts.weights import head_grid
+from playground.charts.head_map import head_grid
 from playground.training import Recipe, Trainer
 view = open_link("https://host/attention?weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=a+b+c")
 assert view.run.pattern(1).shape == (4, 3, 3)
-assert len(head_grid(view.run.patterns()).data) > 0
+assert len(head_grid(view.run.patterns())["data"]) > 0
 recipe = Recipe(task="reverse", length=4, n_train=64, n_validation=16, steps=5, batch_size=16)
 config = ModelConfig(vocab_size=0, d_model=16, n_heads=2, n_layers=1, d_ff=16)
 trainer = Trainer(config, recipe)
