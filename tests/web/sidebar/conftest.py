@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
@@ -38,11 +39,11 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Encoder, Run]]:
 
 @pytest.fixture
 def n_memory_users() -> Callable[[], int]:
-    """How many more uploads and networks take memory than before the test."""
+    """How many uploads and networks take memory that did not before the test: what an earlier one left may go."""
+    before = WeakSet(services().memory.users)
 
     def count() -> int:
         gc.collect()
-        return len(services().memory.users)
+        return sum(user not in before for user in services().memory.users)
 
-    before = count()
-    return lambda: count() - before
+    return count
