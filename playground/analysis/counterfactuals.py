@@ -201,7 +201,7 @@ def _has_letters(text: str, word: Word) -> bool:
 
 def _word_of(words: Sequence[Word], start: int, end: int) -> int | None:
     """The word that a token's place is in, if any."""
-    return next((i for i, word in enumerate(words) if start < word.end and end > word.start), None)
+    return next((i for i, word in enumerate(words) if word.overlaps(start, end)), None)
 
 
 @dataclass(frozen=True)
@@ -317,7 +317,7 @@ def _measure(
 def _tokens_of(text: ReadText, word: Word) -> list[int]:
     """The positions of the tokens that stand for a word."""
     spans = zip(text.offsets, text.special, strict=True)
-    return [i for i, ((start, end), extra) in enumerate(spans) if not extra and start < word.end and end > word.start]
+    return [i for i, (span, extra) in enumerate(spans) if not extra and word.overlaps(*span)]
 
 
 def _piece(text: ReadText, word: Word, position: int) -> int:

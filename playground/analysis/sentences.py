@@ -262,7 +262,7 @@ def words_to_leave_out(text: str) -> list[Word]:
 def first_token(batch: Batch, sentence: int, word: Word) -> int | None:
     """The position of the first token that stands for a part of a word of the sentence's text; None without any."""
     spans = enumerate(batch.offsets[sentence])
-    return next((position for position, (start, end) in spans if start < word.end and end > word.start), None)
+    return next((position for position, (start, end) in spans if word.overlaps(start, end)), None)
 
 
 def is_for_any_text(change: Change) -> bool:

@@ -90,6 +90,18 @@ def head_map(
     )
 
 
+def number_by_head(**chart: Any) -> Heatmap[Any]:
+    """Numbers (L, H), a cell a head, which a click on it opens; `chart` has the other fields of `Heatmap`."""
+    options: dict[str, Any] = {
+        "hover": "layer %{y}, head %{x}",
+        "magnitude": 1.0,
+        "gap": 2,
+        "height_of": lambda n_layers: 110 + 34 * n_layers,
+        "click": "The open layer, in its row, and head, in its column. Arrow keys open their neighbours.",
+    }
+    return Heatmap(rows=Axis("layer", place="layer"), columns=Axis("head", place="head"), **options | chart)
+
+
 def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
     """Colours of weights: by their square roots, so that faint attention shows too, or as they are."""
 

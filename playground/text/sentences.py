@@ -65,6 +65,10 @@ class Word(NamedTuple):
     start: int
     end: int
 
+    def overlaps(self, start: int, end: int) -> bool:
+        """Whether any of the characters from `start` up to `end` is the word's."""
+        return start < self.end and end > self.start
+
 
 def split_words(sentence: str) -> list[Word]:
     """What stands between blanks, in order; each punctuation mark at the ends of it is a word of its own.

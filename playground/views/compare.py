@@ -20,9 +20,9 @@ from playground.analysis.comparison import (
 from playground.analysis.positions import ROUNDING
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Axis, Bars, Columns, Heatmap, Item, Paragraph, Picture
+from playground.charts.chart import Bars, Columns, Heatmap, Item, Paragraph, Picture
 from playground.charts.figure import Array, Figure
-from playground.charts.head_map import head_map
+from playground.charts.head_map import head_map, number_by_head
 from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
@@ -76,23 +76,16 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
 
 def _moved_weight(shares: Array) -> Heatmap[Run]:
     """How much every head that both have has changed."""
-    return Heatmap(
+    return number_by_head(
         key="moved_weight",
         alt="Share of its weight that each head has moved to other keys.",
         caption="**How much has each head changed?** A cell is the share of a query's weight that has moved to other "
         "keys, averaged over queries: 0 is the same attention, 1 looks at other keys altogether. The strongest colour "
         f"is the largest of these heads, {np.nanmax(shares, initial=0):.2g}. Click a cell to open its head.",
         values=lambda _: shares,
-        rows=Axis("layer", place="layer"),
-        columns=Axis("head", place="head"),
         bar="share",
-        hover="layer %{y}, head %{x}",
         more="more weight moved",
         number=".1%",
-        magnitude=1.0,
-        gap=2,
-        height_of=lambda n_layers: 110 + 34 * n_layers,
-        click="The open layer, in its row, and head, in its column. Arrow keys open their neighbours.",
         compares=False,
     )
 

@@ -27,7 +27,7 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array
 from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, head_lines, strongest_keys
-from playground.charts.head_map import head_map, stretch, weight_colours
+from playground.charts.head_map import head_map, number_by_head, stretch, weight_colours
 from playground.charts.markdown import escape_markdown, quote_token
 from playground.charts.names import token_names, token_table
 from playground.charts.scene import Scene
@@ -334,7 +334,7 @@ def show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
         other = "" if scene.same_tokens else " They read other tokens, and so may spread over more keys or fewer."
         return f"The mean over the heads that both have goes {means[0]:.2f} → {means[1]:.2f} bits.{other}"
 
-    yield Heatmap(
+    yield number_by_head(
         key="attention_entropy",
         alt="Mean entropy of every head, in bits.",
         caption=r"How spread out is each head? Its entropy is $-\sum p \log_2 p$ over keys, averaged over queries. It "
@@ -342,16 +342,9 @@ def show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
         reading=describe,
         change=compare_means,
         values=entropies,
-        rows=Axis("layer", place="layer"),
-        columns=Axis("head", place="head"),
         bar="bits",
-        hover="layer %{y}, head %{x}",
         more="more spread out",
         number=".2f",
-        magnitude=1.0,
-        gap=2,
-        height_of=lambda n_layers: 110 + 34 * n_layers,
-        click="The open layer, in its row, and head, in its column. Arrow keys open their neighbours.",
     )
 
 

@@ -29,7 +29,7 @@ from playground.charts.chart import (
 )
 from playground.charts.draw import token_axis
 from playground.charts.figure import Array, Colours, Frame
-from playground.charts.head_map import head_map
+from playground.charts.head_map import head_map, number_by_head
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.charts.weights import map_height
@@ -269,7 +269,7 @@ def show_attention(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         bar="share",
         number=".1%",
         click="The chosen layer, in its row, and head, in its column. Arrow keys choose their neighbours.",
-        height=max(110 + 34 * followed.run.config.n_layers, map_height(int((~followed.run.padding).sum()))),
+        height_of=lambda n_layers: max(110 + 34 * n_layers, map_height(int((~followed.run.padding).sum()))),
     )
     difference = _map_of_head(
         "whatif_difference",
@@ -292,19 +292,14 @@ def map_of_heads(
 ) -> Heatmap[Any]:
     """Numbers (L, H), a cell a head, which a click on it chooses; `chart` has the other fields of `Heatmap`."""
     options: dict[str, Any] = {
-        "hover": "layer %{y}, head %{x}",
         "click": "The chosen layer, in its row, and head, in its column. Arrow keys move them.",
-        "height": 110 + 34 * len(numbers),
+        "gap": 1,
     }
-    return Heatmap(
+    return number_by_head(
         key=key,
         values=lambda _: numbers.astype(np.float32),
         reading=lambda _: reading(numbers),
-        rows=Axis("layer", place="layer"),
-        columns=Axis("head", place="head"),
-        magnitude=1.0,
         more="more",
-        gap=1,
         **options | chart,
     )
 

@@ -96,12 +96,12 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
     )
     if not menu.open:
         return
-    name, link, fits = file_name(saved.file or key), current_link(), saved.n_cells <= MOST_CELLS
+    name, link, fits, shown = file_name(saved.file or key), current_link(), saved.n_cells <= MOST_CELLS, figure()
     with menu, st.container(horizontal=True, gap="small"):
         if fits:
             draw_picture_buttons(
                 f"{key}_save_picture",
-                (saved.picture or figure)(),
+                saved.picture() if saved.picture else shown,
                 name=name,
                 caption=plain_caption(caption),
                 title=title,
@@ -121,7 +121,7 @@ def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, caption: str, t
     about = _ABOUT if fits else f"Its {saved.n_cells:,} cells are too many for a picture. {_FEWER_CELLS}"
     menu.caption(f"{about} {saved.no_numbers or 'CSV has the numbers.'}")
     menu.caption("To show this chart in a course page or on a slide, as a frame that stays alive:")
-    menu.code(write_snippet(key, link, title, int(figure().layout.height or 400)), language="html", wrap_lines=True)
+    menu.code(write_snippet(key, link, title, int(shown.layout.height or 400)), language="html", wrap_lines=True)
 
 
 def file_name(name: str) -> str:
