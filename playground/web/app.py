@@ -4,6 +4,7 @@ import streamlit as st
 
 from playground.web.choices.open_page import correct_address, open_page
 from playground.web.components.without_picture import apply_page_style, scroll_as_requested, send_text_before_page
+from playground.web.session.turns import begin_run, session_pace
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import pages
@@ -12,6 +13,7 @@ from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls
 from playground.web.views.exports import VARIANTS
 
+begin_run()
 listed = list(pages().values())
 page = st.navigation(listed, position="top")
 st.set_page_config(page_title=f"{page.title} · Transformer Encoder Playground", page_icon="🧭", layout="wide")
@@ -31,3 +33,4 @@ warn_before_reload()
 correct_address()
 send_text_before_page()
 scroll_as_requested()
+session_pace().end()

@@ -6,6 +6,9 @@ each kind, so that nobody waits for a long one who wants something short. Both g
 A page with a long computation holds the long place from before its first number until it is drawn: what it holds in
 memory on the way is there once. Only then come the locks of caches, and inside these the turns; so no two wait for
 each other.
+
+Before all that, a page needs some tens of milliseconds to find out what it has to compute. Who asks again and again
+before an answer has come waits for these: see `Pace`.
 """
 
 import logging
@@ -18,6 +21,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
@@ -243,3 +247,55 @@ def current_visitor() -> tuple[Hashable, Check]:
         _ = "" in state
 
     return context.session_id, check
+
+
+AT_ONCE, A_SECOND = 5.0, 3.0
+"""Runs of a page that one session may break off by asking again: so many in a row, and then so many a second."""
+
+_PACE = "_pace"
+"""Session key of its `Pace`."""
+
+
+@dataclass
+class Pace:
+    """How many more runs a session may break off just now; while there is none, its next run waits.
+
+    A run that waits costs next to nothing, and the session's next request takes its place. Who waits for answers never
+    waits here.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    left: float = AT_ONCE
+    counted_at: float = 0.0
+    is_running: bool = False
+    """Whether a run has begun that has not come to its end."""
+
+    def begin(self, check: Callable[[], None] = _nothing) -> None:
+        """Begin a run, once the session has one left; `check` raises where this run is wanted no more."""
+        broken_off, self.is_running = self.is_running, False
+        self._count(-1.0 if broken_off else 0.0)
+        while self.left < 0.0:
+            check()
+            time.sleep(min(_POLL / 5, -self.left / A_SECOND))
+            self._count()
+        self.is_running = True
+
+    def end(self) -> None:
+        """The run has come to its end."""
+        self.is_running = False
+
+    def _count(self, change: float = 0.0) -> None:
+        now = self.clock()
+        self.left = min(AT_ONCE, self.left + A_SECOND * (now - self.counted_at)) + change
+        self.counted_at = now
+
+
+def session_pace() -> Pace:
+    """That of this thread's session."""
+    pace: Pace = st.session_state.setdefault(_PACE, Pace())
+    return pace
+
+
+def begin_run() -> None:
+    """Begin a run of a page, or of one of its fragments alone, at the session's pace."""
+    session_pace().begin(current_visitor()[1])

@@ -19,6 +19,7 @@ from playground.runs.budget import MAX_KEPT, count_kept
 from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, pinned_setup
 from playground.web.session.services import services
+from playground.web.session.turns import begin_run, session_pace
 from playground.web.shared import tour
 
 LONG = 0.5
@@ -138,9 +139,11 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
             with suppress(PageEndError):
                 view(*args, **kwargs)
         else:
+            begin_run()
             draw_in_turn(page, partial(view, *args, **kwargs), view.__qualname__)
             is_outdated = tour.update()
             correct_address(f"address_{view.__qualname__}")
+            session_pace().end()
             if is_outdated:
                 st.rerun()
 

@@ -1,6 +1,7 @@
 """Turns: who computes when, and what services they belong to."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
@@ -13,7 +14,7 @@ from playground.runs.budget import check_interrupted, interruptible
 from playground.web.server.settings import Settings
 from playground.web.session.result_cache import CacheKey, ResultCache
 from playground.web.session.services import Services, build_services, other_services, services
-from playground.web.session.turns import HALF_LIFE, FairQueue, Turns, current_visitor
+from playground.web.session.turns import A_SECOND, AT_ONCE, HALF_LIFE, FairQueue, Pace, Turns, current_visitor
 from playground.web.shared import page_end
 from tests.waiting import until
 from tests.web.app_test import open_page, without_error
@@ -66,6 +67,38 @@ def test_a_computation_ends_where_its_visitor_wants_it_no_more() -> None:
         compute()
     assert done == [0, 1, 2]
     check_interrupted()  # outside nothing ends
+
+
+def test_who_breaks_off_runs_waits_and_who_waits_for_answers_does_not() -> None:
+    now = 1000.0
+    pace = Pace(clock=lambda: now)
+
+    def ask_again() -> None:
+        raise StoppedError
+
+    for _ in range(100):  # each comes to its end
+        pace.begin(ask_again)
+        pace.end()
+    for _ in range(int(AT_ONCE) + 1):
+        pace.begin(ask_again)
+    for _ in range(100):  # the next ones wait; they count no more, however many ask
+        with pytest.raises(StoppedError):
+            pace.begin(ask_again)
+    now += 1.0
+    for _ in range(int(A_SECOND)):
+        pace.begin(ask_again)
+    with pytest.raises(StoppedError):
+        pace.begin(ask_again)
+    now += AT_ONCE / A_SECOND + 1.0
+    pace.begin(ask_again)
+    assert pace.left == AT_ONCE  # no more than that is saved up
+
+
+def test_a_run_that_waits_begins_by_itself() -> None:
+    pace = Pace(left=-0.1, counted_at=time.monotonic())
+    pace.begin()
+    assert pace.is_running
+    assert 0.0 <= pace.left < AT_ONCE
 
 
 def test_outside_of_pages_every_thread_is_a_visitor() -> None:
