@@ -284,7 +284,8 @@ class Paragraph:
     """Words in markdown."""
 
     text: str
-    kind: Literal["text", "caption", "info", "error", "header"] = "text"
+    kind: Literal["text", "caption", "info", "error", "header", "answer"] = "text"
+    """`answer`: what the page's title asks, answered in one sentence, which stands right below the title."""
     icon: str = ""
     """Of an `info`, by Streamlit's name such as `:material/help:`."""
 

@@ -1,12 +1,14 @@
 """The focus on a page: the line that names and moves it, and frames in charts that a click moves."""
 
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Self
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from playground.charts.names import shortened
 from playground.link.opening import Focus
@@ -31,8 +33,15 @@ class Cells:
         return cls(place, dict(enumerate(numbers)))
 
 
+_ANSWER_PLACE: ContextVar[DeltaGenerator | None] = ContextVar("answer_place", default=None)
+
+
 def show_focus(run: Run) -> Focus:
-    """Draw the focus line, in the fragment whose charts the focus moves; returns the focus as the run has it."""
+    """Draw the focus line, in the fragment whose charts the focus moves; returns the focus as the run has it.
+
+    Above it there is a place for the page's answer, which depends on the focus.
+    """
+    _ANSWER_PLACE.set(st.container())
     focus, last = current_focus(run), asdict(last_places(run))
     weight = run.pattern(focus.layer)[focus.head, focus.query, focus.key]
     moved = [f"the last {place} is {last[place]}" for place in moved_places(run)]
@@ -48,6 +57,18 @@ def show_focus(run: Run) -> Focus:
         _take_move,
     )
     return focus
+
+
+def forget_answer_place() -> None:
+    """Begin a page, or a fragment of one: the place of another, which came to no answer, is gone."""
+    _ANSWER_PLACE.set(None)
+
+
+def take_answer_place() -> DeltaGenerator:
+    """Where the page's answer goes: above the focus line if there is one, and else where the page is drawn by now."""
+    place = _ANSWER_PLACE.get() or st.container()
+    forget_answer_place()
+    return place
 
 
 def frame_cell(

@@ -21,6 +21,7 @@ from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, curren
 from playground.web.session.services import services
 from playground.web.session.turns import begin_run, session_pace
 from playground.web.shared import tour
+from playground.web.shared.focus_line import forget_answer_place
 
 LONG = 0.5
 """Seconds of computing from which a page is long, about."""
@@ -114,6 +115,7 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
 
     One sentence says where that does not come free in time.
     """
+    forget_answer_place()
     with services().meters.watch_rerun(page, part), suppress(PageEndError), ExitStack() as held:
         try:
             held.enter_context(hold_long_place(page))

@@ -48,7 +48,7 @@ from playground.web.components.charts import CellFrame, draw_bars, draw_curves
 from playground.web.components.head_lines import clicked_tokens, draw_head_lines
 from playground.web.components.rows import draw_token_chips
 from playground.web.shared import panels, saving
-from playground.web.shared.focus_line import Cells, frame_cell, show_focus
+from playground.web.shared.focus_line import Cells, frame_cell, show_focus, take_answer_place
 from playground.web.shared.pinning import beside
 from playground.web.shared.saving import Saved, draw_save_menu, saved_heads
 
@@ -137,6 +137,9 @@ def _render_item(item: Item, scene: Scene[S], later: list[tuple[DeltaGenerator, 
                 drawings.append(drawing)
         case Table():
             _render_table(item, scene)
+        case Paragraph(text, "answer"):
+            with take_answer_place(), st.container(key="answer"):
+                st.markdown(text)
         case Paragraph(text, kind, icon):
             options: dict[str, Any] = {"icon": icon} if icon else {}
             _PARAGRAPHS[kind](text, **options)
