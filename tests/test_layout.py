@@ -194,11 +194,14 @@ def test_a_cycle_is_found() -> None:
         longest_chain({"a": ["b"], "b": ["a"]})
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "deploy/README.md"])
+@pytest.mark.parametrize(
+    "document",
+    ["README.md", "CONTRIBUTING.md", "deploy/README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))],
+)
 def test_documents_name_only_what_is_there(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:playground|pages|tests|benchmarks|deploy|docs)/[\w/.-]*)`", text))
-    named |= set(re.findall(r"\]\(([\w/.-]+)\)", text))
+    named |= set(re.findall(r"\]\(([\w/.-]+)(?:#[\w-]+)?\)", text))
     invented = {name for name in named if "my_page" in name or "my_task" in name}
     folder = (ROOT / document).parent
     missing = [name for name in named - invented if not (ROOT / name).exists() and not (folder / name).exists()]
@@ -211,6 +214,7 @@ def test_readme_begins_with_the_two_commands() -> None:
     first, second = commands[0]
     assert first.startswith("make run")
     assert second.startswith("make test")
+    assert len(readme.splitlines()) <= 120  # three screens
 
 
 @pytest.mark.parametrize(

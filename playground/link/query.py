@@ -140,7 +140,7 @@ def settle(
         values["weights"] = "random"
         notices.append(
             "The trained weights are not on this server, so these are random weights of the same shape; "
-            "the README says how to get the trained ones."
+            "CONTRIBUTING.md says how to get the trained ones."
         )
     has_its_own = values["weights"] == "trained here" and recognised is not None
     if values["tokenizer"] == "wordpiece" and not has_checkpoint and not has_its_own:

@@ -41,7 +41,7 @@ def test_without_trained_weights_the_app_goes_on_with_random_ones(
     visitor = Visitor(bare_server, shared_context)
     visitor.open("/")
     assert "The trained weights are not on this server" in visitor.notices()
-    assert "the README says how to get the trained ones" in visitor.notices()
+    assert "CONTRIBUTING.md says how to get the trained ones" in visitor.notices()
     expect(visitor.page.locator(".stMarkdownBadge", has_text="random weights").first).to_be_visible()
     assert "overview_attention" in visitor.charts()
     assert visitor.query() == {"weights": ["random"], "tokenizer": ["word"]}

@@ -258,7 +258,7 @@ def test_a_file_with_a_token_table_takes_no_vectors() -> None:
 def test_without_the_checkpoint_random_weights_take_its_place() -> None:
     values, (sentence,) = settle(DEFAULTS, has_checkpoint=False)
     assert values == with_(weights="random", tokenizer="word")
-    assert "README" in sentence
+    assert "CONTRIBUTING.md" in sentence
 
 
 def test_the_config_is_the_sidebars() -> None:
