@@ -53,7 +53,7 @@ CHARTS = {"training": "training_loss", "regularisers": "regularisers_validation"
 
 
 @pytest.fixture
-def endless(monkeypatch: pytest.MonkeyPatch) -> None:
+def endless(one_experiment_at_a_time: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Regularisers page's runs take long, as those of the Training page do under the link ENDLESS."""
     monkeypatch.setattr(regularisers, "ablation_recipe", endless_ablation)
 
