@@ -213,8 +213,11 @@ FOCUS: dict[str, Whole] = {
 }
 """What every page looks at; no widget of Streamlit has these keys, see `focus`. The default: *it* looks at *animal*."""
 
-TOUR = {"tour": Whole(0, 0, 6)}
-"""The step of the tour that the visitor is at, from 1; see `playground.web.shared.tour`. 0: on no tour."""
+EXPERIMENTS = ("pronoun", "negation", "reverse")
+"""The tours that a link can name, by the names of `playground.learn.tours`."""
+
+TOUR: dict[str, Param] = {"tour": Whole(0, 0, 7), "experiment": Choice(EXPERIMENTS[0], EXPERIMENTS)}
+"""The step that the visitor is at, from 1, behind the last step the tour's end, 0 on no tour; and of which tour."""
 
 UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "do": SHARED["do"]}
 """What lies in the session as a plain value, on every page, bound to no widget."""

@@ -1,5 +1,7 @@
 """The main script: it settles the visitor's choices, draws the sidebar, and runs the page."""
 
+from functools import partial
+
 import streamlit as st
 
 from playground.web.choices.open_page import correct_address, open_page
@@ -12,6 +14,7 @@ from playground.web.shared.page_end import draw_in_turn
 from playground.web.shared.tour_line import draw_tour_line
 from playground.web.sidebar import controls
 from playground.web.views.exports import VARIANTS
+from playground.web.views.tour_evidence import gather_evidence
 
 begin_run()
 listed = list(pages().values())
@@ -22,7 +25,7 @@ open_page(page.url_path)  # after the navigation, so that a corrected link stays
 with st.sidebar:
     draw_expanders = controls.draw(VARIANTS)
 controls.draw_phone_controls(listed)
-draw_tour_line()
+draw_tour_line(gather_evidence, partial(controls.copy_link, "tour_copy_link", is_small=True))
 saving.begin_page()
 try:
     draw_in_turn(page.url_path, page.run)

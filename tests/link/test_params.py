@@ -60,6 +60,7 @@ DEFAULTS = {
     "query": 10,
     "key": 2,
     "tour": 0,
+    "experiment": "pronoun",
     "overview_shapes": False,
     "overview_batch": "this text",
     "attention_show": "one head",

@@ -24,8 +24,8 @@ def test_a_link_keeps_its_focus_its_pinned_settings_and_its_step_of_the_tour(pag
     assert component_data(app, "focus_line").get("places") == (focus if page in (*SHOW_THE_FOCUS, "compare") else None)
     assert written(app) == {"b_n_layers": ["4"], "b_text": ["another"]}
     assert ("unpin" in {button.key for button in app.button}) == (page in COMPARE)
-    assert shown_step(app) == "cell"
-    there = {"tour_show"} if page == "attention" else set()
+    assert shown_step(app) == "rival"
+    there = {"tour_show", "tour_set"} if page == "attention" else set()
     assert tour_buttons(app) == {"tour_back", "tour_skip", "tour_end"} | there
 
 
@@ -45,4 +45,4 @@ def test_changes_are_named_and_counted_where_they_show_and_every_chart_has_one_c
     assert not app.get("download_button")
     assert ("places" in component_data(app, "focus_line")) == (page in SHOW_THE_FOCUS), "nothing is pinned to compare"
     assert shown_step(app) is None
-    assert tour_buttons(app) == ({"tour_start"} if page == "overview" else set())
+    assert tour_buttons(app) == set()

@@ -1,13 +1,18 @@
-"""The tour on the page: the button that starts it, and the line above every page's heading that says what to do."""
+"""The tour on the page: the line above every page's heading that says what to do, and what came out at the end."""
+
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
+from playground.charts.markdown import escape_markdown
+from playground.errors import PlaygroundError
+from playground.learn.tour import Conclusion, Evidence, Step, Tour, Verdict
+from playground.learn.tours import TOURS
 from playground.web.choices.setup import OPEN_PAGE
 from playground.web.components.without_picture import announce, scroll_to
-from playground.web.shared import tour
+from playground.web.shared import tour as place
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
-from playground.web.shared.tour import STEPS, TourStep
 
 KEY = "tour_line"
 
@@ -15,72 +20,152 @@ _HEIGHT = "14.5rem"
 """How far Streamlit's header and the line below it reach down at most, on a phone."""
 
 _SHOWN = "_tour_shown"
-"""Session key that is there in the run after a press on the button that scrolls to what the step needs."""
+"""Session key, in the run after a press that scrolls to what a step needs: the containers, also on a phone."""
 
+_REFUSED = "_tour_refused"
+"""Session key, in the run after a press that could not do the step: why."""
 
-def offer_tour() -> None:
-    """The button that starts the tour, for whoever is not on it."""
-    if tour.current_step() is None and not tour.is_finished():
-        st.button(
-            "Take the tour: five minutes",
-            key="tour_start",
-            icon=":material/explore:",
-            type="tertiary",
-            on_click=tour.go_to,
-            args=(1,),
-        )
+_VERDICTS: Mapping[Verdict, str] = {
+    "held": ":green-badge[held]",
+    "refuted": ":orange-badge[refuted]",
+    "undecided": ":gray-badge[undecided]",
+    "untested": ":gray-badge[not tested]",
+}
 
 
 @as_one_element
-def draw_tour_line() -> None:
-    """The step that the visitor is at, with where to do it and the ways on; nothing where on no tour."""
-    tour.advance()
-    step = tour.current_step()
+def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Callable[[], None]) -> None:
+    """The step that the visitor is at, with where to do it and the ways on; the conclusion at the end; or nothing.
+
+    Args:
+        gather_evidence: what steps and conclusions may compute of the session.
+        draw_copy_link: draws the button that copies the link.
+    """
+    place.advance()
+    tour, step = place.current_tour(), place.current_step()
+    if tour is None:
+        return
     if step is not None:
         with st.container(key=KEY, border=True, gap="xsmall"):
-            _draw_step(step)
-    elif tour.is_finished():
-        with st.container(key=KEY, border=True, gap="xsmall"):
-            _say("**That was the tour.** The page Steps computes one vector number by number.")
-            with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-                st.page_link(page_named("step-by-step"), label="Open Steps", icon=":material/arrow_forward:")
-                st.button("Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=tour.leave)
+            _draw_step(tour, step, gather_evidence)
+    else:
+        with st.container(key="tour_conclusion", border=True, gap="small"):
+            _draw_end(tour, gather_evidence, draw_copy_link)
+    shown = st.session_state.pop(_SHOWN, None)
+    if shown:
+        scroll_to(shown[0], clear=_HEIGHT, on_phone=shown[1])
 
 
-def _draw_step(step: TourStep) -> None:
-    number, (sentence, hint, has_target) = tour.step_number(), tour.current_words(step)
-    _say(f"**Step {number} of {len(STEPS)}.** {sentence}", hint)
+def start_tour(name: str, gather_evidence: Callable[[], Evidence]) -> bool:
+    """Begin a tour, by its name, for callbacks; returns whether it has begun: the page says else why not."""
+    return _try(lambda: place.begin_tour(TOURS[name], gather_evidence()))
+
+
+def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) -> None:
+    number, state = place.step_number(), place.current_state()
+    sentence, hint, has_target, _ = place.current_words()
+    _say(
+        f"**{tour.title} Step {number} of {len(tour.steps)}.** {sentence}", st.session_state.pop(_REFUSED, None) or hint
+    )
     if step.in_sidebar:
         with st.container(key="tour_phone"):
             st.caption("The button » at the top left opens the sidebar.")
+    is_here = step.page in (None, st.session_state[OPEN_PAGE])
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-        if step.page not in (None, st.session_state[OPEN_PAGE]):
+        if step.page is not None and not is_here:
             page = page_named(step.page)
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
-        elif has_target:
-            st.button("Show me", key="tour_show", icon=":material/my_location:", type="tertiary", on_click=_show)
-        buttons = (
-            ("Back", "tour_back", ":material/arrow_back:", tour.go_back, number == 1),
-            (step.skip_label, "tour_skip", ":material/skip_next:", _skip, False),
-            ("End", "tour_end", ":material/close:", tour.leave, False),
-        )
-        for label, key, icon, on_click, disabled in buttons:
-            st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, disabled=disabled)
-    if st.session_state.pop(_SHOWN, False) and step.target:
-        scroll_to(step.target, clear=_HEIGHT, on_phone=step.target_on_phone)
+        for word, label in step.answers(state).items() if is_here else ():
+            st.button(label, key=f"tour_answer_{word}", on_click=_answer, args=(word, step))
+        if is_here and has_target:
+            st.button(
+                "Show me", key="tour_show", icon=":material/my_location:", type="tertiary", on_click=_show, args=(step,)
+            )
+        if is_here and step.sets is not None:
+            icon = ":material/auto_fix_high:"
+            st.button(step.set_label, key="tour_set", icon=icon, type="tertiary", on_click=_do, args=(gather_evidence,))
+        _draw_ways(step.skip_label, number)
 
 
-def _say(sentence: str, hint: str | None = None) -> None:
+def _draw_ways(skip_label: str, number: int) -> None:
+    buttons = (
+        ("Back", "tour_back", ":material/arrow_back:", place.go_back, number == 1),
+        (skip_label, "tour_skip", ":material/skip_next:", _skip, False),
+        ("End", "tour_end", ":material/close:", place.leave, False),
+    )
+    for label, key, icon, on_click, disabled in buttons:
+        st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, disabled=disabled)
+
+
+def _draw_end(tour: Tour, gather_evidence: Callable[[], Evidence], draw_copy_link: Callable[[], None]) -> None:
+    """What the visitor's run says, the test of it, and the ways on."""
+    try:
+        found = tour.conclude(gather_evidence())
+    except PlaygroundError as error:
+        found = Conclusion(escape_markdown(error), "Nothing was computed, so nothing could be tested.", "untested")
+    place.current_words()
+    _say(f"**{tour.title} Your run says:** {found.sentence}")
+    st.markdown(f"**A test that could have refuted it** {_VERDICTS[found.verdict]} {found.test}")
+    if found.more:
+        st.caption(found.more)
+    following = _next_tour(tour)
+    with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
+        draw_copy_link()
+        if following is not None:
+            st.page_link(
+                page_named("overview"),
+                label=f"Next: {following.title}",
+                icon=":material/arrow_forward:",
+                width="content",
+            )
+        page, label = tour.onward
+        st.page_link(page_named(page), label=label, icon=":material/arrow_forward:", width="content")
+        st.button("Back", key="tour_back", icon=":material/arrow_back:", type="tertiary", on_click=place.go_back)
+        st.button("Close", key="tour_end", icon=":material/close:", type="tertiary", on_click=place.leave)
+
+
+def _next_tour(tour: Tour) -> Tour | None:
+    """The tour on the card behind this one's, if there is another."""
+    names = list(TOURS)
+    following = TOURS[names[(names.index(tour.name) + 1) % len(names)]]
+    return None if following is tour else following
+
+
+def _say(sentence: str, hint: object = None) -> None:
     """The sentence and its hint, both in markdown, for the eye and for a screen reader."""
     st.markdown(sentence)
     if hint:
-        st.caption(hint)
-    announce("tour_announcement", " ".join([sentence, *filter(None, [hint])]).replace("*", ""))
+        st.caption(str(hint))
+    announce(
+        "tour_announcement", " ".join([sentence, *([str(hint)] if hint else [])]).replace("*", "").replace("`", "")
+    )
 
 
-def _show() -> None:
-    st.session_state[_SHOWN] = True
+def _show(step: Step) -> None:
+    st.session_state[_SHOWN] = (step.target, step.target_on_phone)
+
+
+def _answer(word: str, step: Step) -> None:
+    place.answer(word)
+    if step.target:
+        _show(step)
+
+
+def _do(gather_evidence: Callable[[], Evidence]) -> None:
+    step = place.current_step()
+    if _try(lambda: place.do_step(gather_evidence())) and step is not None and step.target:
+        _show(step)
 
 
 def _skip() -> None:
-    tour.go_to(tour.step_number() + 1)
+    place.go_to(place.step_number() + 1)
+
+
+def _try(act: Callable[[], None]) -> bool:
+    """Act, and return whether that went well: else the line says in one sentence why not."""
+    try:
+        act()
+    except PlaygroundError as error:
+        st.session_state[_REFUSED] = escape_markdown(error)
+        return False
+    return True

@@ -62,14 +62,15 @@ _ARRIVING = "_why_arriving"
 def heads_scene() -> Scene[HeadsRun]:
     """The run and the pinned one, each with what explains its heads in the app's caches."""
     scene, side = renderer.run_scene(), pinned_side()
-    now = _heads_run(scene.now, current_setup())
+    now = explain_heads(scene.now, current_setup())
     pinned = None
     if scene.pinned is not None and side is not None:
-        pinned = _heads_run(scene.pinned, side.setup)
+        pinned = explain_heads(scene.pinned, side.setup)
     return scene.with_subjects(now, pinned)
 
 
-def _heads_run(run: Run, setup: Setup) -> HeadsRun:
+def explain_heads(run: Run, setup: Setup) -> HeadsRun:
+    """A run of a setup, with what explains its heads in the app's caches."""
     key = setup.run_key
     return HeadsRun(
         run,

@@ -78,7 +78,7 @@ def test_the_tour_names_the_token_that_the_overview_asks_about() -> None:
     app = choose(open_page("overview", tour=1), text=NURSE)
     assert "the row of *she*" in prose(app)
     assert "`she`" in question(app)
-    app = open_page("overview", tour=2, text=NURSE, query=HER)
+    app = open_page("overview", tour=1, text=NURSE, query=HER)
     assert "the row of *her*" in prose(app)
     assert "`her`" in question(app)
     assert component_data(app, "address_guard")["parameters"]["query"] == [str(HER)]

@@ -1,0 +1,1 @@
+"""What leads a student through the app: tours, as data."""

@@ -1,0 +1,244 @@
+"""Who does *it* mean? One head that looks from a pronoun at a noun, a rival, a swap of the two, and the head off."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from playground.analysis.counterfactuals import Claim, Outcome, compare, find_claim, judge_swap, run_tests
+from playground.analysis.vector_changes import sentence_change
+from playground.charts.markdown import escape_markdown, quote_token
+from playground.learn.tour import Choices, Conclusion, Evidence, SmallMap, Step, Tour, TourState, Verdict
+from playground.link.changes import Changes, MadeChange
+from playground.link.opening import Focus, choose_pair
+from playground.link.params import AUTOMATIC
+from playground.model.changes import Change
+from playground.runs.encoder_run import Run
+from playground.views.attention.counterfactuals import describe_swap
+from playground.views.attention.why import HeadsRun, nearest_head
+
+LAYER, HEAD = 3, 1
+"""The head of the trained encoder that looks from a pronoun at what it may mean, in many sentences."""
+
+_EXAMPLE = "The trophy doesn't fit in the suitcase because it is too big."
+
+_VERDICTS: Mapping[str, Verdict] = {"word": "held", "place": "refuted"}
+"""Of the claim that the head chooses the word, by `judge_swap`."""
+
+
+def _start(evidence: Evidence) -> Choices:
+    """The head for pronouns, in the row of the visitor's own; no key yet: that is for the visitor to find."""
+    place = evidence.state.pronoun
+    there = {} if place is None else {"query": place, "key": place}
+    head = {"layer": LAYER, "head": HEAD, "attention_show": "one head", "attention_rival": AUTOMATIC}
+    return {"weights": "minilm", "do": Changes(), **head, **there}
+
+
+def _ask_for_cell(state: TourState) -> str:
+    if state.pronoun is None:
+        return f"Type a sentence with a word such as *it* or *she*, for example: “{_EXAMPLE}”"
+    word = state.word(state.pronoun)
+    return f"Whom does {word} mean? Find the row of {word} in the large map. Click the word that it looks at most."
+
+
+def _has_chosen_cell(state: TourState) -> bool:
+    query, key = state.place("query"), state.place("key")
+    is_asked = query is not None and query == state.pronoun and query != key
+    return state.page == "attention" and "cell chosen" in state.actions and is_asked and state.is_word(key)
+
+
+def _explain_cell(state: TourState) -> str | None:
+    if state.page != "attention" or "cell chosen" not in state.actions or state.pronoun is None:
+        return None
+    query, key = state.place("query"), state.place("key")
+    if query != state.pronoun:
+        return f"This is another row. {state.word(state.pronoun)} has row {state.pronoun}."
+    if key == query:
+        return f"This is {state.word(query)} itself: click another word in its row."
+    return f"{state.word(key)} is no word of the sentence. Click the darkest cell of a word in this row."
+
+
+def _choose_cell(evidence: Evidence) -> Choices:
+    if evidence.state.pronoun is None:
+        return {"text": _EXAMPLE}
+    pair = choose_pair(evidence.heads().run, evidence.find_focus(), evidence.state.pronoun)
+    return {"query": pair.query, "key": pair.key}
+
+
+def _ask_for_rival(state: TourState) -> str:
+    query, key = state.word(state.place("query")), state.word(state.place("key"))
+    return (
+        f"Why {key} and not another word? Under **Compare it with a rival**, choose another word that {query} could "
+        "mean. The bars then say what decided."
+    )
+
+
+def _has_chosen_rival(state: TourState) -> bool:
+    return state.page == "attention" and state.has_changed("attention_rival") and _is_rival(state)
+
+
+def _is_rival(state: TourState) -> bool:
+    rival = state.place("attention_rival")
+    return state.is_word(rival) and rival not in (state.place("query"), state.place("key"))
+
+
+def _explain_rival(state: TourState) -> str | None:
+    if state.values["attention_show"] != "one head":
+        return "Set **Show** to *one head* first: the answer is about one head."
+    if state.has_changed("attention_rival") and not _is_rival(state):
+        return "Choose a word of the sentence as the rival."
+    return None
+
+
+def _choose_rival(evidence: Evidence) -> Choices:
+    claim = _find_claim(evidence, evidence.heads(), None)
+    return {"attention_rival": str(claim.positions[2])} if claim else {}
+
+
+def _ask_for_guess(state: TourState) -> str:
+    key, rival = state.word(state.place("key")), state.word(state.place("attention_rival"), "its rival")
+    return f"Test it: {key} and {rival} change places in the sentence. Which of them gets more weight then? Guess."
+
+
+def _list_guesses(state: TourState) -> Mapping[str, str]:
+    key, rival = state.word(state.place("key")), state.word(state.place("attention_rival"), "the rival")
+    return {"word": f"{key}: the word decides", "place": f"{rival}: the place decides"}
+
+
+def _ask_to_switch_off(state: TourState) -> str:
+    told = "Look at **Test it**: were you right? " if "swap" in state.answers else ""
+    return f"{told}Now press **What if this head were off?** to see what is lost without it."
+
+
+def _is_head_off(state: TourState) -> bool:
+    layer, head = state.values["layer"], state.values["head"]
+    made = state.values["do"].made
+    return any(is_on and each.kind == "zero" and (each.layer, each.head) == (layer, head) for each, is_on in made)
+
+
+def _switch_off(evidence: Evidence) -> Choices:
+    focus = evidence.find_focus()
+    return {"do": Changes((MadeChange(Change("zero", focus.layer, focus.head)),))}
+
+
+def _find_claim(evidence: Evidence, heads: HeadsRun, rival: int | None) -> Claim | None:
+    """What the swap tests: that the query looks at the key's word rather than at the rival's; None where it cannot."""
+    focus, sentence, run = evidence.find_focus(), heads.sentence, heads.run
+    if sentence is None:
+        return None
+    weights, pair = run.pattern(focus.layer)[focus.head, focus.query], (focus.query, focus.key)
+    allowed = (run.allowed[focus.query] & ~run.padding).tolist()
+    claim = find_claim(sentence.batch, sentence.index, weights, allowed, pair, rival)
+    return claim if isinstance(claim, Claim) else None
+
+
+def conclude(evidence: Evidence) -> Conclusion:
+    """Which word the head looks at and which not, and whether that is still so after the two change places."""
+    heads, focus = evidence.heads(), evidence.find_focus()
+    run, state = heads.run, evidence.state
+    where = f"Layer {focus.layer}, head {focus.head}"
+    query, key = (quote_token(run.tokens[place]) for place in (focus.query, focus.key))
+    weight = float(run.pattern(focus.layer)[focus.head, focus.query, focus.key])
+    claim = _find_claim(evidence, heads, state.place("attention_rival"))
+    lost = _describe_loss(evidence, run, Change("zero", focus.layer, focus.head))
+    if claim is None or heads.sentence is None:
+        test = f"This could not be tested: nothing can change places with {key}. Choose two words of the sentence."
+        return Conclusion(f"{where} looks from {query} at {key} with weight {weight:.2f}.", test, "untested", lost)
+    found = run_tests(
+        claim, heads.sentence.batch, heads.sentence.index, heads.sentence.read, focus.layer, focus.head, ""
+    )
+    swap = found["swap"]
+    order = compare(claim.weights)
+    names = [quote_token(claim.word(place)) for place in (claim.key, claim.rival)]
+    (winner, loser), (more, less) = (names, claim.weights) if order >= 0 else (names[::-1], claim.weights[::-1])
+    looks = f"{where} looks from {query} at {winner} ({more:.2f}) more than at {loser} ({less:.2f})."
+    if not order:
+        looks = f"{where} gives {winner} and {loser} the same weight from {query}, {more:.2f}."
+    if heads.sentence.is_random:
+        looks += " The weights are random: this is chance, nothing was learnt."
+    if not isinstance(swap, Outcome):
+        return Conclusion(looks, f"This could not be tested by a swap: {swap}.", "untested", lost)
+    verdict = judge_swap(claim.weights, swap.weights)
+    swapped = f"Swap the two: “{escape_markdown(swap.text.text)}”"
+    test = f"Is it the word that decides? {swapped} {describe_swap(claim, swap.weights)}"
+    return Conclusion(looks, test, _VERDICTS.get(verdict, "undecided"), f"{_judge_guess(state, verdict)}{lost}")
+
+
+def _judge_guess(state: TourState, verdict: str) -> str:
+    """Whether the visitor's guess was right; empty without one."""
+    guess = state.answers.get("swap")
+    if guess is None:
+        return ""
+    return f"You guessed that the {guess} decides: {'you were right' if guess == verdict else 'it does not, alone'}. "
+
+
+def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
+    moved = float(sentence_change(run, evidence.run_changed([off])).relative)
+    if not np.isfinite(moved):
+        return ""
+    return (
+        f"With this head off, the vector of the whole sentence moves by {moved:.1%} of its length: one head of "
+        f"{run.config.n_layers * run.config.n_heads}."
+    )
+
+
+def _draw_map(evidence: Evidence) -> SmallMap:
+    """The map of the head for pronouns in the visitor's sentence, the pronoun's row lit."""
+    run = evidence.heads().run
+    place = nearest_head(run, Focus(LAYER, HEAD, 0, 0))
+    real = ~run.padding
+    cells = np.nan_to_num(run.pattern(place.layer)[place.head][np.ix_(real, real)])
+    row = evidence.state.pronoun
+    asked = "no pronoun in this sentence" if row is None else f"the row of {evidence.state.word(row)}"
+    return SmallMap(cells, f"Your sentence, layer {place.layer}, head {place.head}: {asked}", row)
+
+
+PRONOUN = Tour(
+    name="pronoun",
+    title="Who does *it* mean?",
+    question="One head links a pronoun to a noun. Why this noun and not the other one?",
+    minutes=3,
+    page="attention",
+    starts=_start,
+    steps=(
+        Step(
+            "find",
+            _ask_for_cell,
+            _has_chosen_cell,
+            page="attention",
+            target="attention_pattern",
+            has_target=lambda state: state.pronoun is not None,
+            hint=_explain_cell,
+            sets=_choose_cell,
+        ),
+        Step(
+            "rival",
+            _ask_for_rival,
+            _has_chosen_rival,
+            page="attention",
+            target="why",
+            hint=_explain_rival,
+            has_target=lambda state: state.values["attention_show"] == "one head",
+            sets=_choose_rival,
+        ),
+        Step(
+            "swap",
+            _ask_for_guess,
+            lambda state: "swap" in state.answers,
+            page="attention",
+            target="why_tests",
+            has_target=lambda state: state.values["attention_show"] == "one head",
+            answers=_list_guesses,
+        ),
+        Step(
+            "off",
+            _ask_to_switch_off,
+            _is_head_off,
+            page="attention",
+            target="quick_changes",
+            has_target=lambda state: state.values["attention_show"] == "one head",
+            sets=_switch_off,
+        ),
+    ),
+    conclude=conclude,
+    picture=_draw_map,
+)

@@ -1,0 +1,55 @@
+"""What a tour may compute of this session's run, in the app's caches."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from playground.errors import InputError
+from playground.learn.tour import Evidence
+from playground.link.changes import Changes
+from playground.model.changes import Change
+from playground.runs.encoder_run import Run
+from playground.views.attention.why import HeadsRun
+from playground.web.choices.focus import current_focus, settle_tokens
+from playground.web.choices.setup import Setup, current_setup
+from playground.web.session import caches, trained_slot
+from playground.web.shared import tour
+from playground.web.views.attention import explain_heads
+
+
+def gather_evidence() -> Evidence:
+    """What a tour may ask of the session as it is now; nothing is computed before it is asked for."""
+    setup = _without_changes(current_setup())
+    return Evidence(
+        state=tour.current_state(),
+        heads=lambda: _run_heads(setup),
+        find_focus=lambda: current_focus(_run(setup)),
+        run_changed=lambda changes: _run_changed(setup, changes),
+        read_sentences=lambda sentences: _read_sentences(setup, sentences),
+        find_trained=lambda: trained_slot.session_slot().trained,
+    )
+
+
+def _without_changes(setup: Setup) -> Setup:
+    return replace(setup, values={**setup.values, "do": Changes()})
+
+
+def _run(setup: Setup) -> Run:
+    """The run; query and key are those of its text from now on, as on a page."""
+    if not setup.text.sentences:
+        raise InputError("There is no text yet: type a sentence first.")
+    run = caches.run_sentence(setup.run_key)
+    settle_tokens(run)
+    return run
+
+
+def _run_heads(setup: Setup) -> HeadsRun:
+    return explain_heads(_run(setup), setup)
+
+
+def _run_changed(setup: Setup, changes: Sequence[Change]) -> Run:
+    return caches.run_sentence(setup.run_key._replace(interventions=tuple(changes)))
+
+
+def _read_sentences(setup: Setup, sentences: Sequence[str]) -> list[Run]:
+    listed = replace(setup, listed=tuple(sentences))
+    return [caches.run_sentence(listed.run_key._replace(sentence=i)) for i in range(len(sentences))]
