@@ -13,7 +13,7 @@ from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.training.recipe import Recipe
 from playground.training.regularisers.catalogue import REGULARISERS
 from playground.training.tasks import TASKS
-from playground.tutorials.table import SHORT_TITLES, TITLES
+from playground.tutorials.table import LONG_TITLES, SHORT_TITLES, TITLES
 
 TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""
@@ -222,6 +222,15 @@ TOUR: dict[str, Param] = {"tour": Whole(0, 0, 7), "experiment": Choice(EXPERIMEN
 UNBOUND: dict[str, Param] = {**FOCUS, **TOUR, "do": SHARED["do"]}
 """What lies in the session as a plain value, on every page, bound to no widget."""
 
+FOLDS = {
+    "step_path": "step_ways",
+    "step_input": "step_ways",
+    "step_sentence": "step_ways",
+    "tutorials_against": "tutorials_differences",
+    "similarity_pooling": "similarity_how",
+}
+"""By a page's parameter: that of the panel which its widget stands in; a link that sets the one opens the other."""
+
 MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
 POOLINGS = ("mean", "first token", "mean with padding")
@@ -272,6 +281,7 @@ OWN: dict[str, Param] = {
     "step_sentence": Whole(1, 1, 5),
     "step_stage": Choice("embedding", STAGES),
     "step_dropout": Switch(False),
+    "step_ways": Switch(False),
     "whatif_view": Choice(
         "what followed", ("what followed", "which parts matter", "where the difference sits", "take heads out")
     ),
@@ -289,7 +299,10 @@ OWN: dict[str, Param] = {
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "treemap", "layers")),
     "tutorials_against": Choice("E", tuple(TITLES), tuple(TITLES.values())),
-    "tutorials_letter": Choice("A", tuple(TITLES), tuple(TITLES.values())),
+    "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
+    "tutorials_mistakes": Switch(False),
+    "tutorials_five": Switch(False),
+    "tutorials_differences": Switch(False),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
     "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
@@ -301,6 +314,9 @@ OWN: dict[str, Param] = {
     "encdec_layer": Whole(0, 0, 95),
     "encdec_head": Whole(0, 0, 95),
     "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
+    "encdec_show_training": Switch(False),
+    "encdec_show_masks": Switch(False),
+    "encdec_show_costs": Switch(False),
     **TRAINING,
     **ABLATION,
     "similarity_list": Text(""),
@@ -309,6 +325,8 @@ OWN: dict[str, Param] = {
     "similarity_second": Whole(2, 1, MAX_LISTED),
     "similarity_view": Choice("token by token", ("token by token", "leave a word out", "map by depth")),
     "similarity_depth": Whole(6, 0, 97),
+    "similarity_ranking": Switch(False),
+    "similarity_how": Switch(False),
 }
 """The pages' own parameters; each starts with its page."""
 

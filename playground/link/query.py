@@ -14,7 +14,18 @@ from playground.config import ModelConfig
 from playground.errors import ConfigError
 from playground.limits import MAX_TOKENS
 from playground.link.kinds import Notation, Param, Several, Switch, Text
-from playground.link.params import ARCHITECTURE, FOCUS, LOCKED, PARAMS, SHARED, SIZES, write, write_all, write_changed
+from playground.link.params import (
+    ARCHITECTURE,
+    FOCUS,
+    FOLDS,
+    LOCKED,
+    PARAMS,
+    SHARED,
+    SIZES,
+    write,
+    write_all,
+    write_changed,
+)
 from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.text import split_sentences
@@ -54,6 +65,11 @@ def missing_values(linked: Collection[str]) -> dict[str, Any]:
         return {}
     target = {} if "encdec_target" in linked else {"encdec_target": _TARGET_BEFORE}
     return {"encdec_source": "your text", **target}
+
+
+def needed_panels(linked: Collection[str]) -> dict[str, bool]:
+    """The panels, open, in which that stands which a link with these keys sets."""
+    return {panel: True for key, panel in FOLDS.items() if key in linked}
 
 
 def rename_focus(texts: Mapping[str, list[str]], page: str) -> dict[str, list[str]]:
@@ -240,6 +256,7 @@ def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str] = ()
     linked = {key: texts[key] for key in texts if key in PARAMS and key not in with_widgets}
     readings = {key: read(key, linked[key]) for key in linked}
     before = {} if "encdec_source" in with_widgets else missing_values(linked)
+    before |= {key: is_open for key, is_open in needed_panels(linked).items() if key not in {*texts, *with_widgets}}
     values = {key: value for key, (value, _) in readings.items()} | before
     # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
     too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].high}

@@ -18,7 +18,10 @@ TITLES = {
     "D": "Notebook 05",
     "E": "From Scratch",
 }
-"""Their titles in short; the presets have them whole."""
+"""Their titles in short."""
+
+LONG_TITLES = {letter: PRESETS[preset].title.partition(": ")[2] for letter, preset in NAMES.items()}
+"""Their whole titles."""
 
 SHORT_TITLES = {letter: f"{letter} · {title}" for letter, title in TITLES.items()}
 """What charts and sentences call them."""

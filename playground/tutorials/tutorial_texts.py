@@ -298,7 +298,7 @@ TUTORIALS: dict[str, Tutorial] = {
                 "Source padding, target padding and no-peek masks, and how they combine.",
                 "encoder-decoder",
                 "encdec_masks",
-                _PADDED_PAIR,
+                {**_PADDED_PAIR, "encdec_show_masks": True},
             ),
             Topic(
                 "Cross-attention: the target's tokens look at the source's.",

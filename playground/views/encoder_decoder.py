@@ -22,12 +22,13 @@ from playground.charts.chart import (
     Item,
     Later,
     Options,
+    Panel,
     Paragraph,
     Table,
 )
 from playground.charts.figure import Colours, from_zero
 from playground.charts.head_map import head_map
-from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import token_names, token_table
 from playground.charts.scene import Scene
 from playground.charts.weights import shrink
@@ -55,11 +56,10 @@ N_ROWS = 10
 """Of the table of next tokens."""
 
 INTRODUCTION = (
-    "The *encoder* reads the source sentence once. The *decoder* reads the target so far and scores what comes next. "
-    "Each of its layers attends twice. *Self-attention* looks at the target so far, and never ahead. "
-    "*Cross-attention* looks at the encoder's output for the source."
+    "The *encoder* reads the source sentence once. The *decoder* writes the target, token by token. In "
+    "*cross-attention* it looks at what the encoder wrote for each source token."
 )
-"""What an encoder and a decoder do, in five sentences."""
+"""What an encoder and a decoder do."""
 
 MASKS = {
     "source padding": "**Source padding** hides [PAD], the filler of short lines. Encoder and cross-attention use it.",
@@ -175,17 +175,64 @@ def _count_built(network: EncoderDecoder) -> int:
 
 def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     """The page."""
-    yield Paragraph(INTRODUCTION)
+    yield Paragraph(answer_what_comes_next(scene.now, options), "answer")
+    yield Paragraph(INTRODUCTION, "caption")
     yield from show_translation(scene.now)
     yield Paragraph(describe_run(scene.now), "caption")
-    yield from show_attention(scene, options)
+    yield from show_reading(scene, options)
+
+
+def show_reading(scene: Scene[Pair], options: Options) -> Iterator[Item]:
+    """What comes next, what was read for it, and panels: the training, the masks, and what two halves cost."""
+    pair = scene.now
     yield show_next_tokens(scene, options)
-    yield show_masks(scene)
-    yield from show_parameters(scene)
+    yield from show_attention(scene, options)
+    if pair.translator is not None:
+        training = (Paragraph(_describe_training(pair.translator)),) if options["encdec_show_training"] else ()
+        yield Panel("encdec_show_training", "What this translator has learnt", training, ":material/school:")
+    masks = (show_masks(scene),) if options["encdec_show_masks"] else ()
+    yield Panel("encdec_show_masks", "Who may look at whom? The masks", masks, ":material/visibility_off:")
+    costs = tuple(show_parameters(scene)) if options["encdec_show_costs"] else ()
+    yield Panel("encdec_show_costs", "What do two halves cost? The parameters", costs, ":material/calculate:")
+
+
+def answer_what_comes_next(pair: Pair, options: Options) -> str:
+    """The likeliest token after the chosen position, and what the chosen head of cross-attention read for it."""
+    run, position = pair.run, _chosen_position(pair, options)
+    layer, head = _chosen_head(pair, options)
+    probabilities, weights = run.next_words(position), run.patterns["cross"][layer, head, position]
+    if not (np.isfinite(probabilities).all() and np.isfinite(weights).all()):
+        return "Numbers on the way have become too large for 32-bit floats: what comes next cannot be told."
+    best, most = int(probabilities.argmax()), int(weights.argmax())
+    place = f"layer {layer}, head {head}"
+    found = (
+        f"After {quote_place(run.target.tokens, position)}, the next token is "
+        f"{quote_token(pair.vocabulary.id_to_token(best))}, with a probability of "
+        f"**{_write_share(probabilities[best])}**"
+    )
+    if weights[most] > 0:
+        read = quote_place(run.source.tokens, most)
+        found += f"; in cross-attention, {place} looks most at {read} of the source, **{_write_share(weights[most])}**"
+    return f"{found}.{' The weights are **random**: it is chance.' * pair.is_random}"
+
+
+def _write_share(share: float) -> str:
+    """A share of 1, in so many digits that no other than 1 is written as 1."""
+    return f"{share:.2f}" if share < 0.995 or share == 1 else f"{min(share, 0.9999):.4f}"
+
+
+def _chosen_position(pair: Pair, options: Options) -> int:
+    return min(int(options[pair.key("position")]), pair.run.target.n_real - 1)
+
+
+def _chosen_head(pair: Pair, options: Options) -> tuple[int, int]:
+    """The chosen layer and head, or the last that there is."""
+    n_layers, n_heads = pair.run.patterns["cross"].shape[:2]
+    return min(options[pair.key("layer")], n_layers - 1), min(options[pair.key("head")], n_heads - 1)
 
 
 def show_translation(pair: Pair) -> Iterator[Item]:
-    """What the trained example writes, how sure it is, what would be right, and what it learnt from."""
+    """What the trained example writes, how sure it is, and what would be right."""
     if pair.translator is None:
         return
     run, written = pair.run, pair.run.target.tokens[1:]
@@ -200,7 +247,6 @@ def show_translation(pair: Pair) -> Iterator[Item]:
     yield Paragraph(sentence, "caption")
     if strange := _describe_strange_words(pair.translator, pair.words):
         yield Paragraph(strange, "info", ":material/help:")
-    yield Paragraph(_describe_training(pair.translator), "caption")
 
 
 def _describe_strange_words(translator: TrainedNetwork, words: Sequence[str]) -> str:
@@ -253,8 +299,8 @@ def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     queries, keys = pair.run.sides(attention)
     n_layers, n_heads, n_queries, n_keys = pair.run.patterns[attention].shape
     places = pair.key("layer"), pair.key("head")
-    layer, head = (min(options[key], n - 1) for key, n in zip(places, (n_layers, n_heads), strict=True))
-    yield Paragraph("Who looks at whom?", "header")
+    layer, head = _chosen_head(pair, options)
+    yield Paragraph("What did it read for that?", "header")
     yield Control(pair.key("attention"), "Which attention")
     controls = Control(places[0], "layer", high=n_layers - 1), Control(places[1], "head", high=n_heads - 1)
     yield Group("", controls, is_row=True)
@@ -355,7 +401,7 @@ def show_next_tokens(scene: Scene[Pair], options: Options) -> Group:
     """The tokens that the logits of one target position rank highest, with their probabilities."""
     pair = scene.now
     run, last = pair.run, pair.run.target.n_real - 1
-    position = min(options[pair.key("position")], last)
+    position = _chosen_position(pair, options)
     probabilities, so_far = run.next_words(position), run.target.tokens[: position + 1]
     items: list[Item] = [
         Paragraph("What comes next?", "header"),
@@ -406,7 +452,6 @@ def show_masks(scene: Scene[Pair]) -> Group:
     """Which query may look at which key, mask by mask."""
     target = scene.now.run.target
     items: list[Item] = [
-        Paragraph("Who may look at whom?", "header"),
         Paragraph(
             "A row is a *query*, the token that looks. A column is a *key*, a token that is looked at. "
             "**Violet is True: the query may attend to the key.** Grey is hidden.",
@@ -467,7 +512,6 @@ def show_parameters(scene: Scene[Pair]) -> Iterator[Item]:
     config, tgt_vocab_size = pair.run.config, pair.vocabulary.vocab_size
     count = count_encoder_decoder(config, tgt_vocab_size)
     totals = count.by(_half)
-    yield Paragraph("What do two halves cost?", "header")
     yield Table[Pair](
         key="encdec_parameters",
         frame=lambda _: _count_components(count),

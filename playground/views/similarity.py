@@ -38,6 +38,7 @@ from playground.charts.chart import (
     Item,
     LabelledBars,
     Options,
+    Panel,
     Paragraph,
     Picture,
     Table,
@@ -87,7 +88,13 @@ _MIN_ON_MAP = 3
 """Sentences from which on a map says more than one distance does."""
 
 _LONGEST_ROW, _LONGEST_HOVER = 14, 60
-"""Letters of a sentence beside the matrix, and where the pointer is."""
+"""Letters of a sentence beside the matrix, and where there is room."""
+
+_EQUAL = 1e-6
+"""Cosines that are no farther apart differ by rounding."""
+
+_ALL_CLOSE = 0.7
+"""The lowest cosine from which on all sentences are called close."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +122,14 @@ class Sentences:
 
 
 def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """The page below its list: which sentences are alike, and a closer look at two of them."""
-    subject = scene.now
-    yield Paragraph(describe_weights(subject))
+    """The page without its list: which sentences are alike, and why two of them are."""
+    yield from show_pairs(scene, options)
+    yield from show_details(scene, options)
+
+
+def show_pairs(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
+    """The closest pair among all, and the cosine of each two sentences."""
+    subject, pooling = scene.now, options["similarity_pooling"]
     if not subject.depths.is_finite:
         yield Paragraph(
             "**Overflow**: numbers on the way have become too large for 32-bit floats, so no similarity can be "
@@ -125,36 +137,75 @@ def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]
             "info",
         )
         return
-    pooling: Pooling = options["similarity_pooling"]
-    similarity = subject.depths.similarity(pooling)
+    pairs = rank_pairs(subject.depths.similarity(pooling))
+    yield Paragraph(answer_which_are_closest(subject, pooling, pairs), "answer")
+    if pairs:
+        yield _matrix(subject, pooling, _chosen_pair(subject, options))
+
+
+def answer_which_are_closest(subject: Sentences, pooling: Pooling, pairs: Sequence[Pair]) -> str:
+    """The closest of these pairs, the closest first, beside the median of all, and whether that means anything."""
+    if not pairs:
+        return "There is only one sentence here: type a second one, and this page says how alike they are."
+    nearest, cosines = pairs[0], [pair.cosine for pair in pairs]
+    one, other = (f"*{escape_markdown(shortened(subject.texts[i], _LONGEST_HOVER))}*" for i in nearest[:2])
+    pooled = {"mean": "", "first token": " of their first tokens", "mean with padding": ", with padding counted,"}
+    cosine = f"cosine{pooled[pooling]} is **{nearest.cosine:.2f}**"
+    if len(pairs) == 1:
+        found = f"{one} and {other}: their {cosine}, where 1 is the same direction and 0 a right angle."
+    else:
+        n_equal = sum(each > nearest.cosine - _EQUAL for each in cosines)
+        which = "the closest pair" if n_equal == 1 else f"one of {n_equal} equally close pairs"
+        found = (
+            f"{one} and {other} are {which}: their {cosine}; the median of all {len(pairs)} pairs is "
+            f"**{np.median(cosines):.2f}**."
+        )
+    if subject.task:
+        return f"{found} This network never learnt to compare sentences."
+    if subject.weights != "random":
+        return found
+    if len(pairs) > 1 and cosines[-1] >= _ALL_CLOSE:
+        return f"{found} All are close, and it means nothing: these weights are **random**."
+    return f"{found} It means nothing: these weights are **random**."
+
+
+def _chosen_pair(subject: Sentences, options: Options) -> Pair:
+    similarity = subject.depths.similarity(options["similarity_pooling"])
     first, second = (min(int(options[place]), len(similarity)) - 1 for place in PLACES)
-    pair = Pair(first, second, float(similarity[first, second]))
-    yield Control("similarity_pooling", "How a sentence's tokens become one vector (pooling)", HELP["pooling"])
-    yield Paragraph(describe_pooling(subject, pooling, pair))
-    if len(similarity) > 1:
-        pairs = rank_pairs(similarity)
-        # A wider gap would leave the cells too little room for their numbers.
-        yield Columns(((_matrix(subject, pooling, pair, pairs),), tuple(_list_pairs(subject, pairs))), (3, 2), "small")
-    yield Paragraph(how_to_read(subject.texts, similarity))
+    return Pair(first, second, float(similarity[first, second]))
+
+
+def show_details(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
+    """Which words bring the chosen two together; panels: every pair in a list, and what the numbers are."""
+    subject, pooling = scene.now, options["similarity_pooling"]
+    if not subject.depths.is_finite:
+        return
+    pair = _chosen_pair(subject, options)
     yield from _look_closer(subject, pooling, pair, options)
-
-
-def _matrix(subject: Sentences, pooling: Pooling, pair: Pair, pairs: Sequence[Pair]) -> Heatmap[Sentences]:
-    """The cosine of each two sentences; rows have their beginnings, columns their numbers alone."""
-    n, nearest, farthest = len(subject.texts), pairs[0], pairs[-1]
-    found = (
-        f"Sentences {nearest.first + 1} and {nearest.second + 1} are at {nearest.cosine:.2f}"
-        if len(pairs) == 1
-        else f"The most similar are sentences {nearest.first + 1} and {nearest.second + 1} ({nearest.cosine:.2f}), the "
-        f"least similar {farthest.first + 1} and {farthest.second + 1} ({farthest.cosine:.2f})"
+    similarity = subject.depths.similarity(pooling)
+    pairs = rank_pairs(similarity)
+    if pairs:
+        ranked = tuple(_list_pairs(subject, pairs)) if options["similarity_ranking"] else ()
+        yield Panel("similarity_ranking", "Every pair, the closest first", ranked, ":material/format_list_numbered:")
+    how: tuple[Item, ...] = (
+        Control("similarity_pooling", "How a sentence's tokens become one vector (pooling)", HELP["pooling"]),
     )
+    if options["similarity_how"]:
+        pooled, reading = describe_pooling(subject, pooling, pair), how_to_read(subject.texts, similarity)
+        how += tuple(map(Paragraph, (pooled, describe_weights(subject), reading)))
+        how += tuple(_explain_parts(subject, pooling, pair))
+    yield Panel("similarity_how", "What these numbers are, and what they do not prove", how, ":material/help:")
+
+
+def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentences]:
+    """The cosine of each two sentences; rows have their beginnings, columns their numbers alone."""
+    n = len(subject.texts)
     numbers, names = range(1, n + 1), name_sentences(subject.texts, _LONGEST_ROW)
     return Heatmap(
         key="similarity_matrix",
         alt=f"Heatmap of the cosine between each two of {n} sentences",
-        caption="Which sentences point the same way? A row and a column are a sentence each, a cell is the cosine of "
-        f"their vectors; the diagonal compares each with itself. {found}. The frame marks the chosen pair; click a "
-        "cell to choose another.",
+        caption="A row and a column are a sentence each. A cell is their *cosine*: 1 where their vectors point the "
+        "same way, 0 at a right angle. Click a cell to choose its pair.",
         values=lambda shown: shown.depths.similarity(pooling).astype(np.float32),
         rows=Axis("", lambda _: names, place=PLACES[0], numbers=lambda _: numbers, options={"nticks": n + 1}),
         columns=Axis(
@@ -196,15 +247,14 @@ def _list_pairs(subject: Sentences, pairs: Sequence[Pair]) -> Iterator[Item]:
             }
         )
 
-    yield Paragraph("**Nearest pairs first**")
     yield Table(
         key="similarity_pairs",
         frame=rank,
         formats={"cosine": "%.3f", "in common": "%.0f %%"},
-        widths={"cosine": 60, "in common": 78, "first": 94, "second": 94},
+        widths={"cosine": 60, "in common": 78},
         shows_index=False,
-        row_height=76,  # four lines of a sentence, which wrap
-        most_rows=6,
+        row_height=54,  # two lines of a sentence, which wrap
+        most_rows=8,
         on_row=lambda row: _choose(pairs[row]),
     )
     yield Paragraph(
@@ -349,7 +399,7 @@ def _find_cosines(texts: Sequence[str], similarity: Array, sentences: tuple[str,
 def _look_closer(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
     """The chosen pair in full, and the view that the visitor chooses."""
     n = len(subject.texts)
-    yield Paragraph("Look closer at two sentences", "header")
+    yield Paragraph("Which words bring two sentences together?", "header")
     labels = ("First sentence", "Second sentence")
     yield Columns(tuple((Control(*each, high=n),) for each in zip(PLACES, labels, strict=True)))
     for number in dict.fromkeys((pair.first, pair.second)):
@@ -371,18 +421,14 @@ def show_contributions(subject: Sentences, pooling: Pooling, pair: Pair, _option
     parts = token_contributions(one, other, pooling)[np.ix_(*counted)]
     tokens = [[depths.tokens[side][i] for i in np.flatnonzero(kept)] for side, kept in zip(sides, counted, strict=True)]
     row, column = (int(place) for place in np.unravel_index(np.abs(parts).argmax(), parts.shape))
-    yield Formula(
-        r"\cos(\bar x, \bar y) = \sum_{i,j} a_i\, b_j\, "
-        r"\frac{x_i \cdot y_j}{\lVert \bar x \rVert\, \lVert \bar y \rVert}"
-    )
-    yield Paragraph(_explain_weights(pooling, parts.shape), "caption")
+    yield Columns(tuple((_token_sums(place, sides[place], tokens[place], parts),) for place in range(2)))
     yield Heatmap(
         key="similarity_tokens",
         alt="Heatmap of what each pair of tokens adds to the cosine of two sentences",
-        caption="Which tokens make the cosine? A row is a token of the first sentence, a column one of the second. A "
-        f"cell is what the two add; all cells add up to {parts.sum():.3f}, the cosine. The strongest is "
-        f"{quote_place(tokens[0], row)} with {quote_place(tokens[1], column)}: {parts[row, column]:+.3f}. A token's "
-        "vector can also hold what attention brought from others, so it may stand for more than its own piece.",
+        caption="A row is a token of the first sentence, a column one of the second. A cell is what the two add; all "
+        f"cells add up to {parts.sum():.3f}, the cosine. The strongest is {quote_place(tokens[0], row)} with "
+        f"{quote_place(tokens[1], column)}: {parts[row, column]:+.3f}. A token's vector also holds what attention "
+        "brought from others.",
         values=lambda _: parts.astype(np.float32),
         rows=token_axis(lambda _: tokens[0], "", "first sentence"),
         columns=token_axis(lambda _: tokens[1], "", "second sentence"),
@@ -393,10 +439,19 @@ def show_contributions(subject: Sentences, pooling: Pooling, pair: Pair, _option
         colours=figures.around_zero(),
         height=int(np.clip(150 + 22 * len(parts), 300, 700)),
     )
-    yield Columns(tuple((_token_sums(place, sides[place], tokens[place], parts),) for place in range(2)))
 
 
-def _explain_weights(pooling: Pooling, shape: tuple[int, ...]) -> str:
+def _explain_parts(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
+    """How a cosine is a sum over pairs of tokens."""
+    yield Formula(
+        r"\cos(\bar x, \bar y) = \sum_{i,j} a_i\, b_j\, "
+        r"\frac{x_i \cdot y_j}{\lVert \bar x \rVert\, \lVert \bar y \rVert}"
+    )
+    sizes = [int((token_weights(subject.depths.padding[side], pooling) > 0).sum()) for side in pair[:2]]
+    yield Paragraph(_explain_weights(pooling, sizes), "caption")
+
+
+def _explain_weights(pooling: Pooling, shape: Sequence[int]) -> str:
     if pooling == "first token":
         return "$a$ and $b$ are 1 for the first token and 0 for all others, so one pair of tokens is the whole cosine."
     padding = ", [PAD] too" if pooling == "mean with padding" else ""
@@ -413,8 +468,8 @@ def _token_sums(place: int, side: int, tokens: Sequence[str], parts: Array) -> L
     return LabelledBars(
         key=f"similarity_tokens_{which}",
         alt=f"Bars: what each token of the {which} sentence adds to the cosine",
-        caption=f"Sentence {side + 1}, the {which}: what each token adds, to all tokens of the other together. The "
-        f"most is {quote_place(tokens, largest)} with {sums[largest]:+.3f}; the bars add up to {sums.sum():.3f}.",
+        caption=f"Sentence {side + 1}, the {which}: what each token adds to the cosine. The most is "
+        f"{quote_place(tokens, largest)} with {sums[largest]:+.3f}; the bars add up to {sums.sum():.3f}.",
         bars=lambda _: draw_token_sums(names, sums),
         table=lambda _: pd.DataFrame({"adds": sums}, names),
     )

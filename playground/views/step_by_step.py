@@ -32,7 +32,7 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import MOST_VECTORS, PALE, SHOWN, Figure, colour_bar
 from playground.charts.head_map import head_map
-from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.names import token_labels, token_names
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
@@ -62,10 +62,32 @@ def compare_walks(now: Walk, pinned: Walk | None, name: str) -> Scene[Walk]:
 def show_steps(scene: Scene[Walk], options: Options) -> Iterator[Item]:
     """The stage that `step_stage` names: its idea, charts, formulas and changes; and its result in both settings."""
     walk, stage = scene.now, options["step_stage"]
+    yield Paragraph(answer_what_the_layer_does(walk, is_random=options["weights"] == "random"), "answer")
     yield Group("step_computation", tuple(_show_stage(walk, stage)))
     if scene.pinned is not None:
         yield Paragraph("**Before and now**")
         yield _compare_results(walk, scene.pinned, stage)
+
+
+def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
+    """Whom the token attends to in this head, and how far the whole layer moves its vector."""
+    tokens, layer = walk.layer.run.tokens, walk.layer.layer
+    query, (before, _), after = quote_place(tokens, walk.query), walk.first_sum, walk.of_query("out")
+    weights, place = walk.of_query("attn.pattern"), f"In layer {layer}, head {walk.head},"
+    if not (np.isfinite(weights).all() and np.isfinite(after).all()):
+        return f"{place} numbers have become too large for 32-bit floats: what {query} attends to cannot be told."
+    most, length = int(weights.argmax()), l2(before)
+    whom = "itself" if most == walk.query else quote_place(tokens, most)
+    found = (
+        f"{place} {query} gives **{weights[most]:.0%}** of its attention to {whom}"
+        if weights[most] > 0
+        else f"{place} {query} attends to nothing"
+    )
+    if length > 0:
+        found += (
+            f"; the whole layer changes its vector by **{np.linalg.norm(after - before) / length:.2f}** of its length"
+        )
+    return f"{found}.{' These weights are **random**: it is chance.' * is_random}"
 
 
 def _show_stage(walk: Walk, stage: str) -> Iterator[Item]:

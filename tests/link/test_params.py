@@ -89,6 +89,7 @@ DEFAULTS = {
     "step_sentence": 1,
     "step_stage": "embedding",
     "step_dropout": False,
+    "step_ways": False,
     "whatif_view": "what followed",
     "whatif_parts": "heads",
     "whatif_on": "sentence vector",
@@ -105,6 +106,9 @@ DEFAULTS = {
     "parameters_view": "components",
     "tutorials_against": "E",
     "tutorials_letter": "A",
+    "tutorials_mistakes": False,
+    "tutorials_five": False,
+    "tutorials_differences": False,
     "encdec_source": "trained example",
     "encdec_example": "the small black cat sees a white house",
     "encdec_example_attention": "cross",
@@ -116,6 +120,9 @@ DEFAULTS = {
     "encdec_layer": 0,
     "encdec_head": 0,
     "encdec_position": 0,
+    "encdec_show_training": False,
+    "encdec_show_masks": False,
+    "encdec_show_costs": False,
     "training_task": "Reverse",
     "training_text": "",
     "training_length": 12,
@@ -189,6 +196,8 @@ DEFAULTS = {
     "similarity_second": 2,
     "similarity_view": "token by token",
     "similarity_depth": 6,
+    "similarity_ranking": False,
+    "similarity_how": False,
 }
 """Of version 2."""
 

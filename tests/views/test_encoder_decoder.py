@@ -10,7 +10,7 @@ import torch
 
 from playground import EncoderDecoder, ModelConfig, open_link
 from playground.charts import palette
-from playground.charts.chart import Chart, Control, HeadGrid, Paragraph, Table
+from playground.charts.chart import Chart, Control, HeadGrid, Panel, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.label import chart_label
 from playground.charts.scene import Scene
@@ -25,6 +25,7 @@ from playground.training.tasks.translation import WORDS
 from playground.views.encoder_decoder import (
     MASKS,
     Pair,
+    answer_what_comes_next,
     linked_pair,
     show_attention,
     show_encoder_decoder,
@@ -39,6 +40,7 @@ SOURCES = ["a cat sat", "a <b>rather</b> longer cat"]
 TARGETS = ["een kat", "een <i>kat</i> zat"]
 FRENCH = "le petit chat noir voit une maison blanche"
 OPTIONS = {"attention": "cross", "layer": 0, "head": 0, "position": 0}
+OPEN = dict.fromkeys(("encdec_show_training", "encdec_show_masks", "encdec_show_costs"), True)
 EXAMPLE_LINK = "https://host/encoder-decoder?weights=random&tokenizer=char&encdec_example="
 
 
@@ -60,7 +62,8 @@ def scene_of(pair: Pair) -> Scene[Pair]:
 
 
 def options(pair: Pair, **chosen: Any) -> dict[str, Any]:
-    return {pair.key(name): value for name, value in (OPTIONS | chosen).items()}
+    """The page's options, with its panels open."""
+    return OPEN | {pair.key(name): value for name, value in (OPTIONS | chosen).items()}
 
 
 def chart(items: Any, key: str) -> Chart[Pair]:
@@ -139,6 +142,42 @@ def test_masks_are_the_runs_in_two_colours(line: int) -> None:
     assert (f"padded queries, {n_padding} of them" in texts(items)) == (n_padding > 0)
 
 
+# --- the answer
+
+
+@pytest.mark.parametrize(("position", "attention"), [(0, "cross"), (3, "decoder self"), (99, "cross")])
+def test_the_answer_is_the_likeliest_token_and_what_the_chosen_head_read(position: int, attention: str) -> None:
+    pair = small_pair()
+    chosen = options(pair, position=position, layer=1, head=2, attention=attention)
+    position = min(position, 6)
+    logits = pair.run.logits[position].astype(np.float64)
+    share = np.exp(logits[logits.argmax()]) / np.exp(logits).sum()
+    weights = pair.run.patterns["cross"][1, 2, position]
+    token = characters().id_to_token(int(logits.argmax()))
+    told = answer_what_comes_next(pair, chosen)
+    assert f"the next token is `{token}`, with a probability of **{share:.2f}**" in told
+    assert f"layer 1, head 2 looks most at `{pair.run.source.tokens[weights.argmax()]}`" in told
+    assert f"of the source, **{weights.max():.2f}**." in told
+    assert "chance" in told
+    assert "chance" not in answer_what_comes_next(replace(pair, is_random=False), chosen)
+
+
+def test_the_answer_of_the_example_is_never_surer_than_it_is_and_of_too_large_numbers_says_so() -> None:
+    pair = example()
+    told, share = answer_what_comes_next(pair, options(pair, layer=1, head=3)), pair.run.next_words(0).max()
+    assert share < 1
+    assert "`le`, with a probability of **0.99" in told
+    assert "most at `the`₀ of the source" in told
+    broken = replace(pair, run=replace(pair.run, logits=np.full_like(pair.run.logits, np.nan)))
+    assert "cannot be told" in answer_what_comes_next(broken, options(pair))
+
+
+def test_closed_panels_hold_nothing() -> None:
+    pair = example()
+    items = show_encoder_decoder(scene_of(pair), options(pair) | dict.fromkeys(OPEN, False))
+    assert {each.key: each.items for each in items if isinstance(each, Panel)} == dict.fromkeys(OPEN, ())
+
+
 # --- next tokens
 
 
@@ -193,7 +232,7 @@ def test_parameters_of_both_halves_add_up_to_the_model() -> None:
     assert f"formulas: {sum(halves):,} = the model's `numel()`" in texts(items)
     assert f"Decoder less encoder is {halves[1] - halves[0]:,}." in texts(items)
     wrong = list(show_parameters(scene_of(replace(pair, n_built=1))))
-    assert [each.kind for each in wrong if isinstance(each, Paragraph)] == ["header", "error"]
+    assert [each.kind for each in wrong if isinstance(each, Paragraph)] == ["error"]
 
 
 # --- the trained example, and links

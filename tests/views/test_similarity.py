@@ -17,8 +17,9 @@ from playground.analysis.sentences import LeftOutWords, map_depths, read_depths
 from playground.analysis.vector_changes import Pooling
 from playground.charts import palette
 from playground.charts.bars import MOST_BARS
-from playground.charts.chart import Chart, Control, Heatmap, Item, LabelledBars, Picture, Table
+from playground.charts.chart import Chart, Control, Heatmap, Item, LabelledBars, Panel, Paragraph, Picture, Table
 from playground.charts.draw import Drawn, draw_chart
+from playground.charts.markdown import escape_markdown
 from playground.charts.scene import Scene
 from playground.link import params
 from playground.link.opening import Focus
@@ -32,6 +33,7 @@ from playground.views.similarity import (
     how_to_read,
     name_sentences,
     name_words,
+    show_pairs,
     show_similarity,
 )
 from tests.views.scenes import SMALL, parts_of, words
@@ -60,8 +62,14 @@ def compared(texts: tuple[str, ...] = TEXTS, *, causal: bool = False, **changes:
 
 
 def show(subject: Sentences, view: str = "token by token", **options: Any) -> list[Item]:
-    options = {f"similarity_{key}": value for key, value in options.items()}
+    """What the view yields with its panels open."""
+    options = {f"similarity_{key}": value for key, value in ({"ranking": True, "how": True} | options).items()}
     return parts_of(show_similarity(scene(subject), OPTIONS | {"similarity_view": view} | options))
+
+
+def answer(subject: Sentences, **options: Any) -> str:
+    (found,) = (each.text for each in show(subject, **options) if isinstance(each, Paragraph) and each.kind == "answer")
+    return found
 
 
 def scene(subject: Sentences) -> Scene[Sentences]:
@@ -232,10 +240,48 @@ def test_a_click_chooses_sentences_and_the_nearest_pair_is_framed() -> None:
     assert "compared with itself" in words(show(subject, first=40, second=40))
 
 
-def test_of_two_sentences_none_is_the_most_similar_pair() -> None:
-    for texts, is_pair in ((TEXTS[:2], True), (TEXTS, False)):
-        caption = pick(show(compared(texts)), Heatmap, "similarity_matrix").caption
-        assert ("Sentences 1 and 2 are at" in caption, "most similar" in caption) == (is_pair, not is_pair)
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_the_answer_names_the_closest_pair_beside_the_median_of_all(pooling: Pooling) -> None:
+    texts = (*TEXTS, "the $dog$ barked", "x")
+    trained = replace(compared(texts), weights="minilm")
+    similarity = cosines(pool(pooling, *final_vectors(texts)))
+    pairs = similarity[np.triu_indices(5, 1)]
+    row, column = np.unravel_index(np.triu(similarity, 1).argmax(), (5, 5))
+    told = answer(trained, pooling=pooling)
+    assert f"is **{pairs.max():.2f}**; the median of all 10 pairs is **{np.median(pairs):.2f}**." in told
+    assert told.startswith(f"*{escape_markdown(texts[row])}* and *{escape_markdown(texts[column])}* are the closest")
+    assert ("padding" in told, "first" in told) == (pooling == "mean with padding", pooling == "first token")
+    assert "random" not in told
+
+
+def test_the_answer_of_random_weights_means_nothing_and_says_whether_all_are_close() -> None:
+    close = compared(("ab", "ab", "ab"))
+    assert close.depths.similarity("mean").min() > 0.7
+    assert "All are close, and it means nothing" in answer(close)
+    final = np.eye(3, dtype=np.float32)[:, None].repeat(close.depths.final.shape[1], 1)
+    apart = replace(close, depths=replace(close.depths, pooled={"mean": final[None, :, 0]}))
+    told = words(show_pairs(scene(apart), OPTIONS))
+    assert "3 equally close pairs" in told
+    assert "It means nothing: these weights are **random**" in told
+    assert "All are close" not in told
+
+
+def test_the_answer_of_two_sentences_has_no_median_and_one_sentence_asks_for_another() -> None:
+    cosine = cosines(pool("mean", *final_vectors(TEXTS[:2])))[0, 1]
+    told = answer(compared(TEXTS[:2]))
+    assert f"is **{cosine:.2f}**, where 1 is the same direction" in told
+    assert "median" not in told
+    assert "type a second one" in answer(compared(("x",)))
+
+
+def test_closed_panels_hold_their_control_alone() -> None:
+    items = list(show_similarity(scene(compared()), OPTIONS))
+    panels = {each.key: parts_of(each.items) for each in items if isinstance(each, Panel)}
+    assert panels.keys() == {"similarity_ranking", "similarity_how"}
+    assert not panels["similarity_ranking"]
+    (control,) = panels["similarity_how"]
+    assert isinstance(control, Control)
+    assert control.key == "similarity_pooling", "which would leave the link with its widget"
 
 
 def test_the_example_shows_negations_and_order_where_it_is_on_the_screen() -> None:

@@ -1,5 +1,6 @@
 """The view Steps as a function on values: each stage's numbers against torch's own, its words and its changes."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,14 @@ from playground.link.opening import Focus
 from playground.runs.encoder_run import run_with_dropout
 from playground.text import characters
 from playground.tutorials.table import SHORT_TITLES
-from playground.views.step_by_step import DroppedWalk, compare_walks, draw_drops, show_dropout, show_steps
+from playground.views.step_by_step import (
+    DroppedWalk,
+    answer_what_the_layer_does,
+    compare_walks,
+    draw_drops,
+    show_dropout,
+    show_steps,
+)
 from tests.views.scenes import parts_of, small_walk
 
 FOCUS = Focus(1, 2, 3, 1)
@@ -39,7 +47,7 @@ RESULTS = {
 
 def show(scene: Scene[Walk], stage: str) -> list[Item]:
     """What the view yields, without groups and columns."""
-    return parts_of(show_steps(scene, {"step_stage": stage}))
+    return parts_of(show_steps(scene, {"step_stage": stage, "weights": "mine"}))
 
 
 def charts_of(scene: Scene[Walk], stage: str) -> dict[str, Chart[Any]]:
@@ -89,6 +97,35 @@ def test_a_stage_is_drawn_and_its_result_stands_beside_the_pinned_one(stage: str
         assert isinstance(vectors, Vectors)
         row = -2 if stage == "embedding" else -1
         np.testing.assert_allclose(list(vectors.rows(walk).values())[row], now, atol=1e-5)
+
+
+def answer(scene: Scene[Walk], weights: str = "mine") -> str:
+    items = show_steps(scene, {"step_stage": "scale", "weights": weights})
+    (found,) = (each.text for each in items if isinstance(each, Paragraph) and each.kind == "answer")
+    return found
+
+
+@pytest.mark.parametrize("norm_placement", ["post", "pre"])
+def test_the_answer_has_the_heaviest_key_and_how_far_the_layer_moves_the_vector(norm_placement: str) -> None:
+    scene, trace = alone("abcab", norm_placement=norm_placement)
+    weights = trace["layers.1.attn.pattern"][0, 2, 3].numpy()
+    before, after = (trace[f"layers.{name}"][0, 3].double().numpy() for name in ("0.out", "1.out"))
+    most, moved = int(weights.argmax()), np.linalg.norm(after - before) / np.linalg.norm(before)
+    whom = "itself" if most == 3 else f"`{'abcab'[most]}`{'₀₁₂₃₄'[most]}"
+    told = answer(scene)
+    assert f"In layer 1, head 2, `a`₃ gives **{weights[most]:.0%}** of its attention to {whom};" in told
+    assert f"by **{moved:.2f}** of its length." in told
+    assert ("random" in told, "random" in answer(scene, "random")) == (False, True)
+
+
+def test_the_answer_of_a_token_alone_and_of_numbers_out_of_range() -> None:
+    assert "gives **100%** of its attention to itself" in answer(alone("a", focus=Focus(1, 2, 0, 0))[0])
+    scene, _ = alone("abcab")
+    arrays = {name: np.full_like(array, np.nan) for name, array in scene.now.layer.run.arrays.items()}
+    run = replace(scene.now.layer.run, arrays=arrays)
+    walk = replace(scene.now, layer=replace(scene.now.layer, run=run))
+    with np.errstate(invalid="ignore"):
+        assert "cannot be told" in answer_what_the_layer_does(walk, is_random=False)
 
 
 def test_dot_products_scale_and_projections_are_those_of_the_head() -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from playground.link import params
 from playground.link.params import TASK_TITLES
-from playground.link.query import values_of_preset
+from playground.link.query import needed_panels, values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
 from playground.web.choices import setup
@@ -101,7 +101,8 @@ def apply_topic(preset: str, settings: Mapping[str, Any]) -> None:
     The mask is causal for a topic that asks for it alone: the one opened before may have left it on.
     """
     apply_preset(preset)
-    st.session_state.update({"causal": False, **{key: value for key, value in settings.items() if key != "text"}})
+    chosen = {key: value for key, value in settings.items() if key != "text"}
+    st.session_state.update({"causal": False, **needed_panels(settings), **chosen})
     if "text" in settings:
         replace_text(settings["text"])
     if "training_task" in settings:

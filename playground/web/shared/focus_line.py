@@ -41,7 +41,7 @@ def show_focus(run: Run) -> Focus:
 
     Above it there is a place for the page's answer, which depends on the focus.
     """
-    _ANSWER_PLACE.set(st.container())
+    keep_answer_place()
     focus, last = current_focus(run), asdict(last_places(run))
     weight = run.pattern(focus.layer)[focus.head, focus.query, focus.key]
     moved = [f"the last {place} is {last[place]}" for place in moved_places(run)]
@@ -57,6 +57,11 @@ def show_focus(run: Run) -> Focus:
         _take_move,
     )
     return focus
+
+
+def keep_answer_place() -> None:
+    """Have the page's answer stand here, whatever is drawn before it is known."""
+    _ANSWER_PLACE.set(st.container())
 
 
 def forget_answer_place() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import streamlit as st
 import torch
 
+from playground.charts.chart import Paragraph
 from playground.charts.scene import Scene
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
@@ -21,6 +22,7 @@ from playground.web.session import caches, trained_slot
 from playground.web.session.caches import PairKey, TextKey, find_translator, translator
 from playground.web.session.weights_cache import RANDOM, TRANSLATOR, WeightsId, cache_for_everybody
 from playground.web.shared import panels
+from playground.web.shared.focus_line import keep_answer_place
 from playground.web.shared.model_costs import count_built_parameters
 from playground.web.shared.page_end import PageEndError, as_one_element, fragment
 from playground.web.shared.renderer import read_options, render
@@ -28,29 +30,16 @@ from playground.web.shared.renderer import read_options, render
 _count_built = cache_for_everybody(max_entries=20)(count_built_parameters)
 
 
+@fragment
 def explore_pair() -> None:
     """The page below its heading."""
-    st.markdown(views.INTRODUCTION)
+    keep_answer_place()
+    st.caption(views.INTRODUCTION)
     pair = choose_pair()
     show_run_line(pair)
-    explore_attention(pair)
-    explore_next_tokens(pair)
-    scene = pair_scene(pair)
-    render([views.show_masks(scene), *views.show_parameters(scene)], scene)
-
-
-@fragment
-def explore_attention(pair: PairKey) -> None:
-    """The chosen one of the three attentions."""
-    scene = pair_scene(pair)
-    render(views.show_attention(scene, read_options("encdec")), scene)
-
-
-@fragment
-def explore_next_tokens(pair: PairKey) -> None:
-    """The next token after the chosen position."""
-    scene = pair_scene(pair)
-    render([views.show_next_tokens(scene, read_options("encdec"))], scene)
+    scene, options = pair_scene(pair), read_options("encdec")
+    render([Paragraph(views.answer_what_comes_next(scene.now, options), "answer")], scene)
+    render(views.show_reading(scene, options), scene)
 
 
 def pair_scene(pair: PairKey) -> Scene[Pair]:
@@ -82,9 +71,13 @@ def choose_pair() -> PairKey:
     return _choose_example()
 
 
+_OF_BOTH = ("encdec_source", "encdec_show_training", "encdec_show_masks", "encdec_show_costs")
+"""The parameters that neither source has for itself."""
+
+
 def _swap_hidden() -> None:
     """Each of the two sources keeps what its own widgets stood at while the other one is shown."""
-    keys = {key for key in page_parameters("encoder-decoder") if key != "encdec_source"}
+    keys = {key for key in page_parameters("encoder-decoder") if key not in _OF_BOTH}
     example = {key for key in keys if key.startswith("encdec_example")}
     shown = example if st.session_state["encdec_source"] == "trained example" else keys - example
     shortcuts.swap_hidden(hidden=keys - shown, shown=shown)

@@ -19,7 +19,7 @@ from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
 from playground.text import Batch, split_sentences
 from playground.text.sentences import is_english
-from playground.views.similarity import EXAMPLE, Sentences, show_similarity
+from playground.views.similarity import EXAMPLE, Sentences, show_details, show_pairs
 from playground.web.choices import widgets
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.session import caches, trained_slot
@@ -27,6 +27,7 @@ from playground.web.session.caches import RunKey
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
+from playground.web.shared.focus_line import keep_answer_place
 from playground.web.shared.page_end import PageEndError, as_one_element, fragment
 from playground.web.shared.renderer import read_options, render
 
@@ -70,12 +71,23 @@ class SentenceList:
 @fragment
 def explore_similarity() -> None:
     """The list, what was run, and what the view shows of it."""
-    listed = choose_sentences()
-    with panels.explain_errors():
-        depths = read_depths(listed.key, listed.changes)
+    try:
+        with panels.explain_errors():
+            listed = find_sentences()
+            depths = read_depths(listed.key, listed.changes)
+    except PageEndError:
+        _draw_field()
+        raise
+    scene, options = Scene(_compare(listed, depths), Focus(0, 0, 0, 0)), read_options("similarity")
+    keep_answer_place()
+    picture, field = st.columns((2, 1), gap="small") if len(listed.sentences) > 1 else [st.container()] * 2
+    with field:
+        draw_list(listed)
         describe_run(listed, depths)
-        scene = Scene(_compare(listed, depths), Focus(0, 0, 0, 0))
-        render(show_similarity(scene, read_options("similarity")), scene)
+    with panels.explain_errors():
+        with picture:
+            render(show_pairs(scene, options), scene)
+        render(show_details(scene, options), scene)
 
 
 def _compare(listed: SentenceList, depths: SentenceDepths) -> Sentences:
@@ -100,9 +112,7 @@ def _compare(listed: SentenceList, depths: SentenceDepths) -> Sentences:
     )
 
 
-@as_one_element
-def choose_sentences() -> SentenceList:
-    """Draw the field for the list, and what had to be left out; returns the sentences; ends the page without any."""
+def _draw_field() -> None:
     widgets.text(
         "similarity_list",
         "More sentences to compare, one a line",
@@ -110,8 +120,12 @@ def choose_sentences() -> SentenceList:
         help_text=f"They join the sidebar's. At most {MAX_LISTED} sentences are compared, each of at most "
         f"{MAX_LISTED_TOKENS} tokens.",
     )
-    with panels.explain_errors():
-        listed = find_sentences()
+
+
+@as_one_element
+def draw_list(listed: SentenceList) -> None:
+    """Draw the field for the list, what it holds while it is empty, and what had to be left out."""
+    _draw_field()
     if listed.is_example:
         st.caption(
             f"Sentences {listed.n_typed + 1} to {len(listed.sentences)} are an example: some mean the same in other "
@@ -129,7 +143,6 @@ def choose_sentences() -> SentenceList:
             "computes there means little.",
             icon=":material/translate:",
         )
-    return listed
 
 
 def find_sentences() -> SentenceList:
@@ -220,7 +233,7 @@ def _read_all(setup: Setup, sentences: tuple[str, ...], n_typed: int) -> Sentenc
 
 
 def _ask_for_sentences() -> SentenceList:
-    st.info("Type a sentence into “Your text”, or some more into the field above, and this page compares them.")
+    st.info("Type a sentence into “Your text”, or some more into the field below, and this page compares them.")
     raise PageEndError
 
 

@@ -16,10 +16,11 @@ from playground.config import ModelConfig
 from playground.errors import PlaygroundError
 from playground.limits import MAX_TOKENS
 from playground.link.opening import Focus
+from playground.runs.encoder_run import Run
 from playground.tutorials.table import SHORT_TITLES
 from playground.views.step_by_step import DroppedWalk, compare_walks, nearest_focus, show_dropout, show_steps
 from playground.web.choices import widgets
-from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.choices.setup import Setup, current_setup, current_value, is_random
 from playground.web.choices.shortcuts import has_preset
 from playground.web.session import caches
 from playground.web.session.caches import RunKey, TextKey
@@ -35,23 +36,45 @@ PRESET = "tutorial-b"
 @fragment
 def show_chosen_stage() -> None:
     """The focus, the stage, and all that they redraw."""
-    path, *places = st.columns(3)
-    key = _choose_input(*places)
-    with panels.explain_errors():
-        run = caches.run_sentence(key)
-    with path:
-        _choose_path(run.config)
+    above, below = st.container(), st.container()
+    with below:
+        ways = st.expander(
+            f"Go through it as tutorial {SHORT_TITLES['B']} does",
+            icon=":material/school:",
+            key="step_ways",
+            bind="query-params",
+        )
+    with ways:
+        path, *places = st.columns(3)
+        chosen = _choose_input(*places)
+    with above:
+        if chosen is None:
+            panels.current_run()
+        key = chosen or current_setup().run_key
+        with panels.explain_errors():
+            run = caches.run_sentence(key)
+        with path:
+            _choose_path(run.config)
+        _draw_stage(key, run)
+
+
+def _draw_stage(key: RunKey, run: Run) -> None:
+    """The focus, the stage and what it computes; in a panel, what dropout does to it."""
     focus = show_focus(run)
     stage = _choose_stage(run.config)
     with panels.explain_errors():
         walk = Walk(caches.trace_layer(key, focus.layer), focus.head, focus.query, focus.key)
     scene, missing = _find_pinned(walk, key)
+    weights = "random" if is_random(key.weights) else key.weights
     with np.errstate(invalid="ignore", over="ignore"):  # numbers beyond fp32's range are drawn as such
-        render(show_steps(scene, {"step_stage": stage}), scene)
+        render(show_steps(scene, {"step_stage": stage, "weights": weights}), scene)
         if missing:
             render([Paragraph("**Before and now**"), Paragraph(missing, "caption")], scene)
-        if widgets.switch("step_dropout", "Show what dropout does during training"):
-            _draw_dropout(walk, key, focus)
+        title, icon = "What dropout does during training", ":material/blur_on:"
+        dropout = st.expander(title, icon=icon, key="step_dropout", bind="query-params")
+        if dropout.open:
+            with dropout:
+                _draw_dropout(walk, key, focus)
 
 
 def _find_pinned(walk: Walk, key: RunKey) -> tuple[Scene[Walk], str]:
@@ -83,8 +106,8 @@ def _draw_dropout(walk: Walk, key: RunKey, focus: Focus) -> None:
         st.caption("Dropout is shown for the model without your changes.")
 
 
-def _choose_input(words: DeltaGenerator, number: DeltaGenerator) -> RunKey:
-    """The run to show, after a description of its input; where there can be none, the page says why and ends.
+def _choose_input(words: DeltaGenerator, number: DeltaGenerator) -> RunKey | None:
+    """The run of the tutorial's own input, after a description of it; None where the page shows the visitor's text.
 
     `words` takes the choice of an input, where there is one, and `number` the choice of one of its sentences.
     """
@@ -99,8 +122,7 @@ def _choose_input(words: DeltaGenerator, number: DeltaGenerator) -> RunKey:
             st.caption(
                 f"With the preset of tutorial {SHORT_TITLES['B']}, each chapter has the tutorial's own small input."
             )
-    panels.current_run()
-    return setup.run_key
+    return None
 
 
 def _choose_sentence(setup: Setup, place: DeltaGenerator) -> RunKey:

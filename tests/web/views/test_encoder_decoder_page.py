@@ -117,7 +117,7 @@ def test_the_page_shows_the_run_that_its_link_has_elsewhere() -> None:
 def test_lines_that_do_not_match_or_are_too_long_have_a_sentence(
     query: dict[str, object], said: str, n_tokens: int
 ) -> None:
-    app = own(**query)
+    app = own(**query, encdec_show_masks="true")
     assert said in captions(app) + sentences(app)
     assert array(charts(app)["encdec_mask_combined"]).shape == (n_tokens, n_tokens)
 

@@ -74,13 +74,14 @@ def test_a_single_sentence_stands_beside_an_example_that_one_button_puts_into_th
 
 
 def test_the_texts_and_the_lists_sentences_are_compared_and_their_pairs_ranked() -> None:
-    app = page(text="Dogs bark.\nA cat sat.", similarity_list=LIST, similarity_second=5)
+    query = {"text": "Dogs bark.\nA cat sat.", "similarity_list": LIST, "similarity_second": 5}
+    app = page(**query, similarity_ranking="true")
     expected = cosines("Dogs bark.", "A cat sat.", *LIST.splitlines())
     np.testing.assert_allclose(matrix(app), expected, atol=1e-5)
     ranked = sorted(expected[np.triu_indices(5, 1)], reverse=True)
     np.testing.assert_allclose(table(app, "in common")["cosine"], ranked, atol=1e-5)
     assert f"**{expected[0, 4]:.3f}**" in words(app)
-    assert app.dataframe[0].proto.row_height == 76, "a sentence of four lines"
+    assert app.dataframe[0].proto.row_height == 54, "a sentence of two lines"
     assert params.POOLINGS == POOLINGS
 
 
@@ -99,6 +100,7 @@ def test_the_frame_stands_at_the_chosen_pair_or_the_nearest() -> None:
 @pytest.mark.parametrize("task", KINDS)
 def test_networks_trained_here_compare_what_they_can_read(task: str) -> None:
     app = without_error(opened(trained(task), "similarity"))
+    app = open_panels(app, "similarity_how")
     assert "never to compare sentences" in prose(app)
 
 
@@ -128,7 +130,7 @@ def test_what_is_too_much_work_is_left_out_with_a_sentence(monkeypatch: pytest.M
 
 def test_strangers_words_are_shown_as_they_are() -> None:
     hostile = "<script>alert(1)</script> **x** $y$ [z](w) \u202e\x1b `c`\n:material/home: | a\\b"
-    app = page(text=hostile, similarity_list=hostile, similarity_second=3)
+    app = page(text=hostile, similarity_list=hostile, similarity_second=3, similarity_ranking="true")
     assert "Control characters were replaced" in sentences(app)
     assert r"\<script\>alert\(1\)\</script\> \*\*x\*\* \$y\$ \[z\]\(w\)" in prose(app)
     assert hostile.splitlines()[0].replace("\u202e", " ").replace("\x1b", " ") in str(
@@ -157,6 +159,13 @@ def test_changes_are_made_in_every_sentence_that_can_have_them() -> None:
     assert "is made in your text's chosen sentence alone" in captions(app)
     assert "Without them, the cosine is" in captions(app)
     assert "without these changes" not in captions(app)
+
+
+def test_a_link_to_a_pooling_opens_the_panel_that_it_stands_in() -> None:
+    app, closed = page(similarity_list=LIST, similarity_pooling="first token"), page(similarity_list=LIST)
+    assert "How to read this" in prose(app)
+    assert "How to read this" not in prose(closed)
+    assert app.session_state["similarity_how"]
 
 
 def test_tables_and_code_open() -> None:

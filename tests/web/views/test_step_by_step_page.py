@@ -196,13 +196,18 @@ def test_tutorial_b_is_a_path_of_chapters_on_their_own_inputs() -> None:
     assert choose(app, step_path="as the data moves").header[0].value == "Embedding"
 
 
+def test_a_link_to_the_tutorials_path_opens_its_panel() -> None:
+    assert page(**TUTORIAL_B).session_state["step_ways"]
+    assert not page(**SMALL).session_state["step_ways"]
+
+
 # --- dropout
 
 
 def test_dropout_shows_the_zeros_of_its_seed_and_leaves_the_shared_model_alone() -> None:
     app = page(step_stage="softmax", layer=1, head=4)
     weights = array(charts(app)["step_softmax"], name="y")
-    factors = array(charts(choose(app, step_dropout=True))["step_drops"])
+    factors = array(charts(open_panels(app, "step_dropout"))["step_drops"])
     assert factors.shape == (5, 2 * SHOWN)
     seen = np.unique(np.round(factors[np.isfinite(factors)], 4))
     assert seen.tolist() == pytest.approx([0, 1 / 0.9], abs=1e-4)
