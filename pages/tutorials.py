@@ -1,17 +1,15 @@
-"""The five tutorials: side by side, their numbers against each other, and each with its mistakes made again."""
+"""One of the five tutorials, the student's own: what is different in it; and all five side by side."""
 
 from playground.tutorials import comparison
 from playground.tutorials.tutorial_texts import TUTORIALS
-from playground.views.tutorials import show_one, show_side_by_side
+from playground.views.tutorials import show_tutorials
 from playground.web.shared import panels
 from playground.web.shared.renderer import read_options, render
-from playground.web.views.tutorials import explore_differences, tutorials_scene
+from playground.web.views.tutorials import tutorials_scene
 
-panels.heading("Which of the five tutorials would give me different numbers?")
+panels.heading("What is different in the tutorial that I follow?")
 scene, options = tutorials_scene(), read_options("tutorials")
-render(show_side_by_side(scene), scene)
-explore_differences()
-render(show_one(options), scene)
+render(show_tutorials(scene, options), scene)
 mistakes = TUTORIALS[options["tutorials_letter"]].mistakes
 demonstrations = [mistake.demonstration for mistake in mistakes if mistake.demonstration]
 panels.code_behind("tutorials", *demonstrations, comparison.build, comparison.causes)

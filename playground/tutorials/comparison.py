@@ -82,6 +82,11 @@ def by_point(traces: Mapping[str, Trace], against: str) -> dict[str, Array]:
     }
 
 
+def distances(traces: Mapping[str, Trace], against: str) -> dict[str, float]:
+    """How far the outputs of the others are from one tutorial's, at most, by their letters."""
+    return {letter: apart_by(trace, traces[against]) for letter, trace in traces.items() if letter != against}
+
+
 def first_apart(differences: Array) -> str:
     """The name of the first point at which two variants, (points,) apart, do not agree any more."""
     return next(name for name, difference in zip(point_names(), differences, strict=True) if difference > APART)

@@ -123,6 +123,19 @@ _ROWS_BY_HAND = (
 """What no field of a config says."""
 
 
+DEPARTURES = {
+    ("norm_placement", "pre"): ("pre-norm", "a norm stands before each sublayer (pre-norm), not after it"),
+    ("norm", "scalar"): ("one gain, one bias", "a norm has one gain and one bias, not one of each for every feature"),
+    ("norm_eps", 1e-6): ("eps of the norm", "a norm's eps is 1e-6, not 1e-5"),
+    ("final_norm", True): ("norm after the last block", "a norm follows the last block"),
+    ("positions", "sinusoidal-doubled"): ("doubled exponent", "the exponent of the positions counts twice"),
+    ("head_merge", "reshape"): ("merge by reshape", "heads are merged by a reshape alone, without a transpose"),
+    ("fused_qkv", True): ("fused Q, K, V", "one fused projection gives Q, K and V"),
+    ("activation", "gelu"): ("GELU", "the activation is GELU, not ReLU"),
+}
+"""What the tutorials do otherwise than the paper, in few words and in a sentence, by field and value."""
+
+
 def build_table() -> list[Row]:
     """The properties of the five, from their presets where a field says it."""
     rows = []

@@ -185,13 +185,14 @@ def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]
 def show_reading(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     """What comes next, what was read for it, and panels: the training, the masks, and what two halves cost."""
     pair = scene.now
-    yield show_next_tokens(scene, options)
     yield from show_attention(scene, options)
+    yield show_next_tokens(scene, options)
     if pair.translator is not None:
         training = (Paragraph(_describe_training(pair.translator)),) if options["encdec_show_training"] else ()
         yield Panel("encdec_show_training", "What this translator has learnt", training, ":material/school:")
-    masks = (show_masks(scene),) if options["encdec_show_masks"] else ()
-    yield Panel("encdec_show_masks", "Who may look at whom? The masks", masks, ":material/visibility_off:")
+    formula = write_formula(pair.run, str(options[pair.key("attention")]))
+    masks = (formula, show_masks(scene)) if options["encdec_show_masks"] else ()
+    yield Panel("encdec_show_masks", "Who may look at whom? The formula and its masks", masks, ":material/functions:")
     costs = tuple(show_parameters(scene)) if options["encdec_show_costs"] else ()
     yield Panel("encdec_show_costs", "What do two halves cost? The parameters", costs, ":material/calculate:")
 
@@ -293,30 +294,18 @@ def _count_tokens(side: Side, name: str) -> str:
 
 
 def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
-    """The chosen one of the three attentions: its formula, every head small, and one large."""
+    """The chosen one of the three attentions: one head large, with the chosen step framed, and every head small."""
     pair = scene.now
     attention = str(options[pair.key("attention")])
     queries, keys = pair.run.sides(attention)
-    n_layers, n_heads, n_queries, n_keys = pair.run.patterns[attention].shape
+    n_layers, n_heads = pair.run.patterns[attention].shape[:2]
     places = pair.key("layer"), pair.key("head")
     layer, head = _chosen_head(pair, options)
-    yield Paragraph("What did it read for that?", "header")
-    yield Control(pair.key("attention"), "Which attention")
-    controls = Control(places[0], "layer", high=n_layers - 1), Control(places[1], "head", high=n_heads - 1)
-    yield Group("", controls, is_row=True)
-    query_side, key_side = (
-        r"\mathrm{source}" if side is pair.run.source else r"\mathrm{target}" for side in (queries, keys)
-    )
-    yield Formula(
-        rf"\underbrace{{\mathrm{{softmax}}(Q_{{{query_side}}} K_{{{key_side}}}^\top / "
-        rf"\sqrt{{{pair.run.config.d_head}}})}}_{{{n_queries} \times {n_keys}}}\, V_{{{key_side}}}"
-    )
     rows = label_steps(pair) if pair.translator and queries is pair.run.target else queries.tokens
     grid = HeadGrid[Pair](
         key="encdec_grid",
         alt=f"Attention of all {n_layers} layers and {n_heads} heads as thumbnails: {attention}.",
-        caption=f"{ATTENTIONS[attention]} Each thumbnail is one head: rows are queries, columns are keys. "
-        "Colours grow with the square root of the weight. Click a thumbnail to open it.",
+        caption="Each thumbnail is one head. Colours grow with the square root of the weight. Click one to open it.",
         thumbnails=lambda subject: shrink(shown_patterns(subject.run, attention)),
         weights=lambda subject: shown_patterns(subject.run, attention),
         queries=lambda _: rows,
@@ -331,7 +320,7 @@ def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
     pattern: Heatmap[Pair] = head_map(
         key="encdec_pattern",
         alt=f"Attention weights of {attention}, layer {layer}, head {head}.",
-        caption=f"**{attention}, layer {layer}, head {head}.**",
+        caption=f"**{attention}, layer {layer}, head {head}.** {ATTENTIONS[attention]}",
         reading=lambda subject: _describe_pattern(subject, attention, layer, head),
         weights=lambda subject: shown_patterns(subject.run, attention)[layer, head],
         allowed=lambda subject: subject.run.allowed(attention) & ~queries.padding[:, None],
@@ -341,7 +330,36 @@ def show_attention(scene: Scene[Pair], options: Options) -> Iterator[Item]:
         colours=from_zero,
         saved_as=f"{attention}_attention_layer{layer}_head{head}",
     )
-    yield Columns(((Later((grid,)),), (pattern,)))
+    if queries is pair.run.target:
+        pattern = _choose_step_by_row(pattern, pair, options)
+    controls = Control(places[0], "layer", high=n_layers - 1), Control(places[1], "head", high=n_heads - 1)
+    choices = Control(pair.key("attention"), "Which attention"), Group("", controls, is_row=True), Later((grid,))
+    yield Columns(((pattern,), choices), shares=(3, 2))
+
+
+def _choose_step_by_row(pattern: Heatmap[Pair], pair: Pair, options: Options) -> Heatmap[Pair]:
+    """The heatmap with the chosen step's row framed, in which a click on a row chooses its step."""
+    numbers = [None if padding else row for row, padding in enumerate(pair.run.target.padding)]
+    return replace(
+        pattern,
+        rows=replace(pattern.rows, place=pair.key("position"), numbers=lambda _: numbers),
+        columns=replace(pattern.columns, place=""),
+        chosen={pair.key("position"): _chosen_position(pair, options)},
+        click="The chosen step, in its row. Arrow keys choose its neighbours.",
+        clicks_beside=False,
+    )
+
+
+def write_formula(run: PairRun, attention: str) -> Formula:
+    """One of the three attentions, with its sizes."""
+    queries, keys = run.sides(attention)
+    query_side, key_side = (
+        r"\mathrm{source}" if side is run.source else r"\mathrm{target}" for side in (queries, keys)
+    )
+    return Formula(
+        rf"\underbrace{{\mathrm{{softmax}}(Q_{{{query_side}}} K_{{{key_side}}}^\top / "
+        rf"\sqrt{{{run.config.d_head}}})}}_{{{queries.padding.size} \times {keys.padding.size}}}\, V_{{{key_side}}}"
+    )
 
 
 def shown_patterns(run: PairRun, attention: str) -> Array:
@@ -406,12 +424,11 @@ def show_next_tokens(scene: Scene[Pair], options: Options) -> Group:
     items: list[Item] = [
         Paragraph("What comes next?", "header"),
         Paragraph(
-            "The decoder's last vector gives every token a score, its *logit*. "
-            "The softmax turns the logits of one target position into probabilities; the best come first. "
+            "The decoder gives every token a score, its *logit*. The softmax turns these into probabilities. "
             + (
-                "Training raises the probabilities of the tokens that do follow. Until then the order is chance."
+                "Until the decoder is trained, their order is chance."
                 if pair.is_random
-                else "[BOS] marks the beginning, [EOS] the end. Whether [EOS] follows the last token is learned, too."
+                else "[BOS] marks the beginning, [EOS] the end."
             ),
             "caption",
         ),

@@ -1,4 +1,4 @@
-"""The five tutorials: side by side, where their numbers part and why, and one of them at a time."""
+"""The tutorial that a student follows: what it computes otherwise, and where to see it; and all five side by side."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,22 @@ import numpy as np
 import pandas as pd
 
 from playground.accounting.shapes import list_stages
-from playground.charts.chart import Axis, Columns, Control, Group, Heatmap, Item, Options, Paragraph, Table, Widget
+from playground.charts import palette
+from playground.charts.bars import Bars
+from playground.charts.chart import (
+    Axis,
+    Columns,
+    Control,
+    Group,
+    Heatmap,
+    Item,
+    LabelledBars,
+    Options,
+    Panel,
+    Paragraph,
+    Table,
+    Widget,
+)
 from playground.charts.scene import Scene
 from playground.config import Initialisation
 from playground.link.opening import Focus, LinkedView
@@ -17,8 +32,8 @@ from playground.model import Trace
 from playground.presets import PRESETS
 from playground.tutorials import comparison
 from playground.tutorials.comparison import Cause
-from playground.tutorials.table import NAMES, SHORT_TITLES, Row, build_table
-from playground.tutorials.tutorial_texts import TUTORIALS, Topic, Tutorial
+from playground.tutorials.table import DEPARTURES, NAMES, SHORT_TITLES, Row, build_table
+from playground.tutorials.tutorial_texts import TUTORIALS, Topic
 
 SHOWN_TOKENS = 10
 """Of the sentence whose way is drawn."""
@@ -47,38 +62,143 @@ def linked_tutorials(view: LinkedView) -> Scene[FiveTutorials]:
 
 
 def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[Item]:
-    """The page."""
-    yield from show_side_by_side(scene)
-    yield from show_differences(scene, options)
-    yield from show_one(options)
+    """The page: what is different in the chosen tutorial, what it teaches where, and panels."""
+    five, letter = scene.now, options["tutorials_letter"]
+    yield Paragraph(answer_what_is_different(five, letter), "answer")
+    yield Control("tutorials_letter", "Which one do you follow?")
+    yield Paragraph(
+        "These are five lessons on the transformer encoder. If you follow none of them, you do not need this page.",
+        "caption",
+    )
+    if letter != PAPER:
+        yield Paragraph(f"Different in yours: {'; '.join(map(_explain, _departures(five, letter)))}.")
+    yield show_departures(letter)
+    yield from show_topics(letter)
+    mistakes = tuple(show_mistakes(letter)) if options["tutorials_mistakes"] else ()
+    n = len(TUTORIALS[letter].mistakes)
+    yield Panel("tutorials_mistakes", f"{n} mistakes in it, each made again", mistakes, ":material/bug_report:")
+    properties = tuple(show_side_by_side(letter)) if options["tutorials_five"] else ()
+    yield Panel("tutorials_five", "All five side by side", properties, ":material/table_chart:")
+    differences: tuple[Item, ...] = (AGAINST,)
+    if options["tutorials_differences"]:
+        differences = tuple(show_differences(scene, options))
+    yield Panel(
+        "tutorials_differences", "Where the numbers of the five part, and why", differences, ":material/grid_on:"
+    )
 
 
-def show_side_by_side(scene: Scene[FiveTutorials]) -> Iterator[Item]:
-    """The page's question answered, and every property of the five; cells that differ from most are marked."""
-    yield Paragraph(_answer(scene.now))
-    yield Paragraph("What they do", "header")
+def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
+    """What the chosen tutorial computes otherwise than the paper, for one number and by its main cause."""
+    name = f"**{SHORT_TITLES[letter]}**"
+    yours, papers = (five.traces[each]["final"].numpy() for each in (letter, PAPER))
+    if letter == PAPER:
+        distances = comparison.distances(five.traces, PAPER)
+        nearest, farthest = min(distances, key=distances.__getitem__), max(distances, key=distances.__getitem__)
+        return (
+            f"{name} computes the paper's encoder, number by number. The other four do not: with the same weights, "
+            f"an output of {SHORT_TITLES[nearest]} is up to **{distances[nearest]:.2f}** away, one of "
+            f"{SHORT_TITLES[farthest]} up to **{distances[farthest]:.2f}**."
+        )
+    place = np.unravel_index(np.abs(yours - papers).argmax(), yours.shape)
+    main = _explain(_departures(five, letter)[0])
+    return (
+        f"{name} computes other numbers than the paper's encoder: with the same weights, one of its outputs is "
+        f"**{yours[place]:.2f}** instead of **{papers[place]:.2f}**. The largest single reason: {main}."
+    )
+
+
+PAPER = "E"
+"""The tutorial that computes the encoder of the paper (Vaswani et al. 2017): what the others are compared with."""
+
+AGAINST = Control("tutorials_against", "Compare the others with")
+"""Closed, its panel keeps what was chosen."""
+
+
+def _departures(five: FiveTutorials, letter: str) -> list[Cause]:
+    """What a tutorial does otherwise than the paper; what alone moves an output most comes first."""
+    return sorted(
+        (cause for cause in five.find_causes(PAPER) if cause.letter == letter), key=lambda cause: -cause.effect
+    )
+
+
+def _explain(cause: Cause) -> str:
+    return DEPARTURES[cause.field, cause.here][1]
+
+
+def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
+    """How far each thing that one tutorial does otherwise moves an output; for the paper's, how far the others are."""
+
+    def find(five: FiveTutorials) -> dict[str, float]:
+        if letter != PAPER:
+            return {DEPARTURES[cause.field, cause.here][0]: cause.effect for cause in _departures(five, letter)}
+        distances = comparison.distances(five.traces, PAPER)
+        return {SHORT_TITLES[each]: distances[each] for each in sorted(distances, key=lambda each: -distances[each])}
+
+    def bars(five: FiveTutorials) -> Bars:
+        found = find(five)
+        texts = [_write_difference(value) for value in found.values()]
+        title = "largest difference of an output"
+        return Bars([*found], [*found.values()], [palette.ATTENTION] * len(found), texts, title)
+
+    caption = (
+        "How far the other tutorials' outputs are from these, at most."
+        if letter == PAPER
+        else "How far the paper's output moves, at most, when this one thing is done as in your tutorial. 0: only the "
+        "weights' layout differs."
+    )
+    return LabelledBars(
+        key="tutorials_effects",
+        alt=f"Bars: what is different in tutorial {SHORT_TITLES[letter]}, by how far it moves an output",
+        caption=f"{caption} Outputs are about 1 in size; nothing is trained.",
+        bars=bars,
+        table=lambda five: pd.DataFrame({"largest difference": find(five)}),
+    )
+
+
+def _write_difference(value: float) -> str:
+    if value <= comparison.APART:
+        return "0"
+    return f"{value:.2f}" if value >= 0.005 else f"{value:.0e}"
+
+
+def show_topics(letter: str) -> Iterator[Item]:
+    """What a tutorial is, and the page that shows each thing that it teaches."""
+    tutorial, preset = TUTORIALS[letter], PRESETS[NAMES[letter]]
+    yield Paragraph("What it teaches, and the page that shows it", "header")
+    yield Paragraph(f"**{preset.title}.** {tutorial.what}")
+    whole = Topic("All of it, as a preset of the sidebar.", "overview")
+    for number, topic in enumerate((whole, *tutorial.topics)):
+        data = {"topic": topic, "key": f"tutorials_open_{number or 'overview'}", "preset": NAMES[letter]}
+        yield Widget("tutorial_topic", data)
+
+
+def show_mistakes(letter: str) -> Iterator[Item]:
+    """What is wrong in one tutorial, with what comes of it, computed; and the order of its block, if its text errs."""
+    tutorial, preset = TUTORIALS[letter], PRESETS[NAMES[letter]]
+    if tutorial.order_in_text:
+        yield Paragraph(f"{tutorial.order_in_text} Its code does this, here with a sentence of {SHOWN_TOKENS} tokens:")
+        stages = list_stages(preset.config, SHOWN_TOKENS)
+        flow = {"stages": stages, "n_layers": preset.config.n_layers, "key": "tutorials_flow"}
+        yield Widget("tutorial_flow", flow)
+    for number, mistake in enumerate(tutorial.mistakes, start=1):
+        where = f"{mistake.where[0].upper()}{mistake.where[1:]}"
+        words = [Paragraph(f"**{where}**: {mistake.printed}. {mistake.happens}")]
+        if mistake.demonstration is not None:
+            words.append(Paragraph(f":material/play_arrow: {mistake.demonstration()}", "caption"))
+        yield Group(f"tutorials_mistake_{number}", tuple(words), is_card=True)
+
+
+def show_side_by_side(letter: str) -> Iterator[Item]:
+    """Every property of the five; cells that differ from most are marked, those of the chosen one also named."""
+    odd = [f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual()]
+    yield Paragraph(
+        f"In yours, unlike most of the five: {'; '.join(odd)}. As a preset: {PRESETS[NAMES[letter]].source}."
+    )
     yield Table[FiveTutorials](key="tutorials_properties", frame=lambda _: list_properties(), is_markdown=True)
     yield Paragraph(
         "A violet cell differs from most of the five. All rows but the last two are read from the sidebar's presets. "
         "How a tutorial masks, and where it drops numbers in training, is no part of a preset.",
         "caption",
-    )
-    yield Paragraph("Where the numbers part, and why", "header")
-
-
-def _answer(five: FiveTutorials) -> str:
-    distances = comparison.matrix(five.traces)
-    pairs = {
-        f"{SHORT_TITLES[a]} and {SHORT_TITLES[b]}": distances[i, j]
-        for i, a in enumerate(NAMES)
-        for j, b in enumerate(NAMES)
-        if i < j
-    }
-    nearest, farthest = min(pairs, key=pairs.__getitem__), max(pairs, key=pairs.__getitem__)
-    return (
-        "**All of them: no two give the same numbers**, even with the same weights and the same words. "
-        f"The nearest are {nearest}: their outputs differ by up to {pairs[nearest]:.2f}. "
-        f"The farthest apart are {farthest}: theirs differ by up to {pairs[farthest]:.2f}."
     )
 
 
@@ -99,6 +219,7 @@ def show_differences(scene: Scene[FiveTutorials], options: Options) -> Iterator[
     """How far apart the outputs are, where that begins, and which field it comes from."""
     five, sizes, against = scene.now, comparison.SIZES, options["tutorials_against"]
     chosen = SHORT_TITLES[against]
+    yield Paragraph(_describe_extremes(five))
     yield Paragraph(
         f"Five small encoders run on {sizes['vocab_size']} different words: d_model {sizes['d_model']}, "
         f"{sizes['n_heads']} heads, {sizes['n_layers']} layers. They share one token table and one set of linear maps, "
@@ -106,8 +227,7 @@ def show_differences(scene: Scene[FiveTutorials], options: Options) -> Iterator[
         f"{SHORT_TITLES['C']} expects positions to be added already; here it gets the standard ones. Numbers are in "
         "double precision, so rounding plays no part."
     )
-    control = Control("tutorials_against", "Compare the others with")
-    yield Columns(((differences_of_outputs(),), (control, differences_by_point(against))), shares=(2, 3))
+    yield Columns(((differences_of_outputs(),), (AGAINST, differences_by_point(against))), shares=(2, 3))
     yield Paragraph("\n".join(_explain_differences(five, against)))
     shares = {scheme: comparison.position_share(scheme, five.seed) for scheme in get_args(Initialisation)}
     yield Paragraph(
@@ -122,6 +242,22 @@ def show_differences(scene: Scene[FiveTutorials], options: Options) -> Iterator[
         f"In brackets: how far the output moves when that field alone is changed in {chosen}. "
         "These effects do not add up, because later ones act on the results of earlier ones.",
         "caption",
+    )
+
+
+def _describe_extremes(five: FiveTutorials) -> str:
+    distances = comparison.matrix(five.traces)
+    pairs = {
+        f"{SHORT_TITLES[a]} and {SHORT_TITLES[b]}": distances[i, j]
+        for i, a in enumerate(NAMES)
+        for j, b in enumerate(NAMES)
+        if i < j
+    }
+    nearest, farthest = min(pairs, key=pairs.__getitem__), max(pairs, key=pairs.__getitem__)
+    return (
+        "**No two give the same numbers**, even with the same weights and the same words. "
+        f"The nearest are {nearest}: their outputs differ by up to {pairs[nearest]:.2f}. "
+        f"The farthest apart are {farthest}: theirs differ by up to {pairs[farthest]:.2f}."
     )
 
 
@@ -182,35 +318,3 @@ def _explain_differences(five: FiveTutorials, against: str) -> Iterator[str]:
 def _describe_cause(cause: Cause) -> str:
     effect = f"{cause.effect:.2g}" if cause.effect > comparison.APART else "nothing: only the layout differs"
     return f"**{cause.field}** {cause.here} instead of {cause.there} ({effect})"
-
-
-def show_one(options: Options) -> Iterator[Item]:
-    """What one tutorial is, what it teaches and where, and what is wrong in it."""
-    letter = options["tutorials_letter"]
-    tutorial, preset = TUTORIALS[letter], PRESETS[NAMES[letter]]
-    odd = [f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual()]
-    yield Paragraph("One by one", "header")
-    yield Control("tutorials_letter", "Tutorial")
-    yield Paragraph(f"**{preset.title}.** {tutorial.what} As a preset: {preset.source}.")
-    yield Paragraph(f"Unlike most of the five: {'; '.join(odd)}.")
-    if tutorial.order_in_text:
-        yield Paragraph(f"{tutorial.order_in_text} Its code does this, here with a sentence of {SHOWN_TOKENS} tokens:")
-        stages = list_stages(preset.config, SHOWN_TOKENS)
-        flow = {"stages": stages, "n_layers": preset.config.n_layers, "key": "tutorials_flow"}
-        yield Widget("tutorial_flow", flow)
-    yield Paragraph("**What it teaches, and the page that shows it**")
-    whole = Topic("All of it, as a preset of the sidebar.", "overview")
-    for number, topic in enumerate((whole, *tutorial.topics)):
-        data = {"topic": topic, "key": f"tutorials_open_{number or 'overview'}", "preset": NAMES[letter]}
-        yield Widget("tutorial_topic", data)
-    yield Paragraph("**Mistakes found in it**")
-    yield from _show_mistakes(tutorial)
-
-
-def _show_mistakes(tutorial: Tutorial) -> Iterator[Item]:
-    for number, mistake in enumerate(tutorial.mistakes, start=1):
-        where = f"{mistake.where[0].upper()}{mistake.where[1:]}"
-        words = [Paragraph(f"**{where}**: {mistake.printed}. {mistake.happens}")]
-        if mistake.demonstration is not None:
-            words.append(Paragraph(f":material/play_arrow: {mistake.demonstration()}", "caption"))
-        yield Group(f"tutorials_mistake_{number}", tuple(words), is_card=True)

@@ -104,6 +104,20 @@ def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, lin
     assert ("Grey" in caption) == (not seen.all())
 
 
+@pytest.mark.parametrize(("attention", "position"), [("cross", 3), ("decoder self", 99), ("encoder self", 0)])
+def test_a_row_of_the_target_is_a_step_to_choose(attention: str, position: int) -> None:
+    pair = small_pair()
+    items = show_attention(scene_of(pair), options(pair, attention=attention, position=position))
+    drawn = draw_chart(chart(items, "encdec_pattern"), scene_of(pair)).now
+    if attention == "encoder self":
+        assert drawn.cells is None
+        return
+    assert drawn.cells is not None
+    assert drawn.cells.rows == ("encdec_position", {row: row for row in range(7)}), "padding is no step"
+    assert drawn.cells.columns is None
+    assert drawn.chosen == {"encdec_position": min(position, 6)}
+
+
 def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_its_last() -> None:
     pair = small_pair()
     grid = chart(show_attention(scene_of(pair), options(pair, layer=95, head=2)), "encdec_grid")

@@ -1,34 +1,88 @@
 """The view Tutorials as a function on values: its sentences and charts against the five run here."""
 
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from playground.charts.chart import Control, Heatmap, Item, Paragraph, Widget
+from playground.charts.chart import Control, Heatmap, Item, LabelledBars, Panel, Paragraph, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.presets import PRESETS
 from playground.tutorials import comparison
-from playground.tutorials.table import NAMES, SHORT_TITLES, build_table
+from playground.tutorials.table import DEPARTURES, NAMES, SHORT_TITLES, build_table
 from playground.tutorials.tutorial_texts import TUTORIALS
 from playground.views.tutorials import FiveTutorials, list_properties, show_tutorials, trace_tutorials
 from tests.views.scenes import parts_of
 
 FIVE = FiveTutorials(7, trace_tutorials(7), partial(comparison.causes, seed=7))
+OPEN: dict[str, Any] = dict.fromkeys(("tutorials_mistakes", "tutorials_five", "tutorials_differences"), True)
 SCENE = Scene(FIVE, Focus(0, 0, 0, 0))
 
 
 def show(against: str = "E", letter: str = "A") -> list[Item]:
-    return parts_of(show_tutorials(SCENE, {"tutorials_against": against, "tutorials_letter": letter}))
+    """What the view yields with its panels open."""
+    return parts_of(show_tutorials(SCENE, OPEN | {"tutorials_against": against, "tutorials_letter": letter}))
 
 
 def texts(items: list[Item]) -> list[str]:
     return [each.text for each in items if isinstance(each, Paragraph)]
 
 
-def test_the_answer_and_the_charts_are_this_seeds() -> None:
+def answer_for(letter: str) -> str:
+    (found,) = (each.text for each in show(letter=letter) if isinstance(each, Paragraph) and each.kind == "answer")
+    return found
+
+
+@pytest.mark.parametrize("letter", "ABCD")
+def test_the_answer_is_one_number_of_the_tutorial_beside_the_papers_and_its_largest_cause(letter: str) -> None:
+    paper = replace(PRESETS["vaswani-base"].config, **comparison.SIZES)
+    yours, papers = (
+        comparison.trace_of(config, 7)["final"].numpy() for config in (comparison.small_config(letter), paper)
+    )
+    place = np.unravel_index(np.abs(yours - papers).argmax(), yours.shape)
+    told = answer_for(letter)
+    assert f"**{SHORT_TITLES[letter]}**" in told
+    assert f"**{yours[place]:.2f}** instead of **{papers[place]:.2f}**" in told
+    effects = {}
+    for cause in comparison.causes("E", 7):
+        if cause.letter == letter:
+            changed = comparison.trace_of(replace(paper, **{cause.field: cause.here}), 7)["final"].numpy()
+            effects[DEPARTURES[cause.field, cause.here]] = np.abs(changed - papers).max()
+    (chart,) = (each for each in show(letter=letter) if isinstance(each, LabelledBars))
+    bars = chart.bars(FIVE)
+    assert [*bars.labels] == [short for short, _ in sorted(effects, key=lambda each: -effects[each])]
+    np.testing.assert_allclose(bars.values, sorted(effects.values(), reverse=True), atol=1e-12)
+    assert told.endswith(f"reason: {max(effects, key=lambda each: effects[each])[1]}.")
+    assert all(sentence in "\n".join(texts(show(letter=letter))) for _, sentence in effects)
+
+
+def test_the_answer_of_the_tutorial_that_computes_the_papers_encoder_is_how_far_the_others_are() -> None:
+    paper = comparison.trace_of(replace(PRESETS["vaswani-base"].config, **comparison.SIZES), 7)["final"]
+    assert torch.equal(paper, FIVE.traces["E"]["final"]), "number by number"
+    others = {letter: float((FIVE.traces[letter]["final"] - paper).abs().max()) for letter in "ABCD"}
+    told = answer_for("E")
+    assert f"up to **{min(others.values()):.2f}**" in told
+    assert told.endswith(f"up to **{max(others.values()):.2f}**.")
+    (chart,) = (each for each in show(letter="E") if isinstance(each, LabelledBars))
+    assert list(chart.bars(FIVE).values) == sorted(others.values(), reverse=True)
+
+
+def test_closed_panels_compute_nothing_and_keep_what_was_chosen() -> None:
+    closed = dict.fromkeys(OPEN, False) | {"tutorials_against": "E", "tutorials_letter": "A"}
+    items = list(show_tutorials(SCENE, closed))
+    panels = {each.key: each.items for each in items if isinstance(each, Panel)}
+    assert panels.keys() == OPEN.keys()
+    assert panels["tutorials_mistakes"] == panels["tutorials_five"] == ()
+    (control,) = panels["tutorials_differences"]
+    assert isinstance(control, Control)
+
+
+def test_the_charts_are_this_seeds() -> None:
     items = show()
     outputs = [FIVE.traces[letter]["final"][0].numpy() for letter in NAMES]
     distances = np.array([[np.abs(one - other).max() for other in outputs] for one in outputs])
@@ -42,7 +96,7 @@ def test_the_answer_and_the_charts_are_this_seeds() -> None:
     assert drawn.figure["data"][0]["y"] == [SHORT_TITLES[letter] for letter in "ABCD"]
     assert drawn.table is not None
     np.testing.assert_allclose(drawn.table().loc["final"], distances[4, :4], rtol=1e-6)
-    others, answer = distances[~np.eye(5, dtype=bool)], texts(items)[0]
+    others, answer = distances[~np.eye(5, dtype=bool)], next(text for text in texts(items) if "No two" in text)
     row, column = (list(SHORT_TITLES.values())[i] for i in np.unravel_index(distances.argmax(), (5, 5)))
     assert f"differ by up to {others.min():.2f}" in answer
     assert f"{row} and {column}: theirs differ by up to {others.max():.2f}." in answer
@@ -86,4 +140,4 @@ def test_each_tutorial_says_what_it_teaches_where_and_what_is_wrong(letter: str)
         tutorial.order_in_text
     )
     controls = [each.key for each in items if isinstance(each, Control)]
-    assert controls == ["tutorials_against", "tutorials_letter"]
+    assert controls == ["tutorials_letter", "tutorials_against"]

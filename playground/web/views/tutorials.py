@@ -8,15 +8,14 @@ from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.tutorials import comparison
 from playground.tutorials.tutorial_texts import Topic
-from playground.views.tutorials import FiveTutorials, show_differences, trace_tutorials
+from playground.views.tutorials import FiveTutorials, trace_tutorials
 from playground.web.choices.setup import current_setup
 from playground.web.choices.shortcuts import apply_topic
 from playground.web.components.rows import draw_data_flow
 from playground.web.components.without_picture import request_scroll
 from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.navigation import page_named
-from playground.web.shared.page_end import fragment
-from playground.web.shared.renderer import WIDGETS, read_options, render
+from playground.web.shared.renderer import WIDGETS
 
 _trace_tutorials = cache_for_everybody(max_entries=4)(trace_tutorials)
 _find_causes = cache_for_everybody(max_entries=20)(comparison.causes)
@@ -26,13 +25,6 @@ def tutorials_scene() -> Scene[FiveTutorials]:
     """The five, with weights from the sidebar's seed."""
     seed = current_setup()["seed"]
     return Scene(FiveTutorials(seed, _trace_tutorials(seed), partial(_find_causes, seed=seed)), Focus(0, 0, 0, 0))
-
-
-@fragment
-def explore_differences() -> None:
-    """Where the numbers part, and what the choice of a tutorial redraws."""
-    scene = tutorials_scene()
-    render(show_differences(scene, read_options("tutorials")), scene)
 
 
 def draw_topic(topic: Topic, key: str, preset: str) -> None:

@@ -82,6 +82,7 @@ ODD: tuple[dict[str, object], ...] = (
 @pytest.mark.parametrize("number", range(len(ODD)))
 def test_every_page_opens_on_odd_sentences_and_architectures(page: str, number: int) -> None:
     link = SMALL | {"text": ODD_TEXT, "gradient_layers": 3, "step_dropout": True, "encdec_source": "your text"}
+    link |= {"encdec_show_masks": True}
     key, always, views = VIEWS[page]
     view, own = [*views.items()][number % len(views)]
     app = open_page(page, **link | ODD[number] | ({} if key == "overview_shapes" else {key: view}))

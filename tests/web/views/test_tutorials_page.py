@@ -26,6 +26,7 @@ from tests.web.app_test import (
     component_data,
     formulas,
     open_page,
+    open_panels,
     press,
     prose,
     sentences,
@@ -39,6 +40,8 @@ TITLES = {path: page.title for path, page in PAGES.items()}
 def test_the_page_has_this_seeds_numbers_and_follows_its_choices() -> None:
     app = without_error(open_page("tutorials", seed="7"))
     assert sentences(app) == ""
+    assert not charts(app)
+    open_panels(app, "tutorials_differences", "tutorials_five")
     traces = {letter: comparison.trace_of(comparison.small_config(letter), 7) for letter in NAMES}
     np.testing.assert_allclose(array(charts(app)["tutorials_matrix"]), comparison.matrix(traces), rtol=1e-6)
     assert "seed 7" in prose(app)
@@ -107,7 +110,7 @@ def test_a_topic_opens_what_it_promises_and_scrolls_there(letter: str, topic: To
     with mock.patch.object(local_script_runner, "parse_tree_from_messages", record):
         without_error(press(app, f"tutorials_open_{number}"))
     drawn = {key for message in messages for key in keys_of(message.delta)}
-    assert app.title[0].value != "Which of the five tutorials would give me different numbers?"
+    assert app.title[0].value != "What is different in the tutorial that I follow?"
     assert {key: app.session_state[key] for key in topic.settings} == topic.settings
     assert component_data(app, "scroll_to").get("target") == topic.target
     assert topic.target is None or topic.target in drawn
@@ -185,7 +188,7 @@ def test_what_topics_set_are_words_of_the_pages_own_parameters(letter: str) -> N
 
 
 def test_the_block_is_drawn_where_the_text_has_another_order() -> None:
-    app = open_page("tutorials", tutorials_letter="D")
+    app = open_page("tutorials", tutorials_letter="D", tutorials_mistakes=True)
     assert block_boxes(app) == [
         (True, ["attention", "add"]), (False, ["norm"]), (True, ["feed-forward", "add"]), (False, ["norm"]),
     ]  # fmt: skip
@@ -206,6 +209,10 @@ def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
         choose(app, preset=preset)
         assert values(app, "preset", "text", "tokenizer") == {"preset": None, "text": text, "tokenizer": tokenizer}
     assert "5 tokens ·" in captions(app)
+
+
+def test_a_link_to_a_comparison_opens_its_panel() -> None:
+    assert "tutorials_where" in charts(open_page("tutorials", tutorials_against="B"))
 
 
 def test_a_wrong_link_is_told() -> None:
