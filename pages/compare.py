@@ -1,4 +1,4 @@
-"""Two full settings side by side, the pinned ones and the present: heads, where they part, lengths, costs."""
+"""Two full settings side by side, the pinned ones and the present: where they part, one head, lengths, costs."""
 
 from playground.analysis import comparison
 from playground.analysis.comparison import shared_tensors
@@ -7,12 +7,12 @@ from playground.web.shared.pinning import pinned_side
 from playground.web.views import compare
 
 panels.heading("What does a change change?")
+if pinned_side() is None:
+    compare.offer_pin()
 pinning.draw_pin_line(links_to_compare=False)
 panels.current_run()
 pinning.explain_pinned_run()
-if pinned_side() is None:
-    compare.offer_pin()
-else:
+if pinned_side() is not None:
     compare.compare_runs()
     compare.compare_costs()
     panels.code_behind("compare", comparison, shared_tensors)

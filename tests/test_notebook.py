@@ -19,7 +19,7 @@ CHARTS = {
                   "attention_lines_pinned", "why_parts", "why_key_sources", "why_query_sources"},
     "norms": {"norms_by_layer", "norms_by_token", "norms_by_token_pinned", "norms_by_token_difference"},
     "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models"},
-    "what-if": {"whatif_vectors", "whatif_heads", "whatif_difference", "whatif_before", "whatif_after"},
+    "what-if": {"whatif_heads", "whatif_most", "whatif_vectors", "whatif_difference", "whatif_before", "whatif_after"},
     "similarity": {"similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"},
     "step-by-step": {"step_embedding", "step_pinned"},
     "positions": {"position_table", "swap_differences"},
@@ -36,7 +36,8 @@ def test_every_view_is_shown_with_its_charts_beside_pinned_settings(page: str, m
     displayed: list[Any] = []
     monkeypatch.setattr(notebook, "_display_chart", shown.append)
     monkeypatch.setattr(notebook, "_put", displayed.append)
-    show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&overview_shapes=true")
+    opened = "overview_shapes=true&whatif_tokens=true&whatif_chosen=true"
+    show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&{opened}")
     assert {each.key for each in shown} == CHARTS[page]
     assert all(go.Figure(each.figure).data for each in shown), "Plotly takes what was drawn"
     texts = [each.data for each in displayed if isinstance(each, Markdown)]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from playground.accounting.counts import LABELS, Component
 from playground.analysis.attention import mean_entropy
 from playground.analysis.positions import ROUNDING
+from playground.analysis.vector_changes import compare_vectors, sentence_vector
 from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.init import InitialTensor, initial_tensors
@@ -74,6 +75,38 @@ def list_unequal_points(pinned: Run, now: Run) -> list[str]:
 def _list_points(pinned: Run, now: Run) -> list[str]:
     n_layers = min(pinned.config.n_layers, now.config.n_layers)
     return ["embed.out", *(f"layers.{i}.{point}" for i in range(n_layers) for point in COMPARED_POINTS), "final"]
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Where two runs of the same tokens and of one width first differ by more than rounding, and how far."""
+
+    point: str
+    """The first point that differs, as in the trace; `end` where one run goes on after the other's last layer."""
+    token: int
+    """The token whose vector differs most there, where the layer of that point ends."""
+    share: float
+    """The length of that difference, by the vector's length in the pinned run; NaN where a number is lost."""
+    cosine: float
+    """Of the sentence's two vectors at the end; NaN where a number is lost."""
+
+
+def find_parting(pinned: Run, now: Run, differences: Sequence[PointDifference]) -> Parting | None:
+    """Where two runs part, by their `compare_points`; None where they do nowhere."""
+    first = next((each.name for each in differences if each.is_apart), None)
+    if pinned.config.n_heads != now.config.n_heads and first != "embed.out":
+        first = _PATTERN
+    if first in (None, "final") and pinned.config.n_layers != now.config.n_layers:
+        first = "end"
+    if first is None:
+        return None
+    at = f"layers.{first.split('.')[1]}.out" if first.startswith("layers.") else "final" if first == "end" else first
+    real = ~now.padding
+    with np.errstate(invalid="ignore"):
+        relative = compare_vectors(pinned.arrays[at][real], now.arrays[at][real]).relative
+    ends = compare_vectors(sentence_vector(pinned), sentence_vector(now))
+    token = int(np.argmax(relative))  # of lost numbers, the first
+    return Parting(first, token, float(relative[token]), float(ends.cosine))
 
 
 def describe_parting(pinned: Run, now: Run, differences: list[PointDifference]) -> str:

@@ -228,6 +228,8 @@ FOLDS = {
     "step_sentence": "step_ways",
     "tutorials_against": "tutorials_differences",
     "similarity_pooling": "similarity_how",
+    "whatif_measure": "whatif_tokens",
+    "whatif_pooling": "whatif_sentence",
 }
 """By a page's parameter: that of the panel which its widget stands in; a link that sets the one opens the other."""
 
@@ -292,6 +294,13 @@ OWN: dict[str, Param] = {
     "whatif_left": Choice("similarity", ("similarity", "right answers")),
     "whatif_measure": Choice("length of the change", ("length of the change", "cosine")),
     "whatif_pooling": Choice("mean", ("mean", "first token", "mean with padding")),
+    "whatif_more": Switch(False),
+    "whatif_tokens": Switch(False),
+    "whatif_sentence": Switch(False),
+    "whatif_chosen": Switch(False),
+    "compare_head": Switch(False),
+    "compare_lengths": Switch(False),
+    "compare_costs": Switch(False),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),

@@ -13,6 +13,11 @@ def write_amount(x: float, sign: str = "") -> str:
     return f"{x:{sign}.2f}" if abs(x) < 100_000 else f"{x:{sign}.3g}"
 
 
+def write_share(share: float) -> str:
+    """A share in percent with two digits at least, however small it is: `0.031%`, `6.6%`, `140%`."""
+    return f"{share:.0%}" if share >= 0.0995 else f"{100 * share:.2g}%"
+
+
 def quote_text(text: str, longest: int = 60) -> str:
     """A stranger's text in quotation marks, cut to `longest` characters, without what markdown would act on."""
     plain = "".join(character for character in text[:longest] if character.isalnum() or character in " .-+_/")

@@ -222,6 +222,7 @@ def followed_scene(view: LinkedView) -> Scene[Followed]:
         similarities,
         pooled_in_training=view.weights == "minilm",
         causal=view.causal,
+        is_random=view.weights == "random",
         notes=partial(note_set_weights, view.run),
     )
     return Scene(followed, view.focus)

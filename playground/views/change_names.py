@@ -15,12 +15,12 @@ _LONGEST_TOKEN = 12
 
 def name_change(change: Change, tokens: Sequence[str] = ()) -> str:
     """What it changes in a few words, such as `layer 3, head 1: it₁₀ ↛ animal₂`, with a strength below 1."""
-    return change_texts.name_change(change, partial(_name_token, tokens))
+    return change_texts.name_change(change, partial(name_token, tokens))
 
 
 def explain_change(change: Change, tokens: Sequence[str]) -> str:
     """One sentence in plain text on which numbers become what, with the tokens' words."""
-    return change_texts.explain_change(change, partial(_name_token, tokens))
+    return change_texts.explain_change(change, partial(name_token, tokens))
 
 
 def explain_changes(changes: Sequence[Change], tokens: Sequence[str]) -> str:
@@ -31,10 +31,10 @@ def explain_changes(changes: Sequence[Change], tokens: Sequence[str]) -> str:
 
 def name_tokens(sentence: str, tokens: Sequence[str]) -> str:
     """A sentence of the model, which counts tokens, with their words: `it₁₀` for `token 10`."""
-    return re.sub(r"\btoken (\d+)\b", lambda found: _name_token(tokens, int(found[1])), sentence)
+    return re.sub(r"\btoken (\d+)\b", lambda found: name_token(tokens, int(found[1])), sentence)
 
 
-def _name_token(tokens: Sequence[str], token: int | None) -> str:
+def name_token(tokens: Sequence[str], token: int | None) -> str:
     """A token by its word and its place; by its place alone where the sentence has no such token."""
     if token is None or token >= len(tokens):
         return change_texts.count_token(token)

@@ -15,6 +15,8 @@ from playground.analysis.comparison import (
     describe_growth_change,
     describe_head_change,
     describe_parting,
+    find_parting,
+    have_same_tokens,
     list_unequal_points,
 )
 from playground.analysis.positions import ROUNDING
@@ -23,10 +25,11 @@ from playground.charts import palette
 from playground.charts.chart import Bars, Columns, Heatmap, Item, Paragraph, Picture
 from playground.charts.figure import Array, Figure
 from playground.charts.head_map import head_map, number_by_head
-from playground.charts.markdown import escape_markdown
+from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
+from playground.text.wording import with_minus, write_share
 from playground.views.attention.why import nearest_head
 from playground.views.norms import lengths_by_depth
 from playground.views.parameters import COMPONENTS, component_bars, sum_by_component
@@ -35,11 +38,86 @@ SMALLEST_SHARE = 1e-9
 """Where the logarithmic axis of differences begins: it has no 0."""
 
 
+def answer_parting(
+    pinned: Run, now: Run, differences: list[PointDifference], is_random: tuple[bool, bool] = (False, False)
+) -> Paragraph:
+    """Where two runs part, and by how much; `is_random` says of the pinned and the present weights that they are."""
+    weights = {
+        (True, True): " Both have random weights.",
+        (True, False): " The pinned weights are random.",
+        (False, True): " The present weights are random.",
+    }.get(is_random, "")
+    return Paragraph(_describe_first_difference(pinned, now, differences) + weights, "answer")
+
+
+def _describe_first_difference(pinned: Run, now: Run, differences: list[PointDifference]) -> str:
+    if not have_same_tokens(pinned, now):
+        return _describe_other_tokens(pinned, now)
+    widths = pinned.config.d_model, now.config.d_model
+    if widths[0] != widths[1]:
+        return (
+            f"The two part **at the embeddings**: a token's vector has {widths[0]:,} numbers in the pinned model and "
+            f"**{widths[1]:,}** in this one, so that no vector has a counterpart."
+        )
+    found = find_parting(pinned, now, differences)
+    if found is None:
+        return "The two are **the same**: every number of the one is that of the other, but for rounding."
+    token = quote_place(now.tokens, int(np.flatnonzero(~now.padding)[found.token]))
+    if np.isnan(found.share):
+        there = "there numbers are too large for 32-bit floats"
+    elif np.isinf(found.share):
+        there = f"there the vector of {token} is 0 in the pinned run, and not in this one"
+    elif found.share <= ROUNDING:
+        there = "there only attention differs, and the vectors that leave the layer are the same"
+    else:
+        there = f"there the vector of {token} differs most, by **{write_share(found.share)}** of its length"
+    end = (
+        f"the cosine of the sentence's two vectors is **{with_minus(f'{found.cosine:.2f}')}**"
+        if np.isfinite(found.cosine)
+        else "no cosine can be told"
+    )
+    return f"{_describe_place(found.point, pinned, now)}; {there}. At the end, {end}."
+
+
+def _describe_place(point: str, pinned: Run, now: Run) -> str:
+    """Up to where two runs are the same."""
+    if point == "embed.out":
+        return "The two part at once, **at the embeddings**"
+    if point == "end":
+        few, many = sorted((pinned.config.n_layers, now.config.n_layers))
+        return f"The two are the same for **{few} {'layer' if few == 1 else 'layers'}**, and one goes on to {many}"
+    if point == "final":
+        return "The two are the same **up to the last norm**"
+    layer = int(point.split(".")[1])
+    return f"The two are the same **up to layer {layer}**" if layer else "The two part **in layer 0**, their first"
+
+
+def _describe_other_tokens(pinned: Run, now: Run) -> str:
+    """Where the tokens of two runs differ first."""
+    one, other = (
+        [token for token, is_padding in zip(run.tokens, run.padding, strict=True) if not is_padding]
+        for run in (pinned, now)
+    )
+    if one == other:
+        return (
+            f"The two read the same {len(one)} tokens, with {int(pinned.padding.sum())} and "
+            f"{int(now.padding.sum())} of padding behind them, so they are not compared number by number."
+        )
+    first = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    names = [quote_token(tokens[first]) if first < len(tokens) else "no token" for tokens in (one, other)]
+    return (
+        f"The two part **at the tokens**: the pinned settings read {len(one)}, the present ones {len(other)}. The "
+        f"first difference is at position {first}: {names[0]}, and {names[1]} now."
+    )
+
+
 def compare_heads(scene: Scene[Run], pinned: Run, moved: Array | None) -> Iterator[Item]:
     """The head at the focus in both runs; and how much weight each head has `moved`, (L, H), where tokens are equal."""
     (_, before), (run, after) = ((each, _pattern(each, scene.focus)) for each in (pinned, scene.now))
     yield Paragraph(escape_markdown(describe_head_change((pinned, before), (run, after))))
     one_head = _head_in_both(scene)
+    if scene.same_tokens and np.abs(after - before).max() <= ROUNDING:  # two equal maps and nothing between them
+        one_head = replace(one_head, compares=False, caption=f"{one_head.caption} In both, but for rounding.")
     yield one_head if moved is None else Columns(((one_head,), (_moved_weight(moved),)))
 
 
@@ -91,15 +169,14 @@ def _moved_weight(shares: Array) -> Heatmap[Run]:
 
 
 def compare_points(scene: Scene[Run], pinned: Run, differences: list[PointDifference]) -> Iterator[Item]:
-    """Where the two runs part, point by point of the forward pass."""
-    yield Paragraph("Where do the two part?", "header")
-    yield Paragraph(describe_parting(pinned, scene.now, differences))
+    """Where the two runs part, point by point of the forward pass; nothing where no point has a counterpart."""
     if not differences:
         return
     ratios = [each.largest / each.size if each.size else each.largest for each in differences]
     shares, names = np.array(ratios, np.float32), [each.name for each in differences]
     lost = " Where a bar is missing, numbers are too large for 32-bit floats." * bool(np.isnan(shares).any())
     unequal = " Points whose shapes differ have no bar." * bool(list_unequal_points(pinned, scene.now))
+    yield Paragraph(describe_parting(pinned, scene.now, differences))
     yield Picture[Run](
         key="compare_points",
         alt="The largest difference of the two runs at each point of the forward pass.",
@@ -152,7 +229,6 @@ def differences_on_the_way(shares: Array, points: Sequence[str]) -> Figure:
 def compare_lengths(scene: Scene[Run], pinned: Run) -> Iterator[Item]:
     """How long the vectors of both runs are by depth."""
     before, after = streams.lengths(pinned), streams.lengths(scene.now)
-    yield Paragraph("How long are the vectors?", "header")
     names = (scene.pinned_name, scene.now_name)
     yield Paragraph(escape_markdown(describe_growth_change(before, after, names)))
     yield replace(
@@ -167,7 +243,6 @@ def compare_lengths(scene: Scene[Run], pinned: Run) -> Iterator[Item]:
 
 def compare_costs(scene: Scene[ModelCosts], pinned: ModelCosts) -> Iterator[Item]:
     """Parameters and the work for the sentence, of both models."""
-    yield Paragraph("What do they cost?", "header")
     yield Paragraph(escape_markdown(describe_costs(pinned, scene.now)))
     yield Columns(
         (

@@ -6,16 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from playground import ModelConfig
+from playground import Encoder, ModelConfig
 from playground.accounting import LABELS
 from playground.accounting.costs import ModelCosts
 from playground.analysis.comparison import compare_points, moved_weight
 from playground.charts import palette
 from playground.charts.chart import Chart
 from playground.charts.draw import Drawing, draw_chart
+from playground.charts.names import subscript
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
-from playground.runs.encoder_run import Run
+from playground.model.changes import Change
+from playground.runs.encoder_run import Run, run
+from playground.text import characters
 from playground.views import compare
 from playground.views.compare import SMALLEST_SHARE, differences_on_the_way
 from tests.views.scenes import SMALL, parts_of, small_run
@@ -89,3 +92,80 @@ def test_what_is_rounding_is_grey(share: float, height: float, colour: str) -> N
     (bars,) = differences_on_the_way(np.array([share], np.float32), ["embed.out"])["data"]
     assert bars["y"][0] == pytest.approx(height)
     assert list(bars["marker"]["color"]) == [colour]
+
+
+def unlike(one: Any, other: Any) -> list[float]:
+    """How far each token's vector differs, by its length in the first, in plain numpy."""
+    wide = one.astype(np.float64)
+    lengths: list[float] = (np.linalg.norm(other - wide, axis=1) / np.linalg.norm(wide, axis=1)).tolist()
+    return lengths
+
+
+def cosine_of_means(pinned: Run, now: Run) -> float:
+    one, other = (each.arrays["final"].astype(np.float64).mean(axis=0) for each in (pinned, now))
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def answer(pinned: Run, now: Run, *is_random: bool) -> str:
+    found = compare.answer_parting(pinned, now, compare_points(pinned, now), is_random or (False, False))  # type: ignore[arg-type]
+    assert found.kind == "answer"
+    return found.text
+
+
+def changed(*changes: Change) -> Run:
+    batch = characters().encode_batch(["abcab"])
+    return run(Encoder(ModelConfig(**SMALL), 0), batch, interventions=changes)
+
+
+@pytest.mark.parametrize(
+    ("pinned", "now", "point", "place"),
+    [
+        (small_run("abcab", seed=1)[0], small_run("abcab")[0], "embed.out", "**at the embeddings**"),
+        (changed(), changed(Change("zero", 0, 1)), "layers.0.out", "**in layer 0**"),
+        (changed(), changed(Change("off", 1, None, ("ffn",))), "layers.1.out", "**up to layer 1**"),
+        (small_run("abcab")[0], small_run("abcab", n_layers=4)[0], "final", "**2 layers**, and one goes on to 4"),
+        (small_run("abcab", norm_placement="pre")[0],
+         small_run("abcab", norm_placement="pre", final_norm=True)[0], "final", "**up to the last norm**"),
+        (small_run("abcab")[0], small_run("abcab", n_heads=2)[0], "layers.0.out", "**in layer 0**"),
+    ],
+    ids=["embeddings", "layer 0", "layer 1", "deeper", "last norm", "heads"],
+)  # fmt: skip
+def test_the_answer_is_where_two_part_by_how_much_and_what_is_left_at_the_end(
+    pinned: Run, now: Run, point: str, place: str
+) -> None:
+    told = answer(pinned, now)
+    shares = unlike(pinned.arrays[point], now.arrays[point])
+    token = int(np.argmax(shares))
+    assert place in told
+    assert f"the vector of `{now.tokens[token]}`{subscript(token)} differs most" in told
+    largest = max(shares)
+    assert f"**{largest:.0%}**" in told or f"**{100 * largest:.2g}%**" in told
+    assert f"vectors is **{cosine_of_means(pinned, now):.2f}**".replace("-", "−") in told
+
+
+def test_the_answer_where_there_is_nothing_to_subtract() -> None:
+    plain = small_run("abcab")[0]
+    assert "**the same**" in answer(plain, plain)
+    assert answer(plain, plain, True, True).endswith("Both have random weights.")
+    assert answer(plain, plain, False, True).endswith("The present weights are random.")
+    assert "has 16 numbers in the pinned model and **32**" in answer(plain, small_run("abcab", d_model=32)[0])
+    told = answer(plain, small_run("abca")[0])
+    assert "the pinned settings read 5, the present ones 4" in told
+    assert "position 4: `b`, and no token now" in told
+    padded = run(Encoder(ModelConfig(**SMALL), 0), characters().encode_batch(["abcab", "abcabcab"]))
+    assert "same 5 tokens, with 0 and 3 of padding" in answer(plain, padded)
+    weights = replace(
+        plain, arrays={**plain.arrays, "layers.1.attn.pattern": plain.arrays["layers.1.attn.pattern"] * 0}
+    )
+    assert "only attention differs" in answer(plain, weights)
+    lost = replace(plain, arrays={**plain.arrays, **{name: plain.arrays[name] * np.float32(np.nan)
+                                                    for name in ("layers.1.out", "final")}})  # fmt: skip
+    assert "**up to layer 1**; there numbers are too large" in answer(plain, lost)
+    assert "no cosine" in answer(plain, lost)
+
+
+def test_a_head_that_is_the_same_in_both_is_one_map() -> None:
+    pinned, now = changed(), changed(Change("off", 1, None, ("ffn",)))
+    scene = Scene(now, Focus(1, 3, 0, 0), pinned, "pinned: other", "now: this")
+    drawn = draw(compare.compare_heads(scene, pinned, moved_weight(pinned, now)), scene)
+    assert not drawn["head_now"].beside

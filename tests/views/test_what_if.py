@@ -1,5 +1,6 @@
 """What if, on values: what followed is what two runs differ by; maps and words have the numbers that they are given."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,19 @@ from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
-from playground.views.what_if.followed import Followed, show_attention, show_sentences, show_tokens
+from playground.views.what_if.followed import (
+    Followed,
+    show_chosen_head,
+    show_details,
+    show_most_changed,
+    show_sentences,
+    show_tokens,
+)
 from playground.views.what_if.parts import PARTS, Effects, Parts, show_heads
 from playground.views.what_if.patching import Patches, show_patches
 from playground.views.what_if.pruning import Pruning, show_pruning
-from tests.views.scenes import SMALL, parts_of, small_run
+from playground.views.what_if.verdict import HeadEffects, judge_changes
+from tests.views.scenes import SMALL, parts_of, small_run, words
 
 TEXT = ["abcdefgh", "abc"]
 FOCUS = Focus(1, 2, 3, 4)
@@ -38,6 +47,10 @@ def follow(*changes: Change, sentence: int = 0) -> Scene[Followed]:
     runs = changed_run(*changes, sentence=sentence), changed_run(sentence=sentence)
     followed = Followed(*runs, 0, 3, lambda _: (similarity, after), pooled_in_training=False, causal=False)
     return Scene(followed, FOCUS)
+
+
+OPTIONS_OF_WORDS: dict[str, Any] = {"whatif_measure": "cosine", "whatif_pooling": "mean"}
+OPTIONS = {"whatif_tokens": False, "whatif_sentence": False, "whatif_chosen": False} | OPTIONS_OF_WORDS
 
 
 def charts(items: Any) -> dict[str, Any]:
@@ -75,15 +88,113 @@ def test_a_frame_around_one_cell_is_wide_enough_to_be_seen_around_the_focus() ->
     assert (row.rows, row.columns, row.width) == ((2, 2), (0, 7), 3)
 
 
-def test_maps_of_attention_are_the_difference_of_the_patterns() -> None:
+def moved_shares(scene: Scene[Followed]) -> Any:
+    before, after = (each.patterns().astype(np.float64) for each in (scene.now.untouched, scene.now.run))
+    return np.abs(after - before).sum(axis=-1).mean(axis=-1) / 2
+
+
+def test_the_head_that_changed_most_is_named_and_its_difference_drawn() -> None:
     scene = follow(Change("zero", 0, 1))
-    found = charts(show_attention(scene, {}))
+    items = [*show_most_changed(scene, {})]
+    shares = moved_shares(scene)
+    layer, head = np.unravel_index(shares.argmax(), shares.shape)
+    assert f"**Layer {layer}, head {head}:** on average, {100 * shares.max():.2g}% " in words(items)
+    found = charts(items)
+    np.testing.assert_allclose(found["whatif_heads"].values(scene.now), shares, atol=1e-6)
+    before, after = (each.pattern(int(layer))[head] for each in (scene.now.untouched, scene.now.run))
+    np.testing.assert_allclose(found["whatif_most"].values(scene.now), after - before, atol=1e-6)
+
+
+def test_where_no_head_changed_the_tokens_are_the_proof() -> None:
+    scene = follow(Change("off", 1, None, ("ffn",)))
+    items = [*show_most_changed(scene, OPTIONS)]
+    assert "No head attends otherwise" in words(items)
+    assert charts(items).keys() >= {"whatif_vectors"}
+    assert not charts(items).keys() & {"whatif_heads", "whatif_most"}
+    assert "whatif_tokens" not in {getattr(each, "key", "") for each in show_details(scene, OPTIONS)}
+
+
+def test_the_chosen_head_is_shown_before_after_and_as_a_difference() -> None:
+    scene = follow(Change("zero", 0, 1))
+    found = charts(show_chosen_head(scene))
     before, after = (each.pattern(1)[2] for each in (scene.now.untouched, scene.now.run))
     expected = {"whatif_before": before, "whatif_after": after, "whatif_difference": after - before}
     for key, numbers in expected.items():
         np.testing.assert_allclose(found[key].values(scene.now), numbers, atol=1e-6)
-    shares = np.abs(scene.now.run.patterns() - scene.now.untouched.patterns()).sum(axis=-1).mean(axis=-1) / 2
-    np.testing.assert_allclose(found["whatif_heads"].values(scene.now), shares, atol=1e-6)
+    assert charts(show_chosen_head(scene, most=(1, 2))).keys() & expected.keys() == {"whatif_before", "whatif_after"}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [(Change("zero", 1, 0), ""), (Change("zero", 1, 2), "still attends"),
+     (Change("patch", 1, None, ("out", 0, 0)), ""), (Change("mean", 0, 0, (), 0.0), "")],
+)  # fmt: skip
+def test_a_head_that_attends_as_before_has_one_map(change: Change, told: str) -> None:
+    items = [*show_chosen_head(follow(change))]
+    assert charts(items).keys() == {"whatif_before", "Paragraph"}
+    assert "the same with and without" in words(items)
+    assert told in words(items)
+    assert ("still attends" in words(items)) == bool(told)
+
+
+def test_panels_are_made_only_where_they_are_open() -> None:
+    closed = charts(show_details(follow(Change("zero", 0, 1)), OPTIONS))
+    assert not any(isinstance(each, Heatmap | Table) for each in closed.values())
+    opened = charts(show_details(follow(Change("zero", 0, 1)), dict.fromkeys(OPTIONS, True) | OPTIONS_OF_WORDS))
+    assert opened.keys() >= {"whatif_vectors", "whatif_similarities", "whatif_before"}
+
+
+def verdict(change: Change, *others: Change, effects: Any = None, n: int | None = None, is_random: bool = False) -> str:
+    runs = changed_run(), changed_run(change, *others)
+    heads = (
+        None
+        if effects is None
+        else HeadEffects(np.reshape(np.array(effects, np.float32), (2, 4)), 8 if n is None else n)
+    )
+    return judge_changes(*runs, heads, is_random=is_random)
+
+
+def moved_by(*changes: Change) -> float:
+    """How far the sentence's vector has moved, in plain numpy."""
+    before, after = (
+        each.arrays["final"].astype(np.float64).mean(axis=0) for each in (changed_run(), changed_run(*changes))
+    )
+    return float(np.linalg.norm(after - before) / np.linalg.norm(before))
+
+
+@pytest.mark.parametrize(
+    ("times", "judged"),
+    [(0.1, "much"), (0.9, "about what one head does"), (1.5, "about what one head does"), (4, "little")],
+)
+def test_the_verdict_is_how_far_the_sentence_moved_beside_the_median_head(times: float, judged: str) -> None:
+    change = Change("zero", 0, 1)
+    moved = moved_by(change)
+    effects = moved * times * np.array([0.1, 1, 0.5, 1.5, 1, 1, 0.2, 3])
+    effects[1] = moved * 1.001  # the head itself, measured in another batch
+    told = verdict(change, effects=effects)
+    others = np.delete(effects, 1)
+    assert f"moves by **{moved:.0%}**" in told or f"moves by **{100 * moved:.2g}%**" in told
+    median = float(np.median(effects))
+    assert f"**{median:.0%}**" in told or f"**{100 * median:.2g}%**" in told
+    assert f"That is {judged}" in told
+    n = int((others > moved).sum())
+    assert f"and {n or 'no'} other head" in told
+
+
+def test_the_verdict_says_what_is_not_known_yet_and_what_cannot_be() -> None:
+    change, effects = Change("off", 0, None, ("ffn",)), np.full(8, np.nan)
+    assert "of the 8 heads" not in verdict(change)
+    assert "each of the 8 heads is switched off alone: 3 so far." in verdict(change, effects=effects, n=3)
+    assert "median" not in verdict(change, effects=effects), "numbers that are lost have no median"
+    assert "every head moves it further" in verdict(change, effects=np.full(8, 1e3))
+    assert "no head moves it further" in verdict(change, effects=np.zeros(8))
+    assert "1 head moves it further" in verdict(change, effects=[1e3] + 7 * [0.0])
+    assert "With your 2 changes" in verdict(change, Change("zero", 1, 1))
+    assert "stays where it is" in verdict(Change("off", 0, None, ("ffn",), 0.0), effects=effects)
+    assert verdict(change, is_random=True).endswith("The weights are random.")
+    lost = changed_run(change)
+    lost = replace(lost, arrays={**lost.arrays, "final": lost.arrays["final"] * np.float32(np.nan)})
+    assert "cannot be told" in judge_changes(changed_run(), lost, None, is_random=False)
 
 
 def test_pairs_of_sentences_stand_by_the_size_of_their_change() -> None:
@@ -95,7 +206,8 @@ def test_pairs_of_sentences_stand_by_the_size_of_their_change() -> None:
 
 
 VALUES = np.array([0.1, 0.4, np.nan, 0.0, 0.0, 0.2, 0.3, 0.35], np.float32)
-PLAIN, SIGNED = Effects(VALUES, "how far it moves", ".1%"), Effects(VALUES - np.float32(0.15), "what is added", "+.2f")
+PLAIN = Effects(VALUES, "how far it moves", "it moves by {}", ".1%")
+SIGNED = Effects(VALUES - np.float32(0.15), "what is added", "{} is added", "+.2f")
 
 
 def parts(effects: Effects, sublayers: Effects | None = None, focus: Focus = FOCUS) -> Scene[Parts]:
@@ -110,7 +222,7 @@ def parts(effects: Effects, sublayers: Effects | None = None, focus: Focus = FOC
 @pytest.mark.parametrize("is_signed", [False, True])
 def test_maps_of_parts_show_their_numbers(kind: Any, key: str, shape: tuple[int, int], is_signed: bool) -> None:
     numbers = np.linspace(-0.5 if is_signed else 0, 0.5, np.prod(shape), dtype=np.float32)
-    scene = parts(Effects(numbers, "told", "+.4f" if is_signed else ".1%"))
+    scene = parts(Effects(numbers, "told", "{}", "+.4f" if is_signed else ".1%"))
     chart = charts(PARTS[kind](scene, {}))[key]
     figure = go.Figure(draw_chart(chart, scene).now.figure)
     cells = figure.data[0]
@@ -121,19 +233,22 @@ def test_maps_of_parts_show_their_numbers(kind: Any, key: str, shape: tuple[int,
 
 def test_an_effect_below_rounding_has_one_colour() -> None:
     for numbers in (np.full(8, 1e-8, np.float32), np.full(8, np.nan, np.float32)):
-        scene = parts(Effects(numbers, "told", ".1%"))
+        scene = parts(Effects(numbers, "told", "{}", ".1%"))
         drawn = draw_chart(charts(show_heads(scene, {}))["head_effects"], scene).now
         assert (SAME_COLOUR in drawn.caption) == bool(np.isfinite(numbers).any())
 
 
-def test_the_largest_effects_are_told_by_size_and_the_median_with_and_without_signs() -> None:
-    items = [next(iter(show_heads(parts(each), {}))) for each in (PLAIN, SIGNED)]
-    plain, signed = (item.text for item in items if isinstance(item, Paragraph))
-    assert "of 7 measured so far" in plain
-    assert "layer 0, head 1 (40.0%); layer 1, head 3 (35.0%); layer 1, head 2 (30.0%)" in plain
-    assert f"The median is {np.nanmedian(VALUES):.1%}." in plain
-    assert "layer 0, head 1 (+0.25); layer 1, head 3 (+0.20); " in signed
-    assert "The median is +0.05; without signs 0.15." in signed
+def test_the_answer_is_the_largest_effect_beside_the_median_then_those_that_follow() -> None:
+    answers, nexts = zip(*([*show_heads(parts(each), {})][:2] for each in (PLAIN, SIGNED)), strict=True)
+    plain, signed = (item.text for item in answers if isinstance(item, Paragraph) and item.kind == "answer")
+    assert "**Layer 0, head 1 matters most** (of 7 heads measured so far): without it, it moves by **40.0%**." in plain
+    assert f"The median of the 7 heads is {np.nanmedian(VALUES):.1%}." in plain
+    assert "**+0.25** is added" in signed
+    assert "is +0.05; without signs 0.15." in signed
+    assert [item.text.partition(": ")[2] for item in nexts if isinstance(item, Paragraph)] == [
+        "layer 1, head 3 (35.0%); layer 1, head 2 (30.0%).",
+        "layer 1, head 3 (+0.20); layer 0, head 3 (−0.15).",
+    ]
 
 
 def test_heads_are_points_and_the_chosen_one_stands_out() -> None:
@@ -151,12 +266,12 @@ def test_heads_are_points_and_the_chosen_one_stands_out() -> None:
 
 @pytest.mark.parametrize(("attention", "replaced"), [(0.9, False), (9.0, True)])
 def test_the_verdict_has_the_heads_of_a_layer_together(attention: float, replaced: bool) -> None:
-    known = Effects(np.nan_to_num(VALUES), "", ".1%")
-    sublayers = Effects(np.array([0.1, 0, attention, 0], np.float32), "", ".1%")
-    told = [item.text for item in show_heads(parts(known, sublayers), {}) if isinstance(item, Paragraph)]
-    assert "of the 4 heads in layer 1, the strongest alone brings 35.0%, " in told[1]
-    assert f"and the layer's whole attention {attention:.1%}" in told[1]
-    assert ("others do its work" in told[1]) == replaced
+    known = Effects(np.nan_to_num(VALUES), "", "{}", ".1%")
+    sublayers = Effects(np.array([0.1, 0, attention, 0], np.float32), "", "{}", ".1%")
+    told = words(show_heads(parts(known, sublayers), {}))
+    assert "of the 4 heads in layer 1, the strongest alone brings 35.0%, " in told
+    assert f"and the layer's whole attention {attention:.1%}" in told
+    assert ("others do its work" in told) == replaced
 
 
 def test_patched_places_are_depths_downwards_with_changed_tokens_framed() -> None:
@@ -173,7 +288,9 @@ def test_patched_places_are_depths_downwards_with_changed_tokens_framed() -> Non
         (0.5, 1.5, -0.5, 2.5),
         (1.5, 2.5, -0.5, 2.5),
     ]
-    told = items["Paragraph"].text
+    assert items["Paragraph"].kind == "answer"
+    assert "`x` in place of `<`₁ at depth 0 brings it nearest, by **50%**." in items["Paragraph"].text
+    told = words(show_patches(scene, {}))
     assert "**2 tokens differ:**" in told
     assert "At the embeddings, `x` in place of `<`₁ brings it nearest, by **50%**." in told
     assert "both sentences share, `a`₀ at depth 2 brings it nearest, by **30%**." in told

@@ -178,6 +178,19 @@ def prose(app: AppTest) -> str:
     return "\n".join(text.value for text in app.markdown)
 
 
+def answer(app: AppTest) -> str:
+    """What stands in the place of the page's answer, which is one sentence or two."""
+
+    def find(block: Any) -> list[str]:
+        children = block.children.values()
+        if str(getattr(getattr(block, "proto", None), "id", "")).endswith("-answer"):
+            return [child.value for child in children]
+        return [text for child in children if hasattr(child, "children") for text in find(child)]
+
+    (text,) = find(app.main)
+    return str(text)
+
+
 def table(app: AppTest, column: str) -> Any:
     """The one table that has a column of this name."""
     (found,) = (frame.value for frame in app.dataframe if column in frame.value)

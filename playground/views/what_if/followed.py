@@ -13,6 +13,7 @@ import pandas as pd
 
 from playground.analysis.changes import list_places
 from playground.analysis.comparison import moved_weight
+from playground.analysis.positions import ROUNDING
 from playground.analysis.vector_changes import Pooling, sentence_change, stream_change
 from playground.charts import figure as figures
 from playground.charts import palette
@@ -24,6 +25,7 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Options,
+    Panel,
     Paragraph,
     Table,
 )
@@ -33,12 +35,19 @@ from playground.charts.head_map import head_map, number_by_head
 from playground.charts.markdown import quote_token
 from playground.charts.scene import Scene
 from playground.charts.weights import map_height
+from playground.model.changes import Change
 from playground.runs.encoder_run import Run
+from playground.text.wording import write_share
+from playground.views.what_if.verdict import HeadEffects, judge_changes
 
 POOLING_HELP = (
     "How the tokens' vectors become one for the sentence. mean: over its tokens. first token: its vector alone. mean "
     "with padding: a mistake that is often made, shown here on purpose."
 )
+
+POOLING = Control("whatif_pooling", "One vector of the tokens' vectors", POOLING_HELP)
+MEASURE = Control("whatif_measure", "Measured by")
+"""What stands in panels; closed, they keep what was chosen."""
 
 _AROUND_FOCUS = 9
 """Pixels of a frame around a single cell: it is seen around the focus's frame, and within it, where both are one."""
@@ -73,8 +82,17 @@ class Followed:
     pooled_in_training: bool
     """Whether the weights are those that were trained with the mean of a sentence's tokens."""
     causal: bool
+    is_random: bool = False
+    """Whether the weights are, so that nothing was learned."""
+    heads: HeadEffects | None = None
+    """What the change is compared with; None where it is not measured."""
     notes: Callable[[int, int], str] = lambda layer, head: ""
     """What is odd about the weights of a layer's head, after a space."""
+
+    @property
+    def your_changes(self) -> str:
+        """What a sentence calls them."""
+        return "your change" if len(self.run.interventions) == 1 else "your changes"
 
 
 def show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
@@ -84,20 +102,84 @@ def show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
             f"The view “{options['whatif_view']}” measures while you look at it: open this link in the app."
         )
     elif not scene.now.run.interventions:
-        yield Paragraph("Nothing is changed here, so nothing has followed.")
+        yield Paragraph("Nothing is changed here, so nothing has followed.", "answer")
     else:
-        yield Paragraph("What became of the sentence?", "header")
-        yield from show_sentences(scene, options)
+        yield answer_what_followed(scene)
+        yield from show_most_changed(scene, options)
+        yield from show_details(scene, options)
+
+
+def answer_what_followed(scene: Scene[Followed]) -> Paragraph:
+    """How far the sentence has moved, and whether that is much."""
+    followed = scene.now
+    verdict = judge_changes(followed.untouched, followed.run, followed.heads, is_random=followed.is_random)
+    return Paragraph(verdict, "answer")
+
+
+def show_most_changed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
+    """The head whose attention has changed most, among all heads; where none has changed, how far each token moved."""
+    followed = scene.now
+    shares = moved_weight(followed.untouched, followed.run)
+    place = _find_most_changed(shares)
+    if place is None:
+        yield Paragraph(
+            f"**No head attends otherwise:** all weights of attention are the same with and without "
+            f"{followed.your_changes}."
+            if np.isfinite(shares).all()
+            else "**Which head changed most cannot be told:** numbers have left the range of 32-bit floats."
+        )
         yield Paragraph("How far has each token moved?", "header")
         yield from show_tokens(scene, options)
-        yield Paragraph("What became of attention?", "header")
-        yield from show_attention(scene, options)
+        return
+    layer, head = place
+    yield Paragraph("Which head changed most?", "header")
+    yield Paragraph(
+        f"**Layer {layer}, head {head}:** on average, {write_share(float(shares[place]))} of a token's attention has "
+        "moved to other tokens."
+    )
+    heads = map_of_heads(
+        "whatif_heads",
+        shares,
+        caption="**Every head.** A cell is the share of a token's attention that has moved to other tokens, a mean "
+        "over the tokens: 0 is the same attention, 1 looks at other tokens altogether. Click a cell to choose its "
+        "head.",
+        alt="How much each head's attention has changed.",
+        bar="share",
+        number=".1%",
+        click="The chosen layer, in its row, and head, in its column. Arrow keys choose their neighbours.",
+        height_of=lambda n_layers: max(110 + 34 * n_layers, map_height(int((~followed.run.padding).sum()))),
+    )
+    yield Columns(((heads,), (_map_of_difference("whatif_most", scene, layer, head),)))
+
+
+def _find_most_changed(shares: Array) -> tuple[int, int] | None:
+    """The head whose share of moved weight, (L, H), is largest; None where none moved any, or not all are finite."""
+    if not np.isfinite(shares).all() or shares.max() <= ROUNDING:
+        return None
+    layer, head = np.unravel_index(shares.argmax(), shares.shape)
+    return int(layer), int(head)
+
+
+def show_details(scene: Scene[Followed], options: Options) -> Iterator[Item]:
+    """Panels: every token, the sentence's vector, and the chosen head with and without the changes."""
+    followed, focus = scene.now, scene.focus
+    most = _find_most_changed(moved_weight(followed.untouched, followed.run))
+    if most is not None:
+        tokens = tuple(show_tokens(scene, options)) if options["whatif_tokens"] else (MEASURE,)
+        yield Panel("whatif_tokens", "How far has each token moved?", tokens, icon=":material/grid_on:")
+    sentences = tuple(show_sentences(scene, options)) if options["whatif_sentence"] else (POOLING,)
+    yield Panel(
+        "whatif_sentence", "The sentence: its cosine, and beside other sentences", sentences, ":material/notes:"
+    )
+    chosen = tuple(show_chosen_head(scene, most)) if options["whatif_chosen"] else ()
+    title = f"Layer {focus.layer}, head {focus.head}, with and without {followed.your_changes}"
+    yield Panel("whatif_chosen", title, chosen, icon=":material/compare:")
 
 
 def show_sentences(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     """How far the sentence's vector has moved, and every pair of sentences before and after."""
     followed, pooling = scene.now, cast(Pooling, options["whatif_pooling"])
-    yield Control("whatif_pooling", "One vector of the tokens' vectors", POOLING_HELP)
+    yield POOLING
     change = sentence_change(followed.untouched, followed.run, pooling)
     cosine, relative = float(change.cosine), float(change.relative)
     if np.isfinite(cosine) and np.isfinite(relative):
@@ -193,7 +275,7 @@ def show_tokens(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     change = stream_change(followed.untouched, followed.run)
     by_length = options["whatif_measure"] == "length of the change"
     numbers = change.relative if by_length else change.cosine
-    yield Control("whatif_measure", "Measured by")
+    yield MEASURE
     if by_length:
         finite = numbers[np.isfinite(numbers)]
         told = (
@@ -251,45 +333,52 @@ def _frame_changes(run: Run) -> list[Frame]:
     return framed
 
 
-def show_attention(scene: Scene[Followed], options: Options) -> Iterator[Item]:
-    """How far every head's attention has changed, and the chosen head before, after, and the difference."""
+def show_chosen_head(scene: Scene[Followed], most: tuple[int, int] | None = None) -> Iterator[Item]:
+    """The chosen head before, after, and the difference; one map where they are the same.
+
+    The difference is left out of the head that has changed `most`, as it stands there already.
+    """
     followed, layer, head = scene.now, scene.focus.layer, scene.focus.head
     before, after = (each.pattern(layer)[head] for each in (followed.untouched, followed.run))
     name = f"layer {layer}, head {head}"
-    heads = map_of_heads(
-        "whatif_heads",
-        moved_weight(followed.untouched, followed.run),
-        caption="**How much has each head changed?** A cell is half the sum of all changes in a query's weights, "
-        "averaged over queries: 0 is the same attention, 1 looks at other keys altogether.",
-        reading=lambda shares: (
-            f"The largest is {np.nanmax(shares, initial=0):.2g}. A head that is off still attends: what it gathers is "
-            "lost. Click a cell to choose its head."
-        ),
-        alt="How much each head's attention has changed.",
-        bar="share",
-        number=".1%",
-        click="The chosen layer, in its row, and head, in its column. Arrow keys choose their neighbours.",
-        height_of=lambda n_layers: max(110 + 34 * n_layers, map_height(int((~followed.run.padding).sum()))),
-    )
-    difference = _map_of_head(
-        "whatif_difference",
+    if np.abs(after - before).max() <= ROUNDING:
+        is_earlier = all(each.first_layer > layer for each in followed.run.interventions)
+        why = f", as it lies before {followed.your_changes}" if is_earlier else ""
+        is_off = any(each.kind == "zero" and _is_of_head(each, layer, head) for each in followed.run.interventions)
+        off = " A head that is switched off still attends; what it gathers is lost." if is_off else ""
+        yield Paragraph(f"**These weights are the same with and without {followed.your_changes}**{why}.{off}")
+        yield _map_of_head("whatif_before", scene, before, f"**With and without {followed.your_changes}, {name}.**")
+        return
+    set_by_hand = followed.notes(layer, head)
+    caption = f"**With {followed.your_changes}, {name}.** In the same colours.{set_by_hand}"
+    untouched = _map_of_head("whatif_before", scene, before, f"**Untouched, {name}.**")
+    yield Columns(((untouched,), (_map_of_head("whatif_after", scene, after, caption),)))
+    if (layer, head) == most:
+        yield Paragraph("Their difference stands above: no other head has changed as much.", "caption")
+    else:
+        yield _map_of_difference("whatif_difference", scene, layer, head)
+
+
+def _is_of_head(change: Change, layer: int, head: int) -> bool:
+    return change.layer == layer and change.head in (None, head)
+
+
+def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int) -> Heatmap[Followed]:
+    """What the changes have added to each weight of a head."""
+    before, after = (each.pattern(layer)[head] for each in (scene.now.untouched, scene.now.run))
+    return _map_of_head(
+        key,
         scene,
         after - before,
-        f"**Changed − untouched, {name}.** Violet: more weight with your changes. Orange: less.",
+        f"**Changed − untouched, layer {layer}, head {head}.** Violet: more weight with {scene.now.your_changes}. "
+        f"Orange: less.{scene.now.notes(layer, head)}",
         colours=figures.around_zero(),
         magnitude=1.0,
         bar="difference",
     )
-    yield Columns(((heads,), (difference,)))
-    set_by_hand = followed.notes(layer, head)
-    caption = f"**With your changes, {name}.** In the same colours.{set_by_hand}"
-    untouched = _map_of_head("whatif_before", scene, before, f"**Untouched, {name}.**")
-    yield Columns(((untouched,), (_map_of_head("whatif_after", scene, after, caption),)))
 
 
-def map_of_heads(
-    key: str, numbers: Array, *, reading: Callable[[Array], str] = lambda _: "", **chart: Any
-) -> Heatmap[Any]:
+def map_of_heads(key: str, numbers: Array, **chart: Any) -> Heatmap[Any]:
     """Numbers (L, H), a cell a head, which a click on it chooses; `chart` has the other fields of `Heatmap`."""
     options: dict[str, Any] = {
         "click": "The chosen layer, in its row, and head, in its column. Arrow keys move them.",
@@ -298,7 +387,6 @@ def map_of_heads(
     return number_by_head(
         key=key,
         values=lambda _: numbers.astype(np.float32),
-        reading=lambda _: reading(numbers),
         more="more",
         **options | chart,
     )

@@ -44,6 +44,8 @@ class Effects:
     """(parts,)."""
     meaning: str
     """What a number is, as a caption says it."""
+    said: str
+    """What a part's absence does, as a sentence says it: `{}` is the number."""
     number: str
     """The format of a number in a sentence; with `+`, numbers may be below 0."""
     instead_of: str = ""
@@ -83,7 +85,7 @@ def show_heads(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     values = effects.values.reshape(run.config.n_layers, run.config.n_heads)
     spread, sizes = pattern_spread(run), np.abs(values)
     places = list(np.ndindex(values.shape))
-    yield Paragraph(_describe_largest(effects, lambda i: "layer {}, head {}".format(*places[i])))
+    yield from _answer_largest(effects, lambda i: "layer {}, head {}".format(*places[i]), "heads")
     of_effects = map_of_heads(
         "head_effects",
         values,
@@ -131,18 +133,32 @@ def _effect_colours(effects: Effects) -> dict[str, Any]:
     }
 
 
-def _describe_largest(effects: Effects, name: Callable[[int], str], most: int = 3) -> str:
-    """The parts that matter most among those that are measured, with their numbers."""
+def _answer_largest(effects: Effects, name: Callable[[int], str], parts: str, most: int = 3) -> Iterator[Item]:
+    """The part that matters most among those that are measured, beside the median; then those that follow it."""
     values, sizes = effects.values, np.abs(effects.values)
     order = [int(i) for i in np.argsort(-np.nan_to_num(sizes, nan=-1), kind="stable") if np.isfinite(sizes[i])]
     if not order:
-        return "No finite effect is measured so far: the numbers have left the range of 32-bit floats."
-    listed = "; ".join(f"{name(i)} ({effects.written(values[i])})" for i in order[:most])
-    so_far = "" if len(order) == len(values) else f", of {len(order):,} measured so far"
-    by_size, median = "", effects.written(float(np.nanmedian(values)))
+        yield Paragraph(
+            f"Which of the {len(values):,} {parts} matters most? None is measured so far, or their effects have left "
+            "the range of 32-bit floats.",
+            "answer",
+        )
+        return
+    first, *others = order[:most]
+    subject = f"{name(first)[0].upper()}{name(first)[1:]}"
+    so_far = "" if len(order) == len(values) else f" (of {len(order):,} {parts} measured so far)"
+    median = effects.written(float(np.nanmedian(values)))
     if effects.is_signed:  # the order is that of the sizes
-        by_size, median = ", by size", f"{median}; without signs {np.nanmedian(sizes):{effects.number[1:]}}"
-    return f"**Largest effects{by_size}{so_far}:** {listed}. The median is {median}."
+        median = f"{median}; without signs {np.nanmedian(sizes):{effects.number[1:]}}"
+    told = effects.said.format(f"**{effects.written(values[first])}**")
+    yield Paragraph(
+        f"**{subject} matters most**{so_far}: without it, {told}. "
+        f"The median of the {len(order):,} {parts} is {median}.",
+        "answer",
+    )
+    if others:
+        listed = "; ".join(f"{name(i)} ({effects.written(values[i])})" for i in others)
+        yield Paragraph(f"Next{', by size' * effects.is_signed}: {listed}.")
 
 
 def _describe_together(values: Array, parts: Parts) -> str:
@@ -233,7 +249,7 @@ def show_sublayers(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     """The sublayers' effects, and buttons that switch those of the chosen layer off."""
     effects, layer, n_layers = scene.now.effects, scene.focus.layer, scene.now.run.config.n_layers
     names = [f"layer {layer}, {name}" for layer in range(n_layers) for name in SUBLAYERS.values()]
-    yield Paragraph(_describe_largest(effects, names.__getitem__))
+    yield from _answer_largest(effects, names.__getitem__, "sublayers")
     yield _map_by_layer(
         "sublayer_effects",
         effects,
@@ -273,7 +289,7 @@ def show_pairs(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     pairs, n_tokens = list_pairs(run), len(run.tokens)
     cells = np.full((n_tokens, n_tokens), np.nan, np.float32)
     cells[tuple(np.transpose(pairs))] = effects.values
-    yield Paragraph(_describe_largest(effects, lambda i: _name_pair(run, *pairs[i])))
+    yield from _answer_largest(effects, lambda i: _name_pair(run, *pairs[i]), "pairs")
     chart: Heatmap[Parts] = head_map(
         key="pair_effects",
         alt=f"Effect of every pair of tokens in layer {focus.layer}, head {focus.head}",
@@ -304,8 +320,8 @@ def show_hidden_tokens(scene: Scene[Parts], options: Options) -> Iterator[Item]:
     run, effects, focus = scene.now.run, scene.now.effects, scene.focus
     tokens, n_layers = words(run), run.config.n_layers
     places = list(np.ndindex(n_layers, len(tokens)))
-    yield Paragraph(
-        _describe_largest(effects, lambda i: f"{quote_place(tokens, places[i][1])} in layer {places[i][0]}")
+    yield from _answer_largest(
+        effects, lambda i: f"{quote_place(tokens, places[i][1])} in layer {places[i][0]}", "tokens"
     )
     yield _map_by_layer(
         "hidden_tokens",

@@ -60,7 +60,10 @@ def show_patches(scene: Scene[Patches], options: Options) -> Iterator[Item]:
         f"{shortened(patches.tokens[i], 9)} for {shortened(token, 9)}" if i in changed else token
         for i, token in enumerate(tokens)
     ]
-    yield Paragraph(_describe_places(patches))
+    answer, *more = _describe_places(patches)
+    yield Paragraph(answer, "answer")
+    if more:
+        yield Paragraph(" ".join(more))
     yield Heatmap[Patches](
         key="patched_places",
         alt=f"How much nearer to sentence {source + 1} each patched vector brings the sentence, by depth and token",
@@ -94,8 +97,8 @@ def show_patches(scene: Scene[Patches], options: Options) -> Iterator[Item]:
     yield offer_changes("whatif_patch", offers)
 
 
-def _describe_places(patches: Patches) -> str:
-    """Which tokens differ, and the places that bring most of the difference, with their numbers."""
+def _describe_places(patches: Patches) -> Iterator[str]:
+    """The place that brings the sentence nearest, then the tokens that differ and the largest places by depth."""
     tokens, shares, changed = patches.run.tokens, patches.shares, patches.changed
     names = [
         f"{quote_token(patches.tokens[i])} in place of {quote_place(tokens, i)}"
@@ -103,24 +106,29 @@ def _describe_places(patches: Patches) -> str:
         else quote_place(tokens, i)
         for i in range(shares.shape[1])
     ]
+    if not np.isfinite(shares).any():
+        yield "The two sentences' vectors are equal, or not finite: there is no distance to shorten."
+    else:
+        so_far = " Not all places are measured yet." if np.isnan(shares).any() else ""
+        depth = int(np.nanargmax(shares)) // shares.shape[1]
+        nearest = _nearest(shares[depth], names, f" at depth {depth}")
+        yield f"One vector of sentence {patches.source + 1} at a time is put into this one: {nearest}.{so_far}"
     pairs = [names[i] for i in changed[:4]]
     more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
-    told = f"**{len(changed)} {'token differs' if len(changed) == 1 else 'tokens differ'}:** {', '.join(pairs)}{more}. "
+    yield f"**{len(changed)} {'token differs' if len(changed) == 1 else 'tokens differ'}:** {', '.join(pairs)}{more}."
     if not np.isfinite(shares).any():
-        return f"{told}The two sentences' vectors are equal, or not finite: there is no distance to shorten."
-    if np.isnan(shares).any():
-        told += "Not all places are measured yet. "
-    told += f"**How much nearer does one vector bring the sentence?** At the embeddings, {_nearest(shares[0], names)}. "
+        return
+    if np.isfinite(shares[0]).any():
+        yield f"At the embeddings, {_nearest(shares[0], names)}."
     for depth in dict.fromkeys((len(shares) // 2, len(shares) - 1)):
         if np.isfinite(shares[depth]).any():
-            told += f"After {depth} {'block' if depth == 1 else 'blocks'}, {_nearest(shares[depth], names)}. "
+            yield f"After {depth} {'block' if depth == 1 else 'blocks'}, {_nearest(shares[depth], names)}."
     same = np.array([i not in changed for i in range(shares.shape[1])])
     elsewhere = np.where(same, shares, np.nan)
     if np.isfinite(elsewhere).any():
         depth = int(np.nanargmax(elsewhere)) // shares.shape[1]
         nearest = _nearest(elsewhere[depth], names, f" at depth {depth}")
-        told += f"Of the tokens that both sentences share, {nearest}."
-    return told
+        yield f"Of the tokens that both sentences share, {nearest}."
 
 
 def _nearest(row: Array, names: Sequence[str], where: str = "") -> str:

@@ -53,7 +53,8 @@ def show_pruning(scene: Scene[Pruning], options: Options) -> Iterator[Item]:
     sizes = pruned_sizes(config)
     place = min(options["whatif_pruned"] // sizes.step, len(sizes) - 1)
     n = sizes[place]
-    yield Paragraph(_describe_left(pruning, place, n) + _describe_saved(config, n, len(words(pruning.run))))
+    yield Paragraph(_describe_left(pruning, place, n), "answer")
+    yield Paragraph(_describe_saved(config, n, len(words(pruning.run))))
     yield Curves[Pruning](
         key="pruning_curves",
         alt="What is left without ever more heads, the least important first, beside random orders",
@@ -110,14 +111,14 @@ def _describe_left(pruning: Pruning, place: int, n: int) -> str:
     config = pruning.run.config
     subject = f"**Without {n} of {config.n_layers * config.n_heads} heads**"
     if not np.isfinite(left):
-        return f"{subject}: not measured yet. "
+        return f"{subject}: not measured yet."
     known = random[np.isfinite(random)]
     beside = (
         f", and {known.mean():{number}} in random order ({known.min():{number}} to {known.max():{number}})"
         if known.size
         else ""
     )
-    return with_minus(f"{subject}, {pruning.title}: **{left:{number}}**{beside}. ")
+    return with_minus(f"{subject}, {pruning.title}: **{left:{number}}**{beside}.")
 
 
 def _describe_saved(config: ModelConfig, n: int, n_tokens: int) -> str:

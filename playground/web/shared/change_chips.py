@@ -20,8 +20,8 @@ from playground.web.components.without_picture import scroll_to
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 
-FOLLOWED = "followed"
-"""Key of the container that the page What if draws what followed in."""
+ANSWER = "answer"
+"""Key of the container of a page's answer: on the page What if, how far the sentence has moved."""
 
 _ARRIVING = "_followed_arriving"
 """Session key that is there from the press until what followed is drawn."""
@@ -44,7 +44,7 @@ def draw_followed_button(key: str, label: str = "What followed?") -> None:
 def scroll_on_arrival() -> None:
     """Scroll to what followed, for a visitor who has just pressed the button."""
     if st.session_state.pop(_ARRIVING, False):
-        scroll_to(FOLLOWED)
+        scroll_to(ANSWER)
 
 
 def _show_what_followed() -> None:

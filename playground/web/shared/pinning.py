@@ -213,9 +213,9 @@ def summarise_shared(shared: Sequence[SharedWeights], seed: int) -> str:
     rescaled = sum(component.rescaled for component in shared)
     alone = sum(component.only_second for component in shared)
     if not rescaled and not alone:
-        return f"Both draw their weights from seed {seed}: all {equal:,} random weights now are the pinned model's too."
-    parts = [f"{equal:,} are the pinned model's too"] if equal else []
-    parts += [f"{rescaled:,} are its numbers times a factor"] if rescaled else []
+        return f"Both draw their weights from seed {seed}: all {equal:,} random weights are the same."
+    parts = [f"{equal:,} are the same in both"] if equal else []
+    parts += [f"{rescaled:,} are the pinned numbers times a factor"] if rescaled else []
     parts += [f"{alone:,} are new"] if alone else []
     total = equal + rescaled + alone
     return f"Both draw their weights from seed {seed}. Of the {total:,} random weights now, {join_words(parts)}."

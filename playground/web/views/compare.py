@@ -7,39 +7,49 @@ import streamlit as st
 
 from playground.analysis import comparison
 from playground.analysis.comparison import PointDifference, describe_shared
+from playground.charts.chart import Item, Panel, Paragraph
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.views import compare as view
 from playground.web.choices import setup, shortcuts
-from playground.web.choices.setup import current_setup
+from playground.web.choices.setup import current_setup, current_value, is_random
 from playground.web.session import caches
 from playground.web.session.caches import TwoRuns
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
 from playground.web.shared.model_costs import model_costs, pinned_costs
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import as_one_element, fragment
 from playground.web.shared.pinning import pinned_side, run_pinned, shared_weights
-from playground.web.shared.renderer import render, run_scene
+from playground.web.shared.renderer import read_options, render, run_scene
 
 
 @fragment
 def compare_runs() -> None:
-    """The head at the focus, the norms, and where the two runs part."""
+    """Where the two runs part; in panels the head at the focus, and the lengths."""
     side = pinned_side()
     if side is None or run_pinned(side) is None:
         return
-    st.header("One head, in both")
-    scene = run_scene()
+    scene, options = run_scene(), read_options("compare")
     if scene.pinned is None:
         return
-    keys = TwoRuns(side.setup.run_key, current_setup().run_key)
+    now = current_setup()
+    keys = TwoRuns(side.setup.run_key, now.run_key)
     with panels.explain_errors():
-        moved = _measure_moved_weight(keys) if scene.same_tokens else None
+        moved = _measure_moved_weight(keys) if scene.same_tokens and options["compare_head"] else None
         differences = _find_differences(keys)
-    render(view.compare_heads(scene, scene.pinned, moved), scene)
+    random = is_random(side.setup.weights), is_random(now.weights)
+    render([view.answer_parting(scene.pinned, scene.now, differences, random)], scene)
     render(view.compare_points(scene, scene.pinned, differences), scene)
-    render(view.compare_lengths(scene, scene.pinned), scene)
+    heads = view.compare_heads(scene, scene.pinned, moved) if options["compare_head"] else ()
+    lengths = view.compare_lengths(scene, scene.pinned) if options["compare_lengths"] else ()
+    render(
+        [
+            Panel("compare_head", "One head, in both", tuple(heads), icon=":material/compare:"),
+            Panel("compare_lengths", "How long are the vectors?", tuple(lengths), icon=":material/show_chart:"),
+        ],
+        scene,
+    )
 
 
 @cache_by_weights
@@ -55,40 +65,44 @@ def _find_differences(keys: TwoRuns) -> list[PointDifference]:
 
 
 def compare_costs() -> None:
-    """Parameters and the work for the sentence, and the initial weights that both share."""
+    """A panel of parameters and the work for the sentence, and of the initial weights that both share."""
     side = pinned_side()
     before = pinned_costs(side)
     if side is None or before is None:
         return
-    now = model_costs(current_setup())
-    scene = Scene(now, Focus(0, 0, 0, 0), before, side.name, side.now)
-    render(view.compare_costs(scene, before), scene)
-    shared = shared_weights(side)
-    if shared:
-        st.header("Which initial weights do they share?")
-        st.markdown(
-            "\n".join(f"- {sentence}" for sentence in describe_shared(shared, ("the pinned model", "this one")))
-        )
+    scene = Scene(model_costs(current_setup()), Focus(0, 0, 0, 0), before, side.name, side.now)
+    items: list[Item] = []
+    if current_value("compare_costs"):
+        items += view.compare_costs(scene, before)
+        shared = describe_shared(shared_weights(side), ("the pinned model", "this one"))
+        if shared:
+            items.append(Paragraph("**Which initial weights do they share?**"))
+            items.append(Paragraph("\n".join(f"- {sentence}" for sentence in shared)))
+    render([Panel("compare_costs", "What do they cost?", tuple(items), icon=":material/payments:")], scene)
 
 
+@as_one_element
 def offer_pin() -> None:
-    """How to pin, in two sentences, and a button that does it with one telling change."""
-    st.markdown(
-        "Pin the settings of the sidebar with the button above, then change any of them: this page and its neighbours "
-        "show both, before and after. Or begin with a pair that differs in one choice:"
-    )
+    """What to do while nothing is pinned: a button that compares a telling pair, or the visitor's own settings."""
     before, after = instructive_pair(current_setup().values)
     (key,) = (key for key in after if before[key] != after[key])
     name = key.replace("_", " ")
-    weights = "" if current_setup().weights == "random" else ", with random weights"
-    st.button(
-        f"Compare {name} {before[key]} with {after[key]}{weights}",
-        key="compare_start",
-        icon=":material/compare_arrows:",
-        on_click=_pin_pair,
-        help="Both with random weights of the present shape, drawn from the same seed: trained weights fit one "
-        "architecture alone.",
-    )
+    with st.container(key="answer"):
+        st.markdown(
+            "Press the button, and read here at which layer two encoders part that differ in one choice alone. Or pin "
+            "your own settings, then change one of them in the sidebar."
+        )
+    with st.container(key="compare_offer", horizontal=True, vertical_alignment="center"):
+        weights = "" if current_setup().weights == "random" else ", with random weights"
+        st.button(
+            f"Compare {name} {before[key]} with {after[key]}{weights}",
+            key="compare_start",
+            type="primary",
+            icon=":material/compare_arrows:",
+            on_click=_pin_pair,
+            help="Both with random weights of the present shape, drawn from the same seed: trained weights fit one "
+            "architecture alone.",
+        )
 
 
 def instructive_pair(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

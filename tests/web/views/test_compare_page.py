@@ -15,6 +15,7 @@ from tests.web.app_test import (
     ODD_TEXT,
     SMALL,
     SMALL_CONFIG,
+    answer,
     array,
     captions,
     charts,
@@ -33,6 +34,8 @@ from tests.web.app_test import (
 
 ALWAYS = {"head_pinned", "head_now", "compare_norms", "compare_parameters", "compare_flops"}
 SAME_TOKENS = {"head_difference", "moved_weight", "compare_points"}
+SAME_HEADS = (ALWAYS | SAME_TOKENS) - {"head_pinned", "head_difference"}
+PANELS = {"compare_head": True, "compare_lengths": True, "compare_costs": True}
 
 
 def lengths(trace: Any, n_layers: int) -> list[float]:
@@ -119,12 +122,13 @@ def test_with_nothing_pinned_one_button_pins_the_other_place_of_the_norms() -> N
     assert not charts(app)
     press(app, "compare_start")
     assert values(app, "weights", "norm_placement") == {"weights": "random", "norm_placement": "pre"}
-    assert charts(app).keys() == ALWAYS | SAME_TOKENS
+    assert charts(app).keys() == {"compare_points"}, "what proves the answer, and nothing else until it is opened"
     written = component_data(app, "address_guard")["parameters"]
     assert {key: texts for key, texts in written.items() if texts and key.startswith("b_")} == {
         "b_norm_placement": ["post"]
     }
     assert sentences(app) == ""
+    assert charts(open_panels(app, *PANELS)).keys() == ALWAYS | SAME_TOKENS
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -139,8 +143,8 @@ def test_the_pair_differs_in_one_choice_that_does_something(name: str, norm: str
 @pytest.mark.parametrize(
     ("changes", "drawn"),
     [
-        ({}, ALWAYS | SAME_TOKENS),
-        ({"b_fused_qkv": False, "pinned": True}, ALWAYS | SAME_TOKENS),
+        ({}, SAME_HEADS),
+        ({"b_fused_qkv": False, "pinned": True}, SAME_HEADS),
         ({"b_n_layers": 1, "b_n_heads": 1, "b_norm": "none", "layer": 1, "head": 3}, ALWAYS | SAME_TOKENS),
         ({"b_d_model": 15, "b_n_heads": 3, "b_residual": False}, ALWAYS | SAME_TOKENS - {"compare_points"}),
         ({"b_d_model": 32, "b_causal": True}, ALWAYS | SAME_TOKENS),
@@ -155,18 +159,19 @@ def test_the_pair_differs_in_one_choice_that_does_something(name: str, norm: str
          "sentences", "overflow"],
 )  # fmt: skip
 def test_any_two_settings_can_be_compared(changes: dict[str, Any], drawn: set[str]) -> None:
-    app = without_error(open_page("compare", **SMALL | {"b_fused_qkv": True} | changes))
+    app = without_error(open_page("compare", **SMALL | PANELS | {"b_fused_qkv": True} | changes))
     if "pinned" in changes:
         assert "now: the same" in captions(app).replace("\\", "")
         assert "Nothing parts them" in words(app)
     assert charts(app).keys() == drawn
+    assert answer(app).endswith(".")
     assert "nan" not in words(app).lower().split()
     if changes.get("norm") == "none":
         assert "too large for 32-bit floats" in words(app).replace("\\", "")
 
 
 def test_tables_and_code_open() -> None:
-    app = open_page("compare", **SMALL, b_n_layers=4)
+    app = open_page("compare", **SMALL | PANELS, b_n_layers=4, b_seed=9)
     open_panels(app, *(f"{chart}_open" for chart in ALWAYS | SAME_TOKENS), "compare_code")
     assert len(app.dataframe) == len(ALWAYS | SAME_TOKENS)
     assert all(not frame.value.empty for frame in app.dataframe)
@@ -177,4 +182,4 @@ def test_shared_initial_weights_are_told_where_both_are_drawn_from_one_seed() ->
     assert "Both draw their weights from seed 3" in captions(open_page("norms", **SMALL, seed=3, b_d_ff=64))
     for other in ({"b_seed": 4}, {"b_weights": "minilm", "b_tokenizer": "wordpiece"}):
         assert "Both draw" not in captions(open_page("norms", **SMALL, seed=3, **other))
-    assert "random weights are equal" in words(open_page("compare", **SMALL, b_n_layers=4))
+    assert "random weights are equal" in words(open_page("compare", **SMALL | PANELS, b_n_layers=4))

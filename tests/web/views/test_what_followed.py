@@ -13,9 +13,28 @@ from playground.link.params import PARAMS
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
+from playground.text.wording import write_share
 from playground.training.network import Tagger
+from playground.web.views.what_if import measurements
 from tests.training.after.trained import trained
-from tests.web.app_test import SMALL, SMALL_CONFIG, captions, charts, new_page, open_page, prose, table, without_error
+from tests.web.app_test import (
+    SMALL,
+    SMALL_CONFIG,
+    answer,
+    captions,
+    charts,
+    component_data,
+    new_page,
+    open_page,
+    open_panels,
+    press,
+    prose,
+    table,
+    values,
+    without_error,
+    words,
+    working,
+)
 from tests.web.sidebar.test_trained_panel import put
 
 TEXT = "abcdefgh\nabc\nhgf edc"
@@ -39,7 +58,9 @@ def cosine(one: Any, two: Any) -> float:
 
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_similarities_before_and_after_are_those_of_the_runs(pooling: str) -> None:
-    app = without_error(open_page("what_if", **SMALL, text=TEXT, do="0.1:zero", whatif_pooling=pooling))
+    app = without_error(
+        open_page("what_if", **SMALL, text=TEXT, do="0.1:zero", whatif_pooling=pooling, whatif_sentence=True)
+    )
     shown = table(app, "before").set_index("sentences")
     for one, two in combinations(range(3), 2):
         for column, changes in (("before", []), ("after", [Change("zero", 0, 1)])):
@@ -61,7 +82,10 @@ def test_the_words_of_pooling_are_the_analysis_own() -> None:
 def test_every_state_is_drawn(query: dict[str, str]) -> None:
     app = without_error(open_page("what_if", **SMALL | {"text": TEXT, "do": "0.1:zero"} | query))
     applies = query.get("do", "0.*:off") == "0.*:off"
+    assert bool(charts(app).keys() & {"whatif_heads", "whatif_vectors"}) == applies
+    open_panels(app, *["whatif_tokens", "whatif_sentence", "whatif_chosen"] * applies)
     assert ("whatif_vectors" in charts(app)) == applies
+    assert "nan" not in words(app).lower().split()
 
 
 @pytest.mark.parametrize(
@@ -70,10 +94,69 @@ def test_every_state_is_drawn(query: dict[str, str]) -> None:
      ("-1.2:zero,9.9:zero", "cannot apply here")],
 )  # fmt: skip
 def test_without_a_change_it_says_which_of_the_reasons_there_is(do: str, told: str) -> None:
-    shown = captions(without_error(open_page("what_if", **SMALL, do=do)))
+    shown = answer(without_error(open_page("what_if", **SMALL, do=do)))
     assert [each in shown for each in ("Nothing is changed", "cannot apply here", "switched off")] == [
         each == told for each in ("Nothing is changed", "cannot apply here", "switched off")
     ]
+
+
+def test_the_verdict_follows_the_measurement_of_every_head() -> None:
+    text, change = "a text of its own", Change("zero", 0, 1)
+    app = open_page("what_if", **SMALL, seed=301, text=text, do="0.1:zero")
+    told = answer(app)
+    encoder, batch = Encoder(ModelConfig(**SMALL_CONFIG), 301), characters().encode_batch([text])
+
+    def moved(change: Change) -> float:
+        before, after = (
+            run(encoder, batch, interventions=each).arrays["final"].mean(axis=0) for each in ((), (change,))
+        )
+        return float(np.linalg.norm(after - before) / np.linalg.norm(before))
+
+    assert f"**{write_share(moved(change))}**" in told
+    assert "each of the 8 heads is switched off alone: 0 so far" in told
+    assert not app.get("progress"), "the sentence itself says how far it is"
+    for _ in range(60):
+        if not component_data(app, "ask_again"):
+            break
+        working(app.run())
+    effects = [moved(Change("zero", layer, head)) for layer in range(2) for head in range(4)]
+    told = answer(app)
+    assert f"**{write_share(float(np.median(effects)))}**" in told
+    n = sum(effect > effects[1] for effect in effects)
+    assert f"and {n or 'no'} other head" in told
+
+
+def test_a_long_measurement_is_asked_for_below_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurements, "BY_ITSELF", -1.0)
+    monkeypatch.setattr(measurements, "MOST_TOGETHER", 2)
+    app = open_page("what_if", **SMALL, seed=302, text="another text of its own", do="0.1:zero")
+    assert len(app.get("progress")) == 1
+    assert not app.button(key="whatif_effects_measure").disabled
+    assert "0 so far" in answer(app)
+    working(app.run())
+    assert "2 so far" in answer(app)
+    press(app, "whatif_effects_measure")
+    while component_data(app, "ask_again"):
+        working(app.run())
+    assert "the median of the 8 heads" in answer(app)
+
+
+def test_too_many_heads_are_no_reason_to_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurements, "MAX_PASSES", 1)
+    app = without_error(open_page("what_if", **SMALL, seed=303, text="a third text", do="0.1:zero"))
+    assert "of its length." in answer(app)
+    assert "heads" not in answer(app)
+
+
+@pytest.mark.parametrize(
+    ("link", "panel"), [("whatif_measure=cosine", "whatif_tokens"), ("whatif_pooling=first token", "whatif_sentence")]
+)
+def test_an_old_link_opens_the_panel_that_it_needs(link: str, panel: str) -> None:
+    key, value = link.split("=")
+    app = without_error(open_page("what_if", **SMALL, text=TEXT, do="0.1:zero", **{key: value}))
+    assert app.session_state[panel]
+    assert values(app, key) == {key: value}
+    assert ("whatif_vectors" in charts(app)) == (panel == "whatif_tokens")
 
 
 @pytest.mark.parametrize("task", ["reverse", "characters", "count", "brackets"])

@@ -8,12 +8,11 @@ import streamlit as st
 
 from playground.charts.markdown import escape_markdown
 from playground.config import ModelConfig
+from playground.link.changes import MAX_CHANGES
 from playground.link.opening import Focus
-from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS, Change, Subject
-from playground.model.interventions import divide_changes
+from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS, Change
 from playground.runs.encoder_run import Run
-from playground.runs.inputs import intervention_subject
-from playground.views.change_names import explain_change, explain_changes
+from playground.views.change_names import explain_changes, name_token
 from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.shared.change_chips import draw_followed_button, explain_refusal, is_same_place, make_in_place
@@ -27,53 +26,55 @@ TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.m
 """What can be changed, by what the menu calls it."""
 
 
-def draw_change_maker(run: Run, focus: Focus) -> None:
-    """The choices and their button in a panel; without any change yet, examples to begin with above it."""
+def draw_first_changes(run: Run, focus: Focus) -> None:
+    """A button each for the three kinds to begin with, at the focus; one whose change is made takes it back."""
     setup = current_setup()
-    subject = intervention_subject(run.config, setup.batch, setup.sentence, causal=setup["causal"])
-    if not setup.changes:
-        _draw_examples(run, focus, subject)
-    with st.expander("Make a change", icon=":material/tune:", expanded=True, key="compose"):
+    on, refused = {made for made, is_on in setup.changes if is_on}, []
+    with st.container(key="examples", horizontal=True):
+        for place, (label, undo, wanted) in enumerate(list_first_changes(run, focus)):
+            is_made = set(wanted) <= on
+            reason = "" if is_made else explain_refusal(setup, wanted)
+            if reason:
+                refused.append(reason)
+            if st.button(
+                escape_markdown(undo if is_made else label),
+                key=f"example_{place}",
+                type="primary" if place == 0 and not setup.changes else "secondary",
+                icon=":material/undo:" if is_made else ":material/play_arrow:",
+                disabled=bool(reason),
+                help=escape_markdown(reason or explain_changes(wanted, run.tokens)),
+            ):
+                if is_made:
+                    changes.take_back(wanted)
+                else:
+                    make_in_place(wanted)
+                st.rerun()  # the chips above are outside of this fragment
+    for reason in dict.fromkeys(refused):
+        st.caption(escape_markdown(reason))
+
+
+def list_first_changes(run: Run, focus: Focus) -> list[tuple[str, str, list[Change]]]:
+    """A head off, a connection cut, a word hidden: what to make each and to take it back is called, and its changes."""
+    query, key = (name_token(run.tokens, token) for token in (focus.query, focus.key))
+    layer, head = focus.layer, focus.head
+    in_all = run.config.n_layers <= MAX_CHANGES  # a link holds no more
+    layers, where = (range(run.config.n_layers), "") if in_all else ([layer], f" in layer {layer}")
+    hide = [Change("hide", each, None, (focus.key,)) for each in layers]
+    cut = Change("weight", layer, head, (focus.query, focus.key, 0.0))
+    return [
+        (f"Switch layer {layer}, head {head} off", "Switch this head on again", [Change("zero", layer, head)]),
+        (f"Cut {query} → {key} in this head", f"Restore {query} → {key}", [cut]),
+        (f"Hide {key} from every other token{where}", f"Show {key} again{where}", hide),
+    ]
+
+
+def draw_change_maker(run: Run, focus: Focus) -> None:
+    """The choices and their button, for every kind of change."""
+    setup = current_setup()
+    with st.container(key="compose"):
         wanted = compose_changes(focus, run.config, len(setup.text.sentences), setup.sentence)
         st.markdown(escape_markdown(explain_changes(wanted, run.tokens)), width="content")
         _offer(setup, wanted)
-
-
-def list_examples(focus: Focus, subject: Subject) -> list[Change]:
-    """Up to three changes that this sentence's run can have, at the focus: a head, a sublayer, then order or a pair."""
-    possible = (
-        Change("zero", focus.layer, focus.head),
-        Change("off", focus.layer, None, ("attn",)),
-        Change("shuffle", args=(1,)),
-        Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0)),
-    )
-    return [each for each in possible if divide_changes(subject, (each,))[0]][:3]
-
-
-def _draw_examples(run: Run, focus: Focus, subject: Subject) -> None:
-    st.markdown(
-        "Nothing is changed yet. Switch a part off, and see what the model does without it. Begin with one of these, "
-        "or choose a layer, a head and two tokens above, and put a change together below."
-    )
-    with st.container(key="examples", horizontal=True):
-        for place, example in enumerate(list_examples(focus, subject)):
-            if st.button(
-                _invite_to(example),
-                key=f"example_{place}",
-                icon=":material/play_arrow:",
-                help=explain_change(example, run.tokens),
-            ):
-                changes.make_changes([example])
-                st.rerun()
-
-
-def _invite_to(example: Change) -> str:
-    """An example as a newcomer would say it."""
-    return {
-        "zero": f"Switch head {example.head} of layer {example.layer} off",
-        "off": f"Switch all attention of layer {example.layer} off",
-        "shuffle": "Shuffle the positions",
-    }.get(example.kind, "Forbid the chosen pair")
 
 
 def _offer(setup: Setup, wanted: Sequence[Change]) -> None:
@@ -88,7 +89,7 @@ def _offer(setup: Setup, wanted: Sequence[Change]) -> None:
         pressed = st.button(label, key="compose_make", disabled=bool(reason))
         if reason or is_made:
             waits = any(each in setup.fitted_changes.reasons for each in wanted)
-            where = "its chip above says why it cannot apply" if waits else "what followed from it stands below"
+            where = "its chip above says why it cannot apply" if waits else "what followed from it stands on this page"
             st.caption(escape_markdown(reason or f"This change is made already: {where}."), width="content")
     if not pressed or reason:
         return

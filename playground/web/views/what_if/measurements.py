@@ -89,6 +89,11 @@ class GrowingNumbers:
         return self.n_done == len(self.parts)
 
     @property
+    def n_rows_measured(self) -> int:
+        """Rows of the parts that are measured."""
+        return sum(map(len, self.parts[: self.n_done]))
+
+    @property
     def share(self) -> float:
         """How much of the work is done, 0 … 1."""
         return sum(self.work[: self.n_done]) / sum(self.work) if self.parts else 1.0
@@ -315,7 +320,8 @@ def measure_on_vector(key: RunKey, parts: SweepKey, instead_of: str = "") -> Mea
     )
 
     def effects() -> Effects:
-        return Effects(sweep.growing.numbers[:, 0].copy(), meaning, ".1%", instead_of)
+        said = "the sentence's vector moves by {} of its length"
+        return Effects(sweep.growing.numbers[:, 0].copy(), meaning, said, ".1%", instead_of)
 
     return MeasuredParts(**vars(sweep), effects=effects)
 
@@ -330,7 +336,8 @@ def measure_on_similarity(key: RunKey, parts: SweepKey, other: int, run: Run) ->
     )
 
     def effects() -> Effects:
-        return Effects(sweep.growing.numbers[:, 1 + other] - np.float32(before), meaning, "+.4f")
+        said = f"the similarity to sentence {other + 1} changes by {{}}"
+        return Effects(sweep.growing.numbers[:, 1 + other] - np.float32(before), meaning, said, "+.4f")
 
     return MeasuredParts(**vars(sweep), effects=effects)
 
@@ -346,16 +353,18 @@ def measure_on_answers(key: RunKey, kind: PartKind) -> MeasuredParts:
 
     def effects() -> Effects:
         probabilities = scores.growing.numbers[:, PROBABILITY]
-        return Effects(probabilities[1:] - probabilities[0], meaning, "+.4f")
+        said = "the probability of the right answer changes by {}"
+        return Effects(probabilities[1:] - probabilities[0], meaning, said, "+.4f")
 
     return MeasuredParts(**vars(scores), effects=effects)
 
 
-def keep_measuring(name: str, measurement: Measurement, *, tried: str) -> None:
+def keep_measuring(name: str, measurement: Measurement, *, tried: str, is_told: bool = False) -> None:
     """Measure for a moment, and draw how far it is and what starts or stops it; the page asks again until all is done.
 
     Called before what shows the numbers. Where the settings change, its identity does, and the old measurement rests.
-    Keys begin with `name`; `tried` is what is tried, with its number, such as `72 heads`.
+    Keys begin with `name`; `tried` is what is tried, with its number, such as `72 heads`. Where the page itself tells
+    how far it is, nothing is drawn of what needs no press.
     """
     growing, identity = measurement.growing, measurement.identity
     with panels.explain_errors():
@@ -367,6 +376,10 @@ def keep_measuring(name: str, measurement: Measurement, *, tried: str) -> None:
         is_asked = asked == identity and is_wanted
         if goes_on:
             growing.advance(measurement.measure, SLICE)
+    if is_told and not is_asked and (goes_on or growing.is_complete):
+        if not growing.is_complete:
+            ask_again(f"{name}_again")
+        return
     with st.container(key=f"{name}_progress", horizontal=True, vertical_alignment="center"):
         st.progress(growing.share, _describe(growing, tried, goes_on=goes_on))
         # A grey button is hidden by the style sheet.
@@ -388,7 +401,7 @@ def _describe(growing: GrowingNumbers, tried: str, *, goes_on: bool) -> str:
     n = len(growing.numbers)
     if growing.is_complete:
         return f"Done: {tried} tried one by one."
-    n_done = sum(map(len, growing.parts[: growing.n_done]))
+    n_done = growing.n_rows_measured
     if not n_done:
         return f"0 of {n:,} variants of the run. The first ones will tell how long it takes."
     left = duration(growing.seconds_left)

@@ -15,9 +15,11 @@ from playground.analysis import sentence_pairs
 from playground.analysis.effects.sweeps import Order, list_pairs, order_by_effect, pruned_sizes
 from playground.analysis.streams import cosine_between_tokens
 from playground.analysis.vector_changes import Pooling, sentence_vector
+from playground.charts.chart import Panel, Paragraph, Widget
 from playground.charts.markdown import escape_markdown
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
+from playground.errors import TooLargeError
 from playground.link.opening import Focus
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
@@ -30,17 +32,18 @@ from playground.views.change_names import note_set_weights
 from playground.views.what_if.followed import (
     Answers,
     Followed,
+    answer_what_followed,
     show_answers,
-    show_attention,
-    show_sentences,
-    show_tokens,
+    show_details,
+    show_most_changed,
 )
 from playground.views.what_if.parts import PARTS, PartKind, Parts
 from playground.views.what_if.patching import Patches, show_patches
 from playground.views.what_if.pruning import Pruning, show_pruning
+from playground.views.what_if.verdict import HeadEffects
 from playground.web.choices import widgets
 from playground.web.choices.focus import current_focus, move_focus
-from playground.web.choices.setup import Setup, current_setup, note_focus_text
+from playground.web.choices.setup import Setup, current_setup, current_value, is_random, note_focus_text
 from playground.web.choices.shortcuts import replace_text
 from playground.web.components.without_picture import ask_again
 from playground.web.session import caches, trained_slot
@@ -48,15 +51,15 @@ from playground.web.session.caches import RunKey, TextKey
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_by_weights
 from playground.web.shared import panels
-from playground.web.shared.change_chips import FOLLOWED, scroll_on_arrival
+from playground.web.shared.change_chips import scroll_on_arrival
 from playground.web.shared.focus_line import show_focus
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, read_options, render
 from playground.web.views.what_if import measurements
-from playground.web.views.what_if.make_change import draw_change_maker, offer_changes
+from playground.web.views.what_if.make_change import draw_change_maker, draw_first_changes, offer_changes
 from playground.web.views.what_if.measurements import MeasuredParts, SweepKey, keep_measuring
 
-WIDGETS["change_buttons"] = offer_changes
+WIDGETS |= {"change_buttons": offer_changes, "change_maker": draw_change_maker}
 
 IN_EVERY_SEQUENCE = ("zero", "mean", "off")
 """Kinds of changes that name no token, and so mean the same in every sequence."""
@@ -110,7 +113,8 @@ def explore_changes() -> None:
     focus = show_focus(run)
     view = widgets.choice("whatif_view", "Look at")
     if view == "what followed":
-        draw_change_maker(run, focus)
+        draw_first_changes(run, focus)
+        _draw_more_kinds(run, focus)
         _draw_followed(run, focus)
         return
     if current_setup().fitted_changes.applied:
@@ -120,50 +124,71 @@ def explore_changes() -> None:
         MEASURED[view](untouched, current_focus(untouched))
 
 
+def _draw_more_kinds(run: Run, focus: Focus) -> None:
+    """The panel in which a change of any kind is put together."""
+    maker = Widget("change_maker", {"run": run, "focus": focus})
+    more = (maker,) if current_value("whatif_more") else ()
+    render([Panel("whatif_more", "More kinds of change", more, icon=":material/tune:")], Scene(run, focus))
+
+
 def _draw_followed(run: Run, focus: Focus) -> None:
     """How far the changed run is from the untouched one: the sentence, its tokens' vectors, and attention."""
     setup, options = current_setup(), read_options("whatif")
-    with st.container(key=FOLLOWED):
-        scroll_on_arrival()
-        if not run.interventions:
-            st.caption(_why_nothing_followed(setup))
-            return
-        with panels.explain_errors():
-            scene = Scene(_find_followed(setup, run), focus)
-            st.header("What became of the sentence?")
-            render(show_sentences(scene, options), scene)
-    if setup.trained_network is not None:
-        st.markdown("**What became of its answers?**")
-        with panels.explain_errors():
-            _draw_validation_scores(setup, run)
-            _draw_answers(setup, run, scene.now.untouched, focus)
-    st.header("How far has each token moved?")
-    render(show_tokens(scene, options), scene)
-    st.header("What became of attention?")
-    render(show_attention(scene, options), scene)
+    scroll_on_arrival()
+    if not run.interventions:
+        render([Paragraph(_say_what_to_try(setup, focus), "answer")], Scene(run, focus))
+        return
+    with panels.explain_errors():
+        heads = _find_measured_heads(setup)
+        scene = Scene(_find_followed(setup, run, heads), focus)
+        render([answer_what_followed(scene)], scene)
+    measuring = st.container()
+    with st.container(key="followed"):
+        render(show_most_changed(scene, options), scene)
+        if setup.trained_network is not None:
+            st.markdown("**What became of its answers?**")
+            with panels.explain_errors():
+                _draw_validation_scores(setup, run)
+                _draw_answers(setup, run, scene.now.untouched, focus)
+        render(show_details(scene, options), scene)
+    if heads is not None and not heads.growing.is_complete:  # last: whoever has made a change sees it first
+        with measuring:
+            keep_measuring("whatif_effects", heads, tried=f"{len(heads.growing.numbers):,} heads", is_told=True)
+            if heads.growing.is_complete:
+                ask_again("whatif_verdict_again")  # the next run compares
 
 
-def _why_nothing_followed(setup: Setup) -> str:
-    """One sentence or two for a run without any change."""
+def _find_measured_heads(setup: Setup) -> MeasuredParts | None:
+    """The effect of every head on the sentence's vector, as far as it is measured; None where heads are too many."""
+    try:
+        return measurements.measure_on_vector(setup.untouched_key, SweepKey("heads"))
+    except TooLargeError:
+        return None
+
+
+def _say_what_to_try(setup: Setup, focus: Focus) -> str:
+    """What to do where nothing is changed, or why no change applies."""
     n_unfit = len(setup.fitted_changes.reasons)
     if n_unfit:
         whose = (
             "Your change cannot apply here; its chip" if n_unfit == 1 else "Your changes cannot apply here; their chips"
         )
-        return f"{whose} below the heading {'says' if n_unfit == 1 else 'say'} why."
+        return f"{whose} above {'says' if n_unfit == 1 else 'say'} why."
     if setup.changes:
-        return (
-            "Your changes are switched off, so nothing has followed. Press a chip below the heading to make it again."
-        )
-    return "Nothing is changed, so nothing has followed. Make a change above, and its effects stand here."
+        return "Your changes are switched off, so nothing has followed. Press a chip above to make it again."
+    return (
+        f"Nothing is changed yet. Switch layer {focus.layer}, head {focus.head} off, and read here how far the "
+        "sentence moves, and whether that is much."
+    )
 
 
-def _find_followed(setup: Setup, run: Run) -> Followed:
+def _find_followed(setup: Setup, run: Run, heads: MeasuredParts | None) -> Followed:
     """What followed from the changes that made this run; raises as `caches.run_sentence`."""
 
     def similarities(pooling: Pooling) -> tuple[Array, Array]:
         return _compare_all(setup, pooling, changed=False), _compare_all(setup, pooling, changed=True)
 
+    shape = (run.config.n_layers, run.config.n_heads)
     return Followed(
         run,
         caches.run_sentence(setup.untouched_key),
@@ -172,6 +197,10 @@ def _find_followed(setup: Setup, run: Run) -> Followed:
         similarities,
         pooled_in_training=setup.weights == "minilm",
         causal=setup["causal"],
+        is_random=is_random(setup.weights),
+        heads=None
+        if heads is None
+        else HeadEffects(heads.effects().values.reshape(shape), heads.growing.n_rows_measured),
         notes=partial(note_set_weights, run),
     )
 

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.changes import MAX_CHANGES
 from playground.web.views.what_if.make_change import TITLES
-from tests.web.app_test import SMALL, captions, component_data, open_page, press, prose, working
+from tests.web.app_test import SMALL, captions, component_data, open_page, open_panels, press, prose, working
 
 PAIR = {**SMALL, "text": "abcdefgh\nhgfedcba\nabc", "layer": "1", "head": "2", "query": "5", "key": "3"}
 
@@ -17,6 +17,7 @@ def chips(app: AppTest) -> list[str]:
 
 
 def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
+    open_panels(app, "whatif_more")
     working(app.selectbox(key="compose_kind").set_value(next(each for each in TITLES if each.startswith(kind))).run())
     for key, value in choices.items():
         found = [
@@ -107,20 +108,41 @@ def test_a_made_change_is_set_to_another_strength() -> None:
     assert chips(app) == ["1.2:zero~0.25", "0.0:zero"]
 
 
+HIDE = ["0.*:hide_3", "1.*:hide_3"]
+
+
 @pytest.mark.parametrize(
     ("query", "made"),
     [
-        ({}, ["1.2:zero", "1.attn:off", "positions:shuffle_1"]),
-        ({"positions": "none"}, ["1.2:zero", "1.attn:off", "1.2:cut_5_3"]),
-        ({"text": "a"}, ["1.2:zero", "1.attn:off"]),
+        ({}, [["1.2:zero"], ["1.2:cut_5_3"], HIDE]),
+        ({"do": "0.0:mean"}, [["0.0:mean", "1.2:zero"], ["0.0:mean", "1.2:cut_5_3"], ["0.0:mean", *HIDE]]),
+        ({"text": "a"}, [["1.2:zero"], None, None]),
+        ({"causal": "true", "query": "2"}, [["1.2:zero"], None, HIDE]),
+        ({"n_layers": "96"}, [["1.2:zero"], ["1.2:cut_5_3"], ["1.*:hide_3"]]),
     ],
 )
-def test_the_first_examples_are_made_by_one_press_and_apply(query: dict[str, str], made: list[str]) -> None:
-    for place, text in enumerate(made):
-        app = press(open_page("what_if", **PAIR | query), f"example_{place}")
-        assert chips(app) == [text]
-        assert not component_data(app, "change_chips")["chips"][0]["reason"]
-    assert f"example_{len(made)}" not in {button.key for button in open_page("what_if", **PAIR | query).button}
+def test_three_kinds_of_change_are_made_by_one_press_and_taken_back_by_another(
+    query: dict[str, str], made: list[list[str] | None]
+) -> None:
+    for place, texts in enumerate(made):
+        app = open_page("what_if", **PAIR | query)
+        before = chips(app)
+        assert app.button(key=f"example_{place}").disabled == (texts is None)
+        if texts is not None:
+            press(app, f"example_{place}")
+            assert chips(app) == texts
+            assert not any(chip["reason"] for chip in component_data(app, "change_chips")["chips"])
+            assert chips(press(app, f"example_{place}")) == before
+
+
+def test_more_kinds_of_change_are_folded_until_a_link_or_a_press_opens_them() -> None:
+    def is_open(app: AppTest) -> bool:
+        return "compose_make" in {button.key for button in app.button}
+
+    app = open_page("what_if", **PAIR)
+    assert not is_open(app)
+    assert is_open(open_panels(app, "whatif_more"))
+    assert is_open(open_page("what_if", **PAIR, whatif_more="true"))
 
 
 def test_the_attention_page_has_quick_ways_in() -> None:

@@ -25,7 +25,8 @@ def test_each_heads_effect_is_that_of_weights_without_it() -> None:
     expected = [[effect(without_heads([(layer, head)])) for head in range(4)] for layer in range(2)]
     np.testing.assert_allclose(array(charts(app)["head_effects"]), expected, rtol=1e-3)
     layer, head = np.unravel_index(np.argmax(expected), (2, 4))
-    assert f"layer {layer}, head {head} ({np.max(expected):.1%})" in prose(app)
+    assert f"**Layer {layer}, head {head} matters most**" in prose(app)
+    assert f"moves by **{np.max(expected):.1%}**" in prose(app)
     assert progress(app) == "Done: 8 heads tried one by one."
     assert "without your changes" not in captions(app)
 

@@ -92,7 +92,7 @@ def test_the_slider_takes_heads_out_and_a_press_makes_them_changes() -> None:
     assert len(made) <= 5
     assert "without your changes" in captions(app)
     press(app, "whatif_take_out_followed")
-    assert "whatif_vectors" in charts(app)
+    assert "whatif_heads" in charts(app)
 
 
 def test_all_heads_of_a_layer_are_one_change() -> None:
