@@ -58,7 +58,8 @@ def export_training(config: ModelConfig, recipe: Recipe, data: Data | None = Non
 def _check(recipe: Recipe) -> None:
     """Raise RecipeError for the first thing that no file is written of."""
     task = TASKS[recipe.task]
-    if not isinstance(task, MadeUpTask) or type(task).draw is not MadeUpTask.draw:
+    has_own_data = type(task).make_data is not MadeUpTask.make_data
+    if not isinstance(task, MadeUpTask) or has_own_data or type(task).draw is not MadeUpTask.draw:
         raise RecipeError("task", recipe.task, "has data that no file can be written of", ("reverse",))
     if recipe.distill:
         raise RecipeError("distill", recipe.distill, "needs a teacher, of which no file is written", (0.0,))

@@ -4,6 +4,7 @@ from playground.errors import RecipeError
 from playground.training.tasks.symbol_tasks import (
     Brackets,
     Copy,
+    CopyWithErrors,
     CountSymbols,
     DecoderCopy,
     DecoderReverse,
@@ -22,6 +23,7 @@ MAX_TRAIN_TOKENS = 4_000_000
 
 _TASKS: tuple[Task, ...] = (
     Copy(),
+    CopyWithErrors(),
     Reverse(),
     Sort(),
     CountSymbols(),

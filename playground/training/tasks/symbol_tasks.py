@@ -8,6 +8,7 @@ Legend: N sequences, T tokens in the longest of them. Ids are 0 where a sequence
 import math
 from abc import abstractmethod
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import islice
 from string import ascii_lowercase
 from typing import ClassVar
@@ -30,6 +31,7 @@ from playground.training.tasks.task import (
     DataRecipe,
     Examples,
     Task,
+    commonest_answer_share,
     generator,
 )
 
@@ -162,6 +164,32 @@ class Copy(MadeUpTask):
     def answers(self, ids: Tensor, length: int) -> Tensor:
         """The sequences themselves: (N, T) → (N, T)."""
         return ids
+
+
+WRONG = 0.3
+"""The share of wrong answers among those that `CopyWithErrors` teaches."""
+
+
+class CopyWithErrors(Copy):
+    """`Copy`, but some answers of the training set are another symbol; those of the validation set are right."""
+
+    name, title = "copy-with-errors", "Copy, taught with errors"
+    question = (
+        "Say at every position which symbol stands there. Of the answers to learn from, "
+        f"{WRONG:.0%} are wrong; those to measure with are right."
+    )
+    ablation_sizes: ClassVar = MadeUpTask.ablation_sizes
+    ablation_small = 300
+
+    def make_data(self, recipe: DataRecipe) -> Data:
+        """The data of `Copy`, with errors in the training answers; raises as there."""
+        data = super().make_data(recipe)
+        random, targets = generator(recipe.seed, "errors"), data.train.targets
+        is_wrong = (torch.rand(targets.shape, generator=random) < WRONG) & (targets != IGNORE)
+        steps = torch.randint(1, recipe.n_symbols, targets.shape, generator=random)
+        others = self.first_id + (targets - self.first_id + steps) % recipe.n_symbols
+        train = Examples(data.train.ids, torch.where(is_wrong, others, targets))
+        return replace(data, train=train, baseline=commonest_answer_share(train, data.validation))
 
 
 class Reverse(MadeUpTask):

@@ -69,7 +69,8 @@ def test_shapes_types_classes_splits_and_the_example(name: str) -> None:
 
 @pytest.mark.parametrize("name", MADE_UP)
 def test_targets_are_the_answers_and_a_decoder_reads_what_it_has_said(name: str) -> None:
-    for part in (DATA[name].train, DATA[name].validation):
+    taught = [] if name == "copy-with-errors" else [DATA[name].train]
+    for part in (*taught, DATA[name].validation):
         for row, ids in enumerate(part.ids.tolist()):
             source = [token for token in ids if token]
             answer, padding = PLAIN[name](source, 10), len(ids) - len(source)

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from playground.errors import RecipeError
 from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS
-from playground.training.tasks.symbol_tasks import BRACKETS, MadeUpTask
+from playground.training.tasks import TASKS, make_data
+from playground.training.tasks.symbol_tasks import BRACKETS, WRONG, MadeUpTask
 from tests.training.tasks.test_translation import plain_answers
 
 MADE_UP = {name: task for name, task in TASKS.items() if isinstance(task, MadeUpTask)}
@@ -168,6 +168,7 @@ def test_the_longest_sequences_can_be_drawn() -> None:
 
 PLAIN: dict[str, Callable[[list[int], int], list[int]]] = {  # of a row of ids, in a recipe of this length
     "copy": lambda row, _: list(row),
+    "copy-with-errors": lambda row, _: list(row),
     "reverse": lambda row, _: row[::-1],
     "sort": lambda row, _: sorted(row),
     "count": lambda row, _: [row.count(symbol) - 1 for symbol in row],
@@ -176,6 +177,15 @@ PLAIN: dict[str, Callable[[list[int], int], list[int]]] = {  # of a row of ids, 
     "seq2seq-reverse": lambda row, _: row[::-1],
     "seq2seq-translate": lambda row, _: plain_answers(row),
 }
+
+
+def test_a_share_of_what_is_taught_is_another_symbol_and_what_is_measured_is_right() -> None:
+    data = make_data(Recipe(task="copy-with-errors", n_symbols=5, n_train=2_000, n_validation=300))
+    ids, taught = (each[data.train.mask] for each in (data.train.ids, data.train.targets))
+    wrong = taught[taught != ids]
+    assert len(wrong) / len(ids) == pytest.approx(WRONG, abs=0.015)
+    assert set(taught.tolist()) == set(ids.tolist()), "errors are symbols of the task, too"
+    assert torch.equal(data.validation.targets[data.validation.mask], data.validation.ids[data.validation.mask])
 
 
 def partners(symbols: list[int], none: int) -> list[int]:
