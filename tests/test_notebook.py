@@ -36,7 +36,8 @@ def test_every_view_is_shown_with_its_charts_beside_pinned_settings(page: str, m
     displayed: list[Any] = []
     monkeypatch.setattr(notebook, "_display_chart", shown.append)
     monkeypatch.setattr(notebook, "_put", displayed.append)
-    opened = "overview_shapes=true&whatif_tokens=true&whatif_chosen=true"
+    panels = ("overview_shapes", "whatif_tokens", "whatif_chosen", "attention_steps", "attention_closer")
+    opened = "&".join(f"{panel}=true" for panel in panels)
     show(f"http://host/{page}?{SMALL}&b_n_layers=3&do=0.1:zero&{opened}")
     assert {each.key for each in shown} == CHARTS[page]
     assert all(go.Figure(each.figure).data for each in shown), "Plotly takes what was drawn"

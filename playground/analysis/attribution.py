@@ -366,10 +366,11 @@ def largest_pair(split: ScoreSplit) -> tuple[Source, Source, float]:
     return split.sources[query], split.sources[key], float(split.relative[query, key])
 
 
-def describe(verdict: Verdict, lead: float) -> str:
+def describe(verdict: Verdict, lead: float, *, has_bars: bool = False) -> str:
     """The verdict on two keys' scores, and the amounts of every group that has a tenth of all pushes and pulls.
 
-    The rest of the lead is one more amount, unless it rounds to 0.
+    The rest of the lead is one more amount, unless it rounds to 0. With bars beside it, which have the amounts, the
+    verdict stands alone.
     """
     if verdict.kind == "not finite":
         return "These numbers have left the range of 32-bit floats, so no source can be told from another."
@@ -381,12 +382,14 @@ def describe(verdict: Verdict, lead: float) -> str:
     if verdict.kind == "rounding":
         return "The scores are so large that 32-bit floats round away where their difference comes from."
     opening = OPENINGS[verdict.largest] if verdict.kind == "mostly" else "No single source explains it."
+    if has_bars:
+        return opening
     total = sum(map(abs, verdict.amounts.values()))
     large = {group: amount for group, amount in verdict.amounts.items() if abs(amount) >= total / 10}
     told = [f"{NAMES[group]} {write_amount(amount, '+')}" for group, amount in large.items()]
     rest = lead - sum(large.values())
     if abs(rest) >= LEAST_TOLD:
-        told.append(f"the rest {write_amount(rest, '+')}")
+        told.append(f"all others {write_amount(rest, '+')}")
     listed = join_words(told)
     return f"{opening} The difference, {lead_text}, is a sum by what wrote the keys' vectors: {listed}."
 

@@ -230,6 +230,14 @@ FOLDS = {
     "similarity_pooling": "similarity_how",
     "whatif_measure": "whatif_tokens",
     "whatif_pooling": "whatif_sentence",
+    "attention_show": "attention_drawing",
+    "attention_other": "attention_drawing",
+    "attention_hide": "attention_drawing",
+    "attention_colours": "attention_drawing",
+    "attention_stretch": "attention_drawing",
+    "attention_why": "attention_steps",
+    "attention_view": "attention_closer",
+    "attention_habits": "attention_closer",
 }
 """By a page's parameter: that of the panel which its widget stands in; a link that sets the one opens the other."""
 
@@ -262,6 +270,9 @@ OWN: dict[str, Param] = {
     "attention_hide": Switch(False),
     "attention_colours": Choice("square root", ("square root", "linear")),
     "attention_stretch": Switch(False),
+    "attention_drawing": Switch(False),
+    "attention_steps": Switch(False),
+    "attention_closer": Switch(False),
     "norms_view": Choice("tokens", ("tokens", "statistics", "cosines", "by hand")),
     "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
     "norms_layer": Whole(0, 0, 96),

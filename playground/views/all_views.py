@@ -152,6 +152,7 @@ def explain_heads(view: LinkedView, run: Run) -> HeadsRun:
         lambda walk: head_maps(encoder, walk.layer.layer, walk.head, destination(walk)[1]),
         habits,
         thumbnails,
+        is_random=view.weights == "random",
     )
 
 

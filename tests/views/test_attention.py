@@ -23,6 +23,7 @@ from playground.charts.weights import shrink
 from playground.link.opening import Focus
 from playground.runs.encoder_run import run, trace_layer
 from playground.text import characters
+from playground.views.attention.answer import say_who_attends
 from playground.views.attention.counterfactuals import SentenceOfRun, describe_swap
 from playground.views.attention.page import VIEWS, show_attention
 from playground.views.attention.why import STEPS, HeadsRun, explain_cell, running_sum
@@ -34,6 +35,7 @@ OPTIONS: dict[str, Any] = {
     "attention_show": "one head", "attention_colours": "square root", "attention_hide": False,
     "attention_stretch": False, "attention_other": 0, "attention_view": "lines", "attention_why": "sources",
     "attention_habits": "this text", "attention_rival": "automatic", "attention_word": "",
+    "attention_steps": True, "attention_closer": True,
 }  # fmt: skip
 
 
@@ -81,6 +83,75 @@ def test_the_map_is_one_head_the_average_or_the_difference_of_two() -> None:
         assert [each.key for each in drawing.beside] == ["head_pinned", "head_difference"]
         np.testing.assert_allclose(drawing.beside[1].figure["data"][0]["z"], of(patterns) - of(pinned), atol=1e-6)
         assert "it has no layer 1" in drawing.beside[0].caption
+
+
+def weights_of(told: str) -> list[float]:
+    """The numbers in bold."""
+    return [float(number) for number in re.findall(r"\*\*([\d.]+)\*\*", told)]
+
+
+@pytest.mark.parametrize("show", ["one head", "average of heads"])
+@pytest.mark.parametrize("key", range(5))
+def test_the_title_is_answered_with_the_keys_weight_and_the_strongest_others(key: int, show: str) -> None:
+    now, trace = subject()
+    heads = trace["layers.1.attn.pattern"][0, :, 3].double().numpy()
+    row = heads[2] if show == "one head" else heads.mean(axis=0)
+    told = say_who_attends(now, Focus(1, 2, 3, key), OPTIONS | {"attention_show": show})
+    first, other = sorted((row[key], max(np.delete(row, key))), reverse=True)
+    assert weights_of(told) == [round(first, 2), round(other, 2)]
+    strongest = int(row.argmax())
+    named = "itself" if strongest == 3 else f"`{TEXT[strongest]}`{subscript(strongest)}"
+    assert f"attends most to {named}: **{first:.2f}**" in told
+    assert ("Next comes" in told) == (strongest == key)
+    assert "random" not in told
+    assert "this is chance" in say_who_attends(replace(now, is_random=True), FOCUS, OPTIONS)
+
+
+def test_the_title_is_answered_for_two_heads_and_where_little_can_be_said() -> None:
+    now, trace = subject(causal=True)
+    heads = trace["layers.1.attn.pattern"][0, :, 3, 1].numpy()
+    options = OPTIONS | {"attention_show": "difference of two heads"}
+    assert weights_of(say_who_attends(now, FOCUS, options)) == [round(float(heads[2]), 2), round(float(heads[0]), 2)]
+    assert "compared with itself" in say_who_attends(now, FOCUS, options | {"attention_other": 2})
+    assert weights_of(say_who_attends(now, Focus(1, 2, 1, 3), options)) == [0]
+    hidden = say_who_attends(now, Focus(1, 2, 1, 3), OPTIONS)
+    assert "comes later" in hidden
+    assert weights_of(hidden) == [round(float(trace["layers.1.attn.pattern"][0, 2, 1].max()), 2)]
+    alone = say_who_attends(now, Focus(1, 2, 0, 0), OPTIONS)
+    assert "only one token to look at, itself" in alone
+    assert weights_of(alone) == [1]
+
+
+def with_row(now: HeadsRun, row: list[float], **run: Any) -> HeadsRun:
+    """The run with other weights of the focus's query in its head."""
+    pattern = now.run.pattern(1).copy()
+    pattern[2, 3] = row
+    return replace(now, run=replace(now.run, arrays={**now.run.arrays, "layers.1.attn.pattern": pattern}, **run))
+
+
+def test_the_answer_names_what_nobody_typed_and_equal_weights_and_none() -> None:
+    now, _ = subject()
+    special = np.array([True, False, False, False, True])
+    told = say_who_attends(with_row(now, [0.7, 0.2, 0.1, 0.0, 0.0], special=special), FOCUS, OPTIONS)
+    assert "`a`₀ (added by the tokenizer): **0.70**" in told
+    assert weights_of(told) == [0.7, 0.2]
+    assert "as much as to `a`₀: **0.40** each" in say_who_attends(with_row(now, [0.4, 0.4, 0.2, 0, 0]), FOCUS, OPTIONS)
+    assert "attends to nothing" in say_who_attends(with_row(now, [0.0] * 5), FOCUS, OPTIONS)
+    assert "range of 32-bit floats" in say_who_attends(with_row(now, [np.nan] * 5), FOCUS, OPTIONS)
+    small = say_who_attends(with_row(now, [0.99, 0.0012, 0.0088, 0, 0]), FOCUS, OPTIONS)
+    assert weights_of(small) == [0.99, 0.0012]
+
+
+def test_the_answer_stands_first_and_what_is_folded_makes_nothing() -> None:
+    now, _ = subject()
+    first, *others = show_attention(Scene(now, FOCUS), OPTIONS | {"attention_closer": False, "attention_steps": False})
+    assert isinstance(first, Paragraph)
+    assert first.kind == "answer"
+    keys = [getattr(each, "key", getattr(each, "name", "")) for each in parts_of(others)]
+    order = ["linking_heads", "attention_pattern", "attention_show", "why_parts", "quick_changes", "attention_grid"]
+    assert [key for key in keys if key in order] == order
+    assert {"attention_why", "attention_view"} < set(keys), "a widget that is not drawn would forget what was chosen"
+    assert not {"why_key_sources", "attention_lines"} & set(keys)
 
 
 def test_the_answer_and_every_step_split_the_same_lead() -> None:
@@ -151,9 +222,8 @@ def test_other_sentences_test_the_answer_and_each_row_is_a_link(is_random: bool)
         0,
         lambda layer, texts: read_texts(encoder, letters, batch, texts, layer, max_tokens=99),
         lambda other, places: f"attention?{other}&{'&'.join(map(str, places.values()))}",
-        is_random=is_random,
     )
-    scene = Scene(replace(now, sentence=sentence), Focus(1, 2, 7, 1))
+    scene = Scene(replace(now, sentence=sentence, is_random=is_random), Focus(1, 2, 7, 1))
     items = show(scene, attention_rival="3", attention_word="xyz")
     shown = chart(items, "why_test").frame(scene.now)
     assert [re.findall(r"\?(.*)\)", label)[0] for label in shown.index[:2]] == ["cd ab ef&7&4&0", "xyz cd ef&8&1&4"]

@@ -40,11 +40,9 @@ class SentenceOfRun:
     write_link: Callable[[str, Mapping[str, Any]], str] = lambda *_: ""
     """A link to the page with another sentence in its place and these values of parameters, pinned against the
     present; empty where no link can show it."""
-    is_random: bool = False
-    """Whether the weights are random."""
 
 
-def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str) -> Iterator[Item]:
+def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str, *, is_random: bool) -> Iterator[Item]:
     """What three other texts say of a weight; one sentence where none can be made. Raises as the run.
 
     Args:
@@ -52,6 +50,7 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
         walk: whose query looks at whose key.
         rival: the key that it is set beside; None where that is the mean.
         typed: the word to put in the key's place; by default the first of its kind that the text has not.
+        is_random: whether the weights are.
     """
     yield Paragraph("**Test it.** Does the head look for this word, or at this place? Three other sentences tell.")
     if list_row_changes(walk):
@@ -66,7 +65,7 @@ def show_test(sentence: SentenceOfRun, walk: Walk, rival: int | None, typed: str
     alike = list_alike(claim.word(claim.key), claim.text)
     new = clean_word(typed) or next(iter(alike), "")
     outcomes = run_tests(claim, sentence.batch, sentence.index, sentence.read, walk.layer.layer, walk.head, new)
-    yield Paragraph(_describe(sentence, claim, outcomes["swap"]))
+    yield Paragraph(_describe(claim, outcomes["swap"], is_random=is_random))
     rows = {_link(sentence, claim, kind, found, new): _write_row(claim, found) for kind, found in outcomes.items()}
     columns = ["weight of the key's word", f"weight of {quote_token(claim.word(claim.rival))}", "the key's word has"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
@@ -91,9 +90,9 @@ def _explain_untestable(walk: Walk, why: Untestable) -> str:
     }[why]
 
 
-def _describe(sentence: SentenceOfRun, claim: Claim, swap: Outcome | str) -> str:
+def _describe(claim: Claim, swap: Outcome | str, *, is_random: bool) -> str:
     """What the swap shows, in one sentence and a note where the weights are random."""
-    random = " The weights are random: this is chance, nothing was learnt." if sentence.is_random else ""
+    random = " The weights are random: this is chance, nothing was learnt." if is_random else ""
     if isinstance(swap, str):
         return f"The two words cannot be swapped here: {swap}."
     return f"{describe_swap(claim, swap.weights)}{random}"

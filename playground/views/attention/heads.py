@@ -13,6 +13,7 @@ from playground.analysis.stream_sources import TokenStream, follow_token
 from playground.charts.bars import contributions
 from playground.charts.chart import Columns, Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
 from playground.charts.markdown import escape_markdown, quote_place
+from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.link.opening import Focus
@@ -23,6 +24,25 @@ HABITS_HELP = (
     f"fixed sentences: {len(PROBES)} short ones that come with this app, the same for every visitor. "
     "this text: the sentence that you look at."
 )
+
+
+MOST_LINKING = 6
+"""Heads in the row on top of the page; a phone shows half of them."""
+
+
+def list_linking_heads(run: Run, focus: Focus) -> Widget:
+    """The row of the heads with the most weight from the query to the key, the way into the page."""
+    names = token_names(run.tokens)
+    query, key = names[focus.query], names[focus.key]
+    n_heads = run.config.n_layers * run.config.n_heads
+    data: dict[str, Any] = {"title": f"Heads that link {query} to {key}, the strongest first", "heads": []}
+    if is_hidden(run, focus):
+        data["title"] = f"No head links {query} to {key}: the mask hides the key."
+    else:
+        strongest = search_heads(run, focus.query, focus.key).table.dropna(subset="weight").head(MOST_LINKING)
+        columns = (strongest[name].tolist() for name in ("layer", "head", "weight"))
+        data["heads"] = list(zip(*columns, strict=True))
+    return Widget("linking_heads", {**data, "place": (focus.layer, focus.head), "n_heads": n_heads})
 
 
 def show_linking_heads(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""Who attends to whom: one head large, every head small, and a closer view that `attention_view` names."""
+"""Who attends to whom: the answer, one head large, every head small, and a closer view that `attention_view` names."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -23,6 +23,8 @@ from playground.charts.chart import (
     Later,
     Mask,
     Options,
+    Panel,
+    Paragraph,
     Widget,
 )
 from playground.charts.figure import Array
@@ -34,7 +36,8 @@ from playground.charts.scene import Scene
 from playground.charts.weights import WeightScale, ranked_keys
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
-from playground.views.attention.heads import show_known_for, show_linking_heads, show_stream
+from playground.views.attention.answer import say_who_attends
+from playground.views.attention.heads import list_linking_heads, show_known_for, show_linking_heads, show_stream
 from playground.views.attention.why import HeadsRun, answer_why, nearest_head, note_special_tokens
 from playground.views.change_names import has_odd_rows, note_changes, note_set_weights
 
@@ -57,25 +60,36 @@ Heads = Scene[HeadsRun]
 
 
 def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
-    """The page: the large map beside the answer, the steps of the computation, and the closer view."""
-    choices = (
+    """The page: the answer, heads that link, the large map beside its why, its test, every head; all else is folded."""
+    yield Paragraph(say_who_attends(scene.now, scene.focus, options), "answer")
+    linking = list_linking_heads(scene.now.run, scene.focus)
+    every_head = Later((all_heads(scene, options),))
+    large = (pattern_map(scene, options), Panel("attention_drawing", "How it is drawn", _list_choices(scene, options)))
+    if options["attention_show"] == "one head":
+        answer, tests, steps = answer_why(scene, options)
+        yield Group("attention_top", (linking, Columns((large, (answer, Widget("quick_changes"))))))
+        yield from tests
+        yield every_head
+        yield from steps
+    else:
+        yield Group("attention_top", (linking, Columns((large, (every_head,)))))
+    view = options["attention_view"]
+    closer = tuple(VIEWS[view](scene, options)) if options["attention_closer"] else ()
+    title = "Look closer: lines, ranking, entropy, rollout, heads that link, habits, the query's stream"
+    yield Panel("attention_closer", title, (Control("attention_view", "Look closer", HELP["view"]), *closer))
+
+
+def _list_choices(scene: Heads, options: Options) -> tuple[Item, ...]:
+    """How the large map and the thumbnails are drawn."""
+    choices = [
         Control("attention_show", "Show", HELP["show"]),
         Control("attention_colours", "Colours", HELP["colours"]),
         Control("attention_hide", "hide special tokens", HELP["hide"]),
         Control("attention_stretch", "stretch colours", HELP["stretch"]),
-    )
-    yield Group("", choices, is_row=True)
+    ]
     if options["attention_show"] == "difference of two heads":
-        yield Control("attention_other", "minus head", high=scene.now.run.config.n_heads - 1)
-    beside: list[Item] = [Later((all_heads(scene, options),))]
-    steps: list[Item] = []
-    if options["attention_show"] == "one head":
-        answer, steps = answer_why(scene, options)
-        beside = [answer, Widget("quick_changes"), *beside]
-    yield Columns(((pattern_map(scene, options),), tuple(beside)))
-    yield from steps
-    yield Control("attention_view", "Look closer", HELP["view"])
-    yield from VIEWS[options["attention_view"]](scene, options)
+        choices.insert(1, Control("attention_other", "minus head", high=scene.now.run.config.n_heads - 1))
+    return tuple(choices)
 
 
 def visible_tokens(run: Run, options: Options) -> Mask:

@@ -38,6 +38,7 @@ from playground.charts.chart import (
     Item,
     LabelledBars,
     Options,
+    Panel,
     Paragraph,
     Picture,
     Widget,
@@ -82,6 +83,8 @@ class HeadsRun:
     """Every head's weights, shrunk; without special tokens on request."""
     sentence: SentenceOfRun | None = None
     """The run's sentence, where others can be read in its place."""
+    is_random: bool = False
+    """Whether the weights are random: nothing was learnt."""
 
 
 @dataclass(frozen=True)
@@ -185,9 +188,13 @@ def say_present_alone(scene: Scene[Any], what: str) -> Iterator[Item]:
         yield Paragraph(text, "caption")
 
 
-def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[Item]]:
-    """The answer in words and in bars, and the steps of the computation where there is anything to compute."""
+def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[Item], list[Item]]:
+    """The answer in words and in bars; its test by other sentences; the steps of the computation.
+
+    The last two are empty where there is nothing to compute.
+    """
     items: list[Item] = [Widget("why_arrival"), Paragraph(ask_why(scene.now.run, scene.focus), "header")]
+    tests: list[Item] = []
     steps: list[Item] = []
     if is_hidden(scene.now.run, scene.focus):
         items.append(Paragraph(_describe_hidden(scene.now.run, scene.focus)))
@@ -195,17 +202,15 @@ def answer_why(scene: Scene[HeadsRun], options: Options) -> tuple[Group, list[It
         try:
             found = explain_cell(scene.now, scene.focus, options["attention_rival"])
         except PlaygroundError as error:
-            return Group("why", (*items, Paragraph(escape_markdown(error), "error"))), []
+            return Group("why", (*items, Paragraph(escape_markdown(error), "error"))), [], []
         hidden = f" {note_special_tokens(scene.now.run)}" if options["attention_hide"] else ""
-        items.append(Paragraph(f"{_describe_changes(found.walk)}{found.note}{_describe(found)}{hidden}"))
-        items += _show_parts(found)
         items.append(Widget("why_rival", {"names": _name_rivals(found)}))
+        items.append(Paragraph(f"{_describe_changes(found.walk)}{found.note}{_describe(found, has_bars=True)}{hidden}"))
+        items += _show_parts(found)
         if found.verdict.kind != "not finite":
-            steps = [
-                Group("why_tests", tuple(_show_tests(scene.now, found, options))),
-                Group("why_steps", tuple(_show_steps(scene, found, options))),
-            ]
-    return Group("why", (*items, *_answer_pinned(scene, options))), steps
+            tests = [Group("why_tests", tuple(_show_tests(scene, found, options)))]
+            steps = [Group("why_steps", (_fold_steps(scene, found, options),))]
+    return Group("why", (*items, *_answer_pinned(scene, options))), tests, steps
 
 
 def _answer_pinned(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:
@@ -229,9 +234,9 @@ def _answer_pinned(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:
     yield Paragraph(f"**{name}, layer {focus.layer}, head {focus.head}.** {answer}", "caption")
 
 
-def _describe(found: Explanation) -> str:
-    """The answer in words, in markdown."""
-    answer = describe(found.verdict, found.split.lead)
+def _describe(found: Explanation, *, has_bars: bool = False) -> str:
+    """The answer in words, in markdown; with bars below it, which have the amounts, without them."""
+    answer = describe(found.verdict, found.split.lead, has_bars=has_bars)
     return answer if found.verdict.kind == "not finite" else f"{_describe_place(found)} {answer}"
 
 
@@ -308,14 +313,21 @@ def _bars(key: str, drawn: bars.Bars, **chart: Any) -> LabelledBars[HeadsRun]:
     return LabelledBars(key=key, bars=lambda _: drawn, **chart)
 
 
-def _show_tests(subject: HeadsRun, found: Explanation, options: Options) -> Iterator[Item]:
+def _show_tests(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Iterator[Item]:
     """What spoke against the key that lost, and the test of the answer by other sentences."""
-    items: list[Item] = []
+    subject, items = scene.now, list[Item]()
     if subject.sentence is not None:
         try:
-            items += show_test(subject.sentence, found.walk, found.split.opponent, options["attention_word"])
+            items += show_test(
+                subject.sentence,
+                found.walk,
+                found.split.opponent,
+                options["attention_word"],
+                is_random=subject.is_random,
+            )
         except PlaygroundError as error:
             items.append(Paragraph(escape_markdown(error), "error"))
+        items += say_present_alone(scene, "the tests")
     against = list(_say_why_not(found))
     yield Columns((tuple(against), tuple(items)), (2, 3)) if against and items else Group("", (*against, *items))
 
@@ -342,10 +354,14 @@ def _say_why_not(found: Explanation) -> Iterator[Item]:
     )
 
 
-def _show_steps(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Iterator[Item]:
-    yield Control("attention_why", "How it comes about", HELP)
-    yield from say_present_alone(scene, "the tests above and these four steps")
-    yield from STEPS[options["attention_why"]](found)
+def _fold_steps(scene: Scene[HeadsRun], found: Explanation, options: Options) -> Panel:
+    """The computation behind the cell, folded."""
+    choice = Control("attention_why", "How it comes about", HELP)
+    chosen = STEPS[options["attention_why"]]
+    note = say_present_alone(scene, "these four steps")
+    shown = (*note, *chosen(found)) if options["attention_steps"] else ()
+    title = "How it comes about: sources, competition, products, what it moves"
+    return Panel("attention_steps", title, (choice, *shown))
 
 
 def show_sources(found: Explanation) -> Iterator[Item]:

@@ -4,8 +4,9 @@ It lies in the session as plain values, bound to no widget: a widget's value lea
 reads it from the link once, `correct_address` writes it there. A step back in the browser's history keeps it: every
 page opens at the present focus, and Streamlit empties the addresses of pages that it leaves.
 
-In another text, query and key that were chosen move to the same words where those still stand. Else the page chooses a
-pair that says something, which then is the selection on every page and in the link.
+In another text, query and key that were chosen move to the same words where those still stand. Else, and where they
+were special tokens, which say nothing of the new text, the page chooses a pair that says something. That then is the
+selection on every page and in the link.
 
 The session keeps what the visitor asked for. A run that has not so many layers, heads or tokens shows the nearest; a
 larger one shows again what was asked for.
@@ -58,7 +59,8 @@ def settle_tokens(run: Run) -> None:
     tokens = [token for token, padding in zip(run.tokens, run.padding, strict=True) if not padding]
     if not is_focus_of_text():
         focus, before = current_focus(run), st.session_state.get(_TOKENS, []) if is_focus_chosen() else []
-        query, key = (_find_same_word(before, tokens, _asked_for(place)) for place in ("query", "key"))
+        same_words = (_find_same_word(before, tokens, _asked_for(place)) for place in ("query", "key"))
+        query, key = (None if at is None or run.special[at] else at for at in same_words)
         by_page = query is None
         if query is None or key is None or query == key:
             chosen = choose_pair(run, focus, query)

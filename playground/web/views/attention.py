@@ -35,9 +35,10 @@ from playground.views.attention.counterfactuals import SentenceOfRun
 from playground.views.attention.why import HeadsRun
 from playground.views.change_names import explain_change
 from playground.web.choices import changes
-from playground.web.choices.focus import choose_places, current_focus
+from playground.web.choices.focus import choose_places, current_focus, move_focus
 from playground.web.choices.setup import Setup, current_setup, current_value, is_random, record_action
 from playground.web.choices.widgets import cut_text
+from playground.web.components import rows
 from playground.web.components.without_picture import scroll_to
 from playground.web.session import caches, trained_slot
 from playground.web.session.caches import RunKey
@@ -57,6 +58,9 @@ LIKELIEST = 3
 
 _ARRIVING = "_why_arriving"
 """Session key that is there until the answer is drawn, for a visitor who comes from elsewhere to see it."""
+
+_SEARCHING = "_all_heads_asked_for"
+"""Session key that is there until the table of all heads is drawn, for a visitor who has asked for it."""
 
 
 def heads_scene() -> Scene[HeadsRun]:
@@ -84,8 +88,8 @@ def explain_heads(run: Run, setup: Setup) -> HeadsRun:
             setup.sentence,
             lambda layer, texts: read_other_texts(setup.untouched_key, layer, tuple(texts), setup.changes),
             partial(_link_text, setup),
-            is_random=is_random(setup.weights),
         ),
+        is_random=is_random(setup.weights),
     )
 
 
@@ -193,6 +197,26 @@ def arrive_at_why() -> None:
     """Scroll to the answer, once, where the visitor came for it."""
     if st.session_state.pop(_ARRIVING, False):
         scroll_to("why")
+
+
+def draw_linking_heads(**row: Any) -> None:
+    """The row of heads, of which a press opens one; and all of them, in a table far below."""
+    rows.draw_linking_heads(**row, on_open=_open_linking_head, on_all=_open_all_heads)
+    if st.session_state.pop(_SEARCHING, False):
+        scroll_to("heads_that_link")
+
+
+def _open_linking_head() -> None:
+    opened = st.session_state[rows.LINKING_KEY].opened
+    if isinstance(opened, list) and len(opened) == 2:
+        move_focus(layer=opened[0], head=opened[1])
+        if current_value("attention_show") == "average of heads":
+            choose_places(attention_show="one head")
+
+
+def _open_all_heads() -> None:
+    st.session_state[_SEARCHING] = True
+    choose_places(attention_view="heads that link", attention_closer=True)
 
 
 def draw_open_head(key: str) -> None:
@@ -402,6 +426,7 @@ def _why_unread(setup: Setup) -> str:
 
 renderer.WIDGETS |= {
     "why_arrival": arrive_at_why,
+    "linking_heads": draw_linking_heads,
     "why_word": draw_word,
     "why_rival": draw_rival,
     "quick_changes": draw_quick_changes,

@@ -12,6 +12,7 @@ from playground.link.params import DEFAULT_TEXT, FOCUS, PARAMS
 from playground.link.query import FOCUS_KEYS, rename_focus
 from playground.web.choices import focus
 from playground.web.choices.focus import choose_places, current_focus, move_focus, moved_places
+from playground.weights.checkpoint import load
 from tests.web.app_test import SMALL, choose, component_data, open_page, sentences, shown_focus, trained_trace
 
 DEFAULT = {place: param.default for place, param in FOCUS.items()}
@@ -60,6 +61,12 @@ def test_a_cell_may_stand_for_a_number_of_the_pages_own(session: dict[str, Any])
 # --- on the pages
 
 
+def trained_tokens(text: str) -> list[str]:
+    """The trained tokenizer's."""
+    tokens: list[str] = load("minilm")[1].encode_batch([text]).tokens[0]
+    return tokens
+
+
 NURSE = "The nurse told the doctor that she had washed her hands."
 
 
@@ -85,6 +92,17 @@ def test_words_that_were_chosen_stay_chosen_in_another_text_where_they_still_sta
     assert only_query["query"] == 3
     assert only_query["key"] in (1, 2, 4)
     assert shown_focus(choose(app, text="He saw it."))["query"] == 1
+
+
+def test_a_special_token_that_was_chosen_stays_with_its_text() -> None:
+    app = open_page("attention", text=NURSE, query=13, key=0)
+    assert trained_tokens(NURSE)[13] == "[SEP]"
+    guess = open_link("attention?text=It+rained+on+the+roof.").focus
+    moved = shown_focus(choose(app, text="It rained on the roof."))
+    assert (moved["query"], moved["key"]) == (guess.query, guess.key) == (1, guess.key)
+    assert 0 < guess.key < 6
+    app = open_page("attention", text=NURSE, query=7, key=13)  # she, [SEP]
+    assert shown_focus(choose(app, text="She sat down."))["key"] in (2, 3), "a word"
 
 
 def test_special_tokens_are_chosen_only_where_there_is_nothing_else() -> None:

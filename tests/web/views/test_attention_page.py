@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
-from playground import Encoder, ModelConfig
+from playground import Encoder, ModelConfig, open_link
 from playground.charts.figure import SAME_COLOUR
 from playground.charts.head_lines import head_lines
 from playground.charts.names import token_labels
@@ -39,7 +39,7 @@ def computed(sentence: int = 0, *, causal: bool = False, text: str = TEXT) -> Ru
 
 
 def page(**query: object) -> AppTest:
-    return without_error(open_page("attention", **SMALL | {"text": TEXT} | query))
+    return without_error(open_page("attention", **SMALL | {"text": TEXT, "attention_closer": True} | query))
 
 
 def heatmap(app: AppTest) -> NDArray[Any]:
@@ -75,7 +75,7 @@ def test_special_tokens_and_padding_can_be_hidden() -> None:
 
 
 def test_hiding_special_tokens_hides_the_trained_models_own() -> None:
-    app = open_page("attention", attention_hide="true", text="two words", query="0")
+    app = open_page("attention", attention_hide="true", attention_view="lines", text="two words", query="0")
     (trace,) = charts(app)["attention_pattern"]
     assert trace["x"] == ["two₁", "words₂"]
     assert "or less" in captions(app)
@@ -188,3 +188,22 @@ def test_the_lines_are_the_chosen_heads() -> None:
     edges = [[list(edge) for edge in stroke.edges] for stroke in expected.strokes]
     assert [stroke["edges"] for stroke in drawn["strokes"]] == edges
     assert "query 10" in drawn["alt"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "panel"),
+    [
+        ({"attention_colours": "linear"}, "attention_drawing"),
+        ({"attention_why": "products"}, "attention_steps"),
+        ({"attention_view": "ranking"}, "attention_closer"),
+    ],
+    ids=str,
+)
+def test_a_link_opens_the_panel_that_it_needs(chosen: dict[str, str], panel: str) -> None:
+    closed = {"attention_drawing": False, "attention_steps": False, "attention_closer": False}
+    assert {key: open_page("attention", **SMALL).session_state[key] for key in closed} == closed
+    app = without_error(open_page("attention", **SMALL, **chosen))
+    assert {key: app.session_state[key] for key in closed} == closed | {panel: True}
+    link = "&".join(f"{key}={value}" for key, value in chosen.items())
+    assert {key: open_link(f"attention?{link}").values[key] for key in closed} == closed | {panel: True}
+    assert not open_page("attention", **SMALL, **chosen, **{panel: "false"}).session_state[panel]

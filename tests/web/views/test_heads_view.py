@@ -20,6 +20,7 @@ from tests.web.app_test import (
     prose,
     sentences,
     table,
+    trained_trace,
     without_error,
     words,
 )
@@ -60,12 +61,25 @@ def test_a_button_below_the_table_says_which_head_is_open_and_shows_it(view: str
     assert key not in {button.key for button in app.button}
 
 
+def test_the_row_on_top_has_the_strongest_heads_of_the_pair_and_a_press_opens_one() -> None:
+    app = open_page("attention", query=10, key=8, attention_show="average of heads")
+    patterns = np.stack([trained_trace()[f"layers.{layer}.attn.pattern"][0, :, 10, 8] for layer in range(6)])
+    row = component_data(app, "linking_heads")
+    order = np.argsort(-patterns.ravel(), kind="stable")[:6]
+    assert [tuple(head[:2]) for head in row["heads"]] == [divmod(int(at), 12) for at in order]
+    np.testing.assert_allclose([head[2] for head in row["heads"]], patterns.ravel()[order], atol=1e-6)
+    assert (row["place"], row["all"]) == ([3, 1], "All 72 heads")
+    masked = component_data(open_page("attention", **SMALL, text="abcd", causal=True, query=1, key=3), "linking_heads")
+    assert masked["heads"] == []
+    assert "the mask hides the key" in masked["title"]
+
+
 @pytest.mark.parametrize("view", [LINK, KNOWN])
 def test_what_is_of_the_present_settings_alone_is_said_where_others_are_pinned(view: str) -> None:
     for pinned in ({}, {"b_seed": 5}):
-        app = open_page("attention", **SMALL, attention_view=view, **pinned)
-        assert captions(app).count("of the present settings alone") == len(pinned) * (1 + (view == KNOWN)), (
-            "the steps too"
+        app = open_page("attention", **SMALL, attention_view=view, attention_steps=True, **pinned)
+        assert captions(app).count("of the present settings alone") == len(pinned) * (2 + (view == KNOWN)), (
+            "the tests and the steps too"
         )
 
 
