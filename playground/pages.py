@@ -40,7 +40,7 @@ _ENCODER_ALONE = "These changes are of the sidebar's encoder alone:"
 PAGES = {
     page.path: page
     for page in (
-        Page("overview", "Overview", "The way of your sentence through the encoder, with its shapes."),
+        Page("overview", "Start", "Three experiments with your sentence, and its way through the encoder, box by box."),
         Page(
             "attention",
             "Attention",

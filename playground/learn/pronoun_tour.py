@@ -37,7 +37,10 @@ def _ask_for_cell(state: TourState) -> str:
     if state.pronoun is None:
         return f"Type a sentence with a word such as *it* or *she*, for example: “{_EXAMPLE}”"
     word = state.word(state.pronoun)
-    return f"Whom does {word} mean? Find the row of {word} in the large map. Click the word that it looks at most."
+    return (
+        f"Whom does {word} mean? In the large map, find the row of {word}: it shows what {word} looks at. Click its "
+        "strongest word."
+    )
 
 
 def _has_chosen_cell(state: TourState) -> bool:
@@ -54,7 +57,9 @@ def _explain_cell(state: TourState) -> str | None:
         return f"This is another row. {state.word(state.pronoun)} has row {state.pronoun}."
     if key == query:
         return f"This is {state.word(query)} itself: click another word in its row."
-    return f"{state.word(key)} is no word of the sentence. Click the darkest cell of a word in this row."
+    return (
+        f"{state.word(key)} is no word of the sentence, but a sign that heads look at for want of a word. Click a word."
+    )
 
 
 def _choose_cell(evidence: Evidence) -> Choices:
@@ -183,13 +188,19 @@ def _describe_loss(evidence: Evidence, run: Run, off: Change) -> str:
 
 def _draw_map(evidence: Evidence) -> SmallMap:
     """The map of the head for pronouns in the visitor's sentence, the pronoun's row lit."""
-    run = evidence.heads().run
+    heads = evidence.heads()
+    run = heads.run
     place = nearest_head(run, Focus(LAYER, HEAD, 0, 0))
     real = ~run.padding
     cells = np.nan_to_num(run.pattern(place.layer)[place.head][np.ix_(real, real)])
     row = evidence.state.pronoun
-    asked = "no pronoun in this sentence" if row is None else f"the row of {evidence.state.word(row)}"
-    return SmallMap(cells, f"Your sentence, layer {place.layer}, head {place.head}: {asked}", row)
+    head = f"layer {place.layer}, head {place.head}"
+    if row is None:
+        return SmallMap(cells, f"Your sentence in {head}: no *it* or *she* in it")
+    key = choose_pair(run, place, row).key
+    word, noun = evidence.state.word(row), evidence.state.word(key)
+    random = ", by random weights" if heads.sentence is not None and heads.sentence.is_random else ""
+    return SmallMap(cells, f"Your sentence in {head}: {word} → {noun} {cells[row, key]:.2f}{random}", row)
 
 
 PRONOUN = Tour(

@@ -73,7 +73,7 @@ def test_the_setup_travels_from_page_to_page_and_back(visitor: Visitor) -> None:
         assert visitor.settings() == setup
         expect(visitor.slider("n_layers")).to_have_attribute("aria-valuetext", "5")
         expect(visitor.widget("text").locator("textarea")).to_have_value(TRAVELLING)
-    visitor.go_to("Overview")
+    visitor.go_to("Start")
     assert visitor.charts() == first
 
 

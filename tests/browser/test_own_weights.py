@@ -40,7 +40,7 @@ def test_a_file_is_opened_shown_and_forgotten(visitor: Visitor, tmp_path: Path) 
     pattern = run(model, words([TEXT]).encode_batch([TEXT])).patterns()
     np.testing.assert_allclose(visitor.array("attention_pattern", name="customdata"), pattern[1, 3], atol=1e-5)
 
-    visitor.go_to("Overview")
+    visitor.go_to("Start")
     expect(visitor.page.get_by_test_id("stMain")).to_contain_text("your own weights")
     visitor.widget("own_close").get_by_role("button").click()
     expect(visitor.page.get_by_test_id("stMain")).to_contain_text("random weights")

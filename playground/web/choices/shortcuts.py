@@ -150,25 +150,30 @@ LATE = 5.0
 """Seconds for which a field that says the old text is late; after them, somebody wants it back."""
 
 _REPLACED = "_text_replaced"
-"""Session key of the old text, the new one, and when it took the other's place."""
+"""Session key of the old text, the new one, when it took the other's place, and whether a second field brought it."""
+
+_NOTHING = (None, None, 0.0, False)
 
 
-def replace_text(text: str) -> None:
-    """Put a text in the place of the visitor's."""
-    st.session_state[_REPLACED] = (current_value("text"), text, monotonic())
+def replace_text(text: str, *, by_second_field: bool = False) -> None:
+    """Put a text in the place of the visitor's, that a button or the second field for it has brought.
+
+    The browser does not know it before this run has ended: a press until then sends the first field's old text along.
+    """
+    st.session_state[_REPLACED] = (current_value("text"), text, monotonic(), by_second_field)
     st.session_state["text"] = text
 
 
-def is_late(text: str) -> bool:
-    """Whether a field that says this has not heard yet that a button replaced it."""
-    old, _, when = st.session_state.get(_REPLACED, (None, None, 0.0))
-    return bool(text == old and monotonic() - when < LATE)
+def is_late(text: str, *, in_second_field: bool = False) -> bool:
+    """Whether a field that says this has not heard yet that the text was replaced."""
+    old, _, when, by_second_field = st.session_state.get(_REPLACED, _NOTHING)
+    return bool(text == old and monotonic() - when < LATE and not (in_second_field and by_second_field))
 
 
 def keep_replaced() -> None:
     """Put the new text back where the sidebar's field reported the old one late; any other text is the visitor's."""
     text = st.session_state["text"]
-    old, new, _ = st.session_state.get(_REPLACED, (None, None, 0.0))
+    old, new, *_ = st.session_state.get(_REPLACED, _NOTHING)
     if is_late(text):
         st.session_state["text"] = new
     elif text not in (old, new):

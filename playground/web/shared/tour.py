@@ -14,6 +14,7 @@ from playground.errors import PlaygroundError
 from playground.learn.tour import Choices, Evidence, Step, Tour, TourState
 from playground.learn.tours import TOURS
 from playground.link.params import EXPERIMENTS, PARAMS
+from playground.pages import page_at
 from playground.web.choices import shortcuts
 from playground.web.choices.setup import (
     OPEN_PAGE,
@@ -71,7 +72,7 @@ def current_state() -> TourState:
     trained = trained_slot.session_slot().trained
     values = _all_values()
     return TourState(
-        page=st.session_state[OPEN_PAGE],
+        page=page_at(st.session_state[OPEN_PAGE]).path,
         values=values,
         began=st.session_state.setdefault(_BEGAN, values),
         actions=recorded_actions(),

@@ -8,7 +8,6 @@ from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
 from playground.learn.tour import Conclusion, Evidence, Step, Tour, Verdict
 from playground.learn.tours import TOURS
-from playground.web.choices.setup import OPEN_PAGE
 from playground.web.components.without_picture import announce, scroll_to
 from playground.web.shared import tour as place
 from playground.web.shared.navigation import page_named
@@ -70,7 +69,7 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
     if step.in_sidebar:
         with st.container(key="tour_phone"):
             st.caption("The button » at the top left opens the sidebar.")
-    is_here = step.page in (None, st.session_state[OPEN_PAGE])
+    is_here = step.page in (None, state.page)
     with st.container(key="tour_buttons", horizontal=True, vertical_alignment="center", gap="small"):
         if step.page is not None and not is_here:
             page = page_named(step.page)

@@ -10,12 +10,13 @@ from playground.charts.markdown import quote_token
 from playground.link import params
 from playground.link.params import ARCHITECTURE, PARAMS
 from playground.link.query import VERSION
+from playground.pages import page_at
 from playground.presets import PRESETS
 from playground.training.after.trained_network import TrainedNetwork
 from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.web.choices import open_page, shortcuts, widgets
-from playground.web.choices.setup import Setup, current_setup, recognised_weights, record_action
-from playground.web.choices.shortcuts import forget_replaced, is_late, keep_replaced, reset_everything, use_example_text
+from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, recognised_weights, record_action
+from playground.web.choices.shortcuts import is_late, keep_replaced, replace_text, reset_everything, use_example_text
 from playground.web.choices.widgets import cut_text, explain_cut_text
 from playground.web.components.rows import draw_copy_link
 from playground.web.shared.navigation import page_named
@@ -214,21 +215,44 @@ _REPLACED = "_phone_text_replaced"
 
 
 def draw_phone_controls(pages: Iterable[StreamlitPage]) -> None:
-    """Draw a link to each page, and a second one of the sidebar's button for the link and of its field for the text."""
+    """Draw a link to each page, and a second one of the sidebar's button for the link and of its field for the text.
+
+    The front page has that field itself, in its own place.
+    """
     with st.container(key=_KEY, gap="xsmall"):
         with st.container(key=f"{_KEY}_menu", horizontal=True, gap="xxsmall"):
             for page in pages:
                 st.page_link(page, label=f":small[{page.title}]", width="content")
-        text = current_setup()["text"]
-        # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
-        replaced = st.session_state.get(_TEXT)
-        if replaced != text:
-            st.session_state[_REPLACED], st.session_state[_TEXT] = replaced, text
-        else:
-            st.session_state.pop(_REPLACED, None)
         copy_link("phone_copy_link", is_small=True)
+        if page_at(st.session_state[OPEN_PAGE]).path != "overview":
+            _draw_second_field()
+            explain_cut_text("text")
+
+
+@as_one_element
+def draw_front_field() -> None:
+    """Draw the second field for the text in its place on the front page, with a button to press, on any window."""
+    with st.container(key="front_field", horizontal=True, vertical_alignment="bottom", gap="small"):
+        is_long = len(current_setup().text.sentences) > 1
+        _draw_second_field(is_line=not is_long)
+        # Who presses it takes the cursor from the field, which sends the text.
+        st.button("Look", key="front_look", icon=":material/search:", type="primary")
+    explain_cut_text("text")
+
+
+def _draw_second_field(*, is_line: bool = False) -> None:
+    """Draw a second field of the sidebar's text, on which Enter sends the text where it is a single line."""
+    text = current_setup()["text"]
+    # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
+    replaced = st.session_state.get(_TEXT)
+    if replaced != text:
+        st.session_state[_REPLACED], st.session_state[_TEXT] = replaced, text
+    else:
+        st.session_state.pop(_REPLACED, None)
+    if is_line:
+        st.text_input("Your sentence, in English", key=_TEXT, on_change=_use_text)
+    else:
         st.text_area(PARAMS["text"].label, key=_TEXT, height=68, on_change=_use_text)
-        explain_cut_text("text")
 
 
 def _use_text() -> None:
@@ -239,8 +263,7 @@ def _use_text() -> None:
     """
     keep_replaced()
     typed = st.session_state[_TEXT]
-    if is_late(typed) or typed == st.session_state.get(_REPLACED):
+    if is_late(typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):
         st.session_state[_TEXT] = st.session_state["text"]
     else:
-        st.session_state["text"] = cut_text("text", typed)
-        forget_replaced()
+        replace_text(cut_text("text", typed), by_second_field=True)

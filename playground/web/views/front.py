@@ -1,8 +1,13 @@
 """The front page's cards: an experiment each, with a small picture of a true result and the button that begins it."""
 
+import struct
+import zlib
+from base64 import b64encode
 from html import escape
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from playground.charts import palette
 from playground.charts.weights import SQUARE_ROOT, shrink
@@ -17,8 +22,22 @@ from playground.web.views.tour_evidence import gather_evidence
 _STARTED = "_tour_started"
 """Session key, in the run after a press on a card: the name of its tour."""
 
-_LEAST = 0.06
-"""The faintest colour, of 1, that a cell is drawn in: a fainter one cannot be told from none."""
+_UNLIT = np.float32(0.3)
+"""How strong the colours are of rows beside a lit one."""
+
+
+def draw_way_heading() -> None:
+    """The heading of what stands below the cards."""
+    st.header("The way of your sentence, box by box")
+
+
+def draw_lead() -> None:
+    """What the playground is for, in one sentence."""
+    with st.container(key="front_lead"):
+        st.markdown(
+            "See what a transformer encoder does with your sentence, test what you think it does, and train one "
+            "yourself."
+        )
 
 
 @fragment
@@ -29,7 +48,7 @@ def draw_cards() -> None:
         st.switch_page(page_named(TOURS[started].page), query_params={})
     evidence = gather_evidence()
     with st.container(key="cards"):
-        for column, tour in zip(st.columns(len(TOURS), gap="small"), TOURS.values(), strict=True):
+        for column, tour in zip(st.columns(max(3, len(TOURS)), gap="small"), TOURS.values(), strict=False):
             with column, st.container(key=f"card_{tour.name}", border=True, gap="xsmall", height="stretch"):
                 _draw_card(tour, evidence)
 
@@ -62,25 +81,28 @@ def _start(name: str) -> None:
 
 
 def _draw_map(picture: SmallMap) -> str:
-    """The map as a drawing whose cells are the fainter the less weight they have; a lit row has a frame."""
+    """The map as a picture of a dot a cell, the fainter the less weight it has; faint are rows beside a lit one."""
     dots = shrink(picture.cells[None, None])[0, 0]
-    (n_rows, n_columns), block = dots.shape, -(-max(picture.cells.shape) // max(dots.shape))
-    cells = "".join(
-        f'<rect x="{column}" y="{row}" width="1" height="1" fill-opacity="{shade:.2f}"/>'
-        for row, shades in enumerate(SQUARE_ROOT.places(dots).tolist())
-        for column, shade in enumerate(shades)
-        if shade >= _LEAST
-    )
-    lit = ""
+    shades = SQUARE_ROOT.places(dots)
     if picture.row is not None:
-        lit = (
-            f'<rect x="0" y="{picture.row // block}" width="{n_columns}" height="1" fill="none" '
-            f'stroke="{palette.FOCUS}" stroke-width="2" vector-effect="non-scaling-stroke"/>'
-        )
-    return (
-        f'<svg class="small-map" viewBox="0 0 {n_columns} {n_rows}" preserveAspectRatio="none" aria-hidden="true" '
-        f'fill="{palette.ATTENTION}">{cells}{lit}</svg>'
-    )
+        block = -(-max(picture.cells.shape) // max(dots.shape))
+        shades[np.arange(len(dots)) != picture.row // block] *= _UNLIT
+    pixels = np.empty((*dots.shape, 4), np.uint8)
+    pixels[..., :3] = list(bytes.fromhex(palette.ATTENTION.removeprefix("#")))
+    pixels[..., 3] = np.rint(255 * shades)
+    return f'<img class="small-map" alt="" src="data:image/png;base64,{b64encode(write_png(pixels)).decode()}">'
+
+
+def write_png(pixels: NDArray[np.uint8]) -> bytes:
+    """A file in PNG's format of pixels (rows, columns, 4): red, green, blue and how opaque they are."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    n_rows, n_columns, _ = pixels.shape
+    header = struct.pack(">IIBBBBB", n_columns, n_rows, 8, 6, 0, 0, 0)  # 8 bits a number, colour with opacity
+    lines = b"".join(b"\0" + row.tobytes() for row in pixels)  # each after its filter, which is none
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
 
 
 def _draw_numbers(picture: SmallNumbers) -> str:

@@ -30,7 +30,7 @@ def gather_evidence() -> Evidence:
 
 
 def _without_changes(setup: Setup) -> Setup:
-    return replace(setup, values={**setup.values, "do": Changes()})
+    return replace(setup, values={**setup.values, "do": Changes()}) if setup["do"] else setup
 
 
 def _run(setup: Setup) -> Run:

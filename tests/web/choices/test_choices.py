@@ -293,6 +293,16 @@ def test_another_text_is_the_visitors_at_once_and_the_old_one_a_while_later(
     assert say(app, {field}, OLD) == OLD
 
 
+def test_a_press_right_after_the_second_field_does_not_bring_the_old_text_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shortcuts, "LATE", 60.0)
+    app = open_page("attention", text=OLD, **SMALL)
+    assert say(app, {"phone_text"}, "typed") == "typed"
+    assert say(app, {"text"}, OLD) == "typed", "the browser sent the press before it had heard of the new text"
+    assert say(app, {"phone_text"}, OLD) == OLD
+
+
 LONG = "a cat " * 600
 
 

@@ -53,7 +53,7 @@ def test_the_page_has_this_seeds_numbers_and_follows_its_choices() -> None:
         assert all(topic.text in text for topic in tutorial.topics)
         doors = {str(button.key): button.label for button in app.button if "tutorials_open_" in str(button.key)}
         topics = {f"tutorials_open_{i}": TITLES[topic.page] for i, topic in enumerate(tutorial.topics, start=1)}
-        assert doors == {"tutorials_open_overview": "Overview"} | topics
+        assert doors == {"tutorials_open_overview": "Start"} | topics
 
 
 @pytest.mark.parametrize("letter", ["A", "C", "E"])
