@@ -227,6 +227,7 @@ PRONOUN = Tour(
             _has_chosen_rival,
             page="attention",
             target="why",
+            target_on_phone="why_rival_choice",
             hint=_explain_rival,
             has_target=lambda state: state.values["attention_show"] == "one head",
             sets=_choose_rival,

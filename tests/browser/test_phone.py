@@ -41,8 +41,7 @@ def test_of_two_taps_the_second_counts_also_on_the_same_thumbnail(phone: Visitor
 @pytest.mark.parametrize("page", PAGES)
 def test_text_and_menu_stand_on_the_page_and_nothing_runs_off_its_edge(page: str, phone: Visitor) -> None:
     phone.open(f"/{page}")
-    field = phone.widget("phone_text").locator("textarea")
-    expect(field).to_be_in_viewport()
+    expect(phone.page.locator(".st-key-phone_text textarea, .st-key-front_text input")).to_be_in_viewport()
     links = phone.widget("phone_controls_menu").get_by_role("link")
     expect(links).to_have_count(len(PAGES))
     for link in links.all():

@@ -1,4 +1,4 @@
-"""The tour in a browser, as a newcomer takes it; and the short way to the answer without it."""
+"""The first experiment in a browser, as a newcomer takes it from the front page to its end."""
 
 import time
 from typing import Literal
@@ -10,7 +10,7 @@ from tests.browser.test_every_page import AXE, grave_violations
 from tests.browser.visitor import Visitor
 
 TEXT = "Anna gave Tom the book because he had asked for it."
-HE, TOM = 7, 3
+HE, ANNA, TOM = 7, 1, 3
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
@@ -20,95 +20,133 @@ def line(visitor: Visitor) -> Locator:
     return visitor.widget("tour_line")
 
 
+def conclusion(visitor: Visitor) -> Locator:
+    """What stands at the tour's end."""
+    return visitor.widget("tour_conclusion")
+
+
 def expect_step(visitor: Visitor, number: int) -> None:
     """The step's number on the page and in the address, and the line in sight."""
-    expect(line(visitor)).to_contain_text(f"Step {number} of 6")
+    expect(line(visitor)).to_contain_text(f"Step {number} of 4")
     visitor.settled()
     assert visitor.query()["tour"] == [str(number)]
     expect(line(visitor)).to_be_in_viewport(ratio=0.9)
 
 
-def test_a_newcomer_takes_the_tour_and_a_classmate_opens_its_link(visitor: Visitor, classmate: Visitor) -> None:
-    visitor.open("/")
-    visitor.widget("tour_start").get_by_role("button").click()
-    expect_step(visitor, 1)
-    visitor.type_text(TEXT)
-    expect_step(visitor, 2)
-    expect(visitor.page.get_by_role("status").filter(has_text="Step 2 of 6")).to_have_count(1)
-    line(visitor).get_by_role("link", name="Open Attention").click()
-    expect(visitor.page.locator("h1")).to_contain_text("Who attends")
-    expect(line(visitor)).to_contain_text("the row of he")
-    visitor.settled().click_cell("attention_pattern", HE, TOM)
-    expect_step(visitor, 3)
-    line(visitor).get_by_role("button", name="Show me").click()
-    expect(visitor.widget("attention_why")).to_be_in_viewport()
-    visitor.choose("attention_why", "competition")
-    expect_step(visitor, 4)
+def expect_clean(visitor: Visitor) -> None:
+    """Nothing that axe complains of, in the light and in the dark."""
     visitor.page.evaluate(AXE)
     for scheme in SCHEMES:
         visitor.page.emulate_media(color_scheme=scheme)
         visitor.settled()
         assert (scheme, grave_violations(visitor)) == (scheme, set())
-    button = visitor.widget("pin").get_by_role("button")
-    button.focus()
-    button.press("Enter")
-    expect_step(visitor, 5)
-    visitor.page.get_by_test_id("stSidebar").get_by_text("Tokens and masks").click()
-    visitor.widget("causal").get_by_text("causal mask").click()
-    expect_step(visitor, 6)
+
+
+def expect_end(visitor: Visitor) -> None:
+    """The conclusion in sight, with the numbers of this sentence and a test."""
+    expect(conclusion(visitor)).to_contain_text("looks from he at Anna (0.35) more than at Tom (0.10)")
+    expect(conclusion(visitor)).to_contain_text("held")
+    visitor.settled()
+    expect(conclusion(visitor).get_by_text("A test that could have refuted it")).to_be_in_viewport()
+
+
+def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer_and_a_classmate_opens_it(
+    visitor: Visitor, classmate: Visitor
+) -> None:
+    visitor.open("/")
+    expect_clean(visitor)
+    visitor.widget("front_text").locator("input").fill(TEXT)
+    visitor.widget("start_pronoun").get_by_role("button").click()  # without a press on Look, or on Enter
+    expect(visitor.page.locator("h1")).to_contain_text("Who attends")
+    expect_step(visitor, 1)
+    expect(visitor.page.get_by_role("status").filter(has_text="Step 1 of 4")).to_have_count(1)
+    assert visitor.settings()["text"] == [TEXT]
+    visitor.click_cell("attention_pattern", HE, ANNA)
+    expect_step(visitor, 2)
     line(visitor).get_by_role("button", name="Show me").click()
-    expect(visitor.widget("head_pinned")).to_be_in_viewport(ratio=0.6)
-    link = visitor.copied_link()
-    expect(line(visitor)).to_contain_text("That was the tour")
-    assert "tour=" not in link
-    classmate.open(link)
-    expect(line(classmate)).to_have_count(0)
-    assert classmate.focused() == {"layer": 3, "head": 1, "query": HE, "key": TOM}
-    expect(classmate.widget("head_pinned")).to_be_visible()
-    line(visitor).get_by_role("button", name="Close").click()
-    expect(line(visitor)).to_have_count(0)
+    expect(visitor.widget("why_rival_choice")).to_be_in_viewport()
+    visitor.settled().widget("why_rival_choice").locator("input").click()
+    visitor.page.get_by_role("option", name="tom₃", exact=True).click()
+    expect_step(visitor, 3)
+    expect_clean(visitor)
+    guess = line(visitor).get_by_role("button", name="the word decides")
+    guess.focus()
+    guess.press("Enter")
+    expect_step(visitor, 4)
+    expect(visitor.widget("why_tests").get_by_text("Test it.")).to_be_in_viewport()
+    line(visitor).get_by_role("button", name="Show me").click()
+    off = visitor.widget("quick_off").get_by_role("button")
+    expect(off).to_be_in_viewport()
+    off.focus()
+    off.press("Enter")
+    expect_end(visitor)
+    expect(conclusion(visitor)).to_contain_text("You guessed that the word decides: you were right")
+    expect_clean(visitor)
+    visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    conclusion(visitor).get_by_role("button", name="Copy link").click()
+    expect(conclusion(visitor).get_by_role("button", name="Copied")).to_be_visible()
+    classmate.open(visitor.page.evaluate("navigator.clipboard.readText()"))
+    expect(conclusion(classmate)).to_contain_text("looks from he at Anna (0.35) more than at Tom (0.10)")
+    conclusion(visitor).get_by_role("button", name="Close").click()
+    expect(conclusion(visitor)).to_have_count(0)
 
 
-def test_on_a_phone_the_line_stays_in_sight_and_in_the_window(phone: Visitor) -> None:
-    phone.open("/?tour=1")
-    expect_step(phone, 1)
-    field = phone.widget("phone_text").locator("textarea")
+def test_on_a_phone_the_experiment_is_done_with_a_finger(phone: Visitor) -> None:
+    phone.open("/")
+    field = phone.widget("front_text").locator("input")
+    expect(phone.widget("phone_text")).to_have_count(0)
     field.fill(TEXT)
-    field.press("Control+Enter")
-    expect_step(phone, 2)
-    line(phone).get_by_role("link", name="Open Attention").tap()
-    expect(phone.page.locator("h1")).to_contain_text("Who attends")
+    field.press("Enter")
+    expect(phone.widget("card_pronoun")).to_contain_text("he → anna 0.35")
     phone.settled()
+    expect_clean(phone)
+    phone.widget("start_pronoun").get_by_role("button").tap()
+    expect(phone.page.locator("h1")).to_contain_text("Who attends")
+    expect_step(phone, 1)
+    expect(phone.widget("phone_text").locator("textarea")).to_have_value(TEXT)
     line(phone).get_by_role("button", name="Show me").tap()
     expect(phone.widget("attention_pattern").locator(".frame")).to_be_in_viewport()
-    phone.settled().tap_cell("attention_pattern", HE, TOM)
-    expect_step(phone, 3)
+    phone.settled().tap_cell("attention_pattern", HE, ANNA)
+    expect_step(phone, 2)
     line(phone).get_by_role("button", name="Show me").tap()
-    answer = phone.widget("why").get_by_text("The difference,")
-    expect(answer).to_be_in_viewport(ratio=0.9)
-    expect(phone.widget("why").get_by_role("heading")).to_be_in_viewport()
-    for number in (4, 5, 6):
-        line(phone).get_by_role("button", name="Skip").tap()
-        expect_step(phone, number)
-        box = line(phone).bounding_box()
-        assert box
-        assert box["height"] < 844 / 4
-        edges = [button.bounding_box() for button in line(phone).get_by_role("button").all()]
-        assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in edges)
-    phone.widget("pin").get_by_role("button").tap()
-    expect(phone.page.locator(".st-key-head_pinned")).to_be_attached()
+    choice = phone.widget("why_rival_choice")
+    expect(choice).to_be_in_viewport(ratio=0.9)
     phone.settled()
+    choice.locator("input").tap()
+    phone.page.get_by_role("option", name="tom₃", exact=True).tap()
+    expect_step(phone, 3)
+    box = line(phone).bounding_box()
+    assert box
+    assert box["height"] < 844 / 3
+    edges = [button.bounding_box() for button in line(phone).get_by_role("button").all()]
+    assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in edges)
+    line(phone).get_by_role("button", name="the place decides").tap()
+    expect_step(phone, 4)
+    expect(phone.widget("why_tests").get_by_text("Test it.")).to_be_in_viewport()
     line(phone).get_by_role("button", name="Show me").tap()
-    expect(phone.widget("head_pinned")).to_be_in_viewport(ratio=0.6)
+    expect(phone.widget("quick_off").get_by_role("button")).to_be_in_viewport()
+    phone.settled().widget("quick_off").get_by_role("button").tap()
+    expect_end(phone)
+    expect_clean(phone)
     assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
 
 
+def test_a_step_is_done_by_its_button_and_left_by_another(visitor: Visitor) -> None:
+    visitor.open("/attention?tour=1&experiment=pronoun")
+    line(visitor).get_by_role("button", name="Do it for me").click()
+    expect_step(visitor, 2)
+    line(visitor).get_by_role("button", name="End").click()
+    expect(line(visitor)).to_have_count(0)
+    visitor.settled()
+    assert "tour" not in visitor.query()
+
+
 def test_what_a_step_needs_first_leaves_its_line_once_it_is_there(visitor: Visitor) -> None:
-    visitor.open("/attention?tour=3&attention_show=average+of+heads")
+    visitor.open("/attention?tour=2&attention_show=average+of+heads")
     expect(line(visitor)).to_contain_text("one head")
     visitor.choose("attention_show", "one head")
     expect(line(visitor)).not_to_contain_text("one head")
-    expect_step(visitor, 3)
+    expect_step(visitor, 2)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 900), (390, 844)])

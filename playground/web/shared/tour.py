@@ -41,6 +41,10 @@ _ANSWERS = "_tour_answers"
 """Session key of what the visitor guessed on this tour, by the step's name."""
 
 
+_ARRIVED = "_tour_arrived"
+"""Session key of whether the tour has come to its end just now."""
+
+
 def current_tour() -> Tour | None:
     """The tour that the visitor is on, also at its end; None where on none."""
     if not int(st.session_state.get("tour", 0)):
@@ -64,6 +68,11 @@ def current_step() -> Step | None:
 def is_finished() -> bool:
     """Whether the visitor is at a tour's end."""
     return current_tour() is not None and current_step() is None
+
+
+def has_arrived() -> bool:
+    """Whether the visitor's last action has led to the tour's end; true once."""
+    return bool(st.session_state.pop(_ARRIVED, False))
 
 
 def current_state() -> TourState:
@@ -154,6 +163,7 @@ def go_to(number: int) -> None:
 def _begin(number: int) -> None:
     clear_actions()
     st.session_state.update({"tour": number, _HELD: False, _BEGAN: _all_values()})
+    st.session_state[_ARRIVED] = is_finished()
 
 
 def answer(word: str) -> None:

@@ -13,7 +13,8 @@ from playground.web.shared import tour as place
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import as_one_element
 
-KEY = "tour_line"
+KEY, END_KEY = "tour_line", "tour_conclusion"
+"""Keys of the line's container: at a step, which stays in sight, and at the end, which is longer."""
 
 _HEIGHT = "14.5rem"
 """How far Streamlit's header and the line below it reach down at most, on a phone."""
@@ -48,10 +49,12 @@ def draw_tour_line(gather_evidence: Callable[[], Evidence], draw_copy_link: Call
         with st.container(key=KEY, border=True, gap="xsmall"):
             _draw_step(tour, step, gather_evidence)
     else:
-        with st.container(key="tour_conclusion", border=True, gap="small"):
+        with st.container(key=END_KEY, border=True, gap="small"):
             _draw_end(tour, gather_evidence, draw_copy_link)
     shown = st.session_state.pop(_SHOWN, None)
-    if shown:
+    if place.has_arrived():
+        scroll_to(END_KEY)
+    elif shown:
         scroll_to(shown[0], clear=_HEIGHT, on_phone=shown[1])
 
 
@@ -76,7 +79,7 @@ def _draw_step(tour: Tour, step: Step, gather_evidence: Callable[[], Evidence]) 
             st.page_link(page, label=f"Open {page.title}", icon=":material/arrow_forward:", width="content")
         for word, label in step.answers(state).items() if is_here else ():
             st.button(label, key=f"tour_answer_{word}", on_click=_answer, args=(word, step))
-        if is_here and has_target:
+        if is_here and has_target and not step.answers(state):
             st.button(
                 "Show me", key="tour_show", icon=":material/my_location:", type="tertiary", on_click=_show, args=(step,)
             )

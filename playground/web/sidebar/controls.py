@@ -208,7 +208,8 @@ def _start_from() -> None:
 
 
 _KEY = "phone_controls"
-_TEXT = "phone_text"
+_TEXT, _LINE = "phone_text", "front_text"
+"""Keys of the second field for the text: an area on phones, and a line on the front page."""
 
 _REPLACED = "_phone_text_replaced"
 """Session key of what the second field said before the sidebar's text took its place."""
@@ -242,28 +243,28 @@ def draw_front_field() -> None:
 
 def _draw_second_field(*, is_line: bool = False) -> None:
     """Draw a second field of the sidebar's text, on which Enter sends the text where it is a single line."""
-    text = current_setup()["text"]
+    text, key = current_setup()["text"], _LINE if is_line else _TEXT
     # Written only where the sidebar's field says something else: a rerun must not undo what is being typed.
-    replaced = st.session_state.get(_TEXT)
+    replaced = st.session_state.get(key)
     if replaced != text:
-        st.session_state[_REPLACED], st.session_state[_TEXT] = replaced, text
+        st.session_state[_REPLACED], st.session_state[key] = replaced, text
     else:
         st.session_state.pop(_REPLACED, None)
     if is_line:
-        st.text_input("Your sentence, in English", key=_TEXT, on_change=_use_text)
+        st.text_input("Your sentence, in English", key=key, on_change=_use_text, args=(key,))
     else:
-        st.text_area(PARAMS["text"].label, key=_TEXT, height=68, on_change=_use_text)
+        st.text_area(PARAMS["text"].label, key=key, height=68, on_change=_use_text, args=(key,))
 
 
-def _use_text() -> None:
-    """Take what was typed into the second field.
+def _use_text(key: str) -> None:
+    """Take what was typed into the second field, by its key.
 
     A browser that has not heard of the last run yet, as somebody who opens another page at once, sends the field as it
     was before: that is nobody's wish.
     """
     keep_replaced()
-    typed = st.session_state[_TEXT]
+    typed = st.session_state[key]
     if is_late(typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):
-        st.session_state[_TEXT] = st.session_state["text"]
+        st.session_state[key] = st.session_state["text"]
     else:
         replace_text(cut_text("text", typed), by_second_field=True)

@@ -54,7 +54,7 @@ def draw_cards() -> None:
 
 
 def _draw_card(tour: Tour, evidence: Evidence) -> None:
-    st.markdown(f"### {tour.title}")
+    st.markdown(f"## {tour.title}")
     try:
         picture = tour.picture(evidence)
     except PlaygroundError:  # the page below says what is wrong

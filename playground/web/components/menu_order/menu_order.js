@@ -4,7 +4,8 @@ const LONGEST = 3000 // milliseconds
 
 // A phone's second field for the text hands it to the first through the server, and only then is it in the address.
 const isOnItsWay = () => {
-  const [second, first] = ["phone_text", "text"].map(key => document.querySelector(`.st-key-${key} :is(textarea, input)`))
+  const [second, first] = [".st-key-phone_text textarea, .st-key-front_text input", ".st-key-text textarea"]
+    .map(field => document.querySelector(field))
   return Boolean(second?.offsetParent && first) && second.value !== first.value
 }
 
