@@ -52,6 +52,7 @@ def test_a_click_on_either_side_moves_the_focus_and_a_classmate_sees_the_stage_i
     visitor.eventually(lambda: visitor.query().get("layer") == ["2"], "the block in the link")
     visitor.settled().go_to("Attention")
     assert visitor.focused()["layer"] == 2
+    visitor.open_panel("attention_closer")
     visitor.widget("attention_lines_pinned").locator(".names").first.get_by_text("street").click()
     expect(visitor.focus("query")).to_have_value("8")
     visitor.settled().go_to("Steps")

@@ -108,6 +108,7 @@ def test_the_line_moves_all_four_by_keyboard_and_a_chip_a_bar_and_a_line_move_th
     visitor.settled().go_to("Attention")
     assert visitor.focused() == {"layer": 2, "head": 6, "query": 12, "key": 3}
 
+    visitor.open_panel("attention_closer")
     lines = visitor.widget("attention_lines")
     lines.locator(".names").first.get_by_text("animal").click()
     expect(visitor.focus("query")).to_have_value("2")

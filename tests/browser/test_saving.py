@@ -228,6 +228,7 @@ def test_a_picture_is_saved_by_keys(visitor: Visitor) -> None:
 @pytest.mark.parametrize(("language", "begins"), [("Markdown", "| key |"), ("LaTeX", "% ")])
 def test_a_table_is_copied(visitor: Visitor, language: str, begins: str) -> None:
     visitor.open("/attention")
+    visitor.open_panel("attention_closer")
     visitor.widget("attention_lines_numbers").locator("summary").click()
     visitor.settled()
     visitor.widget("attention_lines_copy").get_by_role("button").click()

@@ -9,11 +9,34 @@ from tests.browser.visitor import Visitor
 
 def test_a_step_is_painted_and_in_the_link(visitor: Visitor) -> None:
     visitor.open("/attention")
+    visitor.open_panel("attention_steps")
     expect(visitor.widget("why_key_sources").locator(".bar").first).to_be_visible()
     visitor.choose("attention_why", "products")
     expect(visitor.widget("why_products").locator(".bars path").first).to_be_visible()
     expect(visitor.widget("why_key_sources")).to_have_count(0)
     visitor.eventually(lambda: visitor.query().get("attention_why") == ["products"], "the step in the link")
+
+
+def test_a_press_on_a_head_that_links_opens_it_and_the_last_button_all_of_them(visitor: Visitor) -> None:
+    visitor.open("/attention")
+    row = visitor.widget("linking_heads")
+    expect(row.get_by_role("button", name="Layer 3, head 1")).to_have_attribute("aria-pressed", "true")
+    row.get_by_role("button", name="Layer 5, head 11").click()
+    visitor.eventually(lambda: visitor.query().get("layer") == ["5"], "the pressed head's layer in the link")
+    expect(visitor.widget("answer")).to_contain_text("in layer 5, head 11")
+    expect(visitor.settled().widget("attention_pattern")).to_contain_text("layer 5, head 11")
+    row.get_by_role("button", name="All 72 heads").click()
+    expect(visitor.widget("heads_that_link_table")).to_be_in_viewport()
+    visitor.eventually(lambda: visitor.query().get("attention_closer") == ["true"], "the open panel in the link")
+
+
+def test_a_new_text_opens_on_its_pronoun_also_after_a_click_on_a_special_token(visitor: Visitor) -> None:
+    visitor.open("/attention")
+    visitor.click_cell("attention_pattern", 15, 0)
+    visitor.eventually(lambda: visitor.query().get("query") == ["15"], "[SEP] in the link")
+    visitor.settled().type_text("The trophy does not fit in the suitcase because it is too big.")
+    expect(visitor.widget("answer")).to_contain_text("it₁₀ attends most to trophy₂")
+    assert visitor.settled().focused()["query"] == 10
 
 
 def test_a_click_on_a_row_opens_its_head(visitor: Visitor) -> None:
@@ -58,10 +81,10 @@ def test_on_a_laptop_the_answer_is_beside_the_map_and_moves_nothing(visitor: Vis
 
 def test_on_a_phone_the_answer_is_below_the_map(phone: Visitor) -> None:
     phone.open("/attention")
-    boxes = [
-        box(phone, name)
-        for name in ("attention_pattern", "why", "attention_grid", "why_key_sources", "why_query_sources")
-    ]
+    assert box(phone, "attention_pattern")["y"] < 0.8 * 844, "the picture begins in the first window"
+    phone.open_panel("attention_steps")
+    names = ("attention_pattern", "linking_heads", "why", "why_tests", "attention_grid", "why_key_sources")
+    boxes = [box(phone, name) for name in (*names, "why_query_sources")]
     for above, below in pairwise(boxes):
         assert below["y"] >= above["y"] + above["height"]
     assert max(each["x"] + each["width"] for each in boxes) <= 390

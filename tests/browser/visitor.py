@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Error, Locator, Page, expect
 
+from playground.link.params import FOLDS
 from tests.browser.server import Server
 
 PATIENCE = 20.0
@@ -196,8 +197,17 @@ class Visitor:
             self.widget("focus_line").get_by_role("button", name=name).click()
 
     def choose(self, key: str, word: str) -> None:
-        """Press one word of a row of words."""
+        """Press one word of a row of words, in its panel where it stands in one."""
+        if key in FOLDS:
+            self.open_panel(FOLDS[key])
         self.widget(key).get_by_role("radio", name=word, exact=True).click()
+
+    def open_panel(self, key: str) -> None:
+        """Unfold a panel, if it is folded."""
+        panel = self.widget(key).locator("details").first
+        if panel.get_attribute("open") is None:
+            panel.locator("summary").first.click()
+        self.settled()
 
     def go_to(self, title: str) -> Self:
         """Use the navigation."""

@@ -17,7 +17,7 @@ SETUP: dict[str, str] = {
 }
 VIEWS: dict[str, dict[str, str]] = {
     "": {},
-    "attention": {"layer": "2", "head": "3", "query": "4", "attention_view": "rollout"},
+    "attention": {"layer": "2", "head": "3", "query": "4", "attention_closer": "true", "attention_view": "rollout"},
     "norms": {"norms_view": "cosines", "norms_layer": "2", "query": "7"},
     "parameters": {"parameters_view": "layers"},
     "compare": {"b_norm_placement": "post", "b_n_layers": "5", "layer": "1", "head": "3", "query": "9"},
