@@ -95,14 +95,14 @@ def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
         distances = comparison.distances(five.traces, PAPER)
         nearest, farthest = min(distances, key=distances.__getitem__), max(distances, key=distances.__getitem__)
         return (
-            f"{name} computes the paper's encoder, number by number. The other four do not: with the same weights, "
-            f"an output of {SHORT_TITLES[nearest]} is up to **{distances[nearest]:.2f}** away, one of "
+            f"{name} computes the paper's encoder, number by number. The other four do not: with the same random "
+            f"weights, an output of {SHORT_TITLES[nearest]} is up to **{distances[nearest]:.2f}** away, one of "
             f"{SHORT_TITLES[farthest]} up to **{distances[farthest]:.2f}**."
         )
     place = np.unravel_index(np.abs(yours - papers).argmax(), yours.shape)
     main = _explain(_departures(five, letter)[0])
     return (
-        f"{name} computes other numbers than the paper's encoder: with the same weights, one of its outputs is "
+        f"{name} computes other numbers than the paper's encoder: with the same random weights, one of its outputs is "
         f"**{yours[place]:.2f}** instead of **{papers[place]:.2f}**. The largest single reason: {main}."
     )
 
@@ -149,7 +149,7 @@ def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
     return LabelledBars(
         key="tutorials_effects",
         alt=f"Bars: what is different in tutorial {SHORT_TITLES[letter]}, by how far it moves an output",
-        caption=f"{caption} Outputs are about 1 in size; nothing is trained.",
+        caption=f"{caption} Outputs are about 1 in size; nothing is trained. The paper is Vaswani et al. 2017.",
         bars=bars,
         table=lambda five: pd.DataFrame({"largest difference": find(five)}),
     )

@@ -34,7 +34,7 @@ def choose_by(visitor: Visitor, act: Callable[[], None], wanted: tuple[int, int]
 def test_a_pair_is_chosen_in_the_matrix_by_keys_and_in_the_list_and_travels(
     visitor: Visitor, classmate: Visitor
 ) -> None:
-    visitor.open("/similarity")
+    visitor.open("/similarity?similarity_ranking=true")
     assert visitor.array("similarity_matrix").shape == (10, 10)
     drawing = visitor.widget("similarity_matrix_chart")
     title, bar = (drawing.locator(f".colorbar {part}").bounding_box() for part in (".cbtitle", ".cbfills"))
