@@ -79,14 +79,13 @@ def answer_what_the_layer_does(walk: Walk, *, is_random: bool) -> str:
     most, length = int(weights.argmax()), l2(before)
     whom = "itself" if most == walk.query else quote_place(tokens, most)
     found = (
-        f"{place} {query} gives **{weights[most]:.0%}** of its attention to {whom}"
+        f"{place} {query} attends most to {whom}, with **{100 * weights[most]:.0f} %** of its attention"
         if weights[most] > 0
         else f"{place} {query} attends to nothing"
     )
     if length > 0:
-        found += (
-            f"; the whole layer changes its vector by **{np.linalg.norm(after - before) / length:.2f}** of its length"
-        )
+        moved = np.linalg.norm(after - before) / length
+        found += f"; the whole layer changes its vector by **{moved:.2f}** of its length"
     return f"{found}.{' These weights are **random**: it is chance.' * is_random}"
 
 

@@ -76,15 +76,14 @@ def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[It
     yield from show_topics(letter)
     mistakes = tuple(show_mistakes(letter)) if options["tutorials_mistakes"] else ()
     n = len(TUTORIALS[letter].mistakes)
-    yield Panel("tutorials_mistakes", f"{n} mistakes in it, each made again", mistakes, ":material/bug_report:")
+    yield Panel("tutorials_mistakes", f"{n} mistakes in it, and what comes of each", mistakes, ":material/bug_report:")
     properties = tuple(show_side_by_side(letter)) if options["tutorials_five"] else ()
     yield Panel("tutorials_five", "All five side by side", properties, ":material/table_chart:")
     differences: tuple[Item, ...] = (AGAINST,)
     if options["tutorials_differences"]:
         differences = tuple(show_differences(scene, options))
-    yield Panel(
-        "tutorials_differences", "Where the numbers of the five part, and why", differences, ":material/grid_on:"
-    )
+    title = "Where the numbers of the five part, and why"
+    yield Panel("tutorials_differences", title, differences, ":material/grid_on:")
 
 
 def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
@@ -95,9 +94,9 @@ def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
         distances = comparison.distances(five.traces, PAPER)
         nearest, farthest = min(distances, key=distances.__getitem__), max(distances, key=distances.__getitem__)
         return (
-            f"{name} computes the paper's encoder, number by number. The other four do not: with the same random "
-            f"weights, an output of {SHORT_TITLES[nearest]} is up to **{distances[nearest]:.2f}** away, one of "
-            f"{SHORT_TITLES[farthest]} up to **{distances[farthest]:.2f}**."
+            f"{name}, its mistakes mended, computes the paper's encoder, number by number. The other four do not: "
+            f"with the same random weights, an output of {SHORT_TITLES[nearest]} is up to "
+            f"**{distances[nearest]:.2f}** away, one of {SHORT_TITLES[farthest]} up to **{distances[farthest]:.2f}**."
         )
     place = np.unravel_index(np.abs(yours - papers).argmax(), yours.shape)
     main = _explain(_departures(five, letter)[0])
@@ -116,9 +115,8 @@ AGAINST = Control("tutorials_against", "Compare the others with")
 
 def _departures(five: FiveTutorials, letter: str) -> list[Cause]:
     """What a tutorial does otherwise than the paper; what alone moves an output most comes first."""
-    return sorted(
-        (cause for cause in five.find_causes(PAPER) if cause.letter == letter), key=lambda cause: -cause.effect
-    )
+    causes = [cause for cause in five.find_causes(PAPER) if cause.letter == letter]
+    return sorted(causes, key=lambda cause: -cause.effect)
 
 
 def _explain(cause: Cause) -> str:
@@ -140,6 +138,7 @@ def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
         title = "largest difference of an output"
         return Bars([*found], [*found.values()], [palette.ATTENTION] * len(found), texts, title)
 
+    sizes = comparison.SIZES
     caption = (
         "How far the other tutorials' outputs are from these, at most."
         if letter == PAPER
@@ -149,7 +148,8 @@ def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
     return LabelledBars(
         key="tutorials_effects",
         alt=f"Bars: what is different in tutorial {SHORT_TITLES[letter]}, by how far it moves an output",
-        caption=f"{caption} Outputs are about 1 in size; nothing is trained. The paper is Vaswani et al. 2017.",
+        caption=f"{caption} Measured in small untrained encoders: {sizes['n_layers']} layers, width "
+        f"{sizes['d_model']}, {sizes['vocab_size']} words. Their outputs are about 1 in size. The paper is Vaswani et al. 2017.",
         bars=bars,
         table=lambda five: pd.DataFrame({"largest difference": find(five)}),
     )
@@ -191,9 +191,8 @@ def show_mistakes(letter: str) -> Iterator[Item]:
 def show_side_by_side(letter: str) -> Iterator[Item]:
     """Every property of the five; cells that differ from most are marked, those of the chosen one also named."""
     odd = [f"**{row.name}** {row.cells[letter]}" for row in build_table() if letter in row.unusual()]
-    yield Paragraph(
-        f"In yours, unlike most of the five: {'; '.join(odd)}. As a preset: {PRESETS[NAMES[letter]].source}."
-    )
+    yield Paragraph(f"In yours, unlike most of the five: {'; '.join(odd)}.")
+    yield Paragraph(f"Yours as a preset: {PRESETS[NAMES[letter]].source}.")
     yield Table[FiveTutorials](key="tutorials_properties", frame=lambda _: list_properties(), is_markdown=True)
     yield Paragraph(
         "A violet cell differs from most of the five. All rows but the last two are read from the sidebar's presets. "

@@ -21,3 +21,12 @@ def test_example_and_own_text_are_one_switch_apart(visitor: Visitor, classmate: 
     visitor.choose("encdec_source", "trained example")
     expect(visitor.widget("encdec_pattern")).to_contain_text("layer 1, head 1")
     assert visitor.settled().query() == chosen
+
+
+def test_a_row_of_the_map_chooses_the_step_that_the_answer_is_about(visitor: Visitor) -> None:
+    visitor.open("/encoder-decoder")
+    expect(visitor.widget("answer")).to_contain_text("After [BOS]₀")
+    visitor.click_cell("encdec_pattern", 3, 5)
+    expect(visitor.widget("answer")).to_contain_text("After chat₃")
+    assert visitor.settled().query() == {"encdec_example_position": ["3"]}
+    expect(visitor.widget("encdec_next_tokens")).to_contain_text("So far: [BOS] le petit chat")

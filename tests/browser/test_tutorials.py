@@ -24,3 +24,10 @@ def test_the_part_that_a_topic_is_about_comes_into_sight(
         return box is not None and 0 <= box["y"] < middle
 
     visitor.eventually(is_in_upper_half, f"{target} has its top in the window's upper half")
+
+
+def test_a_click_anywhere_on_a_card_chooses_its_tutorial(visitor: Visitor) -> None:
+    visitor.open("/tutorials")
+    visitor.widget("tutorials_letter").get_by_text("Notebook 05").click()
+    expect(visitor.widget("answer")).to_contain_text("D · Notebook 05")
+    assert visitor.settled().query() == {"tutorials_letter": ["D"]}

@@ -113,13 +113,13 @@ def test_the_answer_has_the_heaviest_key_and_how_far_the_layer_moves_the_vector(
     most, moved = int(weights.argmax()), np.linalg.norm(after - before) / np.linalg.norm(before)
     whom = "itself" if most == 3 else f"`{'abcab'[most]}`{'₀₁₂₃₄'[most]}"
     told = answer(scene)
-    assert f"In layer 1, head 2, `a`₃ gives **{weights[most]:.0%}** of its attention to {whom};" in told
+    assert f"In layer 1, head 2, `a`₃ attends most to {whom}, with **{100 * weights[most]:.0f} %**" in told
     assert f"by **{moved:.2f}** of its length." in told
     assert ("random" in told, "random" in answer(scene, "random")) == (False, True)
 
 
 def test_the_answer_of_a_token_alone_and_of_numbers_out_of_range() -> None:
-    assert "gives **100%** of its attention to itself" in answer(alone("a", focus=Focus(1, 2, 0, 0))[0])
+    assert "attends most to itself, with **100 %**" in answer(alone("a", focus=Focus(1, 2, 0, 0))[0])
     scene, _ = alone("abcab")
     arrays = {name: np.full_like(array, np.nan) for name, array in scene.now.layer.run.arrays.items()}
     run = replace(scene.now.layer.run, arrays=arrays)
