@@ -149,7 +149,8 @@ def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
         key="tutorials_effects",
         alt=f"Bars: what is different in tutorial {SHORT_TITLES[letter]}, by how far it moves an output",
         caption=f"{caption} Measured in small untrained encoders: {sizes['n_layers']} layers, width "
-        f"{sizes['d_model']}, {sizes['vocab_size']} words. Their outputs are about 1 in size. The paper is Vaswani et al. 2017.",
+        f"{sizes['d_model']}, {sizes['vocab_size']} words. Their outputs are about 1 in size. "
+        "The paper is Vaswani et al. 2017.",
         bars=bars,
         table=lambda five: pd.DataFrame({"largest difference": find(five)}),
     )
